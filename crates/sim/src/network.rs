@@ -1,0 +1,228 @@
+//! The plain-data description of a world that the simulator is given. "Scenario" is the user's word, [`Network`] this one's:
+//! everything in it is resolved (numbers in ns, bit/s, bytes and packets), nothing is defaulted by context.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// End of the run, ns.
+    pub duration_ns: u64,
+    /// Interval of the samples, ns; 0 switches sampling off.
+    pub sample_ns: u64,
+    /// The ports; flows refer to them by index.
+    pub ports: Vec<PortSpec>,
+    /// The flows.
+    pub flows: Vec<FlowSpec>,
+}
+
+/// A port: somewhere a packet waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PortSpec {
+    /// A netem-like stage: a constant delay, behind an optional store-and-forward line, with its own limit.
+    Delay {
+        /// Unique name; entity `port/NAME` of the results.
+        name: String,
+        /// Delay, ns.
+        delay_ns: u64,
+        /// Line rate, bit/s; `None` is infinitely fast.
+        rate_bps: Option<u64>,
+        /// Most packets held; `None` is unlimited.
+        limit_packets: Option<u64>,
+    },
+    /// A queue discipline behind a shaper, then a propagation delay.
+    Queue {
+        /// Unique name; entity `port/NAME` of the results.
+        name: String,
+        /// The queue discipline.
+        qdisc: QdiscSpec,
+        /// The shaper.
+        shaper: ShaperSpec,
+        /// Propagation delay after the shaper, ns.
+        delay_ns: u64,
+    },
+}
+
+/// How a port paces departures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ShaperSpec {
+    /// Store and forward: a packet has left when its last bit has.
+    Link {
+        /// Rate, bit/s.
+        rate_bps: u64,
+    },
+    /// Token bucket (Linux sch_tbf.c): an idle bucket lets a packet go at once; the next packet is already taken
+    /// out of the qdisc while it waits for tokens.
+    Tbf {
+        /// Rate, bit/s.
+        rate_bps: u64,
+        /// Bucket, bytes.
+        burst_bytes: u64,
+    },
+    /// The qdisc shapes itself (cake).
+    Own,
+}
+
+/// A queue discipline and its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum QdiscSpec {
+    /// FIFO by packets.
+    Pfifo {
+        /// Limit, packets.
+        limit_packets: u64,
+    },
+    /// FIFO by bytes.
+    Bfifo {
+        /// Limit, bytes.
+        limit_bytes: u64,
+    },
+    /// Cake with one tin (besteffort).
+    Cake {
+        /// Shaper rate, bit/s; `None` is unlimited.
+        rate_bps: Option<u64>,
+        /// Flow isolation.
+        isolation: CakeIsolation,
+        /// Keyword `rtt`, ns (100 ms by default): interval; the target is a twentieth of it.
+        rtt_ns: u64,
+        /// Keyword `overhead`, bytes per packet added to the IP length; `None` is `raw` (the frame's own length).
+        overhead_bytes: Option<i64>,
+        /// Keyword `mpu`, least charged length, bytes.
+        mpu_bytes: u64,
+        /// Cell framing compensation.
+        framing: CakeFraming,
+        /// Keyword `memlimit`, bytes; `None` is Cake's own choice.
+        memory_limit_bytes: Option<u64>,
+        /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`.
+        sce: u32,
+    },
+}
+
+/// Cake's isolation keywords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CakeIsolation {
+    /// One queue.
+    Flowblind,
+    /// By source host.
+    Srchost,
+    /// By destination host.
+    Dsthost,
+    /// By pair of hosts.
+    Hosts,
+    /// By 5-tuple.
+    Flows,
+    /// By 5-tuple, fair over source hosts first.
+    DualSrchost,
+    /// By 5-tuple, fair over destination hosts first.
+    DualDsthost,
+    /// By 5-tuple, fair over both.
+    TripleIsolate,
+}
+
+/// Cake's framing keywords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CakeFraming {
+    /// None.
+    Noatm,
+    /// 53-byte cells carrying 48.
+    Atm,
+    /// 65 bytes on the wire for 64.
+    Ptm,
+}
+
+/// One TCP flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Unique name; entity `flow/NAME` of the results.
+    pub name: String,
+    /// Congestion control, as `list cc` names it.
+    pub cc: String,
+    /// The TCP stack of both ends.
+    pub stack: StackSpec,
+    /// Facts about the two hosts that are not TCP's.
+    pub host: HostSpec,
+    /// Negotiate ECN.
+    pub ecn: bool,
+    /// The receiver echoes SCE marks (its sysctl tcp_sce).
+    pub sce_echo: bool,
+    /// Ports of the data, in order.
+    pub forward: Vec<usize>,
+    /// Ports of the ACKs, in order.
+    pub reverse: Vec<usize>,
+    /// Time of connect(), ns.
+    pub start_ns: u64,
+    /// Time at which the sender is cut off, ns; `None` is the end of the run.
+    pub stop_ns: Option<u64>,
+    /// Payload to send, bytes; `None` is unlimited.
+    pub transfer_bytes: Option<u64>,
+    /// Addresses, for hashing: source host.
+    pub src_host: u32,
+    /// Addresses, for hashing: destination host.
+    pub dst_host: u32,
+}
+
+/// A named stack with fields of it overridden.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackSpec {
+    /// As `list stack` names it.
+    pub name: String,
+    /// Field name to value; see [`crate::tcp::stack::Stack`].
+    #[serde(default)]
+    pub options: Map<String, Value>,
+}
+
+/// Host facts that are not TCP's: offload, socket buffers, metrics cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSpec {
+    /// TCP builds multi-segment chunks (TSO sizing and deferral).
+    pub tso: bool,
+    /// Receive buffer: least, initial, most (sysctl tcp_rmem), bytes.
+    pub rmem: [u64; 3],
+    /// An explicit SO_RCVBUF, bytes (as doubled by the kernel): no auto-tuning.
+    pub rcvbuf: Option<u64>,
+    /// Send buffer: least, initial, most (sysctl tcp_wmem), bytes.
+    pub wmem: [u64; 3],
+    /// An explicit SO_SNDBUF, bytes (as doubled by the kernel): no auto-tuning.
+    pub sndbuf: Option<u64>,
+    /// ssthresh remembered for the destination by the metrics cache, segments.
+    pub cached_ssthresh: Option<u32>,
+}
+
+/// What a run returns.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    /// Sampled series, one table an entity.
+    pub tables: Vec<Table>,
+    /// Counters, one map an entity (`flow/NAME`, `port/NAME`), in order of the network's description.
+    pub counters: Vec<(String, Vec<(String, u64)>)>,
+    /// What the conservation check found wrong; empty is good.
+    pub conservation: Vec<String>,
+    /// Events handled.
+    pub events: u64,
+    /// Data packets delivered to receivers (new or not).
+    pub delivered_packets: u64,
+}
+
+/// The samples of one entity; values are row-major, one row a time.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// `flow/NAME` or `port/NAME`.
+    pub entity: String,
+    /// Series names and their units.
+    pub columns: Vec<(&'static str, &'static str)>,
+    /// Times, ns.
+    pub t_ns: Vec<i64>,
+    /// `t_ns.len() * columns.len()` values; NaN where there is none yet.
+    pub values: Vec<f64>,
+}

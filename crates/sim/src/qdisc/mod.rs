@@ -1,0 +1,88 @@
+//! Queue disciplines: one file each, one small trait, chosen once per run.
+
+mod any;
+pub mod cake;
+mod ecn;
+mod fifo;
+
+pub use any::AnyQdisc;
+pub use cake::Cake;
+pub use fifo::{Fifo, Limit};
+
+use crate::packet::{DropCause, Packet};
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// What happened to an arriving packet. A local drop reaches the sender's TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet is queued (another packet may have been dropped instead; see `Surroundings::dropped`).
+    Queued,
+    /// The packet is queued, but an earlier one of the same queue was dropped to make room (NET_XMIT_CN): no
+    /// transmission failed, yet a local TCP sender reduces its window.
+    Congestion,
+    /// The arriving packet itself was dropped.
+    Dropped,
+}
+
+/// The answer to a dequeue.
+#[derive(Clone, Copy, Debug)]
+pub enum Dequeued {
+    /// A packet to send.
+    Packet(Packet),
+    /// A self-shaping qdisc holds packets that may not leave before this time.
+    Wait(Time),
+    /// Nothing to send.
+    Empty,
+}
+
+/// What a queue may touch besides itself.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The current time.
+    pub now: Time,
+    /// The port's random stream.
+    pub rng: &'a mut Rng,
+    /// Packets dropped by this call; the simulation accounts for them and clears the list.
+    pub dropped: &'a mut Vec<(Packet, DropCause)>,
+    /// Addresses and ports of each flow, for hashing; index is `Packet::flow`.
+    pub tuples: &'a [FlowTuple],
+}
+
+/// Addresses of a flow as a classifier sees them (data direction; swap for ACKs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTuple {
+    /// Address of the data sender.
+    pub src: u32,
+    /// Address of the data receiver.
+    pub dst: u32,
+    /// Port of the data sender.
+    pub sport: u16,
+    /// Port of the data receiver.
+    pub dport: u16,
+}
+
+/// Counters that every queue keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QdiscStats {
+    /// Packets that got a CE mark here.
+    pub ce_marks: u64,
+    /// Packets that got an SCE mark here.
+    pub sce_marks: u64,
+    /// Sojourn time of the last packet that left, ns.
+    pub last_sojourn: u64,
+}
+
+/// A queue discipline.
+pub trait Qdisc {
+    /// Offers a packet; `p.time` is overwritten with the arrival time.
+    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict;
+    /// Takes the next packet.
+    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued;
+    /// Packets held.
+    fn packets(&self) -> usize;
+    /// Bytes held.
+    fn bytes(&self) -> u64;
+    /// Counters.
+    fn stats(&self) -> &QdiscStats;
+}
