@@ -1,0 +1,68 @@
+# Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
+
+.PHONY: setup demo test bench lint docs validate clean
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOG := $(VENV)/setup.log
+# The first Python that is recent enough; PYTHON=... chooses another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
+	$(shell find crates -name '*.rs' -not -path '*/benches/*' -not -path '*/tests/*' -o -name Cargo.toml)
+# Runs a command with its output in the log, and shows the end of it if the command fails.
+quietly = { $(1); } >>$(LOG) 2>&1 || { tail -n 30 $(LOG) >&2; echo "failed: the whole output is in $(LOG)" >&2; exit 1; }
+
+setup: $(VENV)/.installed
+
+$(VENV)/.created:
+	@test -n "$(PYTHON)" || { echo "expected Python 3.11 or later (make PYTHON=...)" >&2; exit 3; }
+	@command -v cargo >/dev/null || { echo "expected Rust (cargo); see https://rustup.rs" >&2; exit 3; }
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(call quietly,$(BIN)/python -m pip install --disable-pip-version-check "maturin>=1.9$(comma)<2")
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created $(SOURCES)
+	@echo "building the simulator ..."
+	@$(call quietly,VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --extras dev)
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	@$(call quietly,$(BIN)/python -m pip install --disable-pip-version-check "pdoc>=15")
+	@touch $@
+
+# The one-flow study of the SCE draft: 320 runs of 300 s, tables and figures.
+demo: setup
+	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/demo
+
+test: setup
+	@cargo test -q --locked -p dumbbell-sim
+	@$(BIN)/python -m pytest
+
+bench: setup
+	@cargo bench -q --locked -p dumbbell-sim
+
+lint: setup
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@cargo fmt --all --check
+	@cargo clippy -q --locked --workspace --all-targets -- -D warnings
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny --locked check; else $(BIN)/python .ci/licences.py; fi
+
+# Agreement with the published numbers and with the kernel; fails below the bars.
+validate: setup
+	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
+	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
+
+docs: $(VENV)/.docs
+	@cargo doc -q --locked --no-deps -p dumbbell-sim
+	@$(BIN)/pdoc -o target/doc/python dumbbell
+	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html"
+
+clean:
+	@rm -rf $(VENV) target dumbbell/_native*.so
+
+comma := ,

@@ -1,0 +1,42 @@
+"""A laboratory for TCP congestion control and queue management.
+
+import dumbbell
+
+results = dumbbell.run(dumbbell.Scenario.from_file("scenario.yaml"))
+results.frame                       # polars: coordinates of the sweep, t_ns, entity, series, value
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.api import run
+    from dumbbell.results import Results, Run, Store, load
+    from dumbbell.scenario import Scenario
+
+__version__ = "0.1.0"
+
+__all__ = ["Results", "Run", "Scenario", "Store", "__version__", "load", "run"]
+
+_HOMES = {
+    "Results": "dumbbell.results",
+    "Run": "dumbbell.results",
+    "Scenario": "dumbbell.scenario",
+    "Store": "dumbbell.results",
+    "load": "dumbbell.results",
+    "run": "dumbbell.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what is asked for when it is asked for: `import dumbbell` alone is quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,72 @@
+"""`dumbbell doctor`: whether this machine has what is needed."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import typer
+
+from dumbbell.cli.output import JsonOption, human_size, print_columns, print_json
+
+_LIBRARIES = ("polars", "numpy", "scipy", "pydantic", "matplotlib")
+_LEAST_DISK = 100_000_000
+"""Bytes."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at."""
+
+    name: str
+    good: bool
+    found: str
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="doctor")(_doctor)
+
+
+def _doctor(json: JsonOption = False) -> None:
+    """Check the machine: versions, the simulator, disk space. Exit status 3 if something is missing."""
+    findings = list(_examine())
+    if json:
+        print_json({"good": all(finding.good for finding in findings), "findings": [asdict(finding) for finding in findings]})
+    else:
+        print_columns([("ok" if finding.good else "BAD", finding.name, finding.found) for finding in findings])
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(3)
+
+
+def _examine() -> Iterator[Finding]:
+    from dumbbell.engines.pool import default_workers
+
+    yield Finding("python", sys.version_info >= (3, 11), platform.python_version())
+    for library in _LIBRARIES:
+        try:
+            yield Finding(library, True, version(library))
+        except PackageNotFoundError:
+            yield Finding(library, False, "not installed; expected `make setup` to have run")
+    yield from _simulator()
+    yield Finding("processors", True, str(default_workers()))
+    free = shutil.disk_usage(Path.cwd()).free
+    yield Finding("disk", free >= _LEAST_DISK, f"{human_size(free)} free in {Path.cwd()}")
+
+
+def _simulator() -> Iterator[Finding]:
+    from dumbbell.engines import cost, sim
+    from dumbbell.errors import DumbbellError
+
+    try:
+        source = sim.native().SOURCE_HASH
+        speed = cost.packets_per_cpu_second()
+    except DumbbellError as error:
+        yield Finding("simulator", False, str(error))
+        return
+    yield Finding("simulator", True, f"sources {source[:10]}, {speed / 1e6:.1f} M packets per CPU second")

@@ -1,0 +1,58 @@
+"""`dumbbell list KIND`: names that scenarios and commands may use."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, print_columns, print_json
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    CC = "cc"
+    QDISC = "qdisc"
+    STACK = "stack"
+    STUDY = "study"
+    ENGINE = "engine"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="list")(_list)
+
+
+def _list(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonOption = False) -> None:
+    """List congestion controls, queue disciplines, stacks, studies or engines."""
+    entries = _entries(kind)
+    if json:
+        print_json(entries)
+    elif entries:
+        print_columns([(entry["name"], entry["summary"]) for entry in entries])
+
+
+def _entries(kind: Kind) -> list[dict[str, object]]:
+    if kind is Kind.ENGINE:
+        from dumbbell.engines import ENGINES
+
+        return [{"name": name, "summary": summary} for name, summary in ENGINES.items()]
+    if kind is Kind.STUDY:
+        from dumbbell.studies.registry import find_study, study_names
+
+        studies = [find_study(name) for name in study_names()]
+        return [{"name": study.name, "summary": study.title, "source": study.source, "parts": list(study.parts)} for study in studies]
+    from dumbbell.engines import sim
+
+    table = sim.capabilities()
+    entries: list[dict[str, object]] = []
+    for name, capability in {Kind.CC: table.cc, Kind.QDISC: table.qdisc, Kind.STACK: table.stack}[kind].items():
+        entry: dict[str, object] = {"name": name, "summary": capability.summary}
+        if kind is Kind.CC:
+            entry["needs_ecn"] = capability.needs_ecn
+        if kind is Kind.STACK:
+            entry["options"] = list(capability.options)
+        entries.append(entry)
+    return entries

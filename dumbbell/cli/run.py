@@ -1,0 +1,67 @@
+"""`dumbbell run FILE`: runs a scenario."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_columns, print_json, progress_bar
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="run")(_run)
+
+
+def _run(
+    file: Annotated[Path, typer.Argument(help="Scenario file (YAML).")],
+    out: Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")] = None,
+    workers: WorkersOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario; what is in the results folder already is not run again."""
+    from dumbbell.engines import sim
+    from dumbbell.metrics.throughput import elapsed_throughput_mbit
+    from dumbbell.results import Store
+    from dumbbell.scenario import Scenario
+
+    scenario = Scenario.from_file(file)
+    cells = scenario.expand()
+    store = Store(out if out is not None else Path("results") / scenario.name)
+    had = len(cells) - len(store.missing(map(sim.key, cells)))
+    began = time.perf_counter()
+    with progress_bar(scenario.name) as progress:
+        runs = sim.execute(cells, store, workers, progress)
+    wall_s = time.perf_counter() - began
+
+    count = {status: sum(run.status == status for run in runs) for status in ("ok", "warn", "invalid")}
+    for run in runs:
+        for reason in run.reasons:
+            note(f"{run.status}: {_cell(run.cell) or run.name}: {reason}")
+    if json:
+        listed = [
+            {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
+            for run in runs
+        ]
+        summary = {"name": scenario.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
+        print_json({**summary, **count, "runs": listed})
+    else:
+        rows: list[tuple[object, ...]] = [("run", *(runs[0].cell), "flow", "Mbit/s", "retransmits", "status")]
+        for run in runs:
+            for entity, values in run.counters.items():
+                if entity.startswith("flow/"):
+                    rate = elapsed_throughput_mbit(values["rx_bytes"], values["active_ns"]) if values["active_ns"] else 0.0
+                    flow = entity.removeprefix("flow/")
+                    rows.append((run.key[:10], *run.cell.values(), flow, f"{rate:.3f}", values["retransmits"], run.status))
+        print_columns(rows)
+        note(f"{len(runs) - had} of {len(runs)} runs in {human_time(wall_s)}, {had} were there; they are in {store.path}")
+    if count["invalid"]:
+        raise typer.Exit(1)
+
+
+def _cell(cell: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in cell.items())

@@ -1,0 +1,39 @@
+"""Whether a run is to be believed: every packet accounted for, nothing lost where nobody asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+Counters = Mapping[str, Mapping[str, int]]
+Status = Literal["ok", "warn", "invalid"]
+
+_FLOW_SUMS = (
+    ("sent_packets", ("arrived_packets", "dropped_packets", "in_flight_packets")),
+    ("acks_sent", ("acks_arrived", "acks_dropped", "acks_in_flight")),
+)
+_PORT_SUM = (
+    "arrived_packets",
+    ("sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "dropped_impairment", "queued_packets"),
+)
+
+
+def judge(counters: Counters, engine_says: Iterable[str] = ()) -> tuple[Status, tuple[str, ...]]:
+    """The status of a run and the reasons for it.
+
+    `invalid`: the engine's own conservation check failed, or the counters do not add up.
+    `warn`: a delay stage overflowed, or a flow delivered nothing.
+    """
+    wrong = list(engine_says)
+    odd = []
+    for entity, values in counters.items():
+        for total, parts in _FLOW_SUMS if entity.startswith("flow/") else (_PORT_SUM,):
+            if values[total] != (found := sum(values[part] for part in parts)):
+                wrong.append(f"{entity}: {total} {values[total]} is not {' + '.join(parts)} {found}")
+        if entity.startswith("port/") and entity.removeprefix("port/").startswith(("delay", "access")):
+            if lost := values["dropped_overflow"]:
+                odd.append(f"{entity}: dropped {lost} packets at the limit of a delay stage")
+        elif entity.startswith("flow/") and values["rx_bytes"] == 0:
+            odd.append(f"{entity}: delivered nothing")
+    status: Status = "invalid" if wrong else "warn" if odd else "ok"
+    return status, tuple(wrong + odd)

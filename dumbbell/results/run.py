@@ -1,0 +1,117 @@
+"""A run: what was asked, what came out, and whether to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dumbbell.results.conservation import Status
+from dumbbell.results.series import Block, read_parquet, read_series, to_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+Coordinate = str | int | float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an engine."""
+
+    key: str
+    """Content hash: scenario, engine, engine's sources, sampling, seed."""
+    name: str
+    """Of the scenario."""
+    cell: Mapping[str, Coordinate]
+    """Where in the sweep."""
+    scenario: Mapping[str, Any]
+    """The resolved scenario, plain data with units."""
+    status: Status
+    reasons: tuple[str, ...]
+    """Why it is not ok; empty if it is."""
+    counters: Mapping[str, Mapping[str, int]]
+    """Entity (`flow/NAME`, `port/NAME`) to counter to value at the end of the run."""
+    digest: str
+    """SHA-256 of the canonical series."""
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    """Name and sources of the engine, and its deterministic facts: events, delivered_packets."""
+    samples: tuple[Block, ...] | Path = field(default=(), repr=False, compare=False)
+    """The series: in memory, or the file that holds them."""
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The series as a long table: t_ns (int64), entity, series, value. Read from the store at each use, not kept."""
+        return read_parquet(self.samples) if isinstance(self.samples, Path) else to_frame(self.samples)
+
+    def series(self, entity: str, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Times (s) and values of one series, shape (samples,). KeyError if the run has none of that name."""
+        if isinstance(self.samples, Path):
+            t_ns, values = read_series(self.samples, entity, name)
+        else:
+            rows = [
+                (block.t_ns, block.values[block.names.index(name)])
+                for block in self.samples
+                if block.entity == entity and name in block.names
+            ]
+            t_ns, values = rows[0] if rows else (np.empty(0, np.int64), np.empty(0))
+        if not len(t_ns):
+            raise KeyError(f"run {self.key[:10]} has no series {name!r} of {entity!r}")
+        return t_ns / 1e9, values
+
+
+@dataclass(frozen=True)
+class Results:
+    """Several runs of one scenario or study, in order."""
+
+    runs: tuple[Run, ...]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __getitem__(self, index: int) -> Run:
+        return self.runs[index]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The series of all runs: a column per coordinate of the sweep, then t_ns, entity, series, value."""
+        return self._joined([run.frame for run in self.runs])
+
+    @property
+    def counters(self) -> pl.DataFrame:
+        """The counters of all runs: a column per coordinate of the sweep, then entity, counter, value."""
+        import polars as pl
+
+        schema = {"entity": pl.String, "counter": pl.String, "value": pl.Int64}
+        return self._joined(
+            [
+                pl.DataFrame(
+                    [(entity, name, value) for entity, values in run.counters.items() for name, value in values.items()],
+                    schema=schema,
+                    orient="row",
+                )
+                for run in self.runs
+            ]
+        )
+
+    def _joined(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
+        import polars as pl
+
+        keys = dict.fromkeys(key for run in self.runs for key in run.cell)
+        text = {key for key in keys if any(isinstance(run.cell.get(key), str) for run in self.runs)}
+
+        def coordinate(run: Run, key: str) -> pl.Expr:
+            value = run.cell.get(key)
+            return pl.lit(str(value) if key in text and value is not None else value).alias(key)
+
+        parts = [
+            frame.select(*(coordinate(run, key) for key in keys), *frame.columns) for run, frame in zip(self.runs, frames, strict=True)
+        ]
+        return pl.concat(parts, how="vertical_relaxed") if parts else pl.DataFrame()

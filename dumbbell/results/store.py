@@ -1,0 +1,236 @@
+"""The store on disk: one folder per run, there whole or not there.
+
+DIR/study.json              what was asked: name, cell and key of every run, in order
+DIR/KEY/run.json            scenario, engine, command, counters, status; the same on every machine but for the command
+DIR/KEY/host.json           facts about the machine that ran it
+DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.results.run import Coordinate, Results, Run
+from dumbbell.results.series import to_parquet
+
+_STUDY, _RUN, _HOST, _SERIES = "study.json", "run.json", "host.json", "series.parquet"
+_FORMAT = 1
+"""Of study.json and run.json."""
+_PARTIAL = ".partial-"
+
+
+class Store:
+    """A results folder. Making the object touches nothing on disk."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def ask(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+        """Notes in study.json which runs are wanted: (name, cell, key) of each.
+
+        An earlier wish for the same name and cell is replaced; others stay. Makes the folder; clears what a crash left half written.
+        Raises `BadInput` if the destination cannot be used.
+        """
+        self._make()
+        wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._asked(missing_ok=True)}
+        wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
+        listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
+        text = json.dumps({"format": _FORMAT, "runs": listed}, indent=1) + "\n"
+        if not (self.path / _STUDY).exists() or (self.path / _STUDY).read_text(encoding="utf-8") != text:
+            with self._trouble():
+                partial = self.path / f"{_PARTIAL}{os.getpid()}-study"
+                _write(partial, text.encode())
+                os.replace(partial, self.path / _STUDY)
+                _sync_folder(self.path)
+
+    def runs(self) -> Results:
+        """The runs that were asked for and are there, in the order asked. Raises `BadInput` if the folder is none of dumbbell's."""
+        return Results(tuple(self._read(key, name, cell) for name, cell, key in self._asked() if self._has(key)))
+
+    def get(self, key: str) -> Run:
+        """The run with a key. KeyError if it is not there, `BadInput` if its files are truncated or foreign."""
+        if not self._has(key):
+            raise KeyError(key)
+        return self._read(key)
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Those keys without a run, in order."""
+        return [key for key in keys if not self._has(key)]
+
+    def asked(self) -> int:
+        """How many runs were asked for."""
+        return len(self._asked())
+
+    def write(self, run: Run, command: str = "", host: Mapping[str, Any] | None = None) -> Run:
+        """Keeps a run, whole or not at all, unless one with its key is there; returns it as it now lies in the store.
+
+        Raises `EnvironmentFault` if the disk is full, `BadInput` if the destination cannot be written.
+        """
+        final = self.path / run.key
+        if self._has(run.key):
+            return self.get(run.key)
+        if isinstance(run.samples, Path):
+            raise ValueError(f"run {run.key[:10]} lies in another store")
+        series = to_parquet(run.samples)
+        record = {
+            "format": _FORMAT,
+            "key": run.key,
+            "name": run.name,
+            "cell": dict(run.cell),
+            "status": run.status,
+            "reasons": list(run.reasons),
+            "digest": run.digest,
+            "series_bytes": len(series),
+            "engine": dict(run.engine),
+            "command": command,
+            "scenario": dict(run.scenario),
+            "counters": {entity: dict(values) for entity, values in run.counters.items()},
+        }
+        partial = self.path / f"{_PARTIAL}{os.getpid()}-{run.key}"
+        with self._trouble():
+            try:
+                os.mkdir(partial)
+                _write(partial / _SERIES, series)
+                _write(partial / _HOST, _json(dict(host or {})))
+                _write(partial / _RUN, _json(record))
+                _sync_folder(partial)
+                try:
+                    os.rename(partial, final)
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                        raise  # otherwise another process was first with the same run
+                _sync_folder(self.path)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+        return self.get(run.key)
+
+    def _has(self, key: str) -> bool:
+        return (self.path / key / _RUN).exists()
+
+    def _read(self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None) -> Run:
+        """A run; `name` and `cell` as it was asked for, which may differ from when it was first run."""
+        folder = self.path / key
+        record = _load(folder / _RUN, "a run")
+        try:
+            size = (folder / _SERIES).stat().st_size
+        except OSError:
+            raise BadInput(f"{folder / _SERIES}: no such file; expected the series of the run") from None
+        try:
+            if size != record["series_bytes"]:
+                what = f"{size} bytes long, truncated or changed"
+                raise BadInput(f"{folder / _SERIES}: {what}; expected {record['series_bytes']} bytes (remove {folder} to run it again)")
+            if record["key"] != key:
+                raise BadInput(f"{folder / _RUN}: is of the run {record['key']}; expected {key}")
+            return Run(
+                key=key,
+                name=record["name"] if name is None else name,
+                cell=record["cell"] if cell is None else cell,
+                scenario=record["scenario"],
+                status=record["status"],
+                reasons=tuple(record["reasons"]),
+                counters=record["counters"],
+                digest=record["digest"],
+                engine=record["engine"],
+                samples=folder / _SERIES,
+            )
+        except (KeyError, TypeError) as error:
+            raise BadInput(f"{folder / _RUN}: lacks {error}; expected a run written by dumbbell") from None
+
+    def _asked(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
+        path = self.path / _STUDY
+        if missing_ok and not path.exists():
+            return []
+        record = _load(path, "a results folder")
+        try:
+            return [(str(run["name"]), dict(run["cell"]), str(run["key"])) for run in record["runs"]]
+        except (KeyError, TypeError, ValueError):
+            raise BadInput(f"{path}: lists no runs; expected a results folder written by dumbbell") from None
+
+    def _make(self) -> None:
+        """The folder, made if need be; only an empty one or one of dumbbell's will do."""
+        with self._trouble():
+            self.path.mkdir(parents=True, exist_ok=True)
+            names = os.listdir(self.path)
+        if names and _STUDY not in names and any(not name.startswith(_PARTIAL) for name in names):
+            raise BadInput(f"{self.path}: holds other files; expected an empty folder or one written by dumbbell")
+        for name in names:
+            if name.startswith(_PARTIAL) and not _alive(name.removeprefix(_PARTIAL).partition("-")[0]):
+                left = self.path / name
+                shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+
+    @contextmanager
+    def _trouble(self) -> Iterator[None]:
+        """Turns the disk's errors into one line each."""
+        try:
+            yield
+        except (FileExistsError, NotADirectoryError):
+            raise BadInput(f"{self.path}: cannot be made, a file is in the way; expected a folder") from None
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                raise EnvironmentFault(f"{self.path}: {error.strerror}; the runs finished so far are kept") from None
+            raise BadInput(f"{self.path}: cannot be written ({error.strerror}); expected a writable folder") from None
+
+
+def load(path: str | Path) -> Results:
+    """The runs of a results folder. Raises `BadInput` if it is not one."""
+    if not Path(path).is_dir():
+        what = "is a file" if Path(path).exists() else "no such folder"
+        raise BadInput(f"{path}: {what}; expected a results folder written by dumbbell")
+    return Store(path).runs()
+
+
+def _load(path: Path, what: str) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file; expected {what} written by dumbbell") from None
+    except NotADirectoryError:
+        raise BadInput(f"{path.parent}: is a file; expected {what} written by dumbbell") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); expected {what} written by dumbbell") from None
+    except ValueError:
+        raise BadInput(f"{path}: truncated or not JSON; expected {what} written by dumbbell") from None
+    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+        raise BadInput(f"{path}: is not of format {_FORMAT}; expected {what} written by dumbbell")
+    return record
+
+
+def _canonical(cell: Mapping[str, Coordinate]) -> str:
+    return json.dumps(cell, sort_keys=True)
+
+
+def _json(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, indent=1) + "\n").encode()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True

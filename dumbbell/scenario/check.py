@@ -1,0 +1,169 @@
+"""What no single key shows: settings that contradict each other or can never work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dumbbell.scenario.model import Bfifo, Bottleneck, Cake, Flow, Pfifo, QueueStage, Settings
+from dumbbell.scenario.problems import Location
+from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Size
+
+Wrong = Iterator[tuple[Location, str]]
+
+_MOST_SAMPLES = 10_000_000
+_LONGEST_RTT = Duration.parse("1000s")
+_LEAST_BUFFER = Size.parse("2KiB")
+_MOST_FLOWS = 100_000
+
+
+def wrong(settings: Settings) -> Wrong:
+    """The location of each contradiction and `what is wrong; expected ...`."""
+    if settings.duration == 0:
+        yield ("duration",), "0s is no time at all; expected a time above 0"
+    elif settings.sample and settings.duration // settings.sample > _MOST_SAMPLES:
+        yield ("sample",), f"{settings.sample} takes more than {_MOST_SAMPLES} samples; expected a longer interval"
+    yield from _path(settings)
+    for i, flow in enumerate(settings.flows):
+        for location, what in _flow(flow, settings):
+            yield ("flows", i, *location), what
+    yield from _names(settings)
+
+
+def is_random(settings: Settings) -> bool:
+    """Whether another seed gives another run: a jittered start, or a queue that draws random numbers (cake)."""
+    return any(flow.start.jitter for flow in settings.flows) or any(
+        isinstance(bottleneck.qdisc, Cake) for _, bottleneck in _bottlenecks(settings)
+    )
+
+
+def flow_names(flows: list[Flow]) -> list[list[str]]:
+    """The names of each group's flows: the group's name or cc, numbered from 1 where several flows share it."""
+    bases = [flow.name or flow.cc for flow in flows]
+    totals = {base: sum(flow.count for flow, other in zip(flows, bases, strict=True) if other == base) for base in bases}
+    given = dict.fromkeys(bases, 0)
+    names = []
+    for base, flow in zip(bases, flows, strict=True):
+        first = given[base] + 1
+        given[base] += flow.count
+        names.append([base] if totals[base] == 1 else [f"{base}-{first + i}" for i in range(flow.count)])
+    return names
+
+
+def _path(settings: Settings) -> Wrong:
+    path = settings.path
+    if path.forward is None:
+        if path.rtt is None:
+            yield ("path", "rtt"), f"is missing; expected {Duration.EXPECTED}"
+        if path.bottleneck is None:
+            yield ("path", "bottleneck"), "is missing; expected a rate and a qdisc"
+        if isinstance(path.reverse, list):
+            yield ("path", "reverse"), "stages need path.forward; expected mirror, none or a bottleneck"
+    else:
+        for key in ("rtt", "delay", "access", "bottleneck"):
+            if key in path.model_fields_set:
+                yield ("path", key), "cannot stand beside path.forward; expected the one or the other"
+        if not path.forward:
+            yield ("path", "forward"), "is empty; expected at least one stage"
+        elif not any(stage.rate or isinstance(stage, QueueStage) for stage in path.forward):
+            yield ("path", "forward"), "limits no rate anywhere; expected a stage with a rate"
+        if isinstance(path.reverse, Bottleneck):
+            yield ("path", "reverse"), "is a bottleneck beside path.forward; expected mirror, none or stages"
+        for name in ("forward", "reverse"):
+            listed = getattr(path, name)
+            names = [stage.name for stage in listed if stage.name] if isinstance(listed, list) else []
+            for i, stage in enumerate(listed if isinstance(listed, list) else ()):
+                if stage.name and names.count(stage.name) > 1:
+                    yield ("path", name, i, "name"), f"{stage.name!r} is given twice; expected names that differ"
+                if not isinstance(stage, QueueStage):
+                    yield from _delay_limit(("path", name, i, "limit"), stage.limit)
+    if path.rtt is not None and path.rtt > _LONGEST_RTT:
+        yield ("path", "rtt"), f"{path.rtt} is too long; expected at most {_LONGEST_RTT}"
+    yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
+    for location, bottleneck in _bottlenecks(settings):
+        for where, what in _bottleneck(bottleneck):
+            yield location + where, what
+
+
+def _bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
+    path = settings.path
+    if path.bottleneck is not None:
+        yield ("path", "bottleneck"), path.bottleneck
+    if isinstance(path.reverse, Bottleneck):
+        yield ("path", "reverse"), path.reverse
+    for name, listed in (("forward", path.forward), ("reverse", path.reverse)):
+        for i, stage in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(stage, QueueStage):
+                yield ("path", name, i), stage
+
+
+def _bottleneck(bottleneck: Bottleneck) -> Wrong:
+    qdisc, shaper = bottleneck.qdisc, bottleneck.shaper_kind
+    if isinstance(qdisc, Cake):
+        if shaper == "cake" and None not in (bottleneck.rate, qdisc.rate) and bottleneck.rate != qdisc.rate:
+            what = f"{qdisc.rate} differs from the bottleneck's {bottleneck.rate}; expected one rate"
+            yield ("qdisc", "rate"), f"{what}, or the shaper link or tbf"
+    elif shaper == "cake":
+        yield ("shaper",), f"{qdisc.kind} cannot shape; expected the shaper link or tbf"
+    if bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
+        yield ("rate",), "is missing; expected a rate such as 10mbit"
+    if bottleneck.burst is not None:
+        if shaper != "tbf":
+            yield ("burst",), f"the shaper {shaper} has no bucket; expected the shaper tbf"
+        elif bottleneck.burst < FRAME_BYTES:
+            what = f"{bottleneck.burst} never lets a full packet go"
+            yield ("burst",), f"{what}; expected at least {FRAME_BYTES}B"
+    if isinstance(qdisc, Pfifo) and qdisc.limit.unit == "B":
+        yield ("qdisc", "limit"), f"{qdisc.limit} is in bytes, pfifo counts packets; expected e.g. 180p or 1bdp"
+    if isinstance(qdisc, Bfifo):
+        if qdisc.limit.unit == "p":
+            yield ("qdisc", "limit"), f"{qdisc.limit} is in packets, bfifo counts bytes; expected e.g. 64KiB or 1bdp"
+        elif qdisc.limit.unit == "B" and qdisc.limit.value < FRAME_BYTES:
+            yield ("qdisc", "limit"), f"{qdisc.limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
+    if isinstance(qdisc, Cake) and qdisc.rtt == 0:
+        yield ("qdisc", "rtt"), "0s leaves COBALT no interval; expected a time such as 100ms"
+    if isinstance(qdisc, Cake) and qdisc.memlimit is not None and qdisc.memlimit < FRAME_BYTES:
+        yield ("qdisc", "memlimit"), f"{qdisc.memlimit} has no room for a packet; expected at least {FRAME_BYTES}B"
+
+
+def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
+    if limit is not None and limit.unit == "B":
+        yield location, f"{limit} is in bytes, a delay stage counts packets; expected {Packets.EXPECTED}"
+
+
+def _flow(flow: Flow, settings: Settings) -> Wrong:
+    if flow.bytes == 0:
+        yield ("bytes",), "0B is nothing to send; expected a size above 0"
+    if flow.duration == 0:
+        yield ("duration",), "0s is no time at all; expected a time above 0"
+    if flow.rtt is not None and settings.path.forward is not None:
+        yield ("rtt",), "needs path.rtt to replace; expected a path with rtt"
+    if flow.rtt is not None and flow.rtt > _LONGEST_RTT:
+        yield ("rtt",), f"{flow.rtt} is too long; expected at most {_LONGEST_RTT}"
+    last = flow.start.first + (flow.count - 1) * flow.start.every + flow.start.jitter
+    if settings.duration and last >= settings.duration:
+        key = "first" if flow.start.first >= settings.duration else "every" if flow.start.every else "jitter"
+        what = f"the last flow may start at {Duration(last)}, after the run's {settings.duration}"
+        yield ("start", key), f"{what}; expected an earlier start or a longer duration"
+    for key in ("rmem", "wmem"):
+        sizes = getattr(flow.host, key)
+        if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
+            yield ("host", key), f"{', '.join(map(str, sizes))} do not rise; expected least, initial and most"
+    for key in ("rcvbuf", "sndbuf"):
+        size = getattr(flow.host, key)
+        if size is not None and size < _LEAST_BUFFER:
+            yield ("host", key), f"{size} has no room for a packet; expected at least {_LEAST_BUFFER}"
+    if flow.host.cached_ssthresh is not None and flow.host.cached_ssthresh < 2:
+        yield ("host", "cached_ssthresh"), f"{flow.host.cached_ssthresh} is too small; expected at least 2p"
+
+
+def _names(settings: Settings) -> Wrong:
+    total = sum(flow.count for flow in settings.flows)
+    if total > _MOST_FLOWS:
+        yield ("flows",), f"are {total} in all; expected at most {_MOST_FLOWS}"
+        return
+    seen: set[str] = set()
+    for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
+        explicit = flow.name is not None and any(other.name == flow.name for j, other in enumerate(settings.flows) if j != i)
+        if explicit or seen & set(names):
+            yield ("flows", i, "name"), f"{flow.name or flow.cc!r} is given twice; expected names that differ"
+        seen |= set(names)

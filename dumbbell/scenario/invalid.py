@@ -1,0 +1,113 @@
+"""Says in the words of the user what pydantic found wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import BaseModel, Tag, ValidationError
+from pydantic_core import ErrorDetails
+
+from dumbbell.scenario.problems import Location, nearest, one_of
+
+_NOUNS = {
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "string_type": "a name",
+    "list_type": "a list",
+    "dict_type": "keys and values",
+    "model_type": "keys and values",
+    "model_attributes_type": "keys and values",
+    "finite_number": "a finite number",
+}
+
+
+def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str]]:
+    """For each error its location and `what is wrong; expected ...`; `top` is the model that was validated."""
+    for detail in error.errors(include_url=False):
+        yield detail["loc"], _what(detail, top)
+
+
+def _what(detail: ErrorDetails, top: type[BaseModel]) -> str:
+    kind, context, given = detail["type"], detail.get("ctx", {}), detail["input"]
+    if kind == "extra_forbidden":
+        known = sorted({name for model in _models_at(top, detail["loc"][:-1]) for name in model.model_fields})
+        return f"unknown key{nearest(detail['loc'][-1], known)}; expected {one_of(known)}"
+    if kind == "missing":
+        models = _models_at(top, detail["loc"][:-1])
+        return f"is missing; expected {_summary(models, str(detail['loc'][-1]))}"
+    if kind == "union_tag_not_found":
+        return f"{_shown(given)} has no {context['discriminator'].strip(chr(39))}; expected keys and values with one"
+    if kind == "union_tag_invalid":
+        known = [tag.strip("' ") for tag in str(context["expected_tags"]).split(",")]
+        what = str(context["discriminator"]).strip("'")
+        return f"unknown {what} {context['tag']!r}{nearest(context['tag'], known)}; expected {one_of(known)}"
+    if kind == "literal_error":
+        known = [value.strip("' ") for value in str(context["expected"]).replace(" or ", ", ").split(",")]
+        return f"{_shown(given)} is unknown{nearest(given, known)}; expected {one_of(known)}"
+    if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
+        words = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+        bound = " and ".join(f"{words[key]} {value}" for key, value in context.items() if key in words)
+        return f"{_shown(given)} is out of range; expected {bound}"
+    if kind == "too_short":
+        return f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+    if kind == "too_long":
+        return f"has more than {context['max_length']} entries; expected at most {context['max_length']}"
+    if kind == "string_pattern_mismatch":
+        return f"{_shown(given)} is not a name; expected letters, digits and . _ + - after a letter or digit"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in _NOUNS:
+        return f"{_shown(given)} is not {_NOUNS[kind]}; expected {_NOUNS[kind]}"
+    message = detail["msg"]
+    return message if "; expected" in message else f"{_shown(given)}: {message}; expected another value"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "nothing"
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _models_at(top: type[BaseModel], location: Location) -> list[type[BaseModel]]:
+    """The models that may stand at `location`."""
+    models = [top]
+    for part in location:
+        fields = [model.model_fields[part] for model in models if part in model.model_fields]
+        if fields:
+            models = [found for field in fields for found in _models_in(field.annotation)]
+        elif isinstance(part, str):  # the branch of a union: a kind or a class
+            models = [model for model in models if part in (model.__name__, _kind(model))] or models
+    return models
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """All models in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif get_origin(annotation) is Annotated:
+        yield from _models_in(get_args(annotation)[0])
+    else:
+        for inner in get_args(annotation):
+            if not isinstance(inner, Tag):
+                yield from _models_in(inner)
+
+
+def _kind(model: type[BaseModel]) -> object:
+    field = model.model_fields.get("kind")
+    return field.default if field else None
+
+
+def _summary(models: list[type[BaseModel]], name: str) -> str:
+    for model in models:
+        if name in model.model_fields:
+            expected = getattr(model.model_fields[name].annotation, "EXPECTED", None)
+            return str(expected) if expected else f"the key {name}"
+    return f"the key {name}"

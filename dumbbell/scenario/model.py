@@ -1,0 +1,296 @@
+"""The words a user writes: a scenario of paths, queues and flows. Quantities are in `units`, sweeps in `sweep`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+
+
+class Model(BaseModel):
+    """Unknown keys are errors; an object does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]
+"""A name that can stand in a file name and in an entity `flow/NAME`."""
+
+
+# --- queues --------------------------------------------------------------------------------------------------------
+
+
+class Pfifo(Model):
+    """FIFO limited in packets (Linux pfifo)."""
+
+    kind: Literal["pfifo"] = "pfifo"
+    limit: Limit
+    """Packets or `bdp`."""
+
+
+class Bfifo(Model):
+    """FIFO limited in bytes (Linux bfifo)."""
+
+    kind: Literal["bfifo"] = "bfifo"
+    limit: Limit
+    """Bytes or `bdp`."""
+
+
+def _sce(value: object) -> object:
+    if isinstance(value, bool) or value == "single":
+        return value
+    if isinstance(value, int) and 1 <= value <= 1024:
+        return value
+    raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected true, false, single or 1 to 1024", {"value": repr(value)})
+
+
+class Cake(Model):
+    """Cake, besteffort, with tc's keywords."""
+
+    kind: Literal["cake"] = "cake"
+    rate: Rate | None = None
+    """Keyword bandwidth; by default the bottleneck's rate if the shaper is cake, else unlimited."""
+    isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
+        "triple-isolate"
+    )
+    rtt: Duration = Duration.parse("100ms")
+    """The interval of COBALT; its target is a twentieth of it."""
+    overhead: Annotated[int, Field(ge=-64, le=256)] | None = None
+    """Bytes added to each packet's IP length; none is `raw`, the frame's own length."""
+    mpu: Annotated[int, Field(ge=0, le=256)] = 0
+    """Least charged length in bytes."""
+    framing: Literal["noatm", "atm", "ptm"] = "noatm"
+    memlimit: Size | None = None
+    """Most memory; none is Cake's own choice by rate."""
+    sce: Annotated[bool | Literal["single"] | int, BeforeValidator(_sce)] = False
+    """The SCE ramp: true (`sce`), `single` (`sce-single`) or N (`sce-thresh N`)."""
+
+
+Qdisc = Annotated[Pfifo | Bfifo | Cake, Field(discriminator="kind")]
+"""A queue discipline; `kind` says which."""
+
+ShaperKind = Literal["link", "tbf", "cake"]
+
+
+class Bottleneck(Model):
+    """A queue discipline behind a shaper."""
+
+    rate: Rate | None = None
+    """Rate of the shaper, counted in Ethernet frames; may be left out if the qdisc has a rate of its own."""
+    shaper: ShaperKind | None = None
+    """`link` stores and forwards; `tbf` lets a packet of an idle bucket go at once; `cake` is the qdisc's own shaper.
+
+    By default cake's own for cake, else `link`.
+    """
+    burst: Size | None = None
+    """Bucket of `tbf`, 1540 bytes by default."""
+    qdisc: Qdisc
+
+    @property
+    def shaper_kind(self) -> ShaperKind:
+        """The shaper, with the default put in."""
+        return self.shaper or ("cake" if isinstance(self.qdisc, Cake) else "link")
+
+    @property
+    def rate_bps(self) -> int | None:
+        """What limits the departures, bit/s; none if nothing does."""
+        own = self.qdisc.rate if isinstance(self.qdisc, Cake) else None
+        rates = [int(rate) for rate in (self.rate, own) if rate is not None]
+        return min(rates, default=None)
+
+
+# --- paths ---------------------------------------------------------------------------------------------------------
+
+
+class Delay(Model):
+    """Where the base RTT sits."""
+
+    where: Literal["before", "after", "ack-path"] = "before"
+    """`before`: half of it before the bottleneck's queue of each direction; `after`: half behind each;
+    `ack-path`: all of it on the reverse path."""
+    extra: Duration = Duration(0)
+    """More delay per direction, on top of the base RTT and at the same place (`ack-path`: behind the bottleneck)."""
+    limit: Limit | None = None
+    """Most packets (or `bdp`) held by the delay stage, as netem's limit; without one it never overflows."""
+
+
+class Access(Model):
+    """The store-and-forward line of the sending host."""
+
+    rate: Rate
+
+
+class DelayStage(Model):
+    """A stage that delays, optionally behind a store-and-forward line."""
+
+    name: Name | None = None
+    delay: Duration = Duration(0)
+    rate: Rate | None = None
+    limit: Limit | None = None
+
+
+class QueueStage(Bottleneck):
+    """A stage that queues, then delays."""
+
+    name: Name | None = None
+    delay: Duration = Duration(0)
+
+
+def _stage_tag(value: Any) -> str:
+    keys = value.keys() if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    return "QueueStage" if {"qdisc", "shaper", "burst"} & set(keys) else "DelayStage"
+
+
+Stage = Annotated[Annotated[DelayStage, Tag("DelayStage")] | Annotated[QueueStage, Tag("QueueStage")], Discriminator(_stage_tag)]
+
+
+def _reverse_tag(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "stages"
+    return "Bottleneck" if isinstance(value, dict | Bottleneck) else "word"
+
+
+Reverse = Annotated[
+    Annotated[Literal["mirror", "none"], Tag("word")] | Annotated[Bottleneck, Tag("Bottleneck")] | Annotated[list[Stage], Tag("stages")],
+    Discriminator(_reverse_tag),
+]
+
+
+class Path(Model):
+    """What lies between the two hosts.
+
+    Either a dumbbell: `rtt`, `delay`, `access`, `bottleneck`, `reverse`; or `forward` and `reverse` as lists of stages.
+    The dumbbell is lowered to stages: forward = the access line, the delay before, the bottleneck, the delay behind;
+    reverse = the same without the access line, with the bottleneck mirrored, absent or its own.
+    """
+
+    rtt: Duration | None = None
+    """Base RTT of the dumbbell."""
+    delay: Delay = Delay()
+    access: Access | None = None
+    """Absent, the host is infinitely fast."""
+    bottleneck: Bottleneck | None = None
+    forward: list[Stage] | None = None
+    reverse: Reverse = "mirror"
+
+
+# --- flows ---------------------------------------------------------------------------------------------------------
+
+
+class Stack(Model):
+    """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_window: 4}`."""
+
+    base: str = "linux-6.12"
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, written: Any) -> Any:
+        if isinstance(written, str):
+            return {"base": written}
+        if isinstance(written, dict) and set(written) != {"base", "options"}:
+            return {
+                "base": written.get("base", "linux-6.12"),
+                "options": {key: value for key, value in written.items() if key != "base"},
+            }
+        return written
+
+    @model_serializer
+    def _join(self) -> Any:
+        return {"base": self.base, **self.options} if self.options else self.base
+
+
+class Host(Model):
+    """Facts about the two hosts of a flow that are not TCP's."""
+
+    tso: bool = False
+    """TCP builds multi-segment chunks."""
+    rcvbuf: Size | None = None
+    """SO_RCVBUF as the application sets it (the kernel doubles it): no auto-tuning."""
+    sndbuf: Size | None = None
+    """SO_SNDBUF as the application sets it (the kernel doubles it): no auto-tuning."""
+    rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
+        Size.parse("4KiB"),
+        Size.parse("128KiB"),
+        Size.parse("6MiB"),
+    ]
+    """sysctl tcp_rmem: least, initial, most."""
+    wmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
+        Size.parse("4KiB"),
+        Size.parse("16KiB"),
+        Size.parse("4MiB"),
+    ]
+    """sysctl tcp_wmem: least, initial, most."""
+    cached_ssthresh: Packets | None = None
+    """ssthresh that the metrics cache remembers for the destination."""
+
+
+class Start(Model):
+    """When the flows of a group start."""
+
+    first: Duration = Duration(0)
+    every: Duration = Duration(0)
+    """Between one flow of the group and the next."""
+    jitter: Duration = Duration(0)
+    """Each start is later by a uniform draw from 0 to this, from the seed and the flow's name."""
+
+
+class Flow(Model):
+    """A group of flows that are alike."""
+
+    name: Name | None = None
+    """By default the cc; flows that share a name are numbered."""
+    count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    cc: str
+    """Congestion control; `dumbbell list cc` names them."""
+    stack: Stack = Stack()
+    host: Host = Host()
+    ecn: bool | None = None
+    """Negotiate ECN; by default on if the cc needs it."""
+    sce_echo: bool = False
+    """The receiver echoes SCE marks (its sysctl tcp_sce)."""
+    start: Start = Start()
+    duration: Duration | None = None
+    """From the start until the sender is cut off; by default to the end of the run."""
+    bytes: Size | None = None
+    """Payload of a sized transfer; by default unlimited."""
+    rtt: Duration | None = None
+    """Base RTT of these flows instead of the path's."""
+
+
+# --- the whole -----------------------------------------------------------------------------------------------------
+
+
+class Settings(Model):
+    """What one run needs: a scenario without its sweep."""
+
+    name: Name
+    path: Path
+    flows: Annotated[list[Flow], Field(min_length=1)]
+    duration: Duration
+    sample: Duration = Duration.parse("100ms")
+    """Interval of the samples; `0s` switches them off."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
+    engine: Literal["sim"] = "sim"
+
+    @property
+    def path_rate_bps(self) -> int:
+        """The least rate of the data's path, bit/s. The settings must have passed `check`."""
+        path = self.path
+        listed = path.forward if path.forward is not None else [path.bottleneck]
+        rates = [stage.rate_bps if isinstance(stage, Bottleneck) else stage.rate for stage in listed if stage is not None]
+        rates.append(path.access.rate if path.access else None)
+        return min(int(rate) for rate in rates if rate is not None)

@@ -1,0 +1,54 @@
+"""Problems of a scenario: what is wrong, where it is written, what was expected."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dumbbell.errors import BadInput
+
+Location = tuple[str | int, ...]
+"""Keys and list indices from the top of a scenario."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong."""
+
+    key: str
+    """Dotted key."""
+    what: str
+    """What is wrong; and after `; expected`, what would be right."""
+    file: str | None = None
+    """Where it is written; none for a scenario made in Python."""
+    line: int | None = None
+    """Line of `file`, from 1."""
+
+    def __str__(self) -> str:
+        place = "" if self.file is None else f"{self.file}:" if self.line is None else f"{self.file}:{self.line}:"
+        return " ".join(part for part in (place, f"{self.key}:" if self.key else "", self.what) if part)
+
+
+class ScenarioError(BadInput):
+    """A scenario that cannot be run."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+def dotted(location: Iterable[str | int]) -> str:
+    """`("flows", 0, "cc")` as `flows.0.cc`."""
+    return ".".join(str(part) for part in location)
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """A hint ` (did you mean 'cubic'?)` if one of the known names is close to `name`, else nothing."""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def one_of(known: Iterable[str]) -> str:
+    """`one of a, b, c`."""
+    return "one of " + ", ".join(known)

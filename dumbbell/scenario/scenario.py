@@ -1,0 +1,206 @@
+"""A scenario, from a file or made in Python, and the runs it asks for."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from dumbbell.scenario import source
+from dumbbell.scenario.check import is_random, wrong
+from dumbbell.scenario.invalid import explain
+from dumbbell.scenario.model import Settings
+from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.scenario.sweep import Sweep
+
+Coordinate = str | int | float
+
+
+@dataclass(frozen=True)
+class ResolvedScenario:
+    """One run: every setting has its value, nothing is swept or repeated."""
+
+    settings: Settings
+    cell: dict[str, Coordinate] = field(default_factory=dict)
+    """Where in the sweep: dotted key to value as written, and `seed` if the scenario repeats."""
+    origin: Scenario | None = field(default=None, compare=False, repr=False)
+    """What it was resolved from."""
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self.settings.name
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random stream of the run."""
+        return self.settings.seed
+
+    def problem(self, location: Location, what: str) -> Problem:
+        """A problem with a setting, at the line where the file gives it or sweeps it."""
+        return self.origin.locate(location, what, self.cell) if self.origin else Problem(dotted(location), what)
+
+    def dump(self) -> dict[str, Any]:
+        """All settings but the name, in plain data: what a run's key is made of."""
+        return self.settings.model_dump(mode="json", exclude={"name"})
+
+
+class Scenario(Settings):
+    """What a user writes: settings, and how to vary them."""
+
+    sweep: Sweep | None = None
+    """Replaces settings cell by cell; the scenario must stand by itself without it."""
+    repeat: Annotated[int, Field(ge=1, le=100_000)] = 1
+    """Runs of each cell, with the seeds `seed`, `seed` + 1, ..."""
+
+    _source: source.Source | None = PrivateAttr(default=None)
+
+    @classmethod
+    def from_file(cls, path: str | FilePath) -> Self:
+        """Reads a scenario file. Raises `ScenarioError` with the file, line and key of every problem."""
+        return cls._from(*source.read(path))
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "<text>") -> Self:
+        """Reads the text of a scenario file; `name` stands for it in errors. Raises `ScenarioError`."""
+        return cls._from(*source.parse(text, name))
+
+    @classmethod
+    def _from(cls, data: Any, origin: source.Source) -> Self:
+        try:
+            scenario = cls.model_validate(data)
+        except ValidationError as error:
+            raise ScenarioError([_located(origin, location, what) for location, what in explain(error, cls)]) from None
+        scenario._source = origin
+        scenario.expand()
+        return scenario
+
+    def dump(self) -> dict[str, Any]:
+        """The scenario as written, in plain data."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def expand(self) -> list[ResolvedScenario]:
+        """The runs, sweep cells in order (first key slowest), seeds within a cell. Raises `ScenarioError`."""
+        if problems := [self.locate(location, what) for location, what in wrong(self)]:
+            raise ScenarioError(problems)
+        written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"})
+        runs: list[ResolvedScenario] = []
+        seen: dict[str, dict[str, Coordinate]] = {}
+        for coordinates in self.sweep.coordinates() if self.sweep else [{}]:
+            cell = {key: _label(value) for key, value in coordinates.items()}
+            resolved = self._resolve(written, coordinates, cell)
+            content = str(resolved.dump())
+            if content in seen:
+                what = f"{_cell_text(seen[content])} and {_cell_text(cell)} are the same run; expected different cells"
+                raise ScenarioError([self.locate(("sweep",), what)])
+            seen[content] = cell
+            if self.repeat > 1 and not is_random(resolved.settings):
+                what = f"{self.repeat} runs would be identical; expected start.jitter in a flow, or repeat: 1"
+                raise ScenarioError([self.locate(("repeat",), what)])
+            for seed in range(resolved.seed, resolved.seed + self.repeat):
+                place = {**cell, "seed": seed} if self.repeat > 1 else cell
+                runs.append(ResolvedScenario(resolved.settings.model_copy(update={"seed": seed}), place, self))
+        return runs
+
+    def _resolve(self, written: dict[str, Any], coordinates: dict[str, Any], cell: dict[str, Coordinate]) -> ResolvedScenario:
+        settings = copy.deepcopy(written)
+        for key, value in coordinates.items():
+            try:
+                _assign(settings, key.split("."), value)
+            except (KeyError, IndexError, ValueError) as error:
+                place = next(self.sweep.places(key)) if self.sweep else ()
+                raise ScenarioError([self.locate(place, f"{error.args[0]}; expected a dotted key")]) from None
+        try:
+            resolved = Settings.model_validate(settings)
+        except ValidationError as error:
+            raise ScenarioError([self.locate(place, what, cell) for place, what in explain(error, Settings)]) from None
+        if problems := [self.locate(place, what, cell) for place, what in wrong(resolved)]:
+            raise ScenarioError(problems)
+        return ResolvedScenario(resolved, cell, self)
+
+    def locate(self, location: Location, what: str, cell: dict[str, Coordinate] | None = None) -> Problem:
+        """A problem at the line where the setting is swept, if it is, else where it is given."""
+        for key in cell or {}:
+            if self.sweep is None or not _covers(key, location):
+                continue
+            for place in self.sweep.places(key):
+                what_cell = f"{what} (in the cell {_cell_text(cell or {})})"
+                if self._source is None:
+                    return Problem(dotted(place), what_cell)
+                line = self._source.find(place)[1]
+                return Problem(dotted(place), what_cell, self._source.file, line)
+        if self._source is None:
+            return Problem(dotted(location), what)
+        return _located(self._source, location, what)
+
+
+def _located(origin: source.Source, location: Location, what: str) -> Problem:
+    """The key as the file has it; a key that is missing or unknown there is named all the same."""
+    found, line = origin.find(location)
+    last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
+    named = found + last if "missing" in what else found
+    return Problem(dotted(named), what, origin.file, line)
+
+
+def _covers(key: str, location: Location) -> bool:
+    """Whether a swept key sets the setting at `location`, or something in it."""
+    parts, index = location, 0
+    for word in key.split("."):
+        while index < len(parts) and word not in ("*", str(parts[index])):
+            index += 1  # the branch of a union, which the key does not name
+        if index == len(parts):
+            return False
+        index += 1
+    return True
+
+
+def _cell_text(cell: dict[str, Coordinate]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in cell.items())
+
+
+def _assign(settings: Any, key: list[str], value: Any) -> None:
+    for node, last in _targets(settings, key):
+        node[last] = value
+
+
+def _targets(node: Any, key: list[str]) -> Iterator[tuple[Any, Any]]:
+    """The containers and the index in each that a dotted key means; makes mappings on the way."""
+    word, rest = key[0], key[1:]
+    indices: list[Any]
+    if isinstance(node, list):
+        if word == "*":
+            indices = list(range(len(node)))
+        elif word.isdigit() and int(word) < len(node):
+            indices = [int(word)]
+        else:
+            raise IndexError(f"{word!r} is not an entry of a list of {len(node)} (from 0, or * for all)")
+    elif isinstance(node, dict):
+        indices = [word]
+    else:
+        raise KeyError(f"{word!r} lies below a single value")
+    for index in indices:
+        if not rest:
+            yield node, index
+        else:
+            if isinstance(node, dict):
+                node.setdefault(index, {})
+            yield from _targets(node[index], rest)
+
+
+def _label(value: Any) -> Coordinate:
+    """A sweep's value as a coordinate: numbers and text as written, the rest in one compact line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float) and type(value) in (int, float):
+        return value
+    if value is None:
+        return "none"
+    if isinstance(value, dict):
+        return " ".join(str(_label(v)) if k in ("kind", "base") else f"{k}={_label(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return " ".join(str(_label(entry)) for entry in value)
+    return str(value)

@@ -1,0 +1,109 @@
+"""Sweeps: which settings take which values, and the cells that makes."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic_core import PydanticCustomError
+
+Values = Annotated[list[Any], Field(min_length=1)]
+Table = Annotated[dict[str, Values], Field(min_length=1)]
+
+
+class Sample(BaseModel):
+    """Cells drawn at random from the lists of `over`, independently for each key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    count: Annotated[int, Field(ge=1, le=1_000_000)]
+    seed: Annotated[int, Field(ge=0)] = 1
+    over: Table
+
+
+class Sweep(BaseModel):
+    """Values for dotted keys (`path.rtt`, `flows.0.cc`, `flows.*.cc`).
+
+    Keys at the top form a grid; `zip` walks lists of equal length side by side; `cells` lists cells one by one;
+    `sample` draws. Given together they are multiplied.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    grid: dict[str, Values] = {}
+    zip: Table | None = None
+    cells: Annotated[list[Annotated[dict[str, Any], Field(min_length=1)]], Field(min_length=1)] | None = None
+    sample: Sample | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, written: Any) -> Any:
+        if not isinstance(written, dict) or "grid" in written:
+            return written
+        words = {key: value for key, value in written.items() if key in ("zip", "cells", "sample")}
+        return {**words, "grid": {key: value for key, value in written.items() if key not in words}}
+
+    @model_serializer
+    def _join(self) -> dict[str, Any]:
+        words = {"zip": self.zip, "cells": self.cells, "sample": self.sample and self.sample.model_dump()}
+        return {**self.grid, **{key: value for key, value in words.items() if value is not None}}
+
+    @model_validator(mode="after")
+    def _sound(self) -> Sweep:
+        if self.zip and len({len(values) for values in self.zip.values()}) > 1:
+            lengths = ", ".join(f"{key} {len(values)}" for key, values in self.zip.items())
+            raise _wrong(f"zip: the lists differ in length ({lengths}); expected equal lengths")
+        keys = [*self.grid, *(self.zip or ()), *{key for cell in self.cells or () for key in cell}]
+        keys += self.sample.over if self.sample else ()
+        for key in keys:
+            if keys.count(key) > 1:
+                raise _wrong(f"{key} is swept twice; expected each key in one of grid, zip, cells and sample")
+        if self.sample and self.sample.count > (most := math.prod(map(len, self.sample.over.values()))):
+            raise _wrong(f"sample: {self.sample.count} of {most} cells; expected a count of at most {most}")
+        return self
+
+    def coordinates(self) -> Iterator[dict[str, Any]]:
+        """Each cell's settings, dotted key to value as written, first key slowest."""
+        parts: list[list[dict[str, Any]]] = [[{key: value} for value in values] for key, values in self.grid.items()]
+        if self.zip:
+            parts.append([dict(zip(self.zip, row, strict=True)) for row in zip(*self.zip.values(), strict=True)])
+        if self.cells:
+            parts.append(self.cells)
+        if self.sample:
+            parts.append(_draw(self.sample))
+        for cell in itertools.product(*parts):
+            yield {key: value for part in cell for key, value in part.items()}
+
+    def places(self, key: str) -> Iterator[tuple[str | int, ...]]:
+        """Where in the sweep `key` is given values."""
+        if key in self.grid:
+            yield ("sweep", key)
+        if self.zip and key in self.zip:
+            yield ("sweep", "zip", key)
+        for i, cell in enumerate(self.cells or ()):
+            if key in cell:
+                yield ("sweep", "cells", i, key)
+        if self.sample and key in self.sample.over:
+            yield ("sweep", "sample", "over", key)
+
+
+def _draw(sample: Sample) -> list[dict[str, Any]]:
+    """`count` different cells; each key has its own stream, so that another key does not shift its draws."""
+    cells: dict[tuple[int, ...], dict[str, Any]] = {}
+    for index in itertools.count():
+        picks = tuple(
+            int.from_bytes(hashlib.sha256(f"{sample.seed}/{key}/{index}".encode()).digest()[:16], "big") % len(values)
+            for key, values in sample.over.items()
+        )
+        cells.setdefault(picks, {key: values[i] for i, (key, values) in zip(picks, sample.over.items(), strict=True)})
+        if len(cells) == sample.count:
+            break
+    return list(cells.values())
+
+
+def _wrong(message: str) -> PydanticCustomError:
+    return PydanticCustomError("sweep", "{message}", {"message": message})

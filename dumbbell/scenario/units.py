@@ -1,0 +1,225 @@
+"""Quantities with units, as a user writes them.
+
+Each type parses the written form exactly (no binary fractions), refuses a bare number, and formats to a form that
+parses back to the same value. Prefixes of SI are decimal, KiB/MiB/GiB binary.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+FRAME_BYTES = 1514
+"""Ethernet frame of a full segment without FCS: the rate basis of `bdp`."""
+
+_WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*")
+
+
+def _split(text: str, expected: str) -> tuple[Fraction, str]:
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a number with a unit; expected {expected}")
+    number = Decimal(match["number"])
+    if abs(number.adjusted()) > 30:
+        raise ValueError(f"{text!r} is out of range; expected {expected}")
+    return Fraction(number), match["unit"]
+
+
+class Quantity(int):
+    """A whole number of a base unit, written with a unit."""
+
+    EXPECTED: ClassVar[str]
+    BASE: ClassVar[str]
+    UNITS: ClassVar[dict[str, int]]
+    """Accepted spellings (lower case where `FOLD`) and their size in base units."""
+    FORMAT: ClassVar[tuple[str, ...]]
+    """Units tried when formatting, largest first; the last one is the base unit."""
+    FOLD: ClassVar[bool] = False
+
+    @classmethod
+    def parse(cls, written: object) -> Self:
+        """Reads the written form, e.g. `"20ms"`; raises `ValueError` with what was expected."""
+        if isinstance(written, cls):
+            return written
+        if isinstance(written, bool) or not isinstance(written, int | float | str):
+            raise ValueError(f"{written!r} is not a {cls.__name__.lower()}; expected {cls.EXPECTED}")
+        if not isinstance(written, str):
+            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
+        number, unit = _split(written, cls.EXPECTED)
+        if not unit:
+            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
+        factor = cls.UNITS.get(unit.lower() if cls.FOLD else unit)
+        if factor is None:
+            raise ValueError(f"{written!r} has an unknown unit {unit!r}; expected {cls.EXPECTED}")
+        value = number * factor
+        if value < 0:
+            raise ValueError(f"{written!r} is negative; expected {cls.EXPECTED}")
+        if value.denominator != 1:
+            raise ValueError(f"{written!r} is not a whole number of {cls.BASE}; expected {cls.EXPECTED}")
+        if value >= 1 << 63:
+            raise ValueError(f"{written!r} is out of range; expected {cls.EXPECTED}")
+        return cls(value)
+
+    def __str__(self) -> str:
+        unit = next(unit for unit in self.FORMAT if int(self) % self.UNITS[unit] == 0)
+        return f"{int(self) // self.UNITS[unit]}{unit}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.parse({str(self)!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(str))
+
+
+class Rate(Quantity):
+    """A rate in bit/s."""
+
+    EXPECTED = "a rate such as 10mbit (bit, kbit, mbit, gbit)"
+    BASE = "bit/s"
+    UNITS: ClassVar[dict[str, int]] = {"gbit": 10**9, "mbit": 10**6, "kbit": 10**3, "bit": 1}
+    FORMAT = ("gbit", "mbit", "kbit", "bit")
+    FOLD = True
+
+    @classmethod
+    def parse(cls, written: object) -> Self:
+        rate = super().parse(written)
+        if rate == 0:
+            raise ValueError(f"{written!r}: a rate of 0 never sends; expected {cls.EXPECTED} above 0")
+        return rate
+
+
+class Duration(Quantity):
+    """A length of time in ns."""
+
+    EXPECTED = "a time such as 20ms (ns, us, ms, s, min, h)"
+    BASE = "ns"
+    UNITS: ClassVar[dict[str, int]] = {"h": 3600 * 10**9, "min": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+    FORMAT = ("s", "ms", "us", "ns")
+
+
+class Size(Quantity):
+    """An amount of data in bytes."""
+
+    EXPECTED = "a size such as 100MiB (B, kB, MB, GB, KiB, MiB, GiB)"
+    BASE = "bytes"
+    UNITS: ClassVar[dict[str, int]] = {
+        "GiB": 1 << 30,
+        "GB": 10**9,
+        "MiB": 1 << 20,
+        "MB": 10**6,
+        "KiB": 1 << 10,
+        "kB": 10**3,
+        "B": 1,
+    }
+    FORMAT = ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B")
+
+
+class Packets(Quantity):
+    """A number of packets."""
+
+    EXPECTED = "a number of packets such as 180p"
+    BASE = "packets"
+    UNITS: ClassVar[dict[str, int]] = {"p": 1}
+    FORMAT = ("p",)
+
+
+class Limit:
+    """Room of a queue: packets (`180p`), bytes (`64KiB`) or bandwidth-delay products (`0.5bdp`)."""
+
+    EXPECTED = "a limit such as 180p, 64KiB or 0.5bdp"
+
+    __slots__ = ("unit", "value")
+
+    def __init__(self, value: Fraction, unit: str) -> None:
+        self.value = value
+        """Packets, bytes or bandwidth-delay products."""
+        self.unit = unit
+        """`p`, `B` or `bdp`."""
+
+    @classmethod
+    def parse(cls, written: object) -> Limit:
+        """Reads the written form; raises `ValueError` with what was expected."""
+        if isinstance(written, Limit):
+            return written
+        if isinstance(written, Packets):
+            return cls(Fraction(int(written)), "p")
+        if isinstance(written, Size):
+            return cls(Fraction(int(written)), "B")
+        if isinstance(written, bool) or not isinstance(written, int | float | str):
+            raise ValueError(f"{written!r} is not a limit; expected {cls.EXPECTED}")
+        if not isinstance(written, str):
+            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
+        number, unit = _split(written, cls.EXPECTED)
+        if not unit:
+            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
+        if unit == "bdp":
+            limit = cls(number, "bdp")
+        elif unit == "p":
+            limit = cls(number, "p")
+        elif unit in Size.UNITS:
+            limit = cls(number * Size.UNITS[unit], "B")
+        else:
+            raise ValueError(f"{written!r} has an unknown unit {unit!r}; expected {cls.EXPECTED}")
+        if limit.value <= 0:
+            raise ValueError(f"{written!r} leaves no room for a packet; expected {cls.EXPECTED} above 0")
+        if limit.unit != "bdp" and limit.value.denominator != 1:
+            raise ValueError(f"{written!r} is not a whole number; expected {cls.EXPECTED}")
+        if limit.value >= 1 << 63:
+            raise ValueError(f"{written!r} is out of range; expected {cls.EXPECTED}")
+        return limit
+
+    def packets(self, rate_bps: int, base_rtt_ns: int) -> int:
+        """The limit in packets of `FRAME_BYTES`; a `bdp` is `rate_bps` x `base_rtt_ns`, rounded up, at least 1."""
+        if self.unit == "B":
+            raise ValueError("a limit in bytes has no number of packets")
+        if self.unit == "p":
+            return int(self.value)
+        bdp_bytes = self.value * rate_bps * base_rtt_ns / (8 * 10**9)
+        return max(1, math.ceil(bdp_bytes / FRAME_BYTES))
+
+    def bytes(self, rate_bps: int, base_rtt_ns: int) -> int:
+        """The limit in bytes; a `bdp` is that of `packets` in whole frames."""
+        if self.unit == "p":
+            raise ValueError("a limit in packets has no number of bytes")
+        if self.unit == "B":
+            return int(self.value)
+        return self.packets(rate_bps, base_rtt_ns) * FRAME_BYTES
+
+    def __str__(self) -> str:
+        if self.unit == "p":
+            return str(Packets(self.value))
+        if self.unit == "B":
+            return str(Size(self.value))
+        return f"{_decimal(self.value)}bdp"
+
+    def __repr__(self) -> str:
+        return f"Limit.parse({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Limit) and (self.unit, self.value) == (other.unit, other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.unit, self.value))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(str))
+
+
+def _decimal(value: Fraction) -> str:
+    """A finite decimal fraction, exactly; `value` came from a `Decimal`, so its denominator divides a power of ten."""
+    digits = 0
+    while (value * 10**digits).denominator != 1:
+        digits += 1
+    whole = int(value * 10**digits)
+    if digits == 0:
+        return str(whole)
+    text = str(whole).rjust(digits + 1, "0")
+    return f"{text[:-digits]}.{text[-digits:]}"
