@@ -2,8 +2,41 @@
 //!
 //! No Python, no files, no clock, no globals: [`simulate`] is a function of a [`network::Network`].
 
+pub mod cc;
+pub mod events;
+pub mod fabric;
 pub mod network;
 pub mod packet;
+pub mod port;
+pub mod probe;
 pub mod qdisc;
 pub mod rng;
+pub mod simulation;
+pub mod tcp;
 pub mod time;
+
+pub use simulation::simulate;
+
+/// What this engine can do, for refusals, listings and random scenarios.
+#[must_use]
+pub fn capabilities() -> serde_json::Value {
+    use serde_json::{json, Map, Value};
+    let cc: Map<String, Value> = cc::CONTROLS
+        .iter()
+        .map(|(name, summary, needs_ecn)| ((*name).to_owned(), json!({"summary": summary, "needs_ecn": needs_ecn})))
+        .collect();
+    let stack: Map<String, Value> = tcp::stack::STACKS
+        .iter()
+        .map(|(name, summary, data)| ((*name).to_owned(), json!({"summary": summary, "options": data})))
+        .collect();
+    json!({
+        "cc": cc,
+        "stack": stack,
+        "qdisc": {
+            "pfifo": {"summary": "tail drop by packets"},
+            "bfifo": {"summary": "tail drop by bytes"},
+            "cake": {"summary": "CAKE, one tin: shaper, COBALT, DRR++, flow and host isolation, SCE"},
+        },
+        "shaper": ["link", "tbf", "cake"],
+    })
+}

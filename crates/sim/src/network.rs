@@ -154,6 +154,9 @@ pub struct FlowSpec {
     pub ecn: bool,
     /// The receiver echoes SCE marks (its sysctl tcp_sce).
     pub sce_echo: bool,
+    /// The first port belongs to the sending host: TCP learns of a drop there at once.
+    #[serde(default)]
+    pub local_first_port: bool,
     /// Ports of the data, in order.
     pub forward: Vec<usize>,
     /// Ports of the ACKs, in order.

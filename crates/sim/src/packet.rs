@@ -25,7 +25,7 @@ pub enum Ecn {
 
 /// Header bits of a packet.
 pub mod flags {
-    /// Carries no data.
+    /// Travels from the receiver to the sender; carries no data.
     pub const ACK: u16 = 1;
     /// First packet of a handshake.
     pub const SYN: u16 = 2;
@@ -37,10 +37,8 @@ pub mod flags {
     pub const ESCE: u16 = 16;
     /// Sent before.
     pub const RETRANSMISSION: u16 = 32;
-    /// End of the stream.
-    pub const FIN: u16 = 64;
-    /// An unresponsive datagram.
-    pub const UDP: u16 = 128;
+    /// Third packet of the handshake: from the sender, without data.
+    pub const HANDSHAKE: u16 = 64;
 }
 
 /// No SACK blocks.

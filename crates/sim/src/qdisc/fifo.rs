@@ -54,6 +54,14 @@ impl Qdisc for Fifo {
         Dequeued::Packet(p)
     }
 
+    fn peek(&mut self, _: &mut Surroundings) -> Option<u32> {
+        self.queue.front().map(|p| p.len)
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.iter().for_each(f);
+    }
+
     fn packets(&self) -> usize {
         self.queue.len()
     }

@@ -79,6 +79,15 @@ pub trait Qdisc {
     fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict;
     /// Takes the next packet.
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued;
+    /// Length of the next packet, which stays counted as held. A discipline that decides at dequeue takes the
+    /// packet out and keeps it at hand, as Linux's qdisc_peek_dequeued does.
+    fn peek(&mut self, s: &mut Surroundings) -> Option<u32>;
+    /// Calls `f` for every packet held.
+    fn for_each(&self, f: &mut dyn FnMut(&Packet));
+    /// True if the discipline paces packets itself.
+    fn shapes_itself(&self) -> bool {
+        false
+    }
     /// Packets held.
     fn packets(&self) -> usize;
     /// Bytes held.

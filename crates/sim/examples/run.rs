@@ -1,0 +1,34 @@
+//! Runs a network given as JSON on stdin; prints counters, and with `--series` every sample as CSV.
+//! For profilers and for looking at one run without the Python package.
+
+use std::io::Read;
+
+fn main() -> Result<(), String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
+    let network = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let started = std::time::Instant::now();
+    let output = dumbbell_sim::simulate(&network)?;
+    let wall = started.elapsed().as_secs_f64();
+    if std::env::args().any(|a| a == "--series") {
+        for t in &output.tables {
+            let names: Vec<&str> = t.columns.iter().map(|c| c.0).collect();
+            println!("# {}\nt_ns,{}", t.entity, names.join(","));
+            for (time, row) in t.t_ns.iter().zip(t.values.chunks(names.len())) {
+                let row: Vec<String> = row.iter().map(ToString::to_string).collect();
+                println!("{time},{}", row.join(","));
+            }
+        }
+    }
+    for (entity, list) in &output.counters {
+        for (name, value) in list {
+            eprintln!("{entity} {name} {value}");
+        }
+    }
+    for line in &output.conservation {
+        eprintln!("NOT CONSERVED {line}");
+    }
+    let rate = output.delivered_packets as f64 / wall;
+    eprintln!("{} packets, {} events, {wall:.3} s, {rate:.0} packets/s", output.delivered_packets, output.events);
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! CUBIC: window growth by a cubic of time, TCP-friendly region, fast convergence, HyStart
+//! (RFC 9438 in the integer arithmetic of Linux 6.12 net/ipv4/tcp_cubic.c, version 2.3).
+//!
+//! Leaves out: the module parameters (all at their defaults). Linux 5.1 kept HyStart's clock and the least delay in
+//! ticks; here both are in microseconds for every stack.
+
+use super::{AckSample, CongestionControl, Event};
+use crate::tcp::tcb::{CaState, Tcb};
+
+/// Multiplicative decrease, 1024ths.
+const BETA: u32 = 717;
+const BETA_SCALE: u32 = 1024;
+/// C, 1024ths of a segment a tenth of a second cubed.
+const CUBIC_SCALE: u64 = 41 * 10;
+/// Time unit of the cubic: 2^-10 s.
+const TIME_SHIFT: u32 = 10;
+/// Segments acknowledged per increase of the Reno estimate, times 8 over the window: 8 (1024 + 717) / 3 / (1024 - 717).
+const FRIENDLY_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+
+const HYSTART_LOW_WINDOW: u32 = 16;
+const HYSTART_MIN_SAMPLES: u32 = 8;
+const HYSTART_ACK_SPACING_US: i32 = 2000;
+const HYSTART_DELAY_MIN_US: u32 = 4_000;
+const HYSTART_DELAY_MAX_US: u32 = 16_000;
+/// Largest chunk a device takes, bytes: 64 KiB less the largest header.
+pub const GSO_MAX_SIZE: u64 = 65_536 - 321;
+
+/// State of CUBIC.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    /// Segments to acknowledge per increase.
+    cnt: u32,
+    /// Window at the last reduction.
+    pub(super) last_max_cwnd: u32,
+    last_cwnd: u32,
+    last_time: u32,
+    /// Plateau of the curve.
+    pub(super) origin_point: u32,
+    /// Time from the start of the epoch to the plateau, 2^-10 s.
+    pub(super) k: u32,
+    delay_min_us: u32,
+    /// Start of the epoch, ticks; 0 before.
+    pub(super) epoch_start: u32,
+    ack_cnt: u32,
+    tcp_cwnd: u32,
+    /// What one segment counts for in `ack_cnt`, per `friendly_unit` of them: 1 but for CUBIC-SCE, which counts bytes.
+    friendly_weight: u32,
+    friendly_unit: u32,
+    hystart: HyStart,
+}
+
+#[derive(Clone, Debug, Default)]
+struct HyStart {
+    found: bool,
+    samples: u32,
+    round_start_us: u32,
+    end_seq: u32,
+    last_ack_us: u32,
+    round_rtt_us: u32,
+}
+
+impl Default for Cubic {
+    fn default() -> Self {
+        Self::with_friendly_unit(1, 1)
+    }
+}
+
+impl Cubic {
+    /// CUBIC whose Reno estimate counts `weight` for a segment acknowledged and grows by one per `unit` times the usual.
+    pub(super) fn with_friendly_unit(weight: u32, unit: u32) -> Self {
+        Self {
+            cnt: 0,
+            last_max_cwnd: 0,
+            last_cwnd: 0,
+            last_time: 0,
+            origin_point: 0,
+            k: 0,
+            delay_min_us: 0,
+            epoch_start: 0,
+            ack_cnt: 0,
+            tcp_cwnd: 0,
+            friendly_weight: weight,
+            friendly_unit: unit,
+            hystart: HyStart::default(),
+        }
+    }
+}
+
+impl HyStart {
+    fn reset(&mut self, t: &Tcb) {
+        self.round_start_us = t.mstamp_us as u32;
+        self.last_ack_us = self.round_start_us;
+        self.end_seq = t.snd_nxt;
+        self.round_rtt_us = u32::MAX;
+        self.samples = 0;
+    }
+
+    fn update(&mut self, t: &mut Tcb, delay_us: u32, delay_min_us: u32) {
+        if t.snd_una > self.end_seq {
+            self.reset(t);
+        }
+        if t.cwnd < HYSTART_LOW_WINDOW {
+            return;
+        }
+        let now = t.mstamp_us as u32;
+        if now.wrapping_sub(self.last_ack_us) as i32 <= HYSTART_ACK_SPACING_US {
+            self.last_ack_us = now;
+            // No pacing here: half the round suffices.
+            let threshold = (delay_min_us + ack_delay_us(t)) >> 1;
+            if now.wrapping_sub(self.round_start_us) > threshold {
+                self.found = true;
+                t.ssthresh = t.cwnd;
+            }
+        }
+        self.round_rtt_us = self.round_rtt_us.min(delay_us);
+        if self.samples < HYSTART_MIN_SAMPLES {
+            self.samples += 1;
+        } else if self.round_rtt_us
+            > delay_min_us + (delay_min_us >> 3).clamp(HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US)
+        {
+            self.found = true;
+            t.ssthresh = t.cwnd;
+        }
+    }
+}
+
+/// What aggregation at the receiver may add between ACKs, us.
+fn ack_delay_us(t: &Tcb) -> u32 {
+    if t.pacing_rate == 0 {
+        return 0;
+    }
+    (GSO_MAX_SIZE * 4 * 1_000_000 / t.pacing_rate).min(1000) as u32
+}
+
+/// Integer cube root: a table for the leading bits, then one Newton-Raphson step (error below 0.2 %).
+#[must_use]
+pub fn cubic_root(a: u64) -> u32 {
+    // (cbrt(x << 18) - 1), refined by hand in Linux for x in 0..=63.
+    const V: [u8; 64] = [
+        0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176,
+        179, 181, 185, 187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224,
+        225, 227, 229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
+    ];
+    let bits = u64::BITS - a.leading_zeros();
+    if bits < 7 {
+        return (u32::from(V[a as usize]) + 35) >> 6;
+    }
+    let b = ((bits * 84) >> 8) - 1;
+    let shift = (a >> (b * 3)) as usize;
+    let x = ((u32::from(V[shift]) + 10) << b) >> 6;
+    let x = 2 * u64::from(x) + a / (u64::from(x) * u64::from(x - 1));
+    ((x * 341) >> 10) as u32
+}
+
+impl Cubic {
+    /// Plans `cnt` for a window and `acked` segments.
+    fn update(&mut self, t: &Tcb, acked: u32) {
+        let (cwnd, now) = (t.cwnd, t.jiffies);
+        self.ack_cnt += acked * self.friendly_weight;
+        if self.last_cwnd == cwnd && now.wrapping_sub(self.last_time) as i32 <= (t.hz / 32) as i32 {
+            return;
+        }
+        if self.epoch_start == 0 || now != self.last_time {
+            self.last_cwnd = cwnd;
+            self.last_time = now;
+            self.follow_curve(t, acked);
+        }
+        self.cnt = self.friendly(cwnd).max(2);
+    }
+
+    fn follow_curve(&mut self, t: &Tcb, acked: u32) {
+        let (cwnd, now) = (t.cwnd, t.jiffies);
+        if self.epoch_start == 0 {
+            self.epoch_start = now;
+            self.ack_cnt = acked * self.friendly_weight;
+            self.tcp_cwnd = cwnd;
+            if self.last_max_cwnd <= cwnd {
+                self.k = 0;
+                self.origin_point = cwnd;
+            } else {
+                let factor = (1u64 << (10 + 3 * TIME_SHIFT)) / CUBIC_SCALE;
+                self.k = cubic_root(factor * u64::from(self.last_max_cwnd - cwnd));
+                self.origin_point = self.last_max_cwnd;
+            }
+        }
+        let hz = u64::from(t.hz);
+        let ticks = i64::from(now.wrapping_sub(self.epoch_start) as i32)
+            + (u64::from(self.delay_min_us) * hz).div_ceil(1_000_000) as i64;
+        let time = ((ticks as u64) << TIME_SHIFT) / hz;
+        let k = u64::from(self.k);
+        let offset = time.abs_diff(k);
+        let delta = ((CUBIC_SCALE * offset * offset * offset) >> (10 + 3 * TIME_SHIFT)) as u32;
+        let target =
+            if time < k { self.origin_point.wrapping_sub(delta) } else { self.origin_point.wrapping_add(delta) };
+        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        // Without a plateau yet, grow by at least 5 % an RTT.
+        if self.last_max_cwnd == 0 {
+            self.cnt = self.cnt.min(20);
+        }
+    }
+
+    /// Never slower than Reno would be.
+    fn friendly(&mut self, cwnd: u32) -> u32 {
+        let per_increase = ((cwnd * FRIENDLY_SCALE) >> 3) * self.friendly_unit;
+        while self.ack_cnt > per_increase {
+            self.ack_cnt -= per_increase;
+            self.tcp_cwnd += 1;
+        }
+        if self.tcp_cwnd > cwnd {
+            self.cnt.min(cwnd / (self.tcp_cwnd - cwnd))
+        } else {
+            self.cnt
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn init(&mut self, t: &mut Tcb) {
+        self.hystart.reset(t);
+    }
+
+    fn ssthresh(&mut self, t: &Tcb) -> u32 {
+        self.epoch_start = 0;
+        self.last_max_cwnd =
+            if t.cwnd < self.last_max_cwnd { t.cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { t.cwnd };
+        (t.cwnd * BETA / BETA_SCALE).max(2)
+    }
+
+    fn cong_avoid(&mut self, t: &mut Tcb, mut acked: u32) {
+        if !t.cwnd_limited() {
+            return;
+        }
+        if t.in_slow_start() {
+            acked = t.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.update(t, acked);
+        t.additive_increase(self.cnt, acked);
+    }
+
+    fn set_state(&mut self, t: &mut Tcb, new: CaState) {
+        if new == CaState::Loss {
+            *self = Self::with_friendly_unit(self.friendly_weight, self.friendly_unit);
+            self.hystart.reset(t);
+        }
+    }
+
+    fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
+        if e == Event::TxStart && self.epoch_start != 0 {
+            let idle = t.jiffies.wrapping_sub(t.last_sent_jiffies) as i32;
+            if idle > 0 {
+                self.epoch_start = self.epoch_start.wrapping_add(idle as u32).min(t.jiffies);
+            }
+        }
+    }
+
+    fn pkts_acked(&mut self, t: &mut Tcb, s: AckSample) {
+        if s.rtt_us < 0 {
+            return;
+        }
+        // Just after a fast recovery delays are not to be trusted.
+        if self.epoch_start != 0 && (t.jiffies.wrapping_sub(self.epoch_start) as i32) < t.hz as i32 {
+            return;
+        }
+        let delay = (s.rtt_us as u32).max(1);
+        if self.delay_min_us == 0 || self.delay_min_us > delay {
+            self.delay_min_us = delay;
+        }
+        if !self.hystart.found && t.in_slow_start() {
+            self.hystart.update(t, delay, self.delay_min_us);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn cube_root_is_close(a in 64u64..(1 << 46)) {
+            let exact = (a as f64).cbrt();
+            let got = f64::from(cubic_root(a));
+            prop_assert!((got - exact).abs() <= 1.0 + exact * 0.003, "{a}: {got} against {exact}");
+        }
+    }
+
+    #[test]
+    fn the_curve_returns_to_the_plateau_after_k() {
+        let mut c = Cubic::default();
+        let mut t = Tcb::new(1000, 1, 1000, false);
+        t.is_cwnd_limited = true;
+        t.cwnd = c.ssthresh(&t);
+        assert_eq!(t.cwnd, 700);
+        t.jiffies = 5000;
+        c.cong_avoid(&mut t, 1);
+        // K = cbrt(300 / 0.4) s = 9.09 s
+        let k_ms = u64::from(c.k) * 1000 >> TIME_SHIFT;
+        assert!((9050..9120).contains(&k_ms), "{k_ms}");
+        for ms in 0..9100u32 {
+            t.jiffies = 5000 + ms;
+            c.cong_avoid(&mut t, 10);
+        }
+        assert!((985..=1003).contains(&t.cwnd), "{}", t.cwnd);
+    }
+
+    #[test]
+    fn fast_convergence_gives_way() {
+        let mut c = Cubic::default();
+        let mut t = Tcb::new(1000, 1, 1000, false);
+        c.ssthresh(&t);
+        t.cwnd = 900;
+        c.ssthresh(&t);
+        assert_eq!(c.last_max_cwnd, 900 * 1741 / 2048);
+    }
+}

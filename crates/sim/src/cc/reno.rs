@@ -1,0 +1,34 @@
+//! Reno: slow start and additive increase, counting acknowledged segments (RFC 5681; Linux 6.12 net/ipv4/tcp_cong.c).
+
+use super::CongestionControl;
+use crate::tcp::tcb::Tcb;
+
+/// Reno keeps no state of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Reno;
+
+/// Growth of Reno and of all that grow like it.
+#[inline]
+pub fn reno_cong_avoid(t: &mut Tcb, mut acked: u32) {
+    if !t.cwnd_limited() {
+        return;
+    }
+    if t.in_slow_start() {
+        acked = t.slow_start(acked);
+        if acked == 0 {
+            return;
+        }
+    }
+    t.additive_increase(t.cwnd, acked);
+}
+
+impl CongestionControl for Reno {
+    fn ssthresh(&mut self, t: &Tcb) -> u32 {
+        (t.cwnd / 2).max(2)
+    }
+
+    #[inline]
+    fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
+        reno_cong_avoid(t, acked);
+    }
+}

@@ -1,0 +1,251 @@
+//! The fabric: ports, routes and the event set, i.e. everything between the two ends of a flow.
+
+use std::collections::VecDeque;
+
+use crate::events::EventSet;
+use crate::packet::{flags, DropCause, Packet, NO_SACK};
+use crate::port::{Kind, Port, Shaper};
+use crate::qdisc::{Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
+use crate::tcp::sack::{Blocks, Slab};
+use crate::time::{serialisation, Time, NEVER};
+
+/// Packets of one flow that the fabric dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowDrops {
+    /// Data.
+    pub data: u64,
+    /// ACKs.
+    pub acks: u64,
+}
+
+/// The ports a flow's packets pass, in order.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Ports of the data.
+    pub forward: Box<[u16]>,
+    /// Ports of the ACKs.
+    pub reverse: Box<[u16]>,
+}
+
+/// Everything between the ends.
+#[derive(Debug)]
+pub struct Fabric {
+    /// The current time.
+    pub now: Time,
+    /// Pending events.
+    pub events: EventSet,
+    /// The ports.
+    pub ports: Vec<Port>,
+    /// Routes by flow.
+    pub routes: Vec<Route>,
+    /// Addresses by flow.
+    pub tuples: Vec<FlowTuple>,
+    /// SACK blocks under way.
+    pub sacks: Slab,
+    /// Drops by flow.
+    pub drops: Vec<FlowDrops>,
+    /// Packets that have reached an end and wait to be handled at the current time.
+    pub arrivals: VecDeque<Packet>,
+    dropped: Vec<(Packet, DropCause)>,
+}
+
+/// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
+pub const PORTS: usize = 1;
+
+impl Fabric {
+    /// A fabric at time 0 with `sources` event sources in all.
+    #[must_use]
+    pub fn new(ports: Vec<Port>, routes: Vec<Route>, tuples: Vec<FlowTuple>, sources: usize) -> Self {
+        let drops = vec![FlowDrops::default(); routes.len()];
+        Self {
+            now: 0,
+            events: EventSet::new(sources),
+            ports,
+            routes,
+            tuples,
+            sacks: Slab::default(),
+            drops,
+            arrivals: VecDeque::new(),
+            dropped: Vec::new(),
+        }
+    }
+
+    /// Puts a packet of an end on its way. The verdict is that of the first port.
+    #[inline]
+    pub fn send(&mut self, mut p: Packet) -> Verdict {
+        p.hop = 0;
+        self.forward(p)
+    }
+
+    /// Attaches SACK blocks to a packet.
+    pub fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
+        p.sack = self.sacks.put(blocks);
+    }
+
+    /// Hands a packet to the port at its hop, or to the end.
+    #[inline]
+    fn forward(&mut self, p: Packet) -> Verdict {
+        let route = &self.routes[p.flow as usize];
+        let hops = if p.has(flags::ACK) { &route.reverse } else { &route.forward };
+        match hops.get(usize::from(p.hop)) {
+            Some(&port) => self.enqueue(usize::from(port), p),
+            None => {
+                self.arrivals.push_back(p);
+                Verdict::Queued
+            }
+        }
+    }
+
+    fn enqueue(&mut self, i: usize, p: Packet) -> Verdict {
+        let now = self.now;
+        let port = &mut self.ports[i];
+        port.counters.arrived += 1;
+        match &mut port.kind {
+            Kind::Delay { rate_bps, limit, free_at } => {
+                if port.pipe.len() >= *limit {
+                    self.dropped.push((p, DropCause::Overflow));
+                    self.settle_drops(i);
+                    return Verdict::Dropped;
+                }
+                let mut leaves = now;
+                if let Some(rate) = *rate_bps {
+                    leaves = now.max(*free_at) + serialisation(u64::from(p.len), rate);
+                    *free_at = leaves;
+                }
+                self.leave(i, p, leaves);
+                Verdict::Queued
+            }
+            Kind::Queue { qdisc, .. } => {
+                let mut s = Surroundings { now, rng: &mut port.rng, dropped: &mut self.dropped, tuples: &self.tuples };
+                let verdict = qdisc.enqueue(p, &mut s);
+                if !self.dropped.is_empty() {
+                    self.settle_drops(i);
+                }
+                // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
+                // except for cake, whose wake-up is the same for whatever packet comes next.
+                if self.events.pending(PORTS + 2 * i) == NEVER {
+                    self.serve(i);
+                }
+                verdict
+            }
+        }
+    }
+
+    /// Lets a port send what it may now, and sets its timer for the rest.
+    fn serve(&mut self, i: usize) {
+        let now = self.now;
+        loop {
+            let port = &mut self.ports[i];
+            let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
+            let mut s = Surroundings { now, rng: &mut port.rng, dropped: &mut self.dropped, tuples: &self.tuples };
+            let ready = match shaper {
+                _ if qdisc.packets() == 0 => break,
+                Shaper::Own => now,
+                // A line takes a packet out only when it is free; a token bucket must know its length first.
+                Shaper::Link { free_at, .. } => *free_at,
+                Shaper::Tbf { .. } => match qdisc.peek(&mut s) {
+                    Some(len) => shaper.ready(len, now),
+                    None => break,
+                },
+            };
+            if ready > now {
+                self.events.set(PORTS + 2 * i, ready);
+                break;
+            }
+            match qdisc.dequeue(&mut s) {
+                Dequeued::Packet(p) => {
+                    let out = now + shaper.take(p.len, now);
+                    if !self.dropped.is_empty() {
+                        self.settle_drops(i);
+                    }
+                    self.leave(i, p, out);
+                }
+                Dequeued::Wait(t) => {
+                    self.events.set(PORTS + 2 * i, t);
+                    break;
+                }
+                Dequeued::Empty => break,
+            }
+        }
+        if !self.dropped.is_empty() {
+            self.settle_drops(i);
+        }
+    }
+
+    /// A packet leaves the shaper of port `i` at `at` and enters the pipe.
+    #[inline]
+    fn leave(&mut self, i: usize, mut p: Packet, at: Time) {
+        let port = &mut self.ports[i];
+        port.counters.sent += 1;
+        port.counters.sent_bytes += u64::from(p.len);
+        let arrives = at + port.delay;
+        if arrives == self.now && port.pipe.is_empty() {
+            p.hop += 1;
+            self.forward(p);
+            return;
+        }
+        p.time = arrives;
+        if port.pipe.is_empty() {
+            self.events.set(PORTS + 2 * i + 1, arrives);
+        }
+        port.pipe.push_back(p);
+    }
+
+    /// The shaper of port `i` wakes up.
+    #[inline]
+    pub fn on_shaper(&mut self, i: usize) {
+        self.events.set(PORTS + 2 * i, NEVER);
+        self.serve(i);
+    }
+
+    /// The first packet of the pipe of port `i` comes out.
+    #[inline]
+    pub fn on_pipe(&mut self, i: usize) {
+        let port = &mut self.ports[i];
+        let mut p = port.pipe.pop_front().expect("a pipe with an event holds a packet");
+        let next = port.pipe_time();
+        self.events.set(PORTS + 2 * i + 1, next);
+        p.hop += 1;
+        self.forward(p);
+    }
+
+    /// Accounts for the packets in `dropped`.
+    #[cold]
+    fn settle_drops(&mut self, i: usize) {
+        for (p, cause) in self.dropped.drain(..) {
+            self.ports[i].counters.drop(cause, self.now);
+            if p.sack != NO_SACK {
+                self.sacks.take(p.sack);
+            }
+            let d = &mut self.drops[p.flow as usize];
+            if p.has(flags::ACK) {
+                d.acks += 1;
+            } else {
+                d.data += 1;
+            }
+        }
+    }
+
+    /// Packets of `flow` inside the fabric: data and ACKs.
+    #[must_use]
+    pub fn inside(&self, flow: u32) -> (u64, u64) {
+        let mut count = (0, 0);
+        let mut add = |p: &Packet| {
+            if p.flow == flow {
+                if p.has(flags::ACK) {
+                    count.1 += 1;
+                } else {
+                    count.0 += 1;
+                }
+            }
+        };
+        for port in &self.ports {
+            port.pipe.iter().for_each(&mut add);
+            if let Kind::Queue { qdisc, .. } = &port.kind {
+                qdisc.for_each(&mut add);
+            }
+        }
+        self.arrivals.iter().for_each(&mut add);
+        count
+    }
+}

@@ -1,0 +1,133 @@
+//! Ports: a queue discipline behind a shaper, or a delay stage; each with a pipe of packets in flight behind it.
+
+mod shaper;
+
+pub use shaper::Shaper;
+
+use std::collections::VecDeque;
+
+use crate::network::PortSpec;
+use crate::packet::{DropCause, Packet, DROP_CAUSES};
+use crate::qdisc::{AnyQdisc, Qdisc};
+use crate::rng::Rng;
+use crate::time::{Duration, Time, NEVER};
+
+/// A port.
+#[derive(Debug)]
+pub struct Port {
+    /// Name in the results.
+    pub name: String,
+    /// What packets wait for.
+    pub kind: Kind,
+    /// Packets that have left the shaper, in order of arrival at the far end (`time`).
+    pub pipe: VecDeque<Packet>,
+    /// Propagation delay, ns.
+    pub delay: Duration,
+    /// Counters.
+    pub counters: Counters,
+    /// The port's random stream.
+    pub rng: Rng,
+}
+
+/// The two kinds of port.
+#[derive(Debug)]
+pub enum Kind {
+    /// A FIFO line and a constant delay: the time a packet leaves is known when it arrives.
+    Delay {
+        /// Line rate, bit/s.
+        rate_bps: Option<u64>,
+        /// Most packets inside.
+        limit: usize,
+        /// When the line is free.
+        free_at: Time,
+    },
+    /// A queue discipline behind a shaper.
+    Queue {
+        /// The queue discipline.
+        qdisc: AnyQdisc,
+        /// The shaper.
+        shaper: Shaper,
+    },
+}
+
+/// What a port counts.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// Packets offered.
+    pub arrived: u64,
+    /// Packets that left the shaper.
+    pub sent: u64,
+    /// Bytes that left the shaper.
+    pub sent_bytes: u64,
+    /// Packets dropped, by cause.
+    pub dropped: [u64; DROP_CAUSES],
+    /// Time of the first drop.
+    pub first_drop: Option<Time>,
+}
+
+impl Counters {
+    /// Packets dropped.
+    #[must_use]
+    pub fn drops(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    /// Counts a drop.
+    pub fn drop(&mut self, cause: DropCause, now: Time) {
+        self.dropped[cause as usize] += 1;
+        self.first_drop.get_or_insert(now);
+    }
+}
+
+impl Port {
+    /// Builds a port; an error says which parameter cannot be.
+    pub fn build(spec: &PortSpec, seed: u64) -> Result<Self, String> {
+        let (name, delay, kind) = match spec {
+            PortSpec::Delay { name, delay_ns, rate_bps, limit_packets } => {
+                let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+                if *rate_bps == Some(0) {
+                    return Err(format!("port {name}: rate is 0"));
+                }
+                (name, *delay_ns, Kind::Delay { rate_bps: *rate_bps, limit, free_at: 0 })
+            }
+            PortSpec::Queue { name, qdisc, shaper, delay_ns } => {
+                let mut rng = Rng::for_component(seed, &format!("qdisc/{name}"));
+                let qdisc = AnyQdisc::build(qdisc, &mut rng).map_err(|e| format!("port {name}: {e}"))?;
+                let shaper = Shaper::build(shaper).map_err(|e| format!("port {name}: {e}"))?;
+                if qdisc.shapes_itself() != matches!(shaper, Shaper::Own) {
+                    return Err(format!("port {name}: exactly one of the qdisc and the shaper must pace packets"));
+                }
+                (name, *delay_ns, Kind::Queue { qdisc, shaper })
+            }
+        };
+        Ok(Self {
+            name: name.clone(),
+            kind,
+            pipe: VecDeque::new(),
+            delay,
+            counters: Counters::default(),
+            rng: Rng::for_component(seed, &format!("port/{name}")),
+        })
+    }
+
+    /// True if a packet cannot pass in no time.
+    #[must_use]
+    pub fn takes_time(&self) -> bool {
+        self.delay > 0 || !matches!(self.kind, Kind::Delay { rate_bps: None, .. })
+    }
+
+    /// Packets and bytes that wait here (a delay stage holds its packets in the pipe: none wait).
+    #[must_use]
+    pub fn backlog(&self) -> (usize, u64) {
+        match &self.kind {
+            Kind::Delay { .. } => (0, 0),
+            Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
+        }
+    }
+
+    /// When the first packet of the pipe comes out.
+    #[must_use]
+    pub fn pipe_time(&self) -> Time {
+        self.pipe.front().map_or(NEVER, |p| p.time)
+    }
+}

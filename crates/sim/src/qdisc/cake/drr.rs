@@ -1,0 +1,221 @@
+//! DRR++: deficit round robin that serves a queue which lately became active ("sparse") ahead of the busy ones ("bulk").
+
+use std::collections::VecDeque;
+
+use super::cobalt::{Cobalt, Params};
+use super::flows::QUEUES;
+use super::hosts::Hosts;
+use super::lists::{List, Lists};
+use crate::network::CakeIsolation;
+use crate::packet::{Packet, FULL_FRAME};
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// What a queue counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
+    /// Out of service.
+    Idle,
+    /// Within its first quantum.
+    Sparse,
+    /// Emptied with its first quantum used up: in the bulk rotation, counted as sparse.
+    SparseWait,
+    /// In the bulk rotation, counted in its hosts' loads.
+    Bulk,
+    /// Empty, waiting for its COBALT state to come to rest.
+    Decaying,
+}
+
+/// One queue.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    /// The packets; `Packet::time` is the arrival.
+    pub packets: VecDeque<Packet>,
+    /// Bytes held.
+    pub backlog: u32,
+    /// State of its AQM.
+    pub cobalt: Cobalt,
+    /// Bytes it may send before its turn ends.
+    pub deficit: i32,
+    set: Set,
+    source: u16,
+    destination: u16,
+}
+
+impl Queue {
+    /// A packet was added: the queue must be told to `Drr::activate`.
+    #[inline]
+    pub fn wants_activation(&self) -> bool {
+        !matches!(self.set, Set::Sparse | Set::Bulk)
+    }
+}
+
+/// The queues and the order of their service.
+#[derive(Clone, Debug)]
+pub(super) struct Drr {
+    /// In order of creation.
+    pub queues: Vec<Queue>,
+    lists: Lists,
+    /// Bytes a queue alone on its hosts may send a round.
+    quantum: u32,
+    /// Loads of the sources, if the isolation mode looks at them.
+    sources: Option<Hosts>,
+    /// Loads of the destinations, if the isolation mode looks at them.
+    destinations: Option<Hosts>,
+}
+
+/// floor(65535 / load), so that no division is on the path of a packet.
+static SHARE: [u16; QUEUES + 1] = share_table();
+
+const fn share_table() -> [u16; QUEUES + 1] {
+    let mut table = [u16::MAX; QUEUES + 1];
+    let mut load = 1;
+    while load <= QUEUES {
+        table[load] = (65535 / load) as u16;
+        load += 1;
+    }
+    table
+}
+
+impl Drr {
+    /// No queues yet; `rate` is the shaper's in byte/s, if there is one.
+    pub fn new(isolation: CakeIsolation, rate: Option<u64>) -> Self {
+        use CakeIsolation::{DualDsthost, DualSrchost, TripleIsolate};
+        let hosts_if = |wanted: bool| wanted.then(Hosts::new);
+        Self {
+            queues: Vec::new(),
+            lists: Lists::new(),
+            quantum: rate.map_or(FULL_FRAME, |rate| (rate >> 12).clamp(300, u64::from(FULL_FRAME)) as u32),
+            sources: hosts_if(matches!(isolation, DualSrchost | TripleIsolate)),
+            destinations: hosts_if(matches!(isolation, DualDsthost | TripleIsolate)),
+        }
+    }
+
+    /// Adds a queue out of service; returns its index.
+    pub fn add_queue(&mut self) -> usize {
+        self.lists.add_queue();
+        self.queues.push(Queue {
+            packets: VecDeque::new(),
+            backlog: 0,
+            cobalt: Cobalt::default(),
+            deficit: 0,
+            set: Set::Idle,
+            source: 0,
+            destination: 0,
+        });
+        self.queues.len() - 1
+    }
+
+    /// The queue is in service.
+    #[inline]
+    pub fn is_active(&self, queue: usize) -> bool {
+        self.queues[queue].set != Set::Idle
+    }
+
+    /// Assigns a queue to the hosts with these hashes; a bulk queue takes its load along.
+    pub fn set_hosts(&mut self, queue: usize, source: u32, destination: u32) {
+        let bulk = self.queues[queue].set == Set::Bulk;
+        if bulk {
+            self.leave_bulk(queue);
+        }
+        let q = &mut self.queues[queue];
+        if let Some(hosts) = &mut self.sources {
+            q.source = hosts.find(source);
+        }
+        if let Some(hosts) = &mut self.destinations {
+            q.destination = hosts.find(destination);
+        }
+        if bulk {
+            self.enter_bulk(queue);
+        }
+    }
+
+    fn enter_bulk(&mut self, queue: usize) {
+        let q = &mut self.queues[queue];
+        q.set = Set::Bulk;
+        if let Some(hosts) = &mut self.sources {
+            hosts.add_bulk(q.source);
+        }
+        if let Some(hosts) = &mut self.destinations {
+            hosts.add_bulk(q.destination);
+        }
+    }
+
+    fn leave_bulk(&mut self, queue: usize) {
+        let q = &self.queues[queue];
+        if let Some(hosts) = &mut self.sources {
+            hosts.remove_bulk(q.source);
+        }
+        if let Some(hosts) = &mut self.destinations {
+            hosts.remove_bulk(q.destination);
+        }
+    }
+
+    /// The quantum of a queue: divided by the load of its busier host, rounded up or down at random.
+    #[inline]
+    fn quantum(&self, queue: usize, rng: &mut Rng) -> i32 {
+        let q = &self.queues[queue];
+        let mut load = 1;
+        if let Some(hosts) = &self.sources {
+            load = load.max(hosts.load(q.source));
+        }
+        if let Some(hosts) = &self.destinations {
+            load = load.max(hosts.load(q.destination));
+        }
+        ((self.quantum * u32::from(SHARE[usize::from(load)]) + (rng.u32() >> 16)) >> 16) as i32
+    }
+
+    /// A packet was added to a queue that wants activation.
+    pub fn activate(&mut self, queue: usize, rng: &mut Rng) {
+        if self.queues[queue].set == Set::SparseWait {
+            self.enter_bulk(queue);
+        } else {
+            self.lists.move_to_end(queue, List::New);
+            self.queues[queue].set = Set::Sparse;
+            self.queues[queue].deficit = self.quantum(queue, rng);
+        }
+    }
+
+    /// The next queue to serve. `first` is true at the first call of a dequeue: one decaying queue may have a turn then.
+    #[inline]
+    pub fn select(&mut self, first: &mut bool, rng: &mut Rng) -> Option<usize> {
+        loop {
+            let decaying = if *first { self.lists.first(List::Decaying) } else { None };
+            *first = false;
+            let queue = decaying
+                .or_else(|| self.lists.first(List::New))
+                .or_else(|| self.lists.first(List::Old))
+                .or_else(|| self.lists.first(List::Decaying))?;
+            let q = &mut self.queues[queue];
+            if q.deficit > 0 {
+                return Some(queue);
+            }
+            if q.set == Set::Sparse {
+                if q.packets.is_empty() {
+                    q.set = Set::SparseWait;
+                } else {
+                    self.enter_bulk(queue);
+                }
+            }
+            let quantum = self.quantum(queue, rng);
+            self.queues[queue].deficit += quantum;
+            self.lists.move_to_end(queue, List::Old);
+        }
+    }
+
+    /// The queue was found empty at its turn: it goes out of service, or decays first.
+    pub fn retire(&mut self, queue: usize, p: &Params, now: Time) {
+        if self.queues[queue].set == Set::Bulk {
+            self.leave_bulk(queue);
+        }
+        let q = &mut self.queues[queue];
+        q.cobalt.on_idle(p, now);
+        if q.cobalt.at_rest(now) {
+            q.set = Set::Idle;
+            self.lists.remove(queue);
+        } else {
+            q.set = Set::Decaying;
+            self.lists.move_to_end(queue, List::Decaying);
+        }
+    }
+}

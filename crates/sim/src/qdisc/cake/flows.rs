@@ -1,0 +1,167 @@
+//! From packet to queue: a keyed hash of addresses and ports into 1024 queues, eight-way set-associative.
+//!
+//! The hash differs from Linux's, whose key is random at each boot: only the statistics of collisions can agree.
+
+use super::drr::Drr;
+use crate::network::CakeIsolation;
+use crate::packet::{flags, Packet};
+use crate::qdisc::FlowTuple;
+use crate::rng::Rng;
+
+/// Queues, and entries of each host table.
+pub(super) const QUEUES: usize = 1024;
+/// Places a hash may go to.
+const WAYS: usize = 8;
+
+/// Where a hash belongs in a set-associative table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// An entry with its tag.
+    Mine(usize),
+    /// A free entry; none has its tag.
+    Free(usize),
+    /// The entry it hashes to, in use by another.
+    Shared(usize),
+}
+
+/// Looks `hash` up in its set of eight, starting at the entry it hashes to.
+pub(super) fn associate(hash: u32, is_mine: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Place {
+    let direct = hash as usize % QUEUES;
+    let set = direct - direct % WAYS;
+    let mut ways = (0..WAYS).map(|way| set + (direct + way) % WAYS);
+    if let Some(i) = ways.clone().find(|&i| is_mine(i)) {
+        Place::Mine(i)
+    } else if let Some(i) = ways.find(|&i| is_free(i)) {
+        Place::Free(i)
+    } else {
+        Place::Shared(direct)
+    }
+}
+
+/// A keyed hash of addresses.
+#[derive(Clone, Debug)]
+struct Hasher([u64; 2]);
+
+/// Multiplies to 128 bits and folds: every bit of the result depends on every bit of both factors.
+#[inline]
+fn fold(x: u64, y: u64) -> u64 {
+    let product = u128::from(x) * u128::from(y);
+    product as u64 ^ (product >> 64) as u64
+}
+
+impl Hasher {
+    #[inline]
+    fn mix(&self, hosts: u64, ports: u64) -> u32 {
+        let Self([k0, k1]) = *self;
+        (fold(fold(hosts ^ k0, 0x9e37_79b9_7f4a_7c15) ^ ports, k1 | 1) >> 16) as u32
+    }
+
+    #[inline]
+    fn flow(&self, t: &FlowTuple) -> u32 {
+        self.mix(u64::from(t.src) << 32 | u64::from(t.dst), u64::from(t.sport) << 16 | u64::from(t.dport))
+    }
+
+    /// The same for a host as source and as destination.
+    #[inline]
+    fn host(&self, address: u32) -> u32 {
+        self.mix(u64::from(address), 1 << 32)
+    }
+}
+
+/// An entry of the table of queues.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Hash of the flow that used it last.
+    tag: u32,
+    /// Index of the queue plus one; 0 is none yet.
+    queue: u16,
+}
+
+/// Finds the queue of a packet.
+#[derive(Clone, Debug)]
+pub(super) struct Flows {
+    isolation: CakeIsolation,
+    hasher: Hasher,
+    entries: Box<[Entry; QUEUES]>,
+}
+
+impl Flows {
+    /// An empty table; the hash key comes from `rng`.
+    pub fn new(isolation: CakeIsolation, rng: &mut Rng) -> Self {
+        let hasher = Hasher([rng.u64(), rng.u64()]);
+        Self { isolation, hasher, entries: Box::new([Entry::default(); QUEUES]) }
+    }
+
+    /// The queue of a packet, created if it is the first to need it.
+    #[inline]
+    pub fn classify(&mut self, p: &Packet, tuples: &[FlowTuple], drr: &mut Drr) -> usize {
+        if self.isolation == CakeIsolation::Flowblind {
+            return self.queue_of(0, drr);
+        }
+        let tuple = directed(&tuples[p.flow as usize], p);
+        let hash = self.hash(&tuple);
+        let entry = self.entries[hash as usize % QUEUES];
+        if entry.tag == hash && is_active(entry, drr) {
+            return usize::from(entry.queue) - 1;
+        }
+        self.allocate(hash, &tuple, drr)
+    }
+
+    /// The hash that decides about the queue.
+    #[inline]
+    pub fn hash(&self, t: &FlowTuple) -> u32 {
+        match self.isolation {
+            CakeIsolation::Flowblind => 0,
+            CakeIsolation::Srchost => self.hasher.host(t.src),
+            CakeIsolation::Dsthost => self.hasher.host(t.dst),
+            CakeIsolation::Hosts => self.hasher.host(t.src) ^ self.hasher.host(t.dst),
+            CakeIsolation::Flows
+            | CakeIsolation::DualSrchost
+            | CakeIsolation::DualDsthost
+            | CakeIsolation::TripleIsolate => self.hasher.flow(t),
+        }
+    }
+
+    /// The queue of entry `i`, created if there is none.
+    #[inline]
+    fn queue_of(&mut self, i: usize, drr: &mut Drr) -> usize {
+        let entry = &mut self.entries[i];
+        if entry.queue == 0 {
+            entry.queue = drr.add_queue() as u16 + 1;
+        }
+        usize::from(entry.queue) - 1
+    }
+
+    /// The direct lookup failed: searches the set, takes a free queue or shares one.
+    #[cold]
+    #[inline(never)]
+    fn allocate(&mut self, hash: u32, t: &FlowTuple, drr: &mut Drr) -> usize {
+        let active = |i: usize| is_active(self.entries[i], drr);
+        let place = associate(hash, |i| self.entries[i].tag == hash, |i| !active(i));
+        let (i, new) = match place {
+            Place::Mine(i) => (i, !active(i)),
+            Place::Free(i) | Place::Shared(i) => (i, true),
+        };
+        self.entries[i].tag = hash;
+        let queue = self.queue_of(i, drr);
+        if new {
+            drr.set_hosts(queue, self.hasher.host(t.src), self.hasher.host(t.dst));
+        }
+        queue
+    }
+}
+
+#[inline]
+fn is_active(entry: Entry, drr: &Drr) -> bool {
+    entry.queue != 0 && drr.is_active(usize::from(entry.queue) - 1)
+}
+
+/// The tuple as a packet carries it: ACKs travel from the data's receiver.
+#[inline]
+fn directed(t: &FlowTuple, p: &Packet) -> FlowTuple {
+    if p.has(flags::ACK) {
+        FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport }
+    } else {
+        *t
+    }
+}

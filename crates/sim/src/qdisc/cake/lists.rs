@@ -1,0 +1,113 @@
+//! The three lists of queues in service, doubly linked by index.
+
+/// A list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// Queues that lately became active.
+    New,
+    /// Queues that used up a quantum.
+    Old,
+    /// Empty queues whose COBALT state has not come to rest.
+    Decaying,
+}
+
+/// No queue.
+const NONE: u16 = u16::MAX;
+
+/// A queue's place.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    previous: u16,
+    next: u16,
+    list: Option<List>,
+}
+
+/// The ends of the lists and the place of each queue.
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
+    first: [u16; 3],
+    last: [u16; 3],
+    nodes: Vec<Node>,
+}
+
+impl Lists {
+    pub fn new() -> Self {
+        Self { first: [NONE; 3], last: [NONE; 3], nodes: Vec::new() }
+    }
+
+    /// Adds the node of a new queue, in no list.
+    pub fn add_queue(&mut self) {
+        self.nodes.push(Node { previous: NONE, next: NONE, list: None });
+    }
+
+    /// The first queue of a list.
+    #[inline]
+    pub fn first(&self, list: List) -> Option<usize> {
+        let first = self.first[list as usize];
+        (first != NONE).then_some(usize::from(first))
+    }
+
+    /// Takes a queue out of the list it is in, if any.
+    #[inline]
+    pub fn remove(&mut self, queue: usize) {
+        let Node { previous, next, list } = self.nodes[queue];
+        let Some(list) = list else { return };
+        match self.nodes.get_mut(usize::from(previous)) {
+            Some(node) => node.next = next,
+            None => self.first[list as usize] = next,
+        }
+        match self.nodes.get_mut(usize::from(next)) {
+            Some(node) => node.previous = previous,
+            None => self.last[list as usize] = previous,
+        }
+        self.nodes[queue].list = None;
+    }
+
+    /// Moves a queue to the end of a list.
+    #[inline]
+    pub fn move_to_end(&mut self, queue: usize, list: List) {
+        let last = self.last[list as usize];
+        if usize::from(last) == queue {
+            return;
+        }
+        self.remove(queue);
+        self.nodes[queue] = Node { previous: last, next: NONE, list: Some(list) };
+        match self.nodes.get_mut(usize::from(last)) {
+            Some(node) => node.next = queue as u16,
+            None => self.first[list as usize] = queue as u16,
+        }
+        self.last[list as usize] = queue as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{List, Lists};
+
+    fn drain(lists: &mut Lists, list: List) -> Vec<usize> {
+        std::iter::from_fn(|| {
+            let queue = lists.first(list)?;
+            lists.remove(queue);
+            Some(queue)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn order_is_first_in_first_out_and_moves_leave_no_trace() {
+        let mut lists = Lists::new();
+        for queue in 0..5 {
+            lists.add_queue();
+            lists.move_to_end(queue, List::New);
+        }
+        lists.move_to_end(2, List::Old);
+        lists.move_to_end(0, List::Old);
+        lists.move_to_end(4, List::New);
+        lists.move_to_end(2, List::Old);
+        lists.remove(3);
+        assert_eq!(lists.first(List::Decaying), None);
+        assert_eq!(drain(&mut lists, List::New), [1, 4]);
+        assert_eq!(drain(&mut lists, List::Old), [0, 2]);
+        assert_eq!(lists.first(List::New), None);
+    }
+}

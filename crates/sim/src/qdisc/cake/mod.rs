@@ -1,0 +1,268 @@
+//! cake: shaper, flow isolation and COBALT in one qdisc (Linux 6.12 net/sched/sch_cake.c), with the SCE ramp of the 2019
+//! reference implementation of draft-morton-tsvwg-sce.
+//!
+//! Left out: tins other than besteffort, ingress mode and autorate, NAT, ACK filter, wash, tc filters. Super-packets do not
+//! occur: senders hand over packets one by one, as cake with split-gso makes them.
+
+pub mod cobalt;
+mod drr;
+mod flows;
+mod framing;
+mod hosts;
+mod lists;
+mod overflow;
+#[cfg(test)]
+mod properties;
+pub mod sce;
+mod shaper;
+#[cfg(test)]
+mod tests;
+
+use self::cobalt::Params;
+use self::drr::Drr;
+use self::flows::Flows;
+use self::framing::Framing;
+use self::overflow::{truesize, Overflow};
+use self::sce::Ramp;
+use self::shaper::Shaper;
+use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
+use crate::network::QdiscSpec;
+use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::rng::Rng;
+use crate::time::US;
+
+/// Packet limit that bounds the memory limit, full frames.
+const LIMIT_PACKETS: u64 = 10240;
+/// Least memory limit of a shaped cake without keyword `memlimit`, bytes.
+const LEAST_MEMORY: u32 = 4 << 20;
+
+/// A cake with one tin.
+#[derive(Clone, Debug)]
+pub struct Cake {
+    shaper: Shaper,
+    framing: Framing,
+    flows: Flows,
+    drr: Drr,
+    cobalt: Params,
+    ramp: Ramp,
+    overflow: Overflow,
+    /// Memory charged for the packets held, and its limit, bytes.
+    memory: u64,
+    memory_limit: u64,
+    /// Packets and bytes in the queues.
+    packets: usize,
+    bytes: u64,
+    /// A packet that was taken out by a peek; it waits for the dequeue.
+    peeked: Option<Packet>,
+    stats: QdiscStats,
+}
+
+impl Cake {
+    /// Builds a cake from `QdiscSpec::Cake`; `rng` gives the hash perturbation.
+    ///
+    /// # Errors
+    /// Another spec, or a parameter out of range, named.
+    pub fn from_spec(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, String> {
+        let QdiscSpec::Cake {
+            rate_bps,
+            isolation,
+            rtt_ns,
+            overhead_bytes,
+            mpu_bytes,
+            framing,
+            memory_limit_bytes,
+            sce,
+        } = *spec
+        else {
+            return Err("cake: not a cake".into());
+        };
+        if rate_bps.is_some_and(|bps| bps < 8) {
+            return Err("cake: rate_bps must be at least 8".into());
+        }
+        // tc hands the kernel byte/s and whole microseconds, none of them zero.
+        let rate = rate_bps.map(|bps| bps / 8);
+        let interval_us = (rtt_ns / US).max(1);
+        let target_us = (interval_us / 20).max(1);
+        if interval_us > u64::from(u32::MAX) {
+            return Err(format!("cake: rtt_ns must be below 4294967296000, not {rtt_ns}"));
+        }
+        let shaper = Shaper::new(rate);
+        let cobalt = Params::new(target_us * US, interval_us * US, shaper.duration(FULL_FRAME));
+        Ok(Self {
+            framing: Framing::new(overhead_bytes, mpu_bytes, framing)?,
+            flows: Flows::new(isolation, rng),
+            drr: Drr::new(isolation, rate),
+            ramp: Ramp::new(sce, cobalt.target)?,
+            memory_limit: memory_limit(rate, interval_us, memory_limit_bytes)?,
+            shaper,
+            cobalt,
+            overflow: Overflow::default(),
+            memory: 0,
+            packets: 0,
+            bytes: 0,
+            peeked: None,
+            stats: QdiscStats::default(),
+        })
+    }
+
+    /// Drops heads of the fattest queues until the memory limit holds; true if `arrived` lost a packet.
+    #[cold]
+    #[inline(never)]
+    fn shed(&mut self, arrived: usize, s: &mut Surroundings) -> bool {
+        let mut hit = false;
+        while self.memory > self.memory_limit {
+            let victim = self.overflow.fattest(&self.drr.queues);
+            let q = &mut self.drr.queues[victim];
+            let Some(p) = q.packets.pop_front() else { break };
+            q.backlog -= p.len;
+            q.cobalt.on_overflow(&self.cobalt, s.now);
+            self.forget(p.len);
+            self.overflow.on_dequeue(victim, &self.drr.queues);
+            s.dropped.push((p, DropCause::Overflow));
+            hit |= victim == arrived;
+        }
+        hit
+    }
+
+    /// A packet of `len` bytes is no longer held.
+    #[inline]
+    fn forget(&mut self, len: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(len);
+        self.memory -= u64::from(truesize(len));
+    }
+
+    /// Takes the next packet out of the queues.
+    #[inline]
+    fn next(&mut self, s: &mut Surroundings) -> Dequeued {
+        let mut first = true;
+        loop {
+            if self.packets == 0 {
+                return Dequeued::Empty;
+            }
+            if self.shaper.next() > s.now {
+                return Dequeued::Wait(self.shaper.next());
+            }
+            let Some(queue) = self.drr.select(&mut first, s.rng) else { return Dequeued::Empty };
+            if let Some(p) = self.take(queue, s) {
+                return Dequeued::Packet(p);
+            }
+            self.drr.retire(queue, &self.cobalt, s.now);
+        }
+    }
+
+    /// Takes the next packet of a queue that its AQM lets pass; the last one always passes.
+    #[inline]
+    fn take(&mut self, queue: usize, s: &mut Surroundings) -> Option<Packet> {
+        loop {
+            let q = &mut self.drr.queues[queue];
+            let last = q.packets.len() == 1;
+            let head = q.packets.front_mut()?;
+            let len = head.len;
+            let sojourn = s.now - head.time;
+            let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, &mut head.ecn, s.rng);
+            let sce = self.ramp.on_departure(sojourn, signal.over_gate, &mut head.ecn, s.rng);
+            let drop = signal.drop.filter(|_| !last);
+            q.backlog -= len;
+            if drop.is_none() {
+                let charged = self.framing.charged(len);
+                q.deficit -= charged as i32;
+                self.shaper.advance(charged);
+                self.stats.ce_marks += u64::from(signal.ce);
+                self.stats.sce_marks += u64::from(sce);
+                self.stats.last_sojourn = sojourn;
+            }
+            self.forget(len);
+            if self.overflow.is_live() {
+                self.overflow.on_dequeue(queue, &self.drr.queues);
+                if drop.is_none() {
+                    self.overflow.on_sent();
+                }
+            }
+            let p = self.drr.queues[queue].packets.pop_front()?;
+            match drop {
+                Some(cause) => s.dropped.push((p, cause)),
+                None => return Some(p),
+            }
+        }
+    }
+}
+
+/// The memory limit for a shaper of `rate` byte/s, bytes.
+fn memory_limit(rate: Option<u64>, interval_us: u64, configured: Option<u64>) -> Result<u64, String> {
+    let configured = u32::try_from(configured.unwrap_or(0))
+        .map_err(|_| format!("cake: memory_limit_bytes must be below 4 GiB, not {}", configured.unwrap_or(0)))?;
+    let wanted = match (configured, rate) {
+        // Four times what the rate carries in an interval, as far as it fits 32 bits.
+        (0, Some(rate)) => ((rate.wrapping_mul(interval_us) / (1_000_000 / 4)) as u32).max(LEAST_MEMORY),
+        (0, None) => u32::MAX,
+        (bytes, _) => bytes,
+    };
+    Ok(u64::from(wanted).min((LIMIT_PACKETS * u64::from(FULL_FRAME)).max(u64::from(configured))))
+}
+
+impl Qdisc for Cake {
+    #[inline]
+    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+        let queue = self.flows.classify(&p, s.tuples, &mut self.drr);
+        if self.packets == 0 {
+            self.shaper.restart(s.now);
+        }
+        let q = &mut self.drr.queues[queue];
+        q.backlog += p.len;
+        q.packets.push_back(Packet { time: s.now, ..p });
+        self.packets += 1;
+        self.bytes += u64::from(p.len);
+        self.memory += u64::from(truesize(p.len));
+        if q.wants_activation() {
+            self.drr.activate(queue, s.rng);
+        }
+        if self.overflow.is_live() {
+            self.overflow.on_enqueue(queue, &self.drr.queues);
+        }
+        if self.memory <= self.memory_limit || !self.shed(queue, s) {
+            Verdict::Queued
+        } else if self.drr.queues[queue].packets.is_empty() {
+            Verdict::Dropped
+        } else {
+            Verdict::Congestion
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+        if self.peeked.is_none() {
+            return self.next(s);
+        }
+        self.peeked.take().map_or(Dequeued::Empty, Dequeued::Packet)
+    }
+
+    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+        if self.peeked.is_none() {
+            if let Dequeued::Packet(p) = self.next(s) {
+                self.peeked = Some(p);
+            }
+        }
+        self.peeked.map(|p| p.len)
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.peeked.iter().chain(self.drr.queues.iter().flat_map(|q| &q.packets)).for_each(f);
+    }
+
+    fn shapes_itself(&self) -> bool {
+        self.shaper.is_limited()
+    }
+
+    fn packets(&self) -> usize {
+        self.packets + usize::from(self.peeked.is_some())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes + self.peeked.map_or(0, |p| u64::from(p.len))
+    }
+
+    fn stats(&self) -> &QdiscStats {
+        &self.stats
+    }
+}

@@ -1,0 +1,163 @@
+//! What holds for any arrival pattern.
+
+use proptest::prelude::*;
+
+use super::tests::{limited, packet, spec, Lab};
+use crate::network::CakeIsolation::{self, *};
+use crate::packet::{Ecn, Packet};
+use crate::qdisc::{Dequeued, Qdisc, Verdict};
+use crate::time::{Time, MS};
+
+/// Flows of a pattern: few enough for queues of their own.
+const FLOWS: u32 = 6;
+
+/// An arrival: flow, length, whether ECN-capable, ns since the one before.
+type Arrival = (u32, u32, bool, u64);
+
+#[derive(Clone, Debug)]
+struct Pattern {
+    rate_bps: Option<u64>,
+    isolation: CakeIsolation,
+    memory: u64,
+    sce: u32,
+    seed: u64,
+    arrivals: Vec<Arrival>,
+}
+
+fn pattern() -> impl Strategy<Value = Pattern> {
+    let isolation =
+        prop::sample::select(vec![Flowblind, Srchost, Dsthost, Hosts, Flows, DualSrchost, DualDsthost, TripleIsolate]);
+    let rate = prop::option::weighted(0.9, 100_000..200_000_000_u64);
+    let sce = prop::sample::select(vec![0, 1, 8, 65535]);
+    let gap = prop_oneof![4 => Just(0), 4 => 0..100_000_u64, 1 => 0..50 * MS];
+    let arrivals = prop::collection::vec((0..FLOWS, 60..1515_u32, any::<bool>(), gap), 1..400);
+    (rate, isolation, 2_000..300_000_u64, sce, any::<u64>(), arrivals).prop_map(
+        |(rate_bps, isolation, memory, sce, seed, arrivals)| Pattern {
+            rate_bps,
+            isolation,
+            memory,
+            sce,
+            seed,
+            arrivals,
+        },
+    )
+}
+
+/// What happened: packets sent and dropped, with their times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct History {
+    sent: Vec<(Time, u32, u32, u32, Ecn)>,
+    dropped: Vec<(u32, u32, u32)>,
+}
+
+/// A cake at work, with the invariants checked at each step.
+struct Run {
+    lab: Lab,
+    history: History,
+    offered: (usize, u64),
+}
+
+impl Run {
+    fn new(pattern: &Pattern) -> Self {
+        let spec = limited(spec(pattern.rate_bps, pattern.isolation, pattern.sce), pattern.memory);
+        // Three sources and two destinations.
+        let tuples = (0..FLOWS).map(|i| crate::qdisc::FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80 });
+        Self { lab: Lab::new(&spec, pattern.seed, tuples.collect()), history: History::default(), offered: (0, 0) }
+    }
+
+    fn collect_drops(&mut self) {
+        self.history.dropped.extend(self.lab.dropped.drain(..).map(|(p, _)| (p.flow, p.seq, p.len)));
+    }
+
+    fn arrive(&mut self, p: Packet) {
+        self.offered.0 += 1;
+        self.offered.1 += u64::from(p.len);
+        let verdict = self.lab.enqueue(p);
+        let own = self.lab.dropped.iter().any(|(d, _)| (d.flow, d.seq) == (p.flow, p.seq));
+        assert_eq!(own, verdict == Verdict::Dropped);
+        assert!(verdict != Verdict::Congestion || !self.lab.dropped.is_empty());
+        self.collect_drops();
+        self.check();
+    }
+
+    /// Everything is sent, dropped or held.
+    fn check(&self) {
+        let h = &self.history;
+        let count = h.sent.len() + h.dropped.len() + self.lab.cake.packets();
+        let bytes: u64 = h.sent.iter().map(|s| u64::from(s.3)).chain(h.dropped.iter().map(|d| u64::from(d.2))).sum();
+        assert_eq!((count, bytes + self.lab.cake.bytes()), self.offered);
+        let (mut packets, mut held) = (0, 0);
+        self.lab.cake.for_each(&mut |p| {
+            packets += 1;
+            held += u64::from(p.len);
+        });
+        assert_eq!((packets, held), (self.lab.cake.packets(), self.lab.cake.bytes()));
+    }
+
+    /// Serves the queue up to `until`.
+    fn serve(&mut self, until: Time) {
+        loop {
+            let held = self.lab.cake.packets();
+            let answer = self.lab.dequeue();
+            self.collect_drops();
+            match answer {
+                Dequeued::Packet(p) => {
+                    self.history.sent.push((self.lab.now, p.flow, p.seq, p.len, p.ecn));
+                    assert_eq!(self.lab.cake.stats().last_sojourn, self.lab.now - p.time);
+                }
+                Dequeued::Empty => {
+                    assert_eq!(held, 0, "idle with packets held");
+                    break;
+                }
+                Dequeued::Wait(t) => {
+                    assert!(held > 0 && t > self.lab.now, "a wait that is none");
+                    if t > until {
+                        break;
+                    }
+                    self.lab.now = t;
+                    // Allowed to send now, so it must.
+                    let Dequeued::Packet(p) = self.lab.dequeue() else { panic!("idle when allowed to send") };
+                    self.collect_drops();
+                    self.history.sent.push((t, p.flow, p.seq, p.len, p.ecn));
+                }
+            }
+            self.check();
+        }
+        if until != Time::MAX {
+            self.lab.now = until;
+        }
+    }
+}
+
+fn run(pattern: &Pattern) -> History {
+    let mut run = Run::new(pattern);
+    for (seq, &(flow, len, ect, gap)) in (0..).zip(&pattern.arrivals) {
+        let at = run.lab.now + gap;
+        run.serve(at);
+        run.arrive(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
+    }
+    run.serve(Time::MAX);
+    assert_eq!((run.lab.cake.packets(), run.lab.cake.bytes(), run.lab.cake.memory), (0, 0, 0));
+    run.history
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
+        let history = run(&pattern);
+        for flow in 0..FLOWS {
+            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow).map(|s| s.2).collect();
+            prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
+        }
+        let capable = |seq: u32| pattern.arrivals[seq as usize].2;
+        prop_assert!(history.sent.iter().all(|s| capable(s.2) == (s.4 != Ecn::NotEct)));
+        prop_assert!(pattern.sce > 0 || history.sent.iter().all(|s| s.4 != Ecn::Sce));
+    }
+
+    #[test]
+    fn same_pattern_same_history(pattern in pattern()) {
+        prop_assert_eq!(run(&pattern), run(&pattern));
+    }
+}

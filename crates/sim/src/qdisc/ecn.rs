@@ -1,0 +1,40 @@
+//! What a queue may write into the IP ECN field (RFC 3168 section 5; draft-morton-tsvwg-sce section 4).
+
+use crate::packet::Ecn;
+
+/// Requests a CE mark. True if the packet carries CE afterwards; false for Not-ECT, whose caller drops instead.
+pub(super) fn set_ce(ecn: &mut Ecn) -> bool {
+    if *ecn == Ecn::NotEct {
+        return false;
+    }
+    *ecn = Ecn::Ce;
+    true
+}
+
+/// Requests an SCE mark. True if the packet carries SCE afterwards; Not-ECT and CE are left alone.
+pub(super) fn set_sce(ecn: &mut Ecn) -> bool {
+    if matches!(*ecn, Ecn::NotEct | Ecn::Ce) {
+        return false;
+    }
+    *ecn = Ecn::Sce;
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{set_ce, set_sce};
+    use crate::packet::Ecn::{self, Ce, Ect0, NotEct, Sce};
+
+    #[test]
+    fn transitions() {
+        let after = |request: fn(&mut Ecn) -> bool, mut ecn| (request(&mut ecn), ecn);
+        assert_eq!(after(set_ce, NotEct), (false, NotEct));
+        assert_eq!(after(set_ce, Ect0), (true, Ce));
+        assert_eq!(after(set_ce, Sce), (true, Ce));
+        assert_eq!(after(set_ce, Ce), (true, Ce));
+        assert_eq!(after(set_sce, NotEct), (false, NotEct));
+        assert_eq!(after(set_sce, Ect0), (true, Sce));
+        assert_eq!(after(set_sce, Sce), (true, Sce));
+        assert_eq!(after(set_sce, Ce), (false, Ce));
+    }
+}

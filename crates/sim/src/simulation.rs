@@ -1,0 +1,225 @@
+//! Builds the world of a [`Network`] and runs its events.
+
+use crate::cc::{AnyCc, CONTROLS};
+use crate::events::{MAX_SOURCES, MAX_TIME};
+use crate::fabric::{Fabric, Route, PORTS};
+use crate::network::{FlowSpec, Network, Output};
+use crate::packet::flags;
+use crate::port::Port;
+use crate::probe::Sampler;
+use crate::qdisc::FlowTuple;
+use crate::tcp::receiver::{self, Receiver};
+use crate::tcp::sender::Sender;
+use crate::tcp::stack::Stack;
+use crate::time::{Time, NEVER};
+
+/// Event source of the sampler.
+const SAMPLER: usize = 0;
+/// Event sources of a flow: the receiver's, the sender's timer, start and stop.
+const FLOW_SOURCES: usize = receiver::SOURCES + 2;
+const SENDER_TIMER: usize = receiver::SOURCES;
+const CONTROL: usize = receiver::SOURCES + 1;
+
+/// A flow: two ends and a life.
+#[derive(Debug)]
+pub struct Flow {
+    /// Name.
+    pub name: String,
+    /// Sender.
+    pub sender: Sender,
+    /// Receiver.
+    pub receiver: Receiver,
+    /// connect().
+    pub start: Time,
+    /// End of sending.
+    pub stop: Time,
+}
+
+/// Runs a network to its end.
+///
+/// # Errors
+/// The description cannot be run: what is wrong, in one line.
+pub fn simulate(network: &Network) -> Result<Output, String> {
+    let mut world = World::build(network)?;
+    world.run();
+    Ok(world.finish())
+}
+
+struct World {
+    fabric: Fabric,
+    flows: Vec<Flow>,
+    sampler: Sampler,
+    end: Time,
+    first_flow_source: usize,
+    events: u64,
+}
+
+impl World {
+    fn build(network: &Network) -> Result<Self, String> {
+        let flow_count = u32::try_from(network.flows.len()).map_err(|_| "too many flows".to_owned())?;
+        let first_flow_source = PORTS + 2 * network.ports.len();
+        let sources = first_flow_source + FLOW_SOURCES * network.flows.len();
+        if sources > MAX_SOURCES || network.ports.len() > usize::from(u16::MAX) {
+            return Err(format!("{flow_count} flows and {} ports are too many", network.ports.len()));
+        }
+        if network.duration_ns > MAX_TIME {
+            return Err(format!(
+                "duration of {} s; at most {} s",
+                network.duration_ns / 1_000_000_000,
+                MAX_TIME / 1_000_000_000
+            ));
+        }
+        let ports: Vec<Port> =
+            network.ports.iter().map(|spec| Port::build(spec, network.seed)).collect::<Result<_, _>>()?;
+        let (mut routes, mut tuples, mut flows) = (vec![], vec![], vec![]);
+        for (spec, index) in network.flows.iter().zip(0..flow_count) {
+            routes.push(Self::route(spec, &ports)?);
+            tuples.push(FlowTuple {
+                src: spec.src_host,
+                dst: spec.dst_host,
+                sport: 10_000 + (index % 50_000) as u16,
+                dport: 5_000 + (index / 50_000) as u16,
+            });
+            let source = first_flow_source + FLOW_SOURCES * index as usize;
+            flows.push(Self::flow(spec, index, source, network.duration_ns)?);
+        }
+        let mut fabric = Fabric::new(ports, routes, tuples, sources);
+        for (i, flow) in flows.iter().enumerate() {
+            fabric.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
+        }
+        if network.sample_ns > 0 {
+            fabric.events.set(SAMPLER, 0);
+        }
+        let sampler = Sampler::new(network.sample_ns, &flows, &fabric.ports);
+        Ok(Self { fabric, flows, sampler, end: network.duration_ns, first_flow_source, events: 0 })
+    }
+
+    fn route(spec: &FlowSpec, ports: &[Port]) -> Result<Route, String> {
+        let check = |list: &[usize], what: &str| -> Result<Box<[u16]>, String> {
+            if list.is_empty() || list.len() > 255 {
+                return Err(format!("flow {}: the {what} path has {} ports; 1 to 255 expected", spec.name, list.len()));
+            }
+            list.iter()
+                .map(|&i| {
+                    if i < ports.len() {
+                        Ok(i as u16)
+                    } else {
+                        Err(format!("flow {}: the {what} path names port {i} of {}", spec.name, ports.len()))
+                    }
+                })
+                .collect()
+        };
+        let route = Route { forward: check(&spec.forward, "forward")?, reverse: check(&spec.reverse, "reverse")? };
+        let takes_time = |list: &[u16]| list.iter().any(|&i| ports[usize::from(i)].takes_time());
+        if !takes_time(&route.forward) && !takes_time(&route.reverse) {
+            return Err(format!("flow {}: its round trip takes no time; give it a delay or a rate", spec.name));
+        }
+        Ok(route)
+    }
+
+    fn flow(spec: &FlowSpec, index: u32, source: usize, end: Time) -> Result<Flow, String> {
+        let at = |e: String| format!("flow {}: {e}", spec.name);
+        let stack = Stack::from_spec(&spec.stack).map_err(at)?;
+        let unknown = || at(format!("unknown congestion control {:?}", spec.cc));
+        let cc = AnyCc::build(&spec.cc, &stack).ok_or_else(unknown)?;
+        let needs_ecn = CONTROLS.iter().any(|(name, _, needs)| *name == spec.cc && *needs);
+        if spec.transfer_bytes == Some(0) {
+            return Err(at("a transfer of 0 bytes".to_owned()));
+        }
+        Ok(Flow {
+            name: spec.name.clone(),
+            receiver: Receiver::new(index, source, spec, &stack, needs_ecn),
+            sender: Sender::new(index, source + SENDER_TIMER, spec, stack, cc, needs_ecn),
+            start: spec.start_ns,
+            stop: spec.stop_ns.unwrap_or(NEVER).min(end),
+        })
+    }
+
+    fn run(&mut self) {
+        while let Some((time, source)) = self.fabric.events.first() {
+            if time > self.end {
+                break;
+            }
+            self.fabric.now = time;
+            self.events += 1;
+            self.dispatch(source);
+            while let Some(p) = self.fabric.arrivals.pop_front() {
+                let flow = &mut self.flows[p.flow as usize];
+                if p.has(flags::ACK) {
+                    flow.sender.on_ack(&p, &mut self.fabric);
+                } else {
+                    flow.receiver.on_packet(&p, &mut self.fabric);
+                }
+            }
+        }
+        self.fabric.now = self.end;
+    }
+
+    #[inline]
+    fn dispatch(&mut self, source: usize) {
+        if source >= self.first_flow_source {
+            let offset = source - self.first_flow_source;
+            let (flow, which) = (offset / FLOW_SOURCES, offset % FLOW_SOURCES);
+            match which {
+                SENDER_TIMER => self.flows[flow].sender.on_timer(&mut self.fabric),
+                CONTROL => self.on_control(flow, source),
+                _ => self.flows[flow].receiver.on_timer(which, &mut self.fabric),
+            }
+        } else if source >= PORTS {
+            let port = (source - PORTS) / 2;
+            if (source - PORTS) % 2 == 0 {
+                self.fabric.on_shaper(port);
+            } else {
+                self.fabric.on_pipe(port);
+            }
+        } else {
+            let next = self.sampler.sample(&self.flows, &self.fabric);
+            self.fabric.events.set(SAMPLER, next);
+        }
+    }
+
+    fn on_control(&mut self, flow: usize, source: usize) {
+        let f = &mut self.flows[flow];
+        if self.fabric.now >= f.stop {
+            f.sender.close();
+            self.fabric.events.set(source, NEVER);
+        } else {
+            f.sender.connect(&mut self.fabric);
+            self.fabric.events.set(source, f.stop);
+        }
+    }
+
+    fn finish(self) -> Output {
+        let mut output = Output {
+            conservation: self.conservation(),
+            events: self.events,
+            delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
+            ..Output::default()
+        };
+        crate::probe::count(&self.flows, &self.fabric, self.end, &mut output.counters);
+        output.tables = self.sampler.finish();
+        output
+    }
+
+    /// Checks that every packet is where it should be.
+    fn conservation(&self) -> Vec<String> {
+        let mut wrong = vec![];
+        let mut check = |what: String, sent: u64, found: u64| {
+            if sent != found {
+                wrong.push(format!("{what}: {sent} packets sent, {found} accounted for"));
+            }
+        };
+        for (i, f) in self.flows.iter().enumerate() {
+            let (data, acks) = self.fabric.inside(i as u32);
+            let drops = &self.fabric.drops[i];
+            let (s, r) = (&f.sender.counters, f.receiver.counters());
+            check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
+            check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
+        }
+        for p in &self.fabric.ports {
+            let c = &p.counters;
+            check(format!("port {}", p.name), c.arrived, c.sent + c.drops() + p.backlog().0 as u64);
+        }
+        wrong
+    }
+}

@@ -1,0 +1,281 @@
+//! The receive buffer: advertised window, its growth, and auto-tuning by dynamic right-sizing
+//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads at once, so in-order data takes no room;
+//! out-of-order data does.
+//!
+//! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
+
+use super::tcb::MSS;
+use crate::network::HostSpec;
+
+/// What the receiver advertised in its SYN as its MSS, bytes.
+const ADVERTISED_MSS: u64 = 1460;
+/// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info, bytes.
+const TRUESIZE: u64 = 2288;
+/// Share of the buffer assumed for payload before the first segment, 256ths.
+const DEFAULT_RATIO: u64 = 128;
+/// The same once a segment has been measured, 256ths.
+const MEASURED_RATIO: u64 = (MSS as u64) * 256 / TRUESIZE;
+/// Largest net.core.rmem_max considered for the window scale, bytes.
+const RMEM_MAX: u64 = 212_992;
+
+/// Receive buffer and window of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct ReceiveBuffer {
+    tuned: bool,
+    most: u64,
+    size: u64,
+    ratio: u64,
+    clamp: u64,
+    ssthresh: u64,
+    scale: u32,
+    /// Advertised window, bytes, and the segment it was counted from.
+    window: u64,
+    window_from: u32,
+    /// Bytes read in the last round trip, when that began, and at which segment.
+    space: u64,
+    space_us: u64,
+    space_seq: u32,
+    /// Receiver's RTT estimate times 8, us.
+    pub rtt_us8: u64,
+    rtt_from_us: u64,
+    rtt_seq: u32,
+    last_tsecr: u32,
+}
+
+impl ReceiveBuffer {
+    pub fn new(host: &HostSpec) -> Self {
+        let size = host.rcvbuf.unwrap_or(host.rmem[1]);
+        let most = host.rmem[2];
+        let full = size * DEFAULT_RATIO >> 8;
+        let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), 65_535);
+        let scale = full.max(most).max(RMEM_MAX).ilog2().saturating_sub(15).min(14);
+        Self {
+            tuned: host.rcvbuf.is_none(),
+            most,
+            size,
+            ratio: DEFAULT_RATIO,
+            clamp: full,
+            ssthresh: window,
+            scale,
+            window,
+            window_from: 1,
+            space: window.min(10 * ADVERTISED_MSS),
+            space_us: 0,
+            space_seq: 1,
+            rtt_us8: 0,
+            rtt_from_us: 0,
+            rtt_seq: 1,
+            last_tsecr: 0,
+        }
+    }
+
+    /// The connection is established.
+    pub fn establish(&mut self, now_us: u64) {
+        self.space_us = now_us;
+    }
+
+    /// The first full segment shows what a segment really costs.
+    pub fn measure(&mut self) {
+        if self.ratio != MEASURED_RATIO {
+            self.ratio = MEASURED_RATIO;
+            self.clamp = self.from_space(self.size);
+            self.space = self.space.min(self.clamp);
+        }
+    }
+
+    fn from_space(&self, space: u64) -> u64 {
+        space * self.ratio >> 8
+    }
+
+    /// Free space for payload with `held` segments out of order.
+    fn free(&self, held: u32) -> u64 {
+        self.from_space(self.size.saturating_sub(u64::from(held) * TRUESIZE))
+    }
+
+    /// A full segment arrived: raises what may be advertised; true if it did.
+    pub fn grow(&mut self, held: u32) -> bool {
+        let room = self.clamp.min(self.free(held)).saturating_sub(self.ssthresh);
+        if room == 0 {
+            return false;
+        }
+        let increment = if self.from_space(TRUESIZE) <= u64::from(MSS) {
+            2 * ADVERTISED_MSS
+        } else {
+            let (mut cost, mut window) = (self.from_space(TRUESIZE) >> 1, self.from_space(self.most) >> 1);
+            loop {
+                if self.ssthresh > window {
+                    return false;
+                }
+                if cost <= u64::from(MSS) {
+                    break 2 * u64::from(MSS);
+                }
+                cost >>= 1;
+                window >>= 1;
+            }
+        };
+        self.ssthresh += room.min(increment.max(2 * u64::from(MSS)));
+        true
+    }
+
+    /// Bytes of the advertised window that are left at `rcv_nxt`.
+    fn left(&self, rcv_nxt: u32) -> u64 {
+        self.window.saturating_sub(u64::from(rcv_nxt - self.window_from) * u64::from(MSS))
+    }
+
+    /// First segment beyond the advertised window.
+    pub fn end(&self) -> u32 {
+        self.window_from + (self.window / u64::from(MSS)) as u32
+    }
+
+    /// Segments in order since the last ACK.
+    pub fn unacked(&self, rcv_nxt: u32) -> u32 {
+        rcv_nxt - self.window_from
+    }
+
+    /// True if the sequence number `seq` is not beyond the last ACK.
+    pub fn is_acked(&self, seq: u32) -> bool {
+        seq <= self.window_from
+    }
+
+    fn select(&self, held: u32) -> u64 {
+        let mut free = self.free(held);
+        let full = self.clamp.min(self.from_space(self.size));
+        if free < full >> 1 {
+            free = free >> self.scale << self.scale;
+            if free < self.from_space(self.size) >> 4 || free < u64::from(MSS) {
+                return 0;
+            }
+        }
+        free.min(self.ssthresh).next_multiple_of(1 << self.scale)
+    }
+
+    /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
+    pub fn advertise(&mut self, rcv_nxt: u32, held: u32) -> u32 {
+        let left = self.left(rcv_nxt).next_multiple_of(1 << self.scale);
+        self.window = self.select(held).max(left).min(65_535 << self.scale);
+        self.window_from = rcv_nxt;
+        self.window as u32
+    }
+
+    /// True if reading has made room for twice the window that is left.
+    pub fn opens_wide(&self, rcv_nxt: u32, held: u32) -> bool {
+        let left = self.left(rcv_nxt);
+        2 * left <= self.clamp && self.select(held) >= 2 * left.max(1)
+    }
+
+    /// True if too little room is left to ask for quick ACKs.
+    pub fn is_tight(&self, held: u32) -> bool {
+        self.free(held) < self.clamp.min(self.from_space(self.size)) >> 1
+    }
+
+    /// RTT by the echo of our own timestamp on a full segment, ms apart.
+    pub fn rtt_by_timestamp(&mut self, tsecr: u32, now_ms: u32) {
+        if tsecr == self.last_tsecr {
+            return;
+        }
+        self.last_tsecr = tsecr;
+        let sample = u64::from(now_ms.saturating_sub(tsecr)) * 1000;
+        if sample > 0 {
+            self.rtt_us8 = if self.rtt_us8 == 0 || sample << 3 < self.rtt_us8 {
+                sample << 3
+            } else {
+                self.rtt_us8 - (self.rtt_us8 >> 3) + sample
+            };
+        }
+    }
+
+    /// RTT by the time that a window takes to fill; only ever lowers the estimate.
+    pub fn rtt_by_window(&mut self, rcv_nxt: u32, now_us: u64) {
+        if self.rtt_from_us != 0 {
+            if rcv_nxt < self.rtt_seq {
+                return;
+            }
+            let sample = (now_us - self.rtt_from_us).max(1) << 3;
+            if self.rtt_us8 == 0 || sample < self.rtt_us8 {
+                self.rtt_us8 = sample;
+            }
+        }
+        self.rtt_seq = rcv_nxt + (self.window / u64::from(MSS)) as u32;
+        self.rtt_from_us = now_us;
+    }
+
+    /// The application has read everything: adapts the buffer once a round trip.
+    pub fn on_read(&mut self, rcv_nxt: u32, now_us: u64) {
+        if self.rtt_us8 == 0 || now_us - self.space_us < self.rtt_us8 >> 3 {
+            return;
+        }
+        let copied = u64::from(rcv_nxt - self.space_seq) * u64::from(MSS);
+        if copied > self.space {
+            if self.tuned {
+                // Twice for losses, and more while the sender speeds up.
+                let mut window = (copied << 1) + 16 * ADVERTISED_MSS;
+                window += (window * (copied - self.space) / self.space) << 1;
+                let size = ((window << 8) / self.ratio).min(self.most);
+                if size > self.size {
+                    self.size = size;
+                    self.clamp = self.from_space(size);
+                }
+            }
+            self.space = copied;
+        }
+        self.space_seq = rcv_nxt;
+        self.space_us = now_us;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(rcvbuf: Option<u64>) -> HostSpec {
+        HostSpec {
+            tso: false,
+            rmem: [4096, 131_072, 67_108_864],
+            rcvbuf,
+            wmem: [4096, 16_384, 67_108_864],
+            sndbuf: None,
+            cached_ssthresh: None,
+        }
+    }
+
+    #[test]
+    fn the_window_starts_as_linux_has_it() {
+        let mut b = ReceiveBuffer::new(&host(None));
+        assert_eq!(b.window, 65_160);
+        assert_eq!(b.scale, 11);
+        b.measure();
+        assert_eq!(b.ratio, 162);
+        assert_eq!(b.clamp, 82_944);
+        assert!(b.grow(0));
+        assert_eq!(b.advertise(2, 0), 69_632);
+    }
+
+    #[test]
+    fn a_fixed_buffer_stays() {
+        let mut b = ReceiveBuffer::new(&host(Some(600_000)));
+        b.measure();
+        b.rtt_by_timestamp(1, 21);
+        for i in 1..1000u32 {
+            b.grow(0);
+            b.on_read(i, u64::from(i) * 100_000);
+        }
+        assert_eq!(b.size, 600_000);
+        assert!(b.advertise(1000, 0) <= (600_000u32 * 162 / 256).next_multiple_of(2048));
+    }
+
+    #[test]
+    fn a_fast_flow_opens_the_window() {
+        let mut b = ReceiveBuffer::new(&host(None));
+        b.measure();
+        b.rtt_by_timestamp(1, 81);
+        let mut seq = 1;
+        for round in 1..12u64 {
+            for _ in 0..10 << round.min(8) {
+                seq += 1;
+                b.grow(0);
+            }
+            b.on_read(seq, round * 100_000);
+        }
+        assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.window);
+    }
+}

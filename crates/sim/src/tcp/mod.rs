@@ -1,0 +1,15 @@
+//! TCP as Linux does it, in segments: one file a concern. Reference: Linux 6.12 net/ipv4/tcp_{input,output,recovery,timer}.c.
+
+mod ack;
+mod buffers;
+mod ecn;
+pub mod receiver;
+mod recovery;
+pub mod rtt;
+pub mod sack;
+pub mod scoreboard;
+pub mod sender;
+pub mod stack;
+pub mod tcb;
+pub mod timer;
+mod transmit;

@@ -1,0 +1,494 @@
+//! The receiver: reassembly, SACK blocks, delayed and quick ACKs, SACK compression
+//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c; RFC 1122, RFC 2018, RFC 2883, RFC 5681).
+//!
+//! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), ping-pong mode.
+
+use super::buffers::ReceiveBuffer;
+use super::ecn::Echo;
+use super::sack::Blocks;
+use super::stack::Stack;
+use super::tcb::MSS;
+use super::timer::Clock;
+use crate::fabric::Fabric;
+use crate::network::FlowSpec;
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK};
+use crate::time::{Time, MS, NEVER, US};
+
+/// Frame length of a SYN-ACK with its options.
+const SYN_ACK_FRAME: u32 = 74;
+/// Least delayed-ACK interval, ms (also the quick-ACK interval).
+const ATO_MIN_MS: u64 = 40;
+/// Largest delayed-ACK interval, ms.
+const DELACK_MAX_MS: u64 = 200;
+/// Quick ACKs at the start and after gaps.
+const MAX_QUICK: u32 = 16;
+/// Duplicate ACKs sent at once before compression sets in.
+const DUPACKS_AT_ONCE: u32 = 3;
+/// ACKs merged at most (sysctl tcp_comp_sack_nr).
+const COMPRESSED_MAX: u32 = 44;
+/// Longest compression (sysctl tcp_comp_sack_delay_ns) and the timer's slack, ns.
+const COMPRESS_MAX: u64 = MS;
+const COMPRESS_SLACK: u64 = 100 * US;
+/// Blocks remembered.
+const SACK_MEMORY: usize = 4;
+
+/// Timers of a receiver, as offsets to its first event source.
+pub const SOURCES: usize = 2;
+
+/// What a receiver counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Packets that arrived, all kinds.
+    pub arrived: u64,
+    /// Data segments among them that had arrived before.
+    pub duplicates: u64,
+    /// ACKs sent.
+    pub acks_sent: u64,
+    /// CE marks seen.
+    pub ce: u64,
+    /// SCE marks seen.
+    pub sce: u64,
+}
+
+/// A receiver.
+#[derive(Debug)]
+pub struct Receiver {
+    flow: u32,
+    source: usize,
+    clock: Clock,
+    established: bool,
+    syn_ack_us: u64,
+    /// Next segment expected.
+    pub rcv_nxt: u32,
+    /// Ranges received out of order, sorted; and how many segments they hold.
+    ooo: Vec<(u32, u32)>,
+    held: u32,
+    /// The most recent ranges first.
+    sacks: Vec<(u32, u32)>,
+    dsack: Option<(u32, u32)>,
+    buffer: ReceiveBuffer,
+    quick: u32,
+    ato: u64,
+    last_data: u64,
+    scheduled: bool,
+    now_flag: bool,
+    /// Tick of the delayed ACK, if one waits.
+    delack: Option<u64>,
+    delack_fires: Time,
+    delack_armed: Time,
+    dupacks: u32,
+    dupacks_at: u32,
+    compress: bool,
+    compressed: u32,
+    ts_recent: u32,
+    srtt_us: u64,
+    rto: u64,
+    echo: Echo,
+    ecn: Ecn,
+    counters: Counters,
+    end_seq: u32,
+    bytes_total: Option<u64>,
+    /// Time at which a sized transfer was complete.
+    pub completed: Option<Time>,
+}
+
+impl Receiver {
+    /// A listening receiver; `needs_ecn`: the congestion control (DCTCP) sets ECT on ACKs and runs its machine here.
+    #[must_use]
+    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack, needs_ecn: bool) -> Self {
+        let clock = Clock::new(stack.hz);
+        let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
+        Self {
+            flow,
+            source,
+            clock,
+            established: false,
+            syn_ack_us: 0,
+            rcv_nxt: 1,
+            ooo: Vec::new(),
+            held: 0,
+            sacks: Vec::with_capacity(SACK_MEMORY + 1),
+            dsack: None,
+            buffer: ReceiveBuffer::new(&spec.host),
+            quick: 0,
+            ato: 0,
+            last_data: 0,
+            scheduled: false,
+            now_flag: false,
+            delack: None,
+            delack_fires: NEVER,
+            delack_armed: NEVER,
+            dupacks: 0,
+            dupacks_at: 0,
+            compress: stack.sack_compression,
+            compressed: 0,
+            ts_recent: 0,
+            srtt_us: 0,
+            rto: clock.from_ms(1000),
+            echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
+            ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            counters: Counters::default(),
+            end_seq: spec
+                .transfer_bytes
+                .map_or(u32::MAX, |b| u32::try_from(b.div_ceil(u64::from(MSS)) + 1).unwrap_or(u32::MAX)),
+            bytes_total: spec.transfer_bytes,
+            completed: None,
+        }
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Payload read in order by the application, bytes.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        let segments = u64::from(self.rcv_nxt - 1) * u64::from(MSS);
+        self.bytes_total.map_or(segments, |total| segments.min(total))
+    }
+
+    /// A packet of the sender arrives.
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
+        self.counters.arrived += 1;
+        if p.has(flags::SYN) {
+            self.ts_recent = p.tsval;
+            self.syn_ack_us = net.now / 1000;
+            let syn_ack = Packet { len: SYN_ACK_FRAME, flags: flags::ACK | flags::SYN, ..self.ack_packet(1, net.now) };
+            self.counters.acks_sent += 1;
+            net.send(syn_ack);
+            return;
+        }
+        if !self.established {
+            self.establish(net.now);
+        }
+        if !p.has(flags::HANDSHAKE) {
+            self.on_data(p, net);
+        }
+    }
+
+    fn establish(&mut self, now: Time) {
+        self.established = true;
+        self.srtt_us = (now / 1000 - self.syn_ack_us).max(1);
+        // One sample: RTO is three times it, with the variance's floor.
+        self.rto = self.clock.from_us(self.srtt_us + (self.srtt_us * 2).max(200_000));
+        self.buffer.establish(now / 1000);
+    }
+
+    fn ack_packet(&mut self, ack: u32, now: Time) -> Packet {
+        Packet {
+            time: 0,
+            flow: self.flow,
+            len: ACK_FRAME,
+            seq: ack,
+            window: self.buffer.advertise(self.rcv_nxt, self.held),
+            tsval: (now / MS) as u32,
+            tsecr: self.ts_recent,
+            sack: NO_SACK,
+            flags: flags::ACK,
+            ecn: self.ecn,
+            hop: 0,
+        }
+    }
+
+    /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
+    fn send_ack(&mut self, ack: u32, net: &mut Fabric) {
+        let mut p = self.ack_packet(ack, net.now);
+        if self.echo.latch {
+            p.flags |= flags::ECE;
+        }
+        if std::mem::take(&mut self.echo.sce_request) {
+            p.flags |= flags::ESCE;
+        }
+        if self.dsack.is_some() || !self.sacks.is_empty() {
+            let mut blocks = Blocks::default();
+            if let Some(d) = self.dsack.take() {
+                blocks.push(d);
+            }
+            self.sacks.iter().for_each(|&b| blocks.push(b));
+            p.len += blocks.option_bytes();
+            net.attach(&mut p, blocks);
+        }
+        self.counters.acks_sent += 1;
+        if self.compressed > 0 {
+            self.compressed = 0;
+            net.events.set(self.source + 1, NEVER);
+        }
+        if ack == self.rcv_nxt {
+            if self.quick > 0 {
+                self.quick -= 1;
+                if self.quick == 0 {
+                    self.ato = ATO_MIN_MS;
+                }
+            }
+            self.scheduled = false;
+            self.now_flag = false;
+            self.delack = None;
+            self.delack_fires = NEVER;
+        }
+        net.send(p);
+    }
+
+    fn request_quick(&mut self, most: u32) {
+        let fit = (self.buffer.end().saturating_sub(self.rcv_nxt) / 2).max(2);
+        self.quick = self.quick.max(fit.min(most));
+    }
+
+    fn enter_quick_mode(&mut self, most: u32) {
+        self.request_quick(most);
+        self.ato = ATO_MIN_MS;
+    }
+
+    fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
+        let (seq, now) = (p.seq, net.now);
+        // The timestamp echoed is that of the segment that the last ACK asked for.
+        if self.buffer.is_acked(seq) && p.tsval >= self.ts_recent {
+            self.ts_recent = p.tsval;
+        }
+        if p.has(flags::CWR) {
+            self.echo.on_cwr();
+            self.now_flag = true;
+        }
+        match p.ecn {
+            Ecn::Ce => self.counters.ce += 1,
+            Ecn::Sce => self.counters.sce += 1,
+            Ecn::NotEct | Ecn::Ect0 => {}
+        }
+        self.buffer.rtt_by_timestamp(p.tsecr, (now / MS) as u32);
+        self.dsack = None;
+        if seq == self.rcv_nxt {
+            self.in_order(p, net);
+        } else if seq < self.rcv_nxt {
+            self.counters.duplicates += 1;
+            self.dsack = Some((seq, seq + 1));
+            self.enter_quick_mode(MAX_QUICK);
+            self.scheduled = true;
+        } else if seq >= self.buffer.end() {
+            self.enter_quick_mode(MAX_QUICK);
+            self.scheduled = true;
+        } else {
+            self.out_of_order(p, net);
+        }
+        if self.scheduled {
+            self.check_ack(net);
+        }
+        self.on_read(net);
+    }
+
+    fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
+        let before = self.rcv_nxt;
+        self.rcv_nxt += 1;
+        self.scheduled = true;
+        self.buffer.measure();
+        self.buffer.rtt_by_window(self.rcv_nxt, net.now / 1000);
+        self.time_delayed_ack(self.clock.jiffies(net.now));
+        self.on_codepoint(p.ecn, before, net);
+        if self.buffer.grow(self.held) {
+            self.quick |= 1;
+        }
+        if let Some(&(start, end)) = self.ooo.first() {
+            if start <= self.rcv_nxt {
+                self.held -= end - start;
+                self.rcv_nxt = end;
+                self.ooo.remove(0);
+                // A filled gap is acknowledged at once.
+                self.now_flag |= self.ooo.is_empty();
+            }
+            let next = self.rcv_nxt;
+            self.sacks.retain(|&(start, _)| start > next);
+        }
+        if self.rcv_nxt == self.end_seq {
+            self.completed.get_or_insert(net.now);
+        }
+    }
+
+    /// Adapts the delayed-ACK interval to the spacing of the data.
+    fn time_delayed_ack(&mut self, now: u64) {
+        if self.ato == 0 {
+            self.request_quick(MAX_QUICK);
+            self.ato = ATO_MIN_MS;
+        } else {
+            let gap = now - self.last_data;
+            if gap <= ATO_MIN_MS / 2 {
+                self.ato = (self.ato >> 1) + ATO_MIN_MS / 2;
+            } else if gap < self.ato {
+                self.ato = ((self.ato >> 1) + gap).min(self.rto).min(DELACK_MAX_MS);
+            } else if gap > self.rto {
+                self.request_quick(MAX_QUICK);
+            }
+        }
+        self.last_data = now;
+    }
+
+    /// ECN and SCE; `before` is what was expected before this segment.
+    fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Fabric) {
+        let wish = self.echo.on_segment(ecn, self.delack.is_some());
+        if wish.special_ack {
+            self.send_ack(before, net);
+        }
+        self.echo.after_special(ecn);
+        self.now_flag |= wish.ack_now;
+        if wish.quick > 1 {
+            self.request_quick(wish.quick);
+        } else {
+            self.quick = self.quick.max(wish.quick);
+        }
+        if wish.reset_interval {
+            self.ato = ATO_MIN_MS;
+        }
+    }
+
+    fn out_of_order(&mut self, p: &Packet, net: &mut Fabric) {
+        let seq = p.seq;
+        self.on_codepoint(p.ecn, self.rcv_nxt, net);
+        self.scheduled = true;
+        let at = self.ooo.partition_point(|&(_, end)| end < seq);
+        match self.ooo.get_mut(at) {
+            Some(run) if run.0 <= seq && seq < run.1 => {
+                self.counters.duplicates += 1;
+                self.dsack = Some((seq, seq + 1));
+                return;
+            }
+            Some(run) if run.1 == seq => {
+                run.1 += 1;
+                if self.ooo.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
+                    self.ooo[at].1 = self.ooo[at + 1].1;
+                    self.ooo.remove(at + 1);
+                }
+            }
+            Some(run) if run.0 == seq + 1 => run.0 = seq,
+            _ => self.ooo.insert(at, (seq, seq + 1)),
+        }
+        self.held += 1;
+        if self.buffer.grow(self.held) {
+            self.quick |= 1;
+        }
+        self.remember_sack(seq, net);
+    }
+
+    /// Keeps the most recent ranges, newest first.
+    fn remember_sack(&mut self, seq: u32, net: &mut Fabric) {
+        let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
+        if let Some(i) = self.sacks.iter().position(touches) {
+            if i >= super::sack::MAX_BLOCKS {
+                self.flush_compressed(net);
+            }
+            let (mut start, mut end) = self.sacks.remove(i);
+            (start, end) = (start.min(seq), end.max(seq + 1));
+            self.sacks.retain(|&(s, e)| {
+                let joins = s <= end && start <= e;
+                if joins {
+                    (start, end) = (start.min(s), end.max(e));
+                }
+                !joins
+            });
+            self.sacks.insert(0, (start, end));
+            return;
+        }
+        if self.sacks.len() >= super::sack::MAX_BLOCKS {
+            self.flush_compressed(net);
+        }
+        self.sacks.truncate(SACK_MEMORY - 1);
+        self.sacks.insert(0, (seq, seq + 1));
+    }
+
+    /// A block would be forgotten unsent: send what is being held back.
+    fn flush_compressed(&mut self, net: &mut Fabric) {
+        if self.compressed > 0 {
+            self.send_ack(self.rcv_nxt, net);
+        }
+    }
+
+    /// Decides whether to acknowledge now, later, or with others.
+    fn check_ack(&mut self, net: &mut Fabric) {
+        if self.buffer.is_tight(self.held) {
+            self.quick = 0;
+        }
+        if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 || self.now_flag {
+            self.send_ack(self.rcv_nxt, net);
+        } else if self.ooo.is_empty() {
+            self.delay_ack(net);
+        } else {
+            self.compress_ack(net);
+        }
+    }
+
+    fn compress_ack(&mut self, net: &mut Fabric) {
+        if self.dupacks_at != self.rcv_nxt {
+            self.dupacks_at = self.rcv_nxt;
+            self.dupacks = 0;
+        }
+        if !self.compress || self.compressed >= COMPRESSED_MAX || self.dupacks < DUPACKS_AT_ONCE {
+            self.dupacks += 1;
+            self.send_ack(self.rcv_nxt, net);
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed == 1 {
+            let rtt_us8 =
+                if self.srtt_us > 0 { self.buffer.rtt_us8.min(self.srtt_us << 3) } else { self.buffer.rtt_us8 };
+            let delay = COMPRESS_MAX.min(rtt_us8 * 125 / 20);
+            net.events.set(self.source + 1, net.now + delay + COMPRESS_SLACK);
+        }
+    }
+
+    /// The application reads; that may open the window enough for an ACK of its own.
+    fn on_read(&mut self, net: &mut Fabric) {
+        self.buffer.on_read(self.rcv_nxt, net.now / 1000);
+        if self.scheduled && self.buffer.opens_wide(self.rcv_nxt, self.held) {
+            self.send_ack(self.rcv_nxt, net);
+        }
+    }
+
+    fn delay_ack(&mut self, net: &mut Fabric) {
+        let mut ato = self.ato;
+        if ato > ATO_MIN_MS {
+            let mut most = self.clock.from_ms(500);
+            if self.srtt_us > 0 {
+                most = most.min(self.clock.from_us(self.srtt_us).max(ATO_MIN_MS));
+            }
+            ato = ato.min(most);
+        }
+        ato = ato.min(DELACK_MAX_MS);
+        let jiffies = self.clock.jiffies(net.now);
+        let mut expires = jiffies + ato;
+        if let Some(pending) = self.delack {
+            if pending <= jiffies + (ato >> 2) {
+                self.send_ack(self.rcv_nxt, net);
+                return;
+            }
+            expires = expires.min(pending);
+        }
+        self.delack = Some(expires);
+        self.delack_fires = self.clock.fires(net.now, expires);
+        if self.delack_fires < self.delack_armed {
+            self.delack_armed = self.delack_fires;
+            net.events.set(self.source, self.delack_fires);
+        }
+    }
+
+    /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
+    pub fn on_timer(&mut self, which: usize, net: &mut Fabric) {
+        if which == 1 {
+            net.events.set(self.source + 1, NEVER);
+            if self.compressed > 0 {
+                self.send_ack(self.rcv_nxt, net);
+            }
+            return;
+        }
+        if self.delack_fires > net.now {
+            // The deadline has moved, or is gone.
+            self.delack_armed = self.delack_fires;
+            net.events.set(self.source, self.delack_fires);
+            return;
+        }
+        self.delack_armed = NEVER;
+        self.delack_fires = NEVER;
+        net.events.set(self.source, NEVER);
+        if self.delack.take().is_some() && self.scheduled {
+            self.ato = (self.ato << 1).min(self.rto).min(DELACK_MAX_MS);
+            self.send_ack(self.rcv_nxt, net);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! RTT estimation and RTO: RFC 6298 in the integer form of Linux 6.12 net/ipv4/tcp_input.c (srtt times 8, mdev times 4,
+//! one variance a round trip), and the windowed minimum of lib/win_minmax.c.
+
+/// Length of the window of the minimum RTT (sysctl tcp_min_rtt_wlen), s.
+const MIN_RTT_WINDOW_S: u32 = 300;
+
+/// Smoothed RTT, variance and retransmission timeout.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// Smoothed RTT times 8, us; 0 before the first sample.
+    pub srtt_us8: u32,
+    mdev_us4: u32,
+    mdev_max_us4: u32,
+    rttvar_us4: u32,
+    rtt_seq: u32,
+    rto_min_us: u32,
+    /// Last raw sample, us.
+    pub last_us: u32,
+}
+
+impl RttEstimator {
+    /// No samples yet.
+    #[must_use]
+    pub fn new(rto_min_us: u32) -> Self {
+        Self { srtt_us8: 0, mdev_us4: 0, mdev_max_us4: 0, rttvar_us4: 0, rtt_seq: 0, rto_min_us, last_us: 0 }
+    }
+
+    /// Takes a sample, us; `una` and `nxt` mark the round trips.
+    pub fn sample(&mut self, rtt_us: u32, una: u32, nxt: u32) {
+        self.last_us = rtt_us;
+        let mut m = i64::from(rtt_us);
+        let mut srtt = i64::from(self.srtt_us8);
+        if srtt == 0 {
+            srtt = m << 3;
+            self.mdev_us4 = rtt_us << 1;
+            self.rttvar_us4 = self.mdev_us4.max(self.rto_min_us);
+            self.mdev_max_us4 = self.rttvar_us4;
+            self.rtt_seq = nxt;
+        } else {
+            m -= srtt >> 3;
+            srtt += m;
+            if m < 0 {
+                m = -m - i64::from(self.mdev_us4 >> 2);
+                if m > 0 {
+                    m >>= 3;
+                }
+            } else {
+                m -= i64::from(self.mdev_us4 >> 2);
+            }
+            self.mdev_us4 = (i64::from(self.mdev_us4) + m) as u32;
+            if self.mdev_us4 > self.mdev_max_us4 {
+                self.mdev_max_us4 = self.mdev_us4;
+                self.rttvar_us4 = self.rttvar_us4.max(self.mdev_max_us4);
+            }
+            if una > self.rtt_seq {
+                if self.mdev_max_us4 < self.rttvar_us4 {
+                    self.rttvar_us4 -= (self.rttvar_us4 - self.mdev_max_us4) >> 2;
+                }
+                self.rtt_seq = nxt;
+                self.mdev_max_us4 = self.rto_min_us;
+            }
+        }
+        self.srtt_us8 = srtt.max(1) as u32;
+    }
+
+    /// Retransmission timeout without backoff, us.
+    #[must_use]
+    pub fn rto_us(&self) -> u64 {
+        u64::from(self.srtt_us8 >> 3) + u64::from(self.rttvar_us4)
+    }
+}
+
+/// Minimum over a sliding window, from three samples.
+#[derive(Clone, Debug)]
+pub struct WindowedMin {
+    window: u32,
+    samples: [(u32, u32); 3],
+}
+
+impl WindowedMin {
+    /// No samples yet; `hz` ticks a second.
+    #[must_use]
+    pub fn new(hz: u32) -> Self {
+        Self { window: MIN_RTT_WINDOW_S * hz, samples: [(0, u32::MAX); 3] }
+    }
+
+    /// Takes a sample at tick `t`; returns the minimum.
+    pub fn update(&mut self, t: u32, value: u32) -> u32 {
+        let s = &mut self.samples;
+        if value <= s[0].1 || t.wrapping_sub(s[2].0) > self.window {
+            *s = [(t, value); 3];
+            return value;
+        }
+        if value <= s[1].1 {
+            s[1] = (t, value);
+            s[2] = s[1];
+        } else if value <= s[2].1 {
+            s[2] = (t, value);
+        }
+        let age = t.wrapping_sub(s[0].0);
+        if age > self.window {
+            *s = [s[1], s[2], (t, value)];
+            if t.wrapping_sub(s[0].0) > self.window {
+                *s = [s[1], s[2], (t, value)];
+            }
+        } else if s[1].0 == s[0].0 && age > self.window / 4 {
+            s[1] = (t, value);
+            s[2] = s[1];
+        } else if s[2].0 == s[1].0 && age > self.window / 2 {
+            s[2] = (t, value);
+        }
+        s[0].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn first_sample_sets_srtt_and_the_floor() {
+        let mut e = RttEstimator::new(200_000);
+        e.sample(20_000, 0, 1);
+        assert_eq!(e.srtt_us8, 160_000);
+        assert_eq!(e.rto_us(), 220_000);
+    }
+
+    #[test]
+    fn constant_rtt_keeps_the_200_ms_floor() {
+        let mut e = RttEstimator::new(200_000);
+        for i in 0..1000 {
+            e.sample(80_000, i, i + 10);
+        }
+        assert_eq!(e.srtt_us8 >> 3, 80_000);
+        assert_eq!(e.rto_us(), 280_000);
+    }
+
+    #[test]
+    fn the_minimum_expires() {
+        let mut w = WindowedMin::new(1000);
+        assert_eq!(w.update(0, 10), 10);
+        assert_eq!(w.update(100_000, 20), 10);
+        assert_eq!(w.update(200_000, 25), 10);
+        assert_eq!(w.update(300_001, 30), 20);
+    }
+
+    proptest! {
+        #[test]
+        fn srtt_stays_within_the_samples(samples in prop::collection::vec(1_000u32..1_000_000, 1..200)) {
+            let mut e = RttEstimator::new(200_000);
+            for (i, s) in samples.iter().enumerate() {
+                e.sample(*s, i as u32, i as u32 + 5);
+            }
+            let (lo, hi) = (samples.iter().min().unwrap(), samples.iter().max().unwrap());
+            prop_assert!(e.srtt_us8 >> 3 >= lo - 1 && e.srtt_us8 >> 3 <= hi + 1);
+            prop_assert!(e.rto_us() >= 200_000);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The scoreboard: one record a segment in flight, in a ring; SACKed ranges as runs; segments in order of transmission
+//! as a list through the ring (RACK walks it); lost segments as a heap (retransmission takes the lowest).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Marks of a segment (Linux's TCPCB_*).
+pub mod mark {
+    /// SACKed.
+    pub const SACKED: u8 = 1;
+    /// A retransmission is in flight.
+    pub const RETRANS: u8 = 2;
+    /// Deemed lost.
+    pub const LOST: u8 = 4;
+    /// Retransmitted at some time.
+    pub const EVER_RETRANS: u8 = 8;
+    /// Retransmitted, now or before.
+    pub const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
+    /// In the list of transmissions.
+    pub const LISTED: u8 = 16;
+}
+
+/// End of the list.
+const NIL: u32 = u32::MAX;
+
+/// A segment in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment {
+    /// Last transmission, us.
+    pub sent_us: u64,
+    /// Segments delivered when it was sent.
+    pub delivered: u32,
+    prev: u32,
+    next: u32,
+    /// See [`mark`].
+    pub marks: u8,
+}
+
+/// All segments in flight, by sequence number.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    ring: Vec<Segment>,
+    first: u32,
+    last: u32,
+    /// End of the highest SACKed range; meaningful while something is SACKed.
+    pub highest_sacked: u32,
+    runs: Vec<(u32, u32)>,
+    lost: BinaryHeap<Reverse<u32>>,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Self {
+            ring: vec![Segment::default(); 64],
+            first: NIL,
+            last: NIL,
+            highest_sacked: 0,
+            runs: Vec::new(),
+            lost: BinaryHeap::new(),
+        }
+    }
+}
+
+impl Scoreboard {
+    /// A segment in flight.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, seq: u32) -> &Segment {
+        &self.ring[seq as usize & (self.ring.len() - 1)]
+    }
+
+    /// A segment in flight.
+    #[inline]
+    pub fn get_mut(&mut self, seq: u32) -> &mut Segment {
+        let mask = self.ring.len() - 1;
+        &mut self.ring[seq as usize & mask]
+    }
+
+    /// Adds segment `seq`, sent for the first time, when `[una, seq)` is in flight.
+    #[inline]
+    pub fn push(&mut self, una: u32, seq: u32, sent_us: u64, delivered: u32) {
+        if (seq - una) as usize >= self.ring.len() {
+            self.grow(una, seq);
+        }
+        *self.get_mut(seq) = Segment { sent_us, delivered, prev: NIL, next: NIL, marks: 0 };
+        self.append(seq);
+    }
+
+    fn grow(&mut self, una: u32, nxt: u32) {
+        let mut ring = vec![Segment::default(); self.ring.len() * 2];
+        for seq in una..nxt {
+            let mask = ring.len() - 1;
+            ring[seq as usize & mask] = *self.get(seq);
+        }
+        self.ring = ring;
+    }
+
+    /// Puts `seq` at the end of the list of transmissions.
+    #[inline]
+    pub fn append(&mut self, seq: u32) {
+        let last = self.last;
+        let s = self.get_mut(seq);
+        s.prev = last;
+        s.next = NIL;
+        s.marks |= mark::LISTED;
+        if last == NIL {
+            self.first = seq;
+        } else {
+            self.get_mut(last).next = seq;
+        }
+        self.last = seq;
+    }
+
+    /// Takes `seq` out of the list of transmissions, if it is there.
+    #[inline]
+    pub fn unlist(&mut self, seq: u32) {
+        let Segment { prev, next, marks, .. } = *self.get(seq);
+        if marks & mark::LISTED == 0 {
+            return;
+        }
+        self.get_mut(seq).marks &= !mark::LISTED;
+        if prev == NIL {
+            self.first = next;
+        } else {
+            self.get_mut(prev).next = next;
+        }
+        if next == NIL {
+            self.last = prev;
+        } else {
+            self.get_mut(next).prev = prev;
+        }
+    }
+
+    /// The segment transmitted longest ago among those listed.
+    #[must_use]
+    pub fn oldest(&self) -> Option<u32> {
+        (self.first != NIL).then_some(self.first)
+    }
+
+    /// The one transmitted after `seq`.
+    #[must_use]
+    pub fn younger(&self, seq: u32) -> Option<u32> {
+        let next = self.get(seq).next;
+        (next != NIL).then_some(next)
+    }
+
+    /// Sub-ranges of `[start, end)` that are not SACKed, in order.
+    pub fn holes_within(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
+        out.clear();
+        let mut at = start;
+        let from = self.runs.partition_point(|&(_, e)| e <= start);
+        for &(s, e) in &self.runs[from..] {
+            if s >= end {
+                break;
+            }
+            if at < s {
+                out.push((at, s));
+            }
+            at = e;
+        }
+        if at < end {
+            out.push((at, end));
+        }
+    }
+
+    /// Remembers `[start, end)` as SACKed.
+    pub fn add_run(&mut self, start: u32, end: u32) {
+        let from = self.runs.partition_point(|&(_, e)| e < start);
+        let to = self.runs.partition_point(|&(s, _)| s <= end);
+        if from == to {
+            self.runs.insert(from, (start, end));
+        } else {
+            let merged = (self.runs[from].0.min(start), self.runs[to - 1].1.max(end));
+            self.runs[from] = merged;
+            self.runs.drain(from + 1..to);
+        }
+        self.highest_sacked = self.highest_sacked.max(end);
+    }
+
+    /// Forgets runs below `una`.
+    pub fn trim_runs(&mut self, una: u32) {
+        let from = self.runs.partition_point(|&(_, e)| e <= una);
+        self.runs.drain(..from);
+        if let Some(first) = self.runs.first_mut() {
+            first.0 = first.0.max(una);
+        }
+    }
+
+    /// Forgets all runs (reneging).
+    pub fn clear_runs(&mut self) {
+        self.runs.clear();
+    }
+
+    /// Remembers `seq` as one to retransmit.
+    pub fn push_lost(&mut self, seq: u32) {
+        self.lost.push(Reverse(seq));
+    }
+
+    /// The lowest segment from `una` on that is lost and not on its way again; stays in the heap.
+    pub fn next_lost(&mut self, una: u32) -> Option<u32> {
+        while let Some(&Reverse(seq)) = self.lost.peek() {
+            let marks = if seq < una { 0 } else { self.get(seq).marks };
+            if marks & mark::LOST != 0 && marks & (mark::RETRANS | mark::SACKED) == 0 {
+                return Some(seq);
+            }
+            self.lost.pop();
+        }
+        None
+    }
+
+    /// Forgets what to retransmit.
+    pub fn clear_lost(&mut self) {
+        self.lost.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_list_keeps_the_order_of_transmission() {
+        let mut b = Scoreboard::default();
+        for seq in 0..5 {
+            b.push(0, seq, u64::from(seq), 0);
+        }
+        b.unlist(1);
+        b.append(1);
+        b.unlist(4);
+        let mut order = vec![];
+        let mut at = b.oldest();
+        while let Some(seq) = at {
+            order.push(seq);
+            at = b.younger(seq);
+        }
+        assert_eq!(order, [0, 2, 3, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_the_union(blocks in prop::collection::vec((0u32..200, 1u32..20), 1..40), una in 0u32..100) {
+            let mut b = Scoreboard::default();
+            let mut model = [false; 256];
+            let mut holes = vec![];
+            for (start, len) in blocks {
+                b.holes_within(start, start + len, &mut holes);
+                let fresh: Vec<u32> = holes.iter().flat_map(|&(s, e)| s..e).collect();
+                let expected: Vec<u32> = (start..start + len).filter(|i| !model[*i as usize]).collect();
+                prop_assert_eq!(fresh, expected);
+                b.add_run(start, start + len);
+                (start..start + len).for_each(|i| model[i as usize] = true);
+                prop_assert!(b.runs.windows(2).all(|w| w[0].1 < w[1].0));
+            }
+            b.trim_runs(una);
+            let left: Vec<u32> = b.runs.iter().flat_map(|&(s, e)| s..e).collect();
+            let expected: Vec<u32> = (una..256).filter(|i| model[*i as usize]).collect();
+            prop_assert_eq!(left, expected);
+        }
+
+        #[test]
+        fn growth_loses_nothing(n in 1u32..1000, una in 0u32..10_000) {
+            let mut b = Scoreboard::default();
+            for seq in una..una + n {
+                b.push(una, seq, u64::from(seq) * 3, seq);
+            }
+            for seq in una..una + n {
+                prop_assert_eq!(b.get(seq).sent_us, u64::from(seq) * 3);
+            }
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The sender: its state, the handshake, and its one timer. ACK processing is in `ack`, recovery in `recovery`,
+//! sending in `transmit`.
+
+use super::ack::Scratch;
+use super::recovery::{Rack, Recovery};
+use super::rtt::{RttEstimator, WindowedMin};
+use super::scoreboard::Scoreboard;
+use super::stack::Stack;
+use super::tcb::{Tcb, INFINITE_SSTHRESH, MSS};
+use super::timer::Clock;
+use super::transmit::Chunks;
+use crate::cc::{AnyCc, CongestionControl};
+use crate::fabric::Fabric;
+use crate::network::FlowSpec;
+use crate::packet::{flags, Ecn, Packet, NO_SACK};
+use crate::time::{Time, NEVER};
+
+/// Frame length of a SYN or SYN-ACK with its options.
+const SYN_FRAME: u32 = 74;
+/// RFC 6298 initial timeout, ms.
+const INITIAL_RTO_MS: u64 = 1000;
+/// Retransmissions of a SYN before its timeout doubles (sysctl tcp_syn_linear_timeouts).
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
+/// Largest retransmission timeout, ms.
+pub(super) const RTO_MAX_MS: u64 = 120_000;
+/// Memory that the kernel charges a segment in the send queue, bytes (payload, head, sk_buff and shared info).
+const SEND_TRUESIZE: u64 = 2304;
+
+/// What the sender's timer is set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    Nothing,
+    Retransmit,
+    LossProbe,
+    Reorder,
+    /// Try again after a local drop left nothing in flight.
+    Resend,
+}
+
+/// Progress of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Packets sent, all kinds.
+    pub sent: u64,
+    /// Retransmitted segments.
+    pub retransmits: u64,
+    /// ACKs that arrived.
+    pub acks_arrived: u64,
+    /// Retransmission timeouts.
+    pub rto_timeouts: u64,
+    /// Tail loss probes.
+    pub tlp_probes: u64,
+    /// Reductions undone.
+    pub undos: u64,
+    /// Reductions of the window by a congestion signal.
+    pub cwnd_reductions: u64,
+}
+
+/// A sender.
+#[derive(Debug)]
+pub struct Sender {
+    pub(super) flow: u32,
+    pub(super) source: usize,
+    pub(super) phase: Phase,
+    /// Window, sequence numbers, estimates.
+    pub t: Tcb,
+    pub(super) cc: AnyCc,
+    pub(super) stack: Stack,
+    pub(super) clock: Clock,
+    pub(super) board: Scoreboard,
+    /// RTT estimate.
+    pub rtt: RttEstimator,
+    pub(super) min_rtt: WindowedMin,
+    pub(super) rec: Recovery,
+    pub(super) rack: Rack,
+    pub(super) scratch: Scratch,
+    pub(super) chunks: Chunks,
+    /// First segment beyond the receiver's window.
+    pub(super) window_end: u32,
+    pub(super) max_window_segs: u32,
+    pub(super) cwnd_usage_seq: u32,
+    pub(super) rto_jiffies: u64,
+    pub(super) backoff: u32,
+    pub(super) pending: Pending,
+    pub(super) timeout_jiffies: u64,
+    fires: Time,
+    armed: Time,
+    pub(super) ecn: bool,
+    pub(super) ecn_always: bool,
+    pub(super) queue_cwr: bool,
+    pub(super) ts_recent: u32,
+    pub(super) local_first_port: bool,
+    send_buffer: SendBuffer,
+    end_seq: u32,
+    last_len: u32,
+    syn_sent_us: u64,
+    syn_retransmits: u32,
+    /// Counters.
+    pub counters: Counters,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SendBuffer {
+    segments: u32,
+}
+
+impl Sender {
+    /// A closed sender.
+    #[must_use]
+    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: Stack, cc: AnyCc, ecn_always: bool) -> Self {
+        let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
+        let limited = stack.cwnd_limited == super::stack::CwndLimited::AtMaximum;
+        let (end_seq, last_len) = match spec.transfer_bytes {
+            None => (u32::MAX, MSS),
+            Some(bytes) => {
+                let segs = bytes.div_ceil(u64::from(MSS));
+                let last = bytes - segs.saturating_sub(1) * u64::from(MSS);
+                (u32::try_from(segs + 1).unwrap_or(u32::MAX), last as u32)
+            }
+        };
+        // An explicit buffer is fixed; otherwise it grows to the limit well before the window does.
+        let buffer = spec.host.sndbuf.unwrap_or(spec.host.wmem[2]);
+        Self {
+            flow,
+            source,
+            phase: Phase::Closed,
+            t: Tcb::new(stack.initial_cwnd, ssthresh, stack.hz, limited),
+            cc,
+            clock: Clock::new(stack.hz),
+            board: Scoreboard::default(),
+            rtt: RttEstimator::new(stack.rto_min_ms * 1000),
+            min_rtt: WindowedMin::new(stack.hz),
+            rec: Recovery::new(stack.reordering),
+            rack: Rack::default(),
+            scratch: Scratch::default(),
+            chunks: Chunks::new(spec.host.tso),
+            window_end: 0,
+            max_window_segs: 0,
+            cwnd_usage_seq: 0,
+            rto_jiffies: Clock::new(stack.hz).from_ms(INITIAL_RTO_MS),
+            backoff: 0,
+            pending: Pending::Nothing,
+            timeout_jiffies: 0,
+            fires: NEVER,
+            armed: NEVER,
+            ecn: spec.ecn,
+            ecn_always,
+            queue_cwr: false,
+            ts_recent: 0,
+            local_first_port: spec.local_first_port,
+            send_buffer: SendBuffer { segments: u32::try_from(buffer / SEND_TRUESIZE).unwrap_or(u32::MAX).max(2) },
+            end_seq,
+            last_len,
+            syn_sent_us: 0,
+            syn_retransmits: 0,
+            stack,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Advances the sender's clocks.
+    #[inline]
+    pub(super) fn refresh(&mut self, now: Time) {
+        self.t.mstamp_us = now / 1000;
+        self.t.jiffies = self.clock.jiffies(now) as u32;
+    }
+
+    /// Timestamp option value, ms.
+    #[inline]
+    pub(super) fn ts_ms(&self) -> u32 {
+        (self.t.mstamp_us / 1000) as u32
+    }
+
+    /// connect(): sends the SYN.
+    pub fn connect(&mut self, net: &mut Fabric) {
+        self.refresh(net.now);
+        self.phase = Phase::SynSent;
+        self.send_syn(net);
+    }
+
+    fn send_syn(&mut self, net: &mut Fabric) {
+        if self.syn_retransmits == 0 {
+            self.syn_sent_us = self.t.mstamp_us;
+        }
+        let p = self.packet(0, SYN_FRAME, flags::SYN, Ecn::NotEct);
+        self.counters.sent += 1;
+        net.send(p);
+        self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
+    }
+
+    /// A packet of this sender.
+    #[inline]
+    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Packet {
+        Packet {
+            time: 0,
+            flow: self.flow,
+            len,
+            seq,
+            window: 0,
+            tsval: self.ts_ms(),
+            tsecr: self.ts_recent,
+            sack: NO_SACK,
+            flags,
+            ecn,
+            hop: 0,
+        }
+    }
+
+    /// The SYN-ACK completes the handshake; data follows at once.
+    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Fabric) {
+        if self.phase != Phase::SynSent {
+            return;
+        }
+        self.phase = Phase::Established;
+        self.pending = Pending::Nothing;
+        self.fires = NEVER;
+        self.ts_recent = p.tsval;
+        self.t.snd_una = 1;
+        self.t.snd_nxt = 1;
+        self.t.delivered = 1;
+        self.board.highest_sacked = 1;
+        self.cwnd_usage_seq = 1;
+        self.update_window(p, 1);
+        if self.syn_retransmits == 0 {
+            let rtt = (self.t.mstamp_us - self.syn_sent_us).max(1) as u32;
+            self.take_rtt(rtt, i64::from(rtt), false);
+        }
+        if self.syn_retransmits > 1 {
+            self.t.cwnd = 1;
+        }
+        self.cc.init(&mut self.t);
+        self.update_pacing_rate();
+        let ack = self.packet(1, crate::packet::ACK_FRAME, flags::HANDSHAKE, Ecn::NotEct);
+        self.counters.sent += 1;
+        net.send(ack);
+        self.write(net, false);
+    }
+
+    /// The flow is cut off: nothing more is sent.
+    pub fn close(&mut self) {
+        self.phase = Phase::Closed;
+        self.pending = Pending::Nothing;
+        self.fires = NEVER;
+    }
+
+    /// Everything has been acknowledged.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.t.snd_una == self.end_seq
+    }
+
+    /// There is a new segment that the application has written.
+    #[inline]
+    pub(super) fn has_data(&self) -> bool {
+        self.t.snd_nxt < self.end_seq && self.t.packets_out < self.send_buffer.segments
+    }
+
+    /// Frame length of segment `seq`.
+    #[inline]
+    pub(super) fn frame_len(&self, seq: u32) -> u32 {
+        let payload = if seq + 1 == self.end_seq { self.last_len } else { MSS };
+        crate::packet::HEADERS + payload
+    }
+
+    /// Notes the advertised window of an ACK for `ack`; true if the window grew.
+    pub(super) fn update_window(&mut self, p: &Packet, ack: u32) -> bool {
+        let segs = p.window / MSS;
+        let grew = ack + segs > self.window_end;
+        self.window_end = ack + segs;
+        self.max_window_segs = self.max_window_segs.max(segs);
+        grew
+    }
+
+    /// Arms the timer `after` ticks from now.
+    #[inline]
+    pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
+        self.pending = what;
+        self.timeout_jiffies = self.clock.jiffies(net.now) + after.min(self.clock.from_ms(RTO_MAX_MS));
+        self.fires = self.clock.fires(net.now, self.timeout_jiffies);
+        // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
+        if self.fires < self.armed {
+            self.armed = self.fires;
+            net.events.set(self.source, self.fires);
+        }
+    }
+
+    /// Disarms the timer.
+    #[inline]
+    pub(super) fn clear_timer(&mut self) {
+        self.pending = Pending::Nothing;
+        self.fires = NEVER;
+    }
+
+    /// The timer's event came.
+    pub fn on_timer(&mut self, net: &mut Fabric) {
+        if self.fires > net.now {
+            self.armed = self.fires;
+            net.events.set(self.source, self.fires);
+            return;
+        }
+        self.armed = NEVER;
+        self.fires = NEVER;
+        net.events.set(self.source, NEVER);
+        self.refresh(net.now);
+        match (self.phase, self.pending) {
+            (Phase::Closed, _) | (_, Pending::Nothing) => {}
+            (Phase::SynSent, _) => {
+                self.counters.rto_timeouts += 1;
+                self.syn_retransmits += 1;
+                if self.syn_retransmits > SYN_LINEAR_TIMEOUTS {
+                    self.rto_jiffies = (self.rto_jiffies * 2).min(self.clock.from_ms(RTO_MAX_MS));
+                }
+                self.send_syn(net);
+            }
+            (_, Pending::Reorder) => self.on_reorder_timeout(net),
+            (_, Pending::LossProbe) => self.send_loss_probe(net),
+            (_, Pending::Retransmit) => self.on_retransmit_timeout(net),
+            (_, Pending::Resend) => {
+                self.pending = Pending::Nothing;
+                self.write(net, false);
+            }
+        }
+    }
+
+    /// Sets the rate at which a paced sender would send (200 % of the window per RTT well below ssthresh, 120 % above).
+    #[inline]
+    pub(super) fn update_pacing_rate(&mut self) {
+        // Only chunk sizes and HyStart use it.
+        if self.t.srtt_us8 == 0 || !(self.chunks.enabled || self.t.in_slow_start()) {
+            return;
+        }
+        let ratio = if self.t.cwnd < self.t.ssthresh / 2 { 200 } else { 120 };
+        let window = u64::from(self.t.cwnd.max(self.t.packets_out));
+        self.t.pacing_rate = u64::from(MSS) * 80_000 * ratio * window / u64::from(self.t.srtt_us8);
+    }
+}

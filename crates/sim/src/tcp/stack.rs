@@ -1,0 +1,179 @@
+//! TCP stacks as named data: what differs between implementations is a field here, never a branch on a name.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::network::StackSpec;
+
+/// Which rule says that the window limited sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CwndLimited {
+    /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
+    Sticky,
+    /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
+    AtMaximum,
+}
+
+/// How PRR sends below ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrrBelowSsthresh {
+    /// max(delivered - sent, newly delivered), one more when the cumulative point advances without new loss (6.x).
+    Una,
+    /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
+    Retransmission,
+}
+
+/// When a sender that builds chunks waits for more window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TsoDefer {
+    /// Only if the next ACK is nearer than min(1 ms, srtt/2) (6.x).
+    AckNear,
+    /// Only if the oldest segment out is older than srtt/2 (5.1).
+    HeadOld,
+}
+
+/// What the receiver does about SCE marks (`specs` of the SCE tree; the draft's own date is uncertain).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SceEcho {
+    /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
+    T1,
+    /// As T1, but the segment that changed it may wait.
+    T0,
+    /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
+    Ta,
+    /// As T1, and every segment asks for a quick ACK.
+    Tb,
+}
+
+/// One stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// Ticks a second.
+    pub hz: u32,
+    /// Initial window, segments.
+    pub initial_cwnd: u32,
+    /// Segments of reordering assumed at first (sysctl tcp_reordering).
+    pub reordering: u32,
+    /// Least retransmission timeout, ms.
+    pub rto_min_ms: u32,
+    /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
+    pub sack_compression: bool,
+    /// See [`CwndLimited`].
+    pub cwnd_limited: CwndLimited,
+    /// See [`PrrBelowSsthresh`].
+    pub prr_below_ssthresh: PrrBelowSsthresh,
+    /// See [`TsoDefer`].
+    pub tso_defer: TsoDefer,
+    /// Larger chunks on short paths: 64 KiB >> (min RTT in us >> this) is added to a chunk; null: not.
+    pub tso_rtt_log: Option<u32>,
+    /// No chunk is larger than half the window.
+    pub tso_half_window: bool,
+    /// Congestion control hears of an ACK before the acknowledged segments are counted (before 6.15's backport) or after.
+    pub ack_event_first: bool,
+    /// A quarter-second tail: loss probes in Open and CWR.
+    pub tail_loss_probe: bool,
+    /// DCTCP cuts by alpha/2 at the end of every observation window (fitted for `linux-5.1-sce`).
+    pub dctcp_window_cut: bool,
+    /// Only ECT(0), not SCE, tells a DCTCP receiver that congestion is over, when it also echoes SCE.
+    pub dctcp_sce_latch: bool,
+    /// See [`SceEcho`].
+    pub sce_echo_variant: SceEcho,
+    /// Bytes that the SCE senders take for one segment (536: the estimate of a peer that sends no data).
+    pub sce_scale_bytes: u32,
+    /// An SCE echo may only raise ssthresh.
+    pub sce_ssthresh_ratchet: bool,
+    /// Reno-SCE answers an SCE echo half as strongly.
+    pub sce_half_response: bool,
+}
+
+const LINUX_6_12: Stack = Stack {
+    hz: 1000,
+    initial_cwnd: 10,
+    reordering: 3,
+    rto_min_ms: 200,
+    sack_compression: true,
+    cwnd_limited: CwndLimited::Sticky,
+    prr_below_ssthresh: PrrBelowSsthresh::Una,
+    tso_defer: TsoDefer::AckNear,
+    tso_rtt_log: Some(9),
+    tso_half_window: false,
+    ack_event_first: false,
+    tail_loss_probe: true,
+    dctcp_window_cut: false,
+    dctcp_sce_latch: false,
+    sce_echo_variant: SceEcho::T1,
+    sce_scale_bytes: super::tcb::MSS,
+    sce_ssthresh_ratchet: false,
+    sce_half_response: false,
+};
+
+const LINUX_5_1_SCE: Stack = Stack {
+    cwnd_limited: CwndLimited::AtMaximum,
+    prr_below_ssthresh: PrrBelowSsthresh::Retransmission,
+    tso_defer: TsoDefer::HeadOld,
+    tso_rtt_log: None,
+    tso_half_window: true,
+    ack_event_first: true,
+    dctcp_window_cut: true,
+    dctcp_sce_latch: true,
+    sce_scale_bytes: 536,
+    ..LINUX_6_12
+};
+
+/// Name, summary and data of every stack.
+pub const STACKS: &[(&str, &str, Stack)] = &[
+    ("linux-6.12", "Linux 6.12 (SACK, RACK-TLP, PRR, HyStart, SACK compression)", LINUX_6_12),
+    ("linux-5.1-sce", "Linux 5.1.0-rc2 with the SCE patches of June 2019", LINUX_5_1_SCE),
+];
+
+impl Stack {
+    /// The stack of a description; an error names what does not exist.
+    pub fn from_spec(spec: &StackSpec) -> Result<Self, String> {
+        let base = STACKS
+            .iter()
+            .find(|(name, ..)| *name == spec.name)
+            .map(|(_, _, stack)| stack)
+            .ok_or_else(|| format!("unknown stack {:?}", spec.name))?;
+        if spec.options.is_empty() {
+            return Ok(base.clone());
+        }
+        let Value::Object(mut fields) = serde_json::to_value(base).map_err(|e| e.to_string())? else {
+            unreachable!("a struct serialises to an object")
+        };
+        for (key, value) in &spec.options {
+            if fields.insert(key.clone(), value.clone()).is_none() {
+                return Err(format!("stack {}: unknown option {key:?}", spec.name));
+            }
+        }
+        serde_json::from_value(Value::Object(fields)).map_err(|e| format!("stack {}: {e}", spec.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str, options: Value) -> StackSpec {
+        let Value::Object(options) = options else { panic!() };
+        StackSpec { name: name.into(), options }
+    }
+
+    #[test]
+    fn options_override_the_named_stack() {
+        let s = Stack::from_spec(&spec("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 1448}))).unwrap();
+        assert_eq!(s, Stack { sce_scale_bytes: 1448, ..LINUX_5_1_SCE });
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named() {
+        let e = |name, v| Stack::from_spec(&spec(name, v)).unwrap_err();
+        assert!(e("linux-6", serde_json::json!({})).contains("linux-6"));
+        assert!(e("linux-6.12", serde_json::json!({"sce": 1})).contains("\"sce\""));
+        assert!(e("linux-6.12", serde_json::json!({"hz": "fast"})).contains("linux-6.12"));
+    }
+}

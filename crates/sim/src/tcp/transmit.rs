@@ -1,0 +1,221 @@
+//! Sending: the transmit loop, chunk sizes and deferral, the window-limited test (Linux 6.12 net/ipv4/tcp_output.c).
+//!
+//! Leaves out: pacing, TSQ, Nagle for short writes (the application writes ahead), congestion window decay when idle.
+
+use super::recovery::Recovery;
+use super::sender::{Pending, Phase, Sender};
+use super::stack::{CwndLimited, TsoDefer};
+use super::tcb::{CaState, MSS};
+use crate::cc::{CongestionControl, Event};
+use crate::fabric::Fabric;
+use crate::packet::{flags, Ecn};
+use crate::qdisc::Verdict;
+use crate::time::{Time, MS};
+
+/// Largest chunk, segments (64 KiB less headers).
+const MAX_CHUNK: u32 = 44;
+/// Smallest chunk that the pacing rate asks for (sysctl tcp_min_tso_segs).
+const MIN_CHUNK: u32 = 2;
+/// A chunk carries about 1/1024 s at the pacing rate.
+const PACING_SHIFT: u32 = 10;
+/// Sending more than a third of the window is never deferred (sysctl tcp_tso_win_divisor).
+const WINDOW_DIVISOR: u32 = 3;
+
+/// How the sender groups segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunks {
+    /// Multi-segment chunks are built at all.
+    pub enabled: bool,
+    /// Segments left of the buffer that the application's write filled.
+    left: u32,
+    /// Last transmission.
+    last_sent: Time,
+}
+
+impl Chunks {
+    pub fn new(enabled: bool) -> Self {
+        Self { enabled, left: MAX_CHUNK, last_sent: 0 }
+    }
+}
+
+impl Sender {
+    /// Largest chunk now, segments.
+    fn chunk_limit(&self) -> u32 {
+        if !self.chunks.enabled {
+            return 1;
+        }
+        let mut bytes = self.t.pacing_rate >> PACING_SHIFT;
+        if let Some(log) = self.stack.tso_rtt_log {
+            let r = self.t.min_rtt_us >> log;
+            if r < 32 {
+                bytes += 65_536 >> r;
+            }
+        }
+        ((bytes / u64::from(MSS)).min(u64::from(MAX_CHUNK)) as u32).max(MIN_CHUNK)
+    }
+
+    /// Sends what the windows allow; as a probe (`probe`) one segment beyond the congestion window.
+    pub(super) fn write(&mut self, net: &mut Fabric, probe: bool) -> u32 {
+        if self.phase != Phase::Established {
+            return 0;
+        }
+        let limit = self.chunk_limit();
+        let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
+        while self.has_data() {
+            let in_flight = self.t.in_flight();
+            let mut quota = self.t.cwnd.saturating_sub(in_flight);
+            if quota == 0 {
+                if !probe {
+                    break;
+                }
+                quota = 1;
+            }
+            if self.stack.tso_half_window {
+                quota = quota.min((self.t.cwnd / 2).max(1));
+            }
+            let room = self.window_end.saturating_sub(self.t.snd_nxt);
+            if room == 0 {
+                receiver_limited = true;
+                break;
+            }
+            let mut n = 1;
+            if self.chunks.enabled {
+                if self.chunks.left > 1 && !probe && self.defer(net.now, limit, room, &mut limited) {
+                    break;
+                }
+                n = quota.min(limit).min(room).min(self.chunks.left);
+            }
+            let n = self.send_chunk(net, n);
+            sent += n;
+            if probe || n == 0 {
+                break;
+            }
+        }
+        limited |= self.t.in_flight() >= self.t.cwnd;
+        let forgetful = self.stack.cwnd_limited == CwndLimited::AtMaximum;
+        if sent > 0 || (limited && !forgetful) {
+            self.validate_cwnd(limited);
+        }
+        if sent > 0 {
+            if self.t.in_reduction() {
+                self.rec.prr_out += sent;
+            }
+            if !probe {
+                self.schedule_loss_probe(net, false);
+            }
+        } else if self.t.packets_out == 0 && !receiver_limited && self.has_data() {
+            self.set_timer(net, Pending::Resend, self.rto_jiffies);
+        }
+        sent
+    }
+
+    /// Sends `n` new segments back to back; returns how many went (fewer after a local drop).
+    fn send_chunk(&mut self, net: &mut Fabric, n: u32) -> u32 {
+        let idle = self.t.packets_out == 0;
+        if self.t.in_flight() == 0 {
+            self.cc.cwnd_event(&mut self.t, Event::TxStart);
+        }
+        self.t.last_sent_jiffies = self.t.jiffies;
+        self.chunks.last_sent = net.now;
+        let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        let mut sent = 0;
+        while sent < n && self.t.snd_nxt < u32::MAX && self.has_data() {
+            let seq = self.t.snd_nxt;
+            let cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
+            let p = self.packet(seq, self.frame_len(seq), cwr, ecn);
+            self.counters.sent += 1;
+            if net.send(p) == Verdict::Dropped && self.local_first_port {
+                self.enter_cwr();
+                break;
+            }
+            self.queue_cwr = false;
+            self.board.push(self.t.snd_una, seq, self.t.mstamp_us, self.t.delivered);
+            self.t.snd_nxt += 1;
+            self.t.packets_out += 1;
+            sent += 1;
+        }
+        self.chunks.left = if self.chunks.left > sent { self.chunks.left - sent } else { MAX_CHUNK };
+        if sent > 0 && (idle || self.pending == Pending::LossProbe) {
+            self.rearm_rto(net);
+        }
+        sent
+    }
+
+    /// True if sending should wait for more window (Nagle for chunks).
+    fn defer(&self, now: Time, limit: u32, room: u32, limited: &mut bool) -> bool {
+        if self.t.state >= CaState::Recovery || now > self.chunks.last_sent + MS {
+            return false;
+        }
+        let quota = self.t.cwnd - self.t.in_flight().min(self.t.cwnd);
+        let sendable = room.min(quota);
+        if sendable >= limit || sendable >= self.chunks.left {
+            return false;
+        }
+        let window = self.t.cwnd.min(self.window_end - self.t.snd_una);
+        // Linux compares bytes: a third of the window, not of its segments.
+        if sendable * MSS >= window * MSS / WINDOW_DIVISOR || self.t.packets_out == 0 {
+            return false;
+        }
+        let srtt_ns = u64::from(self.t.srtt_us8) * 125;
+        let head_ns = self.board.get(self.t.snd_una).sent_us * 1000;
+        let wait = match self.stack.tso_defer {
+            TsoDefer::HeadOld => now - head_ns >= srtt_ns / 2,
+            TsoDefer::AckNear => head_ns + srtt_ns <= now + (srtt_ns / 2).min(MS),
+        };
+        if wait && quota < room && quota <= self.chunks.left {
+            *limited = true;
+        }
+        wait
+    }
+
+    /// Notes whether the window limited sending, for the growth to come.
+    fn validate_cwnd(&mut self, limited: bool) {
+        let t = &mut self.t;
+        let new_window = t.snd_una >= self.cwnd_usage_seq;
+        let refresh = match self.stack.cwnd_limited {
+            CwndLimited::Sticky => new_window || limited || (!t.is_cwnd_limited && t.packets_out > t.max_packets_out),
+            CwndLimited::AtMaximum => new_window || t.packets_out > t.max_packets_out,
+        };
+        if refresh {
+            t.is_cwnd_limited = limited;
+            t.max_packets_out = t.packets_out;
+            self.cwnd_usage_seq = t.snd_nxt;
+        }
+    }
+
+    /// Retransmits segment `seq`; false if the window or the local queue forbids it.
+    pub(super) fn retransmit(&mut self, net: &mut Fabric, seq: u32, count_as_lost: bool) -> bool {
+        use super::scoreboard::mark;
+        if seq >= self.window_end && seq != self.t.snd_una {
+            return false;
+        }
+        let ecn = if self.ecn && self.ecn_always { Ecn::Ect0 } else { Ecn::NotEct };
+        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION, ecn);
+        self.counters.sent += 1;
+        self.counters.retransmits += 1;
+        let dropped = net.send(p) == Verdict::Dropped && self.local_first_port;
+        if dropped {
+            self.enter_cwr();
+        }
+        let (now, delivered) = (self.t.mstamp_us, self.t.delivered);
+        self.board.unlist(seq);
+        self.board.append(seq);
+        let segment = self.board.get_mut(seq);
+        segment.marks |= mark::EVER_RETRANS;
+        if !dropped {
+            segment.sent_us = now;
+            segment.delivered = delivered;
+        }
+        if count_as_lost {
+            if !dropped {
+                self.board.get_mut(seq).marks |= mark::RETRANS;
+                self.t.retrans_out += 1;
+            }
+            let stamp = self.ts_ms();
+            let rec: &mut Recovery = &mut self.rec;
+            rec.retrans_stamp.get_or_insert(stamp);
+            rec.undo_retrans = rec.undo_retrans.max(0) + 1;
+        }
+        !dropped
+    }
+}
