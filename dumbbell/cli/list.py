@@ -53,6 +53,6 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
         if kind is Kind.CC:
             entry["needs_ecn"] = capability.needs_ecn
         if kind is Kind.STACK:
-            entry["options"] = list(capability.options)
+            entry["options"] = dict(capability.options)
         entries.append(entry)
     return entries

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.scenario import Cake, Problem, QueueStage, ResolvedScenario, ScenarioError, nearest, one_of, stages
+from dumbbell.scenario import Problem, QueueStage, ResolvedScenario, ScenarioError, nearest, one_of, stages
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Capability:
     summary: str
     needs_ecn: bool = False
     """For a congestion control: it works on marks."""
-    options: tuple[str, ...] = ()
-    """For a stack: the fields a scenario may override."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """For a stack: the fields a scenario may override, and their values."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Capabilities:
 
         def entries(kind: str) -> dict[str, Capability]:
             return {
-                name: Capability(entry["summary"], entry.get("needs_ecn", False), tuple(entry.get("options", ())))
+                name: Capability(entry["summary"], entry.get("needs_ecn", False), entry.get("options", {}))
                 for name, entry in table[kind].items()
             }
 
@@ -70,8 +70,7 @@ class Capabilities:
     def _queue_lacks(self, stage: QueueStage) -> Iterator[tuple[tuple[str | int, ...], str]]:
         if stage.qdisc.kind not in self.qdisc:
             yield ("path", "bottleneck", "qdisc", "kind"), _unknown("qdisc", stage.qdisc.kind, self.qdisc)
-        shaper = "own" if isinstance(stage.qdisc, Cake) and stage.shaper_kind == "cake" else stage.shaper_kind
-        if shaper not in self.shaper:
+        if stage.shaper_kind not in self.shaper:
             yield ("path", "bottleneck", "shaper"), _unknown("shaper", stage.shaper_kind, self.shaper)
 
 

@@ -1,0 +1,36 @@
+//! Exports `SOURCE_HASH`: SHA-256 of what decides the simulator's results - its sources, its manifest and the lock file.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use sha2::{Digest, Sha256};
+
+fn main() {
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
+    let mut files = vec![PathBuf::from("Cargo.lock"), PathBuf::from("crates/sim/Cargo.toml")];
+    collect(&root, Path::new("crates/sim/src"), &mut files);
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files {
+        let content = fs::read(root.join(&file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        hash.update(format!("{}\n{}\n", file.display(), content.len()));
+        hash.update(content);
+    }
+    println!("cargo:rustc-env=SOURCE_HASH={:x}", hash.finalize());
+    for watched in ["Cargo.lock", "crates/sim/Cargo.toml", "crates/sim/src"] {
+        println!("cargo:rerun-if-changed={}", root.join(watched).display());
+    }
+}
+
+/// Adds the Rust files below `folder`, relative to `root`.
+fn collect(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(root.join(folder)).expect("the simulator's sources are there") {
+        let entry = entry.expect("a readable folder");
+        let path = folder.join(entry.file_name());
+        if entry.path().is_dir() {
+            collect(root, &path, files);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The simulator as a Python module: converts, releases the GIL, nothing else.
+
+use std::cell::RefCell;
+use std::panic;
+
+use dumbbell_sim::network::{Network, Output};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+thread_local! {
+    /// Where and why the last panic of this thread happened.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs a network (JSON) and returns its output: tables (bytes for `numpy.frombuffer`), counters, conservation.
+#[pyfunction]
+fn simulate<'py>(py: Python<'py>, network: &str) -> PyResult<Bound<'py, PyDict>> {
+    let network: Network = serde_json::from_str(network).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let output = py
+        .detach(|| panic::catch_unwind(|| dumbbell_sim::simulate(&network)))
+        .map_err(|_| PyRuntimeError::new_err(PANIC.with(RefCell::take)))?
+        .map_err(PyValueError::new_err)?;
+    to_dict(py, output)
+}
+
+fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
+    let mut tables = Vec::with_capacity(output.tables.len());
+    for table in output.tables {
+        let dict = PyDict::new(py);
+        dict.set_item("entity", table.entity)?;
+        dict.set_item("columns", table.columns)?;
+        dict.set_item("t_ns", little_endian(py, &table.t_ns, |v| v.to_le_bytes())?)?;
+        dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
+        tables.push(dict);
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("tables", tables)?;
+    dict.set_item("counters", output.counters)?;
+    dict.set_item("conservation", output.conservation)?;
+    dict.set_item("events", output.events)?;
+    dict.set_item("delivered_packets", output.delivered_packets)?;
+    Ok(dict)
+}
+
+fn little_endian<'py, T: Copy>(py: Python<'py>, values: &[T], bytes: fn(T) -> [u8; 8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * 8, |buffer| {
+        for (chunk, value) in buffer.chunks_exact_mut(8).zip(values) {
+            chunk.copy_from_slice(&bytes(*value));
+        }
+        Ok(())
+    })
+}
+
+/// What can be simulated, as JSON.
+#[pyfunction]
+fn capabilities() -> String {
+    dumbbell_sim::capabilities().to_string()
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A panic becomes a Python exception that says where; the default hook would print it as well.
+    panic::set_hook(Box::new(|info| PANIC.with(|last| *last.borrow_mut() = info.to_string())));
+    module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(capabilities, module)?)
+}

@@ -1,0 +1,79 @@
+"""Series, frames and digests of runs."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import make_run
+
+from dumbbell.results import Block, Results, digest
+
+
+def test_series_are_seconds_and_values(run):
+    t_s, values = run.series("flow/reno", "srtt_ms")
+    assert np.allclose(t_s, np.arange(11) / 10)
+    assert np.array_equal(values, np.arange(11.0) + 11)
+
+
+@pytest.mark.parametrize(("entity", "name"), [("flow/reno", "srtt"), ("flow/cubic", "cwnd"), ("port/bottleneck", "cwnd")])
+def test_a_series_that_is_not_there_is_an_error(run, entity, name):
+    with pytest.raises(KeyError, match="has no series"):
+        run.series(entity, name)
+
+
+def test_the_frame_is_long(run):
+    frame = run.frame
+    assert frame.schema == {"t_ns": pl.Int64, "entity": pl.String, "series": pl.String, "value": pl.Float64}
+    assert len(frame) == 33
+    assert frame["entity"].unique(maintain_order=True).to_list() == ["flow/reno", "port/bottleneck"]
+    row = frame.filter((pl.col("series") == "srtt_ms") & (pl.col("t_ns") == 500_000_000))
+    assert row["value"].to_list() == [16.0]
+
+
+def test_results_carry_the_coordinates():
+    runs = [make_run("a", cell={"path.rtt": "1ms", "sce": "true"}), make_run("b", cell={"path.rtt": "2ms", "sce": 32})]
+    results = Results(tuple(runs))
+    assert results.frame.columns == ["path.rtt", "sce", "t_ns", "entity", "series", "value"]
+    assert results.frame["sce"].unique(maintain_order=True).to_list() == ["true", "32"]
+    found = results.counters.filter((pl.col("path.rtt") == "2ms") & (pl.col("counter") == "rx_bytes"))
+    assert found["value"].to_list() == [8 * 1448]
+
+
+def block(values, entity="flow/reno", name="cwnd", step=100):
+    values = np.asarray(values, dtype=float)
+    return Block(entity, (name,), ("packets",), np.arange(len(values), dtype=np.int64) * step, values.reshape(1, -1))
+
+
+def test_the_digest_is_of_everything_in_the_series():
+    base = digest([block([1, 2, 3])])
+    assert base == digest([block([1, 2, 3])])
+    others = [
+        [block([1, 2, 4])],
+        [block([1, 2])],
+        [block([1, 2, 3], step=101)],
+        [block([1, 2, 3], name="srtt_ms")],
+        [block([1, 2, 3], entity="flow/cubic")],
+        [block([1, 2, 3]), block([1, 2, 3], entity="flow/cubic")],
+        [],
+    ]
+    assert len({base, *map(digest, others)}) == len(others) + 1
+
+
+def test_every_nan_is_the_same_nan():
+    strange = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)
+    assert np.isnan(strange[0])
+    assert digest([block([np.nan, 1])]) == digest([block([strange[0], 1])])
+
+
+@given(values=st.lists(st.floats(allow_nan=True), min_size=1, max_size=50))
+def test_the_store_keeps_every_bit_of_a_value(values, tmp_path_factory):
+    from dumbbell.results import Store
+
+    kept = replace(make_run(), samples=(block(values),), digest=digest([block(values)]))
+    store = Store(tmp_path_factory.mktemp("bits"))
+    store.write(kept)
+    _, read = store.get(kept.key).series("flow/reno", "cwnd")
+    assert digest([block(read)]) == kept.digest

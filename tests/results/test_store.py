@@ -1,0 +1,239 @@
+"""The store: whole runs or none, and one clear line for what is wrong with a folder."""
+
+import errno
+import json
+import os
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import make_run
+
+from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.results import Store, load
+
+KEYS = ["a" * 32, "b" * 32, "c" * 32]
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store of which three runs are asked and the first two are there."""
+    store = Store(tmp_path / "results")
+    store.ask([("s", {"path.rtt": f"{i}ms"}, key) for i, key in enumerate(KEYS)])
+    for i, key in enumerate(KEYS[:2]):
+        store.write(make_run(key, cell={"path.rtt": f"{i}ms"}), "dumbbell run s.yaml", {"processors": 2})
+    return store
+
+
+def test_a_run_comes_back_as_it_went_in(store):
+    first, again = make_run(KEYS[0], cell={"path.rtt": "0ms"}), store.get(KEYS[0])
+    assert again == first
+    assert again.frame.equals(first.frame, null_equal=True)
+    for entity, name in (("flow/reno", "cwnd"), ("port/bottleneck", "backlog_bytes")):
+        for ours, theirs in zip(first.series(entity, name), again.series(entity, name), strict=True):
+            assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+def test_the_files_of_a_run(store):
+    folder = store.path / KEYS[0]
+    assert sorted(os.listdir(folder)) == ["host.json", "run.json", "series.parquet"]
+    record = json.loads((folder / "run.json").read_text())
+    assert record["command"] == "dumbbell run s.yaml"
+    assert record["counters"]["flow/reno"]["rx_bytes"] == 8 * 1448
+    assert json.loads((folder / "host.json").read_text()) == {"processors": 2}
+
+
+def test_units_are_in_the_metadata_of_the_fields(store):
+    schema = arrow_schema(store.path / KEYS[0] / "series.parquet")
+    assert b"unit" in schema
+    assert b'{"cwnd": "packets", "srtt_ms": "ms", "backlog_bytes": "packets"}' in schema
+
+
+def arrow_schema(path):
+    import base64
+
+    import polars as pl
+
+    return base64.b64decode(pl.read_parquet_metadata(path)["ARROW:schema"])
+
+
+def test_missing_are_those_without_a_run(store):
+    assert store.missing(KEYS) == KEYS[2:]
+
+
+def test_runs_come_in_the_order_asked(store):
+    store.write(make_run(KEYS[2], cell={"path.rtt": "2ms"}))
+    store.ask([("s", {"path.rtt": "1ms"}, KEYS[1])])
+    assert [run.key for run in store.runs()] == KEYS
+    assert [run.cell["path.rtt"] for run in load(store.path)] == ["0ms", "1ms", "2ms"]
+
+
+def test_a_run_has_the_name_and_cell_that_it_was_asked_for_by(store):
+    store.ask([("other", {"n": 1}, KEYS[0])])
+    assert [(run.name, run.cell) for run in store.runs()][-1] == ("other", {"n": 1})
+
+
+def test_a_new_wish_for_a_cell_replaces_the_old_one_and_keeps_its_run_on_disk(store):
+    store.ask([("s", {"path.rtt": "0ms"}, KEYS[2])])
+    assert [run.key for run in store.runs()] == [KEYS[1]]
+    assert store.get(KEYS[0]).cell == {"path.rtt": "0ms"}
+
+
+def test_a_run_is_never_overwritten(store):
+    before = (store.path / KEYS[0] / "run.json").read_bytes()
+    kept = store.write(replace(make_run(KEYS[0]), status="invalid"))
+    assert kept.status == "ok"
+    assert (store.path / KEYS[0] / "run.json").read_bytes() == before
+
+
+def test_nothing_partial_is_left(store):
+    assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
+
+
+def test_what_a_crash_left_is_cleared(store):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = store.path / f".partial-{gone.pid}-{KEYS[2]}"
+    left.mkdir()
+    (left / "series.parquet").write_bytes(b"PAR1")
+    other = store.path / f".partial-{os.getpid()}-{KEYS[2]}"
+    other.mkdir()
+    store.ask([])
+    assert not left.exists()
+    assert other.exists(), "a process that lives is still writing this"
+    assert store.missing(KEYS) == KEYS[2:]
+
+
+# --- what is wrong with a folder -----------------------------------------------------------------------------------
+
+
+def fails(call, *fragments):
+    with pytest.raises(BadInput) as error:
+        call()
+    text = str(error.value)
+    assert "\n" not in text
+    for fragment in fragments:
+        assert fragment in text
+    assert "; expected" in text
+
+
+def test_a_key_that_is_not_there(store):
+    with pytest.raises(KeyError):
+        store.get(KEYS[2])
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -1])
+def test_a_truncated_series(store, keep):
+    series = store.path / KEYS[0] / "series.parquet"
+    series.write_bytes(series.read_bytes()[:keep])
+    fails(lambda: store.get(KEYS[0]), str(series), "truncated or changed", "to run it again")
+    fails(store.runs, str(series))
+
+
+def test_a_series_that_changed_after_it_was_opened(store):
+    run = store.get(KEYS[0])
+    series = store.path / KEYS[0] / "series.parquet"
+    series.write_bytes(b"x" * series.stat().st_size)
+    fails(lambda: run.frame, str(series), "cannot be read", "a whole Parquet file")
+    fails(lambda: run.series("flow/reno", "cwnd"), str(series), "cannot be read")
+
+
+def test_a_foreign_parquet_file(store):
+    import polars as pl
+
+    run = store.get(KEYS[0])
+    pl.DataFrame({"x": [1]}).write_parquet(store.path / KEYS[0] / "series.parquet")
+    fails(lambda: run.frame, "has the columns x", "t_ns, entity, series, value")
+
+
+def test_no_series(store):
+    (store.path / KEYS[0] / "series.parquet").unlink()
+    fails(lambda: store.get(KEYS[0]), "series.parquet: no such file")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("", "truncated or not JSON"),
+        ('{"format": 1, "key": "aaa', "truncated or not JSON"),
+        ("[]", "is not of format 1"),
+        ('{"format": 2}', "is not of format 1"),
+    ],
+)
+@pytest.mark.parametrize("name", ["study.json", f"{KEYS[0]}/run.json"])
+def test_a_foreign_or_truncated_record(store, name, content, what):
+    (store.path / name).write_text(content)
+    fails(store.runs, f"{store.path}/{name}", what, "written by dumbbell")
+
+
+def test_a_record_without_what_it_needs(store):
+    run = store.path / KEYS[0] / "run.json"
+    run.write_text('{"format": 1}')
+    fails(store.runs, str(run), "lacks 'series_bytes'")
+    (store.path / "study.json").write_text('{"format": 1, "runs": [{"name": "s"}]}')
+    fails(store.runs, "study.json", "lists no runs")
+
+
+def test_a_run_in_the_folder_of_another(store):
+    os.rename(store.path / KEYS[0], store.path / KEYS[2])
+    fails(lambda: store.get(KEYS[2]), f"is of the run {KEYS[0]}")
+
+
+@pytest.mark.parametrize("name", ["none", "file", "empty", "file/below"])
+def test_what_is_no_results_folder(tmp_path, name):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    fails(lambda: load(tmp_path / name), name, "a results folder written by dumbbell")
+
+
+# --- destinations that cannot be used ------------------------------------------------------------------------------
+
+
+def test_a_destination_below_a_file(tmp_path):
+    (tmp_path / "file").write_text("x")
+    fails(lambda: Store(tmp_path / "file" / "below" / "deep").ask([]), "file/below/deep", "a file is in the way", "a folder")
+    fails(lambda: Store(tmp_path / "file").ask([]), "file", "a file is in the way", "a folder")
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_a_destination_that_holds_other_things(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    fails(lambda: Store(tmp_path).ask([]), "holds other files", "an empty folder")
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+
+
+def test_a_full_disk_leaves_whole_runs(small_disk):
+    store = Store(small_disk / "results")
+    store.ask([("s", {"n": i}, f"{i:032x}") for i in range(1000)])
+    noise = np.random.default_rng(1)
+    written = []
+
+    def fill():
+        for i in range(1000):
+            run = make_run(f"{i:032x}", cell={"n": i}, samples=5000)
+            noisy = replace(run.samples[0], values=noise.random(run.samples[0].values.shape))
+            written.append(store.write(replace(run, samples=(noisy,))))
+
+    with pytest.raises(EnvironmentFault) as error:
+        fill()
+    assert written
+    assert error.value.exit_status == 3
+    assert str(error.value) == f"{small_disk}/results: No space left on device; the runs finished so far are kept"
+    assert len(store.runs()) == len(written)
+    assert not [name for name in os.listdir(store.path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("function", ["mkdir", "fsync", "rename"])
+@pytest.mark.parametrize(("code", "kind"), [(errno.ENOSPC, EnvironmentFault), (errno.EDQUOT, EnvironmentFault), (errno.EROFS, BadInput)])
+def test_trouble_at_any_step_leaves_nothing_half_written(store, monkeypatch, function, code, kind):
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, fail)
+        with pytest.raises(kind):
+            store.write(make_run(KEYS[2]))
+    assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
+    store.write(make_run(KEYS[2]))
+    assert store.missing(KEYS) == []
