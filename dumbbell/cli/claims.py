@@ -1,0 +1,48 @@
+"""`dumbbell claims STUDY DIR`: what the authors say happens, checked on our runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, print_json
+from dumbbell.errors import BadInput
+
+_STATUSES = ("pass", "fail", "expected_fail", "not_applicable")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="claims")(_claims)
+
+
+def _claims(
+    study: Annotated[str, typer.Argument(help="Study, or STUDY/PART.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if a claim fails.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Check the claims of a study; a claim about runs that are not there is not applicable."""
+    from dumbbell.cli.tables import print_tables
+    from dumbbell.report.tables import Table
+    from dumbbell.studies import find_part
+    from dumbbell.studies.folder import open_folder
+
+    opened = open_folder(folder)
+    chosen, part = find_part(study)
+    if part.claims is None:
+        raise BadInput(f"study {chosen.name} makes no claims; expected a study with claims, such as sce")
+    claims = part.claims(opened.runs)
+    counts = {status: sum(claim.status == status for claim in claims) for status in _STATUSES}
+    if json:
+        print_json({**counts, "claims": [asdict(claim) for claim in claims]})
+    else:
+        rows = [[claim.id, claim.status.replace("_", " "), f"{claim.statement}\n{claim.measured}"] for claim in claims]
+        print_tables(
+            [Table(", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items()), ["claim", "status", "what"], rows)]
+        )
+    if check and counts["fail"]:
+        raise typer.Exit(1)

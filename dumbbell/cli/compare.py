@@ -1,0 +1,87 @@
+"""`dumbbell compare DIR REFERENCE`: how far runs are from published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from dumbbell.report.format import Format, Tolerance
+    from dumbbell.report.reference import Reference
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="compare")(_compare)
+
+
+def _compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    reference: Annotated[str, typer.Argument(help="A study (sce, sce/one-flow) or a CSV file with the columns of a published one.")],
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option("--tolerance", metavar="METRIC=TERMS", help="E.g. rtt_ms=10%,1 (the greater) or throughput_mbit=3%bandwidth_mbit."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Compare runs with published numbers, metric by metric; a reference value without a run is missing, not wrong."""
+    from dumbbell.cli.tables import print_tables
+    from dumbbell.report.agreement import agreement_table, every_cell_table, worst_table
+    from dumbbell.report.difference import below_bar, difference
+    from dumbbell.studies.folder import open_folder
+
+    opened = open_folder(folder)
+    found_reference, every_cell = _reference(reference)
+    format_ = found_reference.format
+    measured = format_.measure(opened.runs)
+    if not measured:
+        raise BadInput(
+            f"{folder}: none of its {len(opened.runs)} runs is named by {', '.join(format_.keys)}; expected runs of a cell of {reference}"
+        )
+    found = difference(measured, found_reference.values, format_, _tolerances(tolerance or [], format_))
+    lacking = below_bar(found, format_) if check else []
+    invalid = [{"name": run.name, "reasons": list(run.reasons)} for run in opened.invalid]
+    if json:
+        print_json({"format": format_.name, "reference": reference, **found.as_json(), "invalid": invalid, "below_bar": lacking})
+    else:
+        every = [every_cell_table(found, format_, "ours / reference")] if every_cell else []
+        print_tables([agreement_table(found, format_, f"{folder} beside {reference}"), *every, worst_table(found)])
+    if opened.quick and opened.part is not None:
+        note(f"{opened.part.quick_note}: the other cells are missing")
+    for run in opened.invalid:
+        note(f"invalid, left out: {run.name}: {'; '.join(run.reasons)}")
+    for line in lacking:
+        note(f"below the bar: {line}")
+    if invalid or lacking:
+        raise typer.Exit(1)
+
+
+def _reference(name: str) -> tuple[Reference, bool]:
+    """The reference, and whether it has few cells that deserve to be shown one by one."""
+    from dumbbell.report.reference import read_reference
+    from dumbbell.studies import find_part, formats, study_names
+
+    if name.split("/", 1)[0] in study_names() and not Path(name).is_file():
+        part = find_part(name)[1]
+        return part.reference(), part.every_cell
+    if not Path(name).exists() and "." not in name and "/" not in name:
+        raise BadInput(f"{name}: no such study or file; expected one of {', '.join(study_names())} or a CSV file")
+    return read_reference(Path(name), [format_ for _, _, format_ in formats().values()]), False
+
+
+def _tolerances(written: list[str], format_: Format) -> dict[str, Tolerance]:
+    from dumbbell.report.format import Tolerance
+
+    found = {}
+    for each in written:
+        metric, equals, terms = each.partition("=")
+        if not equals or metric not in format_.metrics:
+            raise BadInput(f"--tolerance {each!r}: expected METRIC=TERMS with METRIC one of {', '.join(format_.metrics)}")
+        found[metric] = Tolerance.parse(terms, format_.keys)
+    return found

@@ -1,0 +1,87 @@
+"""`dumbbell plot DIR`: figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, note, print_json, progress_bar
+from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.results import Run
+    from dumbbell.studies.folder import Folder
+    from dumbbell.studies.study import View
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="plot")(_plot)
+
+
+def _plot(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    figure: Annotated[list[str] | None, typer.Option("--figure", help="A figure by name, repeatable; all by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of the figures; DIR/figures by default.")] = None,
+    size: SizeOption = "screen",
+    from_s: FromOption = 0.0,
+    to_s: ToOption = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only name the figures there are.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Draw figures as PNG and SVG: those of the study, and each run over time by its name."""
+    from dumbbell.report import style
+    from dumbbell.scenario import nearest
+    from dumbbell.studies.folder import open_folder
+
+    view = view_of(size, from_s, to_s)
+    opened = open_folder(folder)
+    of_study, of_runs = _study_figures(opened), _run_figures(opened)
+    known = {**of_runs, **of_study}
+    if listed:
+        print_json(list(known)) if json else typer.echo("\n".join(known))
+        return
+    names = figure or list(of_study or of_runs)
+    for name in names:
+        if name not in known:
+            raise BadInput(f"figure {name!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
+    target = out or folder / "figures"
+    written: list[Path] = []
+    with progress_bar("figures") as progress:
+        for index, name in enumerate(names):
+            if progress is not None:
+                progress(index, len(names))
+            written += style.save(known[name](view), target, name)
+    if json:
+        print_json([str(path) for path in written])
+    note(f"{len(names)} figures in {target}: {', '.join(names)}")
+
+
+def _study_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
+    return {} if opened.part is None else {name: partial(draw, opened.runs) for name, draw in opened.part.figures.items()}
+
+
+def _run_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
+    return {f"run-{_slug(run)}": partial(_draw_run, run) for run in opened.runs}
+
+
+def _draw_run(run: Run, view: View) -> Figure:
+    from dumbbell.report.run_figure import run_figure
+
+    try:
+        return run_figure(run, view.size, view.start_s, view.stop_s)
+    except ValueError as error:
+        raise BadInput(f"{error}; expected a scenario with a `sample` interval") from None
+
+
+def _slug(run: Run) -> str:
+    cell = "-".join(f"{key.rsplit('.', 1)[-1]}-{value}" for key, value in run.cell.items()) or run.name
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", cell)

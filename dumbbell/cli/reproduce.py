@@ -1,0 +1,68 @@
+"""`dumbbell reproduce STUDY`: runs a published study and shows ours, theirs and the difference."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_json, progress_bar
+from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="reproduce")(_reproduce)
+
+
+def _reproduce(
+    study: Annotated[str, typer.Argument(help="Study, or STUDY/PART; `dumbbell list study` names them.")],
+    out: Annotated[Path, typer.Option("--out", help="Results folder.")],
+    part: Annotated[str | None, typer.Option("--part", help="Part of the study; its first by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A representative subset of the cells, each at full length.")] = False,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Repeats of each cell, the later ones with jittered start.")] = 1,
+    workers: WorkersOption = None,
+    engine: Annotated[str, typer.Option("--engine", help="Engine; `dumbbell list engine` names them.")] = "sim",
+    ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
+    size: SizeOption = "screen",
+    from_s: FromOption = 0.0,
+    to_s: ToOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a published study and compare with what is published; what is in the results folder already is not run again."""
+    from dumbbell.cli.tables import print_tables
+    from dumbbell.report.difference import below_bar
+    from dumbbell.studies import Request, find_part
+    from dumbbell.studies.reproduction import run_ablations, run_part, write_report
+
+    chosen, chosen_part = find_part(study, part)
+    request = Request(quick=quick, seeds=seeds)
+    began = time.perf_counter()
+    with progress_bar(f"{chosen.name}/{chosen_part.name}") as progress:
+        done = run_part(chosen, chosen_part, request, engine, out, workers, progress)
+    wall_s = time.perf_counter() - began
+    drawn = write_report(done, view_of(size, from_s, to_s), draw=figures)
+    without = None
+    if ablations:
+        with progress_bar("ablations") as progress:
+            without = run_ablations(chosen, chosen_part, request, engine, out, workers, progress)
+
+    format_, found = done.principal
+    lacking = below_bar(found, format_) if check else []
+    if json:
+        print_json({**done.as_json(), "wall_s": wall_s, "out": str(out), "figures": [str(path) for path in drawn], "below_bar": lacking})
+    else:
+        print_tables([*done.tables(), *([without] if without else [])])
+    for line in done.notes:
+        note(line)
+    for line in lacking:
+        note(f"below the bar: {line}")
+    note(f"{len(done.folder.runs)} runs in {human_time(wall_s)}; tables in {out / 'tables'}, agreement in {out / 'agreement.md'}")
+    if drawn:
+        note(f"figures in {out / 'figures'}: {', '.join(dict.fromkeys(path.stem for path in drawn))}")
+    if done.folder.invalid or lacking:
+        raise typer.Exit(1)

@@ -1,0 +1,73 @@
+"""`dumbbell table DIR`: results as tables."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from dumbbell.report.tables import Table
+    from dumbbell.studies.folder import Folder
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    TEXT = "text"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="table")(_table)
+
+
+def _table(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    tidy: Annotated[bool, typer.Option("--tidy", help="CSV, one row per cell and metric, the columns of the published data.")] = False,
+    number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
+    form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
+) -> None:
+    """Show results as a table: a row a flow, or a table of the study's source by its number."""
+    from dumbbell.studies.folder import open_folder
+
+    if tidy and number is not None:
+        raise BadInput("--tidy and --number were both given; expected one of them")
+    opened = open_folder(folder)
+    if tidy:
+        typer.echo(_tidy(opened), nl=False)
+        return
+    table = _summary(opened) if number is None else _numbered(opened, number)
+    if form is Form.TEXT:
+        from dumbbell.cli.tables import print_tables
+
+        print_tables([table])
+    else:
+        typer.echo(table.csv() if form is Form.CSV else table.markdown(), nl=False)
+
+
+def _tidy(opened: Folder) -> str:
+    from dumbbell.report.summary import summary_tidy
+    from dumbbell.studies.reproduction import tidy
+
+    return summary_tidy(opened.runs) if opened.part is None else tidy(opened.runs, opened.part.formats[0])
+
+
+def _summary(opened: Folder) -> Table:
+    from dumbbell.report.summary import summary_table
+
+    return summary_table(opened.runs, str(opened.path))
+
+
+def _numbered(opened: Folder, number: int) -> Table:
+    tables = {} if opened.part is None else opened.part.tables(opened.runs)
+    if number not in tables:
+        known = ", ".join(map(str, tables)) or "none, the runs are of no study with numbered tables"
+        raise BadInput(f"--number {number}: no such table; expected one of {known}")
+    return tables[number]

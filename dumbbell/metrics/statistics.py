@@ -1,0 +1,42 @@
+"""Statistics over repeated runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def confidence_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
+    """Mean and its two-sided confidence limits (Student's t) over independent repeats.
+
+    With one value the limits are infinite: one run says nothing of the spread. ValueError on no value, or if all values are equal
+    while there are several: identical repeats are not independent, and an interval of width zero would be a lie.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"a confidence level is between 0 and 1, not {level}")
+    x = np.asarray(values, dtype=np.float64)
+    if not x.size:
+        raise ValueError("no values")
+    centre = float(np.mean(x))
+    if x.size == 1:
+        return centre, -math.inf, math.inf
+    deviation = float(np.std(x, ddof=1))
+    if deviation == 0:
+        raise ValueError("all repeats are equal: they are not independent")
+    from scipy import stats  # slow to import, and few commands need it
+
+    half = float(stats.t.ppf(0.5 + level / 2, x.size - 1)) * deviation / math.sqrt(x.size)
+    return centre, centre - half, centre + half
+
+
+def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
+    """Spearman's rank correlation (ties get their mean rank): -1..1; NaN if either is constant."""
+    if len(x) != len(y) or len(x) < 2:
+        raise ValueError(f"two sequences of the same length of at least 2 are needed, not {len(x)} and {len(y)}")
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        return math.nan
+    from scipy import stats  # slow to import, and few commands need it
+
+    return float(stats.spearmanr(x, y).statistic)

@@ -1,0 +1,60 @@
+"""Rates from cumulative byte counters. 1 Mbit/s is 1e6 bit/s."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dumbbell.metrics.window import Series, at
+
+BITS_PER_MBIT = 1e6
+NS_PER_S = 1e9
+
+
+def elapsed_throughput_mbit(payload_bytes: int, elapsed_ns: int) -> float:
+    """Payload over elapsed time, Mbit/s: what netperf prints for a whole transfer, start-up included."""
+    if elapsed_ns <= 0:
+        raise ValueError(f"the elapsed time must be positive, not {elapsed_ns} ns")
+    return payload_bytes * 8 / (elapsed_ns / NS_PER_S) / BITS_PER_MBIT
+
+
+def throughput_mbit(cumulative_bytes: Series, start_s: float = 0.0, stop_s: float = math.inf) -> float:
+    """Mean rate (Mbit/s) between the last samples at or before `start_s` and `stop_s`.
+
+    The time divided by is the time between these two samples, so the rate is exact when the window does not fall on samples.
+    ValueError if the window holds no time.
+    """
+    t0, bytes0 = at(cumulative_bytes, start_s)
+    t1, bytes1 = at(cumulative_bytes, stop_s)
+    if t1 <= t0:
+        raise ValueError(f"no time between the samples at {t0} s and {t1} s")
+    return (bytes1 - bytes0) * 8 / (t1 - t0) / BITS_PER_MBIT
+
+
+def sliding_throughput_mbit(cumulative_bytes: Series, window_s: float, step_s: float) -> Series:
+    """Mean rates (Mbit/s) over windows [t - window_s, t] for t = window_s, window_s + step_s, ..., at their ends (s)."""
+    if window_s <= 0 or step_s <= 0:
+        raise ValueError(f"window and step must be positive, not {window_s} s and {step_s} s")
+    times = cumulative_bytes[0]
+    if not times.size or times[-1] - times[0] < window_s:
+        return np.empty(0), np.empty(0)
+    count = math.floor((times[-1] - times[0] - window_s) / step_s + 1e-9) + 1
+    ends = times[0] + window_s + step_s * np.arange(count)
+    # Half a nanosecond: the ends are sums of floats, the samples whole nanoseconds.
+    rates = [throughput_mbit(cumulative_bytes, float(end - window_s) + 5e-10, float(end) + 5e-10) for end in ends]
+    return ends, np.asarray(rates)
+
+
+def utilisation(throughput: float, capacity: float) -> float:
+    """Throughput over capacity (same unit): 0..1."""
+    if capacity <= 0:
+        raise ValueError(f"a capacity must be positive, not {capacity}")
+    return throughput / capacity
+
+
+def first_increase(cumulative: Series) -> float:
+    """Time (s) of the first sample at which a counter is above zero; NaN if it never is. As coarse as the sampling."""
+    t_s, values = cumulative
+    above = np.flatnonzero(values > 0)
+    return float(t_s[above[0]]) if above.size else math.nan

@@ -1,0 +1,1 @@
+"""Tables, figures and differences. Reads runs; knows no engine."""

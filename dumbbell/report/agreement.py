@@ -1,0 +1,99 @@
+"""A difference as tables for people: what agrees, and the cells that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dumbbell.report.difference import Cell, Difference, MetricDifference
+from dumbbell.report.format import Format, KeyValue, title_of
+from dumbbell.report.tables import Table
+
+
+def agreement_table(found: Difference, format_: Format, title: str) -> Table:
+    """One row a metric, and one for its informative cells where not all are."""
+    spread = any(cell.chaotic and cell.repeats > 1 for cell in found.cells)
+    rows: list[list[str]] = []
+    for name, compared in found.metrics.items():
+        metric = format_.metrics[name]
+        label = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+        missing = str(compared.expected - len(compared.cells))
+        rows.append([label, compared.tolerance.words(metric.unit), *_row(compared, compared.cells, missing, spread)])
+        if metric.informative_rule:
+            rows.append([metric.informative_rule, "", *_row(compared, compared.informative, "", spread)])
+    within = ["within", "or in our spread"] if spread else ["within"]
+    return Table(title, ["metric", "tolerance", "cells", "missing", *within, "median abs", "p95 abs", "median rel", "p95 rel"], rows)
+
+
+def worst_table(found: Difference, title: str = "Worst cells") -> Table:
+    """The cells furthest from the reference, counted in tolerances."""
+    return cells_table(found.worst, title)
+
+
+def cells_table(cells: Sequence[Cell], title: str) -> Table:
+    """One row a cell."""
+    keys = list(cells[0].key) if cells else []
+    repeated, chaotic = any(cell.repeats > 1 for cell in cells), any(cell.chaotic for cell in cells)
+    rows = [
+        [
+            *(text_of(cell.key[key]) for key in keys),
+            title_of(cell.metric),
+            f"{cell.ours:.4g}",
+            f"{cell.theirs:.4g}",
+            f"{cell.error:+.3g}",
+            f"{cell.badness:.1f}",
+            *([f"{cell.low:.4g} to {cell.high:.4g}"] if repeated else []),
+            *([("chaotic" if cell.chaotic else "")] if chaotic else []),
+        ]
+        for cell in cells
+    ]
+    further = (["our range"] if repeated else []) + (["note"] if chaotic else [])
+    return Table(title, [*map(title_of, keys), "metric", "ours", "reference", "error", "in tolerances", *further], rows)
+
+
+def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
+    """One row a cell, one column a metric: ours, the reference, and how far apart they are; a cross where outside the tolerance."""
+    rows = []
+    for group in found.by_key:
+        by_metric = {cell.metric: cell for cell in group}
+        verdict = "pass" if all(cell.within for cell in group) else "FAIL"
+        rows.append([text_of(next(iter(group[0].key.values()))), verdict, *(_beside(by_metric.get(name)) for name in found.metrics)])
+    titles = [
+        f"{format_.metrics[name].title}{f' ({format_.metrics[name].unit})' if format_.metrics[name].unit else ''}" for name in found.metrics
+    ]
+    return Table(title, [format_.keys[0], "", *titles], rows)
+
+
+def _beside(cell: Cell | None) -> str:
+    if cell is None:
+        return "-"
+    change = "" if cell.theirs == 0 else f" {100 * cell.error / cell.theirs:+.1f} %"
+    return f"{cell.ours:.4g} / {cell.theirs:.4g}{change}{'' if cell.within else ' ✗'}"
+
+
+def text_of(value: KeyValue) -> str:
+    """A key value as written in tables: numbers without needless zeros."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def percent(value: float | None, decimals: int = 1) -> str:
+    """A share as a percentage; a dash if there is none."""
+    return "-" if value is None else f"{100 * value:.{decimals}f} %"
+
+
+def _row(compared: MetricDifference, cells: Sequence[Cell], missing: str, spread: bool) -> list[str]:
+    data = replace(compared, cells=tuple(cells)).as_json()
+    return [
+        str(len(cells)),
+        missing,
+        percent(data["share_within"]),
+        *([percent(data["share_within_spread"])] if spread else []),
+        _number(data["median_abs"]),
+        _number(data["p95_abs"]),
+        percent(data["median_rel"], 2),
+        percent(data["p95_rel"], 2),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

@@ -1,0 +1,244 @@
+"""The one routine that says how far ours is from theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dumbbell.report.format import Format, KeyValue, Measured, Tolerance
+from dumbbell.report.reference import ReferenceValue
+
+WORST = 10
+"""Cells listed as the worst."""
+ROUNDING = 1e-9
+"""Slack for decimal fractions that a binary float cannot hold."""
+SPREAD_REPEATS = 3
+"""A range over fewer repeats is no spread."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of ours beside theirs."""
+
+    key: Mapping[str, KeyValue]
+    metric: str
+    ours: float
+    """The median over repeats."""
+    theirs: float
+    allowed: float
+    """The tolerance here, in the metric's unit."""
+    informative: bool
+    chaotic: bool
+    low: float
+    """Our least value over repeats."""
+    high: float
+    """Our greatest value over repeats."""
+    repeats: int
+
+    @property
+    def error(self) -> float:
+        """Ours - theirs."""
+        return self.ours - self.theirs
+
+    @property
+    def relative(self) -> float:
+        """|ours - theirs| / |theirs|; infinite if theirs is 0 and ours is not."""
+        if self.theirs == 0:
+            return 0.0 if self.ours == 0 else math.inf
+        return abs(self.error / self.theirs)
+
+    @property
+    def badness(self) -> float:
+        """|ours - theirs| in tolerances: 1 is just within."""
+        if self.allowed == 0:
+            return 0.0 if self.error == 0 else math.inf
+        return abs(self.error) / self.allowed
+
+    @property
+    def within(self) -> bool:
+        """Whether our median is within tolerance."""
+        return abs(self.error) <= self.allowed + ROUNDING
+
+    @property
+    def within_spread(self) -> bool:
+        """As `within`; a chaotic cell is also in agreement when the published value, give or take the tolerance, lies in our own range."""
+        if self.chaotic and self.repeats >= SPREAD_REPEATS:
+            return self.low - self.allowed - ROUNDING <= self.theirs <= self.high + self.allowed + ROUNDING
+        return self.within
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            **self.key,
+            "metric": self.metric,
+            "ours": self.ours,
+            "reference": self.theirs,
+            "error": self.error,
+            "relative": _finite(self.relative),
+            "tolerance": self.allowed,
+            "within": self.within,
+            "informative": self.informative,
+            "chaotic": self.chaotic,
+            "low": self.low,
+            "high": self.high,
+            "repeats": self.repeats,
+        }
+
+
+@dataclass(frozen=True)
+class MetricDifference:
+    """All cells of one metric."""
+
+    metric: str
+    tolerance: Tolerance
+    expected: int
+    """Reference values."""
+    cells: tuple[Cell, ...]
+    """Those with a run."""
+
+    @property
+    def informative(self) -> tuple[Cell, ...]:
+        """The cells whose published value says something."""
+        return tuple(cell for cell in self.cells if cell.informative)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        informative = self.informative
+        return {
+            "expected": self.expected,
+            "cells": len(self.cells),
+            "missing": self.expected - len(self.cells),
+            "tolerance": str(self.tolerance),
+            **_summary(self.cells),
+            "share_within_spread": share(self.cells, lambda cell: cell.within_spread),
+            "chaotic": sum(cell.chaotic for cell in self.cells),
+            "informative": {"cells": len(informative), **_summary(informative)},
+        }
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ours beside a whole reference."""
+
+    metrics: Mapping[str, MetricDifference]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All compared cells."""
+        return [cell for metric in self.metrics.values() for cell in metric.cells]
+
+    @property
+    def worst(self) -> list[Cell]:
+        """The cells furthest from the reference, counted in tolerances."""
+        return sorted(self.cells, key=lambda cell: cell.badness, reverse=True)[:WORST]
+
+    @property
+    def by_key(self) -> list[list[Cell]]:
+        """The compared values grouped by cell, in the reference's order."""
+        groups: dict[tuple[KeyValue, ...], list[Cell]] = {}
+        for cell in self.cells:
+            groups.setdefault(tuple(cell.key.values()), []).append(cell)
+        return list(groups.values())
+
+    @property
+    def share_all_metrics(self) -> float | None:
+        """Share of the cells with every metric within tolerance."""
+        groups = self.by_key
+        return sum(all(cell.within for cell in group) for group in groups) / len(groups) if groups else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for JSON: `metrics`, `all_metrics` and `worst`."""
+        return {
+            "metrics": {name: metric.as_json() for name, metric in self.metrics.items()},
+            "all_metrics": {"cells": len(self.by_key), "share_within": self.share_all_metrics},
+            "worst": [cell.as_json() for cell in self.worst],
+        }
+
+
+def difference(
+    measured: Measured, reference: Iterable[ReferenceValue], format_: Format, tolerances: Mapping[str, Tolerance] | None = None
+) -> Difference:
+    """Set our values beside the reference values of a format.
+
+    Reference values without a finite value of ours are missing; cells of ours that the reference lacks are ignored. `tolerances`
+    replace those of the format, metric by metric.
+    """
+    given = tolerances or {}
+    expected: dict[str, int] = {}
+    cells: dict[str, list[Cell]] = {}
+    for item in reference:
+        metric = format_.metrics[item.metric]
+        expected[item.metric] = expected.get(item.metric, 0) + 1
+        cells.setdefault(item.metric, [])
+        ours = [value for value in measured.get((item.key, item.metric), []) if math.isfinite(value)]
+        if not ours:
+            continue
+        key = format_.named(item.key)
+        cells[item.metric].append(
+            Cell(
+                key=key,
+                metric=item.metric,
+                ours=float(np.median(ours)),
+                theirs=item.value,
+                allowed=given.get(item.metric, metric.tolerance).allowed(item.value, key),
+                informative=metric.informative(item.value, key),
+                chaotic=format_.loose(item.key, item.metric),
+                low=min(ours),
+                high=max(ours),
+                repeats=len(ours),
+            )
+        )
+    return Difference(
+        {
+            name: MetricDifference(name, given.get(name, metric.tolerance), expected[name], tuple(cells[name]))
+            for name, metric in format_.metrics.items()
+            if name in expected
+        }
+    )
+
+
+def below_bar(found: Difference, format_: Format) -> list[str]:
+    """What falls short of the bars of a format, a line each. Chaotic cells count when the published value lies in our own spread."""
+    lines = []
+
+    def judge(what: str, reached: float | None, bar: float | None) -> None:
+        if bar is not None and (reached is None or reached < bar):
+            lines.append(
+                f"{what}: {'no cells' if reached is None else f'{100 * reached:.1f} %'} within tolerance, the bar is {100 * bar:g} %"
+            )
+
+    for name, compared in found.metrics.items():
+        metric = format_.metrics[name]
+        judge(name, share(compared.cells, lambda cell: cell.within_spread), metric.bar)
+        judge(f"{name}, informative cells", share(compared.informative, lambda cell: cell.within_spread), metric.informative_bar)
+    judge("every metric of a cell", found.share_all_metrics, format_.all_metrics_bar)
+    return lines
+
+
+def share(cells: Sequence[Cell], holds: Callable[[Cell], bool]) -> float | None:
+    """Share of the cells for which something holds; None without cells."""
+    return sum(map(holds, cells)) / len(cells) if cells else None
+
+
+def _summary(cells: Sequence[Cell]) -> dict[str, float | None]:
+    absolute = [abs(cell.error) for cell in cells]
+    relative = [cell.relative for cell in cells if math.isfinite(cell.relative)]
+    return {
+        "share_within": share(cells, lambda cell: cell.within),
+        "median_abs": _quantile(absolute, 50),
+        "p95_abs": _quantile(absolute, 95),
+        "median_rel": _quantile(relative, 50),
+        "p95_rel": _quantile(relative, 95),
+    }
+
+
+def _quantile(values: Sequence[float], q: float) -> float | None:
+    return float(np.percentile(values, q)) if values else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

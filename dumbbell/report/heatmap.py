@@ -1,0 +1,138 @@
+"""Heat maps over bandwidth x delay: ours, theirs and the difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.report.style import MISSING_COLOUR, Size, settled, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+
+_ROUND = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+"""Ticks of a logarithmic colour bar."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A colour scale, shared by all panels of its kind."""
+
+    label: str
+    low: float
+    high: float
+    map: str
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One panel: values by (row, column); what is not there is drawn as missing."""
+
+    title: str
+    shade: Mapping[tuple[float, float], float]
+    """What colours a cell."""
+    text: Mapping[tuple[float, float], str]
+    """What is written in it."""
+    scale: Scale
+    outlined: frozenset[tuple[float, float]] = frozenset()
+    """Cells drawn with a frame."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values along one axis, in order, and its label."""
+
+    label: str
+    values: Sequence[float]
+
+
+def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis, columns: Axis, size: Size) -> Figure:
+    """Panels in rows; neighbours of equal scale share one colour bar. The first row value is drawn lowest, as on an axis."""
+    with styled(size) as geometry:
+        from matplotlib import pyplot
+
+        width = len(panels[0])
+        bars = sum(left.scale != right.scale for left, right in pairwise(panels[0])) + 1
+        cell = geometry.width * (1 - 0.085 * bars) / (width * (len(columns.values) + 0.5))
+        text_height = geometry.font / 72
+        height = len(panels) * (cell * len(rows.values) + 4.2 * text_height) + 5 * text_height
+        figure, axes = pyplot.subplots(len(panels), width, figsize=(geometry.width, height), squeeze=False, layout="constrained")
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        for row, grids in zip(axes, panels, strict=True):
+            start = 0
+            for index, (axis, grid) in enumerate(zip(row, grids, strict=True)):
+                image = _panel(axis, grid, rows, columns, first=index == 0, last=row is axes[-1])
+                if index + 1 == width or grids[index + 1].scale != grid.scale:
+                    bar = figure.colorbar(image, ax=list(row[start : index + 1]), pad=0.012, aspect=28, shrink=0.96, extend="both")
+                    bar.set_label(grid.scale.label)
+                    bar.outline.set_linewidth(0.4)
+                    if grid.scale.logarithmic:
+                        decades = [value for value in _ROUND if grid.scale.low <= value <= grid.scale.high]
+                        bar.set_ticks(decades, labels=[f"{value:g}" for value in decades])
+                        bar.minorticks_off()
+                    start = index + 1
+        if note:
+            figure.supxlabel(note, x=0.01, ha="left", fontsize=geometry.font * 0.9, color="#444444")
+        settled(figure)
+        for axis, grid in zip(axes.flat, (grid for grids in panels for grid in grids), strict=True):
+            _fit_texts(axis, grid, len(columns.values), geometry.font)
+        return figure
+
+
+def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last: bool) -> ScalarMappable:
+    from matplotlib import colormaps
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.patches import Rectangle
+
+    scale = grid.scale
+    norm = LogNorm(scale.low, scale.high) if scale.logarithmic else Normalize(scale.low, scale.high)
+    colours = colormaps[scale.map].with_extremes(bad=MISSING_COLOUR)
+    shade = np.array([[grid.shade.get((r, c), math.nan) for c in columns.values] for r in rows.values])
+    if scale.logarithmic:
+        shade = np.where(shade > scale.low, shade, np.where(np.isnan(shade), math.nan, scale.low))
+    image = axis.imshow(np.ma.masked_invalid(shade), norm=norm, cmap=colours, origin="lower", aspect="equal")
+    for i, r in enumerate(rows.values):
+        for j, c in enumerate(columns.values):
+            text = grid.text.get((r, c))
+            if text is None:
+                axis.text(j, i, "·", ha="center", va="center", color="#AAAAAA", in_layout=False)
+                continue
+            red, green, blue, _ = colours(float(norm(shade[i, j])))
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+            axis.text(j, i, text, ha="center", va="center", color="white" if dark else "#111111", in_layout=False)
+            if (r, c) in grid.outlined:
+                axis.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor="#111111", linewidth=1.1))
+    axis.set_xticks(range(len(columns.values)), [f"{value:g}" for value in columns.values])
+    axis.set_yticks(range(len(rows.values)), [f"{value:g}" for value in rows.values] if first else [])
+    axis.set_xticks(np.arange(len(columns.values) + 1) - 0.5, minor=True)
+    axis.set_yticks(np.arange(len(rows.values) + 1) - 0.5, minor=True)
+    axis.grid(True, which="minor", color="white", linewidth=0.8)
+    axis.tick_params(which="both", length=0)
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    axis.set_title(grid.title, loc="left")
+    if first:
+        axis.set_ylabel(rows.label)
+    if last:
+        axis.set_xlabel(columns.label)
+    return image
+
+
+def _fit_texts(axis: Axes, grid: Grid, columns: int, font: float) -> None:
+    """Make the cells' texts as large as the cells allow, at most a little smaller than other text."""
+    longest = max((len(text) for text in grid.text.values()), default=1)
+    cell_points = axis.get_window_extent().width / axis.figure.dpi * 72 / columns
+    # A digit is 0.636 em wide; a tenth of the cell stays free.
+    size = min(0.95 * font, 0.9 * cell_points / (0.6 * max(longest, 3)))
+    for text in axis.texts:
+        text.set_fontsize(size)
+    axis.tick_params(axis="x", labelsize=min(0.9 * font, 0.9 * cell_points / (0.636 * 3)))

@@ -1,0 +1,127 @@
+"""Reading a reference file: published numbers, or anyone's with the same columns."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.errors import BadInput
+from dumbbell.report.format import Format, Key, KeyValue
+
+
+@dataclass(frozen=True)
+class ReferenceValue:
+    """One published value."""
+
+    key: Key
+    metric: str
+    value: float
+    line: int
+    """Line in the file, 1 is the header."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference file that was read."""
+
+    path: Path
+    format: Format
+    values: tuple[ReferenceValue, ...]
+
+    def lookup(self) -> dict[tuple[Key, str], float]:
+        """(cell, metric) -> value."""
+        return {(item.key, item.metric): item.value for item in self.values}
+
+
+def read_reference(path: Path, formats: Iterable[Format]) -> Reference:
+    """Read a CSV file whose header is that of one of the formats.
+
+    A long format may lack the columns that name no cell (the table's number); a wide one may hold more columns and lack metrics. Raises
+    BadInput (one line: file, line, column, what was expected) when the file is unreadable, the header unknown, a row has a wrong number
+    of fields, a number is none, a metric is unknown, or a cell stands twice.
+    """
+    known = list(formats)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror or error}); expected a CSV file") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not a text file; expected CSV in UTF-8") from error
+    rows = csv.reader(text.splitlines())
+    header = [name.strip() for name in next(rows, [])]
+    format_ = next((candidate for candidate in known if _matches(header, candidate)), None)
+    if format_ is None:
+        raise BadInput(f"{path}:1: {_unknown_header(header, known)}")
+    values: list[ReferenceValue] = []
+    seen: dict[tuple[Key, str], int] = {}
+    for row in rows:
+        if not any(field.strip() for field in row):
+            continue
+        line = rows.line_num
+        if len(row) != len(header):
+            raise BadInput(f"{path}:{line}: {len(row)} fields; expected {len(header)} ({', '.join(header)})")
+        fields = {name: field.strip() for name, field in zip(header, row, strict=True)}
+        key: Key = tuple(_key_value(path, line, format_, column, fields[column]) for column in format_.keys)
+        for metric, column in _cells_of_row(path, line, format_, fields):
+            if fields[column] == "" and not format_.long:
+                continue
+            if (key, metric) in seen:
+                raise BadInput(
+                    f"{path}:{line}: column {column}: {metric} of this cell stands already in line {seen[key, metric]}; expected it once"
+                )
+            seen[key, metric] = line
+            values.append(ReferenceValue(key, metric, _number(path, line, column, fields[column]), line))
+    if not values:
+        raise BadInput(f"{path}: no values; expected rows below the header")
+    return Reference(path, format_, tuple(values))
+
+
+def _matches(header: Sequence[str], candidate: Format) -> bool:
+    if candidate.long:
+        return {*candidate.keys, "metric", "value"} <= set(header) <= set(candidate.columns)
+    return set(candidate.keys) <= set(header) and any(metric in header for metric in candidate.metrics)
+
+
+def _unknown_header(header: Sequence[str], known: Sequence[Format]) -> str:
+    if not known:
+        return "no format is known"
+    nearest = max(known, key=lambda candidate: len(set(candidate.columns) & set(header)))
+    lacking = [column for column in nearest.columns if column not in header]
+    surplus = [column for column in header if column not in nearest.columns]
+    what = "; ".join(
+        part
+        for part in (f"column {', '.join(lacking)} lacking" if lacking else "", f"column {', '.join(surplus)} unknown" if surplus else "")
+        if part
+    )
+    return f"{what or 'unknown header'}; expected the header of {nearest.name}: {','.join(nearest.columns)}"
+
+
+def _cells_of_row(path: Path, line: int, format_: Format, fields: dict[str, str]) -> list[tuple[str, str]]:
+    """(metric, column of its value) of one row."""
+    if not format_.long:
+        return [(metric, metric) for metric in format_.metrics if metric in fields]
+    metric = fields["metric"]
+    if metric not in format_.metrics:
+        raise BadInput(f"{path}:{line}: column metric: {metric!r} is unknown; expected one of {', '.join(format_.metrics)}")
+    return [(metric, "value")]
+
+
+def _key_value(path: Path, line: int, format_: Format, column: str, text: str) -> KeyValue:
+    if column in format_.numbers:
+        return _number(path, line, column, text)
+    if not text:
+        raise BadInput(f"{path}:{line}: column {column}: empty; expected a name")
+    return text
+
+
+def _number(path: Path, line: int, column: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadInput(f"{path}:{line}: column {column}: {text!r}; expected a number")
+    return number

@@ -1,0 +1,69 @@
+"""Any run over time: throughput, RTT, window and backlog on one axis."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.report import style
+from dumbbell.report.timeline import Line, Panel, timeline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.results import Run
+
+_WINDOWS = 60
+"""Throughput is shown over windows of about a sixtieth of what is shown, a whole number of samples."""
+
+
+def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
+    """Draw one run. ValueError if it was not sampled."""
+    flows = _flows(run)
+    if not flows:
+        raise ValueError(f"run {run.key[:10]} has no samples to draw")
+    colours = style.colours([cc for _, _, cc in flows])
+    times = run.series(flows[0][0], "cwnd")[0]
+    sample_s = float(times[1] - times[0])
+    shown_s = min(stop_s, float(times[-1])) - start_s
+    window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))
+
+    def lines(name: str) -> list[Line]:
+        return [Line(label, run.series(entity, name), colour) for (entity, label, _), colour in zip(flows, colours, strict=True)]
+
+    rates = [Line(line.label, metrics.sliding_throughput_mbit(line.series, window_s, sample_s), line.colour) for line in lines("rx_bytes")]
+    backlogs = {entity: run.series(entity, "backlog_packets") for entity in run.counters if entity.startswith("port/")}
+    ports = [entity for entity, (_, values) in backlogs.items() if np.any(values > 0)]
+    port_colours = ("#444444", "#999999", "#BBBBBB")
+    panels = [
+        Panel(f"throughput,\n{window_s:g} s (Mbit/s)", rates),
+        Panel("srtt (ms)", lines("srtt_ms")),
+        Panel("cwnd (packets)", lines("cwnd")),
+        Panel(
+            "backlog (packets)",
+            [Line(entity.removeprefix("port/"), backlogs[entity], port_colours[i % len(port_colours)]) for i, entity in enumerate(ports)],
+        ),
+    ]
+    cell = ", ".join(f"{key}: {value}" for key, value in run.cell.items())
+    return timeline(f"{run.name} ({cell})" if cell else run.name, panels, size, start_s, stop_s)
+
+
+def _flows(run: Run) -> list[tuple[str, str, str]]:
+    """(entity, label, cc) of the flows that were sampled."""
+    from dumbbell.scenario import Flow, flow_names
+
+    groups = [Flow.model_validate(flow) for flow in run.scenario["flows"]]
+    ccs = {name: group.cc for group, names in zip(groups, flow_names(groups), strict=True) for name in names}
+    found = []
+    for entity in run.counters:
+        name = entity.removeprefix("flow/")
+        if name in ccs and entity.startswith("flow/"):
+            try:
+                run.series(entity, "cwnd")
+            except KeyError:
+                continue
+            found.append((entity, name if ccs[name] in name else f"{name} ({ccs[name]})", ccs[name]))
+    return found

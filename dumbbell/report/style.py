@@ -1,0 +1,138 @@
+"""How figures look: one colour and one marker a congestion control everywhere, two sizes, the same bytes for the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from dumbbell.report.files import writing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Size: TypeAlias = Literal["print", "screen"]
+
+# Okabe and Ito's palette (safe for the colour-blind) and neighbours of it; a pair compared in one figure never shares a hue.
+_CC = {
+    "reno": ("#D55E00", "s"),
+    "cubic": ("#0072B2", "o"),
+    "dctcp": ("#009E73", "^"),
+    "reno-sce": ("#6A3D9A", "D"),
+    "cubic-sce": ("#56B4E9", "p"),
+    "dctcp-sce": ("#CC79A7", "v"),
+    "bbr": ("#000000", "*"),
+    "vegas": ("#8C6D1F", "P"),
+    "bic": ("#7F7F7F", "h"),
+    "htcp": ("#B2182B", "<"),
+    "highspeed": ("#1B7837", ">"),
+    "scalable": ("#E69F00", "X"),
+    "fast": ("#2C7FB8", "d"),
+    "illinois": ("#A6761D", "8"),
+    "westwood": ("#01665E", "H"),
+    "cdg": ("#C51B7D", "."),
+}
+_OTHER = ("#4D4D4D", "o")
+
+REFERENCE_COLOUR = "#1A1A1A"
+"""Lines of what we are compared with."""
+GRID_COLOUR = "#D9D9D9"
+MISSING_COLOUR = "#EFEFEF"
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Measures of one size, inches and points."""
+
+    width: float
+    font: float
+    line: float
+    dpi: int
+
+
+GEOMETRY: dict[str, Geometry] = {
+    "print": Geometry(width=7.1, font=7.0, line=0.8, dpi=300),
+    "screen": Geometry(width=13.0, font=10.0, line=1.2, dpi=110),
+}
+
+
+def colour(cc: str) -> str:
+    """The colour of a congestion control."""
+    return _CC.get(cc, _OTHER)[0]
+
+
+def marker(cc: str) -> str:
+    """The marker of a congestion control."""
+    return _CC.get(cc, _OTHER)[1]
+
+
+def colours(ccs: Sequence[str]) -> list[str]:
+    """A colour for each flow: that of its congestion control, paler for each further flow of the same one."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    found = []
+    for index, cc in enumerate(ccs):
+        earlier, all_ = ccs[:index].count(cc), ccs.count(cc)
+        red, green, blue = to_rgb(colour(cc))
+        pale = 0.65 * earlier / max(all_ - 1, 1)
+        found.append(to_hex((red + (1 - red) * pale, green + (1 - green) * pale, blue + (1 - blue) * pale)))
+    return found
+
+
+@contextmanager
+def styled(size: Size) -> Iterator[Geometry]:
+    """Within it matplotlib draws without a display, in the house's style."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    geometry = GEOMETRY[size]
+    font = geometry.font
+    settings: Any = {
+        "font.family": "DejaVu Sans",
+        "font.size": font,
+        "axes.titlesize": font * 1.05,
+        "axes.labelsize": font,
+        "xtick.labelsize": font * 0.9,
+        "ytick.labelsize": font * 0.9,
+        "legend.fontsize": font * 0.95,
+        "legend.frameon": False,
+        "figure.titlesize": font * 1.3,
+        "axes.linewidth": 0.6,
+        "axes.edgecolor": "#666666",
+        "axes.labelcolor": "#222222",
+        "xtick.color": "#444444",
+        "ytick.color": "#444444",
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "lines.linewidth": geometry.line,
+        "grid.color": GRID_COLOUR,
+        "grid.linewidth": 0.5,
+        "figure.dpi": geometry.dpi,
+    }
+    with matplotlib.rc_context(settings):
+        yield geometry
+
+
+def settled(figure: Figure) -> Figure:
+    """The figure with its layout worked out once and for all: each drawing would do it again."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    return figure
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write NAME.png and NAME.svg and close the figure; the files hold no date, so that equal data give equal bytes."""
+    from matplotlib import pyplot, rc_context
+
+    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    with writing(paths[0]), rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "path"}):
+        figure.savefig(paths[0], metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": "dumbbell"})
+    pyplot.close(figure)
+    return paths

@@ -1,0 +1,97 @@
+"""Figures over time: panels stacked on one time axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.metrics import Series
+from dumbbell.report.style import Size, settled, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series of a panel, drawn as sampled."""
+
+    label: str
+    series: Series
+    colour: str
+    dashed: bool = False
+    wide: bool = False
+    """Drawn broad and pale, to stay visible below another line."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One row of the figure."""
+
+    title: str
+    """With its unit."""
+    lines: Sequence[Line]
+    mark: float | None = None
+    """A level to mark with a thin line."""
+    from_zero: bool = True
+
+
+def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
+    """Draw the panels over [start_s, stop_s]; each label stands once in the legend, above the first panel."""
+    with styled(size) as geometry:
+        from matplotlib import pyplot
+
+        height = geometry.width * (0.12 + 0.165 * len(panels))
+        figure, axes = pyplot.subplots(len(panels), 1, sharex=True, figsize=(geometry.width, height), squeeze=False, layout="constrained")
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        handles: dict[str, Line2D] = {}
+        end = 0.0
+        for axis, panel in zip(axes[:, 0], panels, strict=True):
+            top = 0.0
+            for line in panel.lines:
+                t_s, values = line.series
+                keep = (t_s >= start_s) & (t_s <= stop_s)
+                t_s, values = t_s[keep], values[keep]
+                if not t_s.size:
+                    continue
+                end = max(end, float(t_s[-1]))
+                (handle,) = axis.plot(
+                    t_s,
+                    values,
+                    color=line.colour,
+                    linestyle=(0, (4, 2)) if line.dashed else "-",
+                    linewidth=geometry.line * (3.2 if line.wide else 1.0),
+                    alpha=0.28 if line.wide else 0.95,
+                    solid_joinstyle="round",
+                )
+                handles.setdefault(line.label, handle)
+                if np.any(np.isfinite(values)):
+                    top = max(top, float(np.nanmax(values)))
+            if panel.mark is not None:
+                axis.axhline(panel.mark, color="#888888", linewidth=0.7, linestyle=(0, (1, 2)))
+                top = max(top, panel.mark)
+            if panel.from_zero:
+                axis.set_ylim(0, top * 1.08 if top > 0 else 1)
+            axis.set_ylabel(panel.title)
+            axis.grid(True, axis="both")
+            axis.set_axisbelow(True)
+            axis.margins(x=0)
+        figure.align_ylabels(axes[:, 0])
+        axes[-1, 0].set_xlabel("time (s)")
+        axes[-1, 0].set_xlim(start_s, end if end > start_s else start_s + 1)
+        if len(handles) > 1:
+            axes[0, 0].legend(
+                handles.values(),
+                handles.keys(),
+                loc="lower left",
+                bbox_to_anchor=(0, 1.01),
+                ncols=min(len(handles), 6),
+                borderaxespad=0,
+                handlelength=2.2,
+            )
+        return settled(figure)

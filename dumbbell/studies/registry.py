@@ -1,0 +1,48 @@
+"""The studies there are."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from dumbbell.errors import BadInput
+from dumbbell.report.format import Format
+from dumbbell.scenario import nearest
+from dumbbell.studies.study import Part, Study
+
+_MODULES = {"sce": "dumbbell.studies.sce", "oracle": "dumbbell.studies.oracle"}
+
+
+def study_names() -> list[str]:
+    """Names of the studies."""
+    return list(_MODULES)
+
+
+def find_study(name: str) -> Study:
+    """The study of that name; BadInput names the nearest one."""
+    if name not in _MODULES:
+        raise BadInput(f"study {name!r} is unknown{nearest(name, study_names())}; expected one of {', '.join(_MODULES)}")
+    study = import_module(_MODULES[name]).STUDY
+    assert isinstance(study, Study)
+    return study
+
+
+def find_part(name: str, part: str | None = None) -> tuple[Study, Part]:
+    """Study and part, from `sce` and `one-flow`, or `sce/one-flow`; without a part the study's first."""
+    if part is None and "/" in name:
+        name, part = name.split("/", 1)
+    study = find_study(name)
+    if part is None:
+        return study, next(iter(study.parts.values()))
+    if part not in study.parts:
+        raise BadInput(f"part {part!r} of study {name} is unknown{nearest(part, study.parts)}; expected one of {', '.join(study.parts)}")
+    return study, study.parts[part]
+
+
+def formats() -> dict[str, tuple[Study, Part, Format]]:
+    """Every kind of reference file, by name, with the part that measures it."""
+    return {
+        format_.name: (study, part, format_)
+        for study in map(find_study, study_names())
+        for part in study.parts.values()
+        for format_ in part.formats
+    }

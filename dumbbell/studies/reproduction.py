@@ -1,0 +1,223 @@
+"""Running a part of a study and writing down what came out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import BadInput
+from dumbbell.report.agreement import agreement_table, every_cell_table, percent, worst_table
+from dumbbell.report.difference import Difference, difference, share
+from dumbbell.report.files import write_text
+from dumbbell.report.format import Format
+from dumbbell.report.tables import Table
+from dumbbell.studies.folder import Folder, begin, open_folder
+from dumbbell.studies.study import Fitted, Part, Request, Study, View
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+Progress = Callable[[int, int], None]
+"""Called with (runs done, runs to do)."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A part of a study beside what is published of it."""
+
+    folder: Folder
+    study: Study
+    part: Part
+    differences: dict[str, Difference]
+    """By format; the first is the principal one."""
+
+    @property
+    def principal(self) -> tuple[Format, Difference]:
+        """The format that the part is judged by, and the difference."""
+        return self.part.formats[0], self.differences[self.part.formats[0].name]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers must know."""
+        repeats = int(self.folder.asked.get("seeds", 1))
+        return [
+            *([self.part.quick_note] if self.folder.quick else []),
+            *([f"median over {repeats} repeats with jittered start"] if repeats > 1 else []),
+            *(f"INVALID {run.name}: {'; '.join(run.reasons)}" for run in self.folder.invalid),
+        ]
+
+    def tables(self) -> list[Table]:
+        """Agreement by metric, the worst cells; run by run where there are few."""
+        format_, found = self.principal
+        tables = [agreement_table(found, format_, self.part.title)]
+        if self.part.every_cell:
+            tables.append(
+                every_cell_table(
+                    found,
+                    format_,
+                    f"ours / reference; every metric agrees in {percent(found.share_all_metrics)} of {len(found.by_key)} runs",
+                )
+            )
+        else:
+            tables.append(worst_table(found))
+        return tables
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for agreement.json."""
+        asked = self.folder.asked
+        return {
+            **{name: asked[name] for name in ("study", "part", "engine", "quick", "seeds")},
+            "runs": len(self.folder.runs),
+            "invalid": [{"name": run.name, "reasons": list(run.reasons)} for run in self.folder.invalid],
+            **self.principal[1].as_json(),
+            "further": {name: found.as_json() for name, found in self.differences.items() if name != self.part.formats[0].name},
+        }
+
+
+def run_part(
+    study: Study, part: Part, request: Request, engine: str, out: Path, workers: int | None = None, progress: Progress | None = None
+) -> Reproduction:
+    """Run what is missing in OUT, and set all of it beside the published numbers. Writes the runs only."""
+    from dumbbell.engines import ENGINES
+
+    if engine not in ENGINES:
+        raise BadInput(f"engine {engine!r} is unknown; expected one of {', '.join(ENGINES)}")
+    store = begin(out, study, part, request, engine)
+    runs = import_module(f"dumbbell.engines.{engine}").execute(part.scenarios(request), store, workers, progress)
+    return _judged(study, part, replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
+
+
+def _judged(study: Study, part: Part, folder: Folder) -> Reproduction:
+    return Reproduction(folder, study, part, {format_.name: judge(folder, part, format_) for format_ in part.formats})
+
+
+def judge(folder: Folder, part: Part, format_: Format) -> Difference:
+    """The folder's runs beside the published values of a format; of a quick request only the cells that were run count."""
+    measured = format_.measure(folder.runs)
+    values = part.reference(format_).values
+    if folder.quick:
+        values = tuple(value for value in values if (value.key, value.metric) in measured)
+    return difference(measured, values, format_)
+
+
+def write_report(reproduction: Reproduction, view: View, draw: bool = True) -> list[Path]:
+    """Write agreement.json, agreement.md, tables/ and figures/; returns the figures."""
+    folder, part = reproduction.folder, reproduction.part
+    out = folder.path
+    write_text(out / "agreement.json", json.dumps(reproduction.as_json(), indent=1) + "\n")
+    write_text(out / "agreement.md", agreement_markdown(reproduction))
+    for number, table in part.tables(folder.runs).items():
+        write_text(out / "tables" / f"table{number:02d}.csv", table.csv())
+        write_text(out / "tables" / f"table{number:02d}.md", table.markdown())
+    for format_ in part.formats:
+        write_text(out / "tables" / f"{format_.name}.csv", tidy(folder.runs, format_))
+    return write_figures(part, folder.runs, out / "figures", view) if draw else []
+
+
+def agreement_markdown(reproduction: Reproduction) -> str:
+    """The tables of agreement and the claims."""
+    study, part = reproduction.study, reproduction.part
+    parts = [f"# Agreement: {study.title}\n", f"{study.source}. {part.title}.\n", *(f"{note}.\n" for note in reproduction.notes)]
+    parts += [table.markdown() for table in reproduction.tables()]
+    for format_ in part.formats[1:]:
+        parts.append(agreement_table(reproduction.differences[format_.name], format_, f"Derived tables ({format_.name})").markdown())
+    if part.claims is not None:
+        parts.append(claims_table(part, reproduction.folder.runs).markdown())
+    return "\n".join(parts)
+
+
+def claims_table(part: Part, runs: Sequence[Run]) -> Table:
+    """The claims that these runs decide."""
+    assert part.claims is not None
+    rows = [
+        [claim.id, claim.status.replace("_", " "), claim.statement, claim.measured, claim.expected]
+        for claim in part.claims(runs)
+        if claim.status != "not_applicable"
+    ]
+    return Table("Claims of the authors", ["claim", "status", "statement", "measured", "expected"], rows)
+
+
+def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, names: Iterable[str] | None = None) -> list[Path]:
+    """Draw the part's figures (all unless named) as PNG and SVG."""
+    from dumbbell.report import style
+
+    written: list[Path] = []
+    for name in part.figures if names is None else names:
+        written += style.save(part.figures[name](runs, view), folder, name)
+    return written
+
+
+def tidy(runs: Sequence[Run], format_: Format) -> str:
+    """CSV with the columns of the format: a row a cell and metric (a row a cell where the format is wide), medians over repeats."""
+    import numpy as np
+
+    measured = {cell: float(np.median(values)) for cell, values in format_.measure(runs).items()}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+
+    def number(value: float) -> str:
+        return f"{value:.6g}"
+
+    def fields(key: Sequence[str | float]) -> dict[str, str]:
+        return {column: value if isinstance(value, str) else f"{value:g}" for column, value in zip(format_.keys, key, strict=True)}
+
+    if format_.long:
+        writer.writerow(format_.columns)
+        order = list(format_.metrics)
+        for (key, metric), value in sorted(measured.items(), key=lambda item: order.index(item[0][1])):
+            table = format_.table_number(key, metric)
+            row = {**fields(key), "table": "" if table is None else str(table), "metric": metric, "value": number(value)}
+            writer.writerow([row[column] for column in format_.columns])
+    else:
+        writer.writerow([*format_.keys, *format_.metrics])
+        for key in dict.fromkeys(key for key, _ in measured):
+            values = (measured.get((key, metric)) for metric in format_.metrics)
+            writer.writerow([*fields(key).values(), *("" if value is None or value != value else number(value) for value in values)])
+    return out.getvalue()
+
+
+def run_ablations(
+    study: Study, part: Part, request: Request, engine: str, out: Path, workers: int | None = None, progress: Progress | None = None
+) -> Table:
+    """Run the part once without each fitted choice, in OUT/ablations/NAME; the agreement of all, the unchanged part first.
+
+    Writes OUT/ablations.csv and .md.
+    """
+    rows = []
+    unchanged = Fitted("as published here", "", "", "", {})
+    for fitted in (unchanged, *part.fitted):
+        where = out if fitted is unchanged else out / "ablations" / fitted.name
+        done = run_part(study, part, replace(request, override=fitted.override), engine, where, workers, progress)
+        rows.append([fitted.name, fitted.instead, *_ablation_numbers(done)])
+    format_ = part.formats[0]
+    heads = []
+    for metric in format_.metrics.values():
+        heads += [
+            f"{metric.title}: within",
+            *([f"{metric.title}: informative"] if metric.informative_rule else []),
+            f"{metric.title}: mean error",
+        ]
+    table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
+    write_text(out / "ablations.csv", table.csv())
+    write_text(out / "ablations.md", table.markdown())
+    return table
+
+
+def _ablation_numbers(done: Reproduction) -> list[str]:
+    format_, found = done.principal
+    numbers = []
+    for name, compared in found.metrics.items():
+        metric = format_.metrics[name]
+        numbers.append(percent(share(compared.cells, lambda cell: cell.within)))
+        if metric.informative_rule:
+            numbers.append(percent(share(compared.informative, lambda cell: cell.within)))
+        column = metric.tolerance.of_column
+        errors = [abs(cell.error) / float(cell.key[column[0]]) if column else cell.relative for cell in compared.cells]
+        numbers.append(percent(sum(errors) / len(errors) if errors else None, 2))
+    return numbers

@@ -1,0 +1,17 @@
+"""One and two flows through Cake with "Some Congestion Experienced" (SCE).
+
+P. Heist, R. Grimes, J. Morton, draft-heist-tsvwg-sce-one-and-two-flow-tests-00 (IETF, July 2019); measured on 2019-06-20 with the
+SCE kernel of that day (Linux 5.1-rc2 based).
+"""
+
+from __future__ import annotations
+
+from dumbbell.studies.sce.one_flow import ONE_FLOW
+from dumbbell.studies.study import Study
+
+STUDY = Study(
+    name="sce",
+    title="SCE one- and two-flow tests",
+    source="draft-heist-tsvwg-sce-one-and-two-flow-tests-00, tables 1-4 and 12-21 (one flow)",
+    parts={ONE_FLOW.name: ONE_FLOW},
+)

@@ -1,0 +1,36 @@
+"""The published numbers of the draft, as printed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "published"
+_CHAOTIC = Path(__file__).parent / "chaotic.csv"
+
+
+@cache
+def table_numbers() -> Mapping[tuple[str, str, str], int]:
+    """(metric, first cc, second cc or "") -> number of the draft's table, of the one-flow tables and their differences."""
+    with (FOLDER / "sce_table_index.csv").open(newline="", encoding="utf-8") as file:
+        return {
+            (row["metric"], row["cc1_or_a"], row["cc2_or_b"]): int(row["table"])
+            for row in csv.DictReader(file)
+            if row["csv_file"] in ("sce_one_flow.csv", "sce_one_flow_diff.csv")
+        }
+
+
+@cache
+def claim_rows() -> list[dict[str, str]]:
+    """Rows of claims.csv: what the authors say happens, as checks on measured quantities."""
+    with (FOLDER / "claims.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def chaotic_cells() -> frozenset[tuple[str, float, float, str]]:
+    """(cc, bandwidth in Mbit/s, delay in ms, metric) of the one-flow cells that hang on timing at the millisecond."""
+    with _CHAOTIC.open(newline="", encoding="utf-8") as file:
+        return frozenset((row["cc"], float(row["bandwidth_mbit"]), float(row["delay_ms"]), row["metric"]) for row in csv.DictReader(file))

@@ -1,0 +1,79 @@
+"""From a run to what the draft prints: netperf's throughput and the mean of the RTT that `ss` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.report.format import Measured
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+CCS = ("cubic", "reno", "reno-sce", "dctcp", "dctcp-sce")
+BANDWIDTHS_MBIT = (0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0)
+DELAYS_MS = (0.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
+PAIRS = (("reno-sce", "reno"), ("dctcp-sce", "dctcp"))
+"""What tables 1-4 subtract."""
+BOTTLENECK = "port/bottleneck"
+"""The entity of the port in which the data queue."""
+THROUGHPUT, RTT = "throughput_mbit", "rtt_ms"
+THROUGHPUT_DIFF, RTT_DIFF = "throughput_diff_norm", "rtt_diff_ms"
+
+
+def flow_of(run: Run) -> str:
+    """The entity of the run's only flow."""
+    (flow,) = [entity for entity in run.counters if entity.startswith("flow/")]
+    return flow
+
+
+def throughput_mbit(run: Run) -> float:
+    """Payload read by the receiving application over the flow's whole life, Mbit/s (netperf's THROUGHPUT: the ramp is in it)."""
+    counters = run.counters[flow_of(run)]
+    return metrics.elapsed_throughput_mbit(counters["rx_bytes"], counters["active_ns"])
+
+
+def rtt_ms(run: Run) -> float:
+    """Mean of the smoothed RTT over all samples of the run, ms: uniform in time, as readings of `ss` at a fixed interval are."""
+    return metrics.mean(run.series(flow_of(run), "srtt_ms"))
+
+
+def cell_of(run: Run) -> tuple[str, float, float] | None:
+    """(cc, bandwidth in Mbit/s, delay in ms) of a one-flow run; None of any other run."""
+    try:
+        return str(run.cell["cc"]), float(run.cell["bandwidth_mbit"]), float(run.cell["delay_ms"])
+    except (KeyError, ValueError):
+        return None
+
+
+def one_flow(runs: Sequence[Run]) -> Measured:
+    """Throughput and RTT of each cell (cc, bandwidth_mbit, delay_ms), one value a repeat."""
+    measured: Measured = {}
+    for run in runs:
+        cell = cell_of(run)
+        if cell is None:
+            continue
+        measured.setdefault((cell, THROUGHPUT), []).append(throughput_mbit(run))
+        measured.setdefault((cell, RTT), []).append(rtt_ms(run))
+    return measured
+
+
+def one_flow_diff(runs: Sequence[Run]) -> Measured:
+    """Differences of tables 1-4 by cell (cc_a, cc_b, bandwidth_mbit, delay_ms): throughput over bandwidth, RTT in ms.
+
+    Of medians over repeats: repeats of two congestion controls do not belong together in pairs.
+    """
+    medians = {cell: float(np.median(values)) for cell, values in one_flow(runs).items()}
+    differences: Measured = {}
+    for cc_a, cc_b in PAIRS:
+        for (cell, metric), value in medians.items():
+            cc, bandwidth, delay = cell
+            other = medians.get(((cc_b, bandwidth, delay), metric))
+            if cc != cc_a or other is None:
+                continue
+            name, scale = (THROUGHPUT_DIFF, float(bandwidth)) if metric == THROUGHPUT else (RTT_DIFF, 1.0)
+            differences[((cc_a, cc_b, bandwidth, delay), name)] = [(value - other) / scale]
+    return differences

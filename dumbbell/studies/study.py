@@ -1,0 +1,106 @@
+"""What a study consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.report.format import Format, Key
+from dumbbell.report.reference import Reference, read_reference
+from dumbbell.report.style import Size
+from dumbbell.report.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.results import Run
+    from dumbbell.scenario import ResolvedScenario
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which runs of a part are wanted."""
+
+    quick: bool = False
+    """A representative subset of the cells."""
+    seeds: int = 1
+    """Repeats of each cell; the second and later ones start with jitter."""
+    override: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted path into the scenario -> value: one fitted choice taken back."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A choice made because it fits the published numbers; an ablation runs the study without it."""
+
+    name: str
+    choice: str
+    instead: str
+    """What the ablation does in its place."""
+    evidence: str
+    override: Mapping[str, Any]
+    """Dotted path into the scenario -> value that takes the choice back."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What figures are asked to show."""
+
+    size: Size = "screen"
+    start_s: float = 0.0
+    stop_s: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The outcome of one check."""
+
+    id: str
+    status: str
+    """pass, fail, expected_fail or not_applicable."""
+    measured: str
+    expected: str
+    statement: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a study: runs that belong together and what is published of them."""
+
+    name: str
+    title: str
+    formats: Sequence[Format]
+    """The kinds of reference it can be set beside; the first is the principal one."""
+    published: Mapping[str, Path]
+    """Format name -> file."""
+    scenarios: Callable[[Request], list[ResolvedScenario]]
+    quick_note: str
+    """What `--quick` leaves out."""
+    figures: Mapping[str, Callable[[Sequence[Run], View], Figure]]
+    tables: Callable[[Sequence[Run]], Mapping[int, Table]] = lambda _runs: {}
+    """The source's tables from our runs, by number."""
+    claims: Callable[[Sequence[Run]], list[Claim]] | None = None
+    fitted: Sequence[Fitted] = ()
+    select: Callable[[Key], bool] = lambda _key: True
+    """Which cells of the published file are this part's."""
+    every_cell: bool = False
+    """Few cells, each of which deserves to be shown."""
+
+    def reference(self, format_: Format | None = None) -> Reference:
+        """The published values in one format (the principal one unless given)."""
+        wanted = format_ or self.formats[0]
+        found = read_reference(self.published[wanted.name], [wanted])
+        return replace(found, values=tuple(value for value in found.values if self.select(value.key)))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published study."""
+
+    name: str
+    title: str
+    source: str
+    parts: Mapping[str, Part]
+    """The first is the default one."""

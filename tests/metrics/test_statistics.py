@@ -1,0 +1,64 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dumbbell import metrics
+
+SHARES = st.lists(st.floats(0.001, 1e6), min_size=1, max_size=50)
+
+
+@given(SHARES)
+def test_jain_lies_between_one_over_n_and_one(shares):
+    assert 1 / len(shares) - 1e-9 <= metrics.jain(shares) <= 1 + 1e-9
+
+
+@given(SHARES, st.floats(0.1, 10))
+def test_jain_does_not_know_units(shares, scale):
+    assert metrics.jain([scale * share for share in shares]) == pytest.approx(metrics.jain(shares))
+
+
+def test_jain_of_known_shares():
+    assert metrics.jain([1, 1, 1]) == 1
+    assert metrics.jain([1, 0]) == 0.5
+    assert metrics.jain([3, 1]) == pytest.approx(0.8)
+    assert math.isnan(metrics.jain([0, 0]))
+
+
+def test_jain_refuses_what_is_no_share():
+    with pytest.raises(ValueError, match="negative"):
+        metrics.jain([1, -1])
+    with pytest.raises(ValueError, match="no shares"):
+        metrics.jain([])
+
+
+def test_coefficient_of_variation():
+    assert metrics.coefficient_of_variation([2, 4]) == pytest.approx(1 / 3)
+    assert metrics.coefficient_of_variation([5, 5]) == 0
+    assert math.isnan(metrics.coefficient_of_variation([-1, 1]))
+
+
+def test_confidence_interval_of_a_textbook_sample():
+    centre, low, high = metrics.confidence_interval([9, 10, 11], 0.95)
+    assert centre == 10
+    # t(0.975, 2) = 4.30265, s / sqrt(3) = 0.57735
+    assert high - centre == pytest.approx(2.48414, rel=1e-5)
+    assert centre - low == pytest.approx(2.48414, rel=1e-5)
+
+
+def test_one_run_says_nothing_of_the_spread():
+    assert metrics.confidence_interval([3]) == (3, -math.inf, math.inf)
+
+
+def test_identical_repeats_have_no_confidence_interval():
+    with pytest.raises(ValueError, match="not independent"):
+        metrics.confidence_interval([3, 3, 3])
+
+
+def test_rank_correlation_sees_any_rising_relation():
+    assert metrics.rank_correlation([1, 2, 3, 4], [1, 8, 27, 1000]) == pytest.approx(1)
+    assert metrics.rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert math.isnan(metrics.rank_correlation([1, 2, 3], [5, 5, 5]))
+    with pytest.raises(ValueError, match="same length"):
+        metrics.rank_correlation([1, 2], [1, 2, 3])
