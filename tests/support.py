@@ -4,6 +4,11 @@ import numpy as np
 
 from dumbbell.results import Block, Run, digest
 
+PATH = {
+    "rtt": "20ms",
+    "bottleneck": {"rate": "10mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "100p"}},
+}
+"""Of a dumbbell, as a user writes it."""
 FLOW = {
     "sent_packets": 10,
     "retransmits": 1,

@@ -6,7 +6,7 @@
 | `after` | access line, bottleneck, rtt/2 + extra | bottleneck-reverse, rtt/2 + extra |
 | `ack-path` | access line, bottleneck, extra | rtt + extra, bottleneck-reverse |
 
-A delay of nothing is no stage. A delay behind a bottleneck is that stage's own propagation delay, and the access line
+A delay of nothing is no stage, unless the direction would have none. A delay behind a bottleneck is that stage's own propagation delay, and the access line
 is the line of the delay stage that follows it; they become stages of their own where flows differ in RTT or the delay
 has a limit. Stages of one name are one queue, whatever flows pass through it.
 """
@@ -27,6 +27,10 @@ class Stages:
     reverse: tuple[DelayStage | QueueStage, ...]
     base_rtt_ns: int
     """The RTT that `bdp` means: `rtt` as written, or the sum of the delays of explicit stages."""
+
+
+_WIRE = (DelayStage(name="delay-reverse"),)
+"""A direction without anything in it."""
 
 
 def stages(path: Path, flows: list[Flow], flow: Flow) -> Stages:
@@ -69,7 +73,7 @@ def stages(path: Path, flows: list[Flow], flow: Flow) -> Stages:
         reverse += _queue("bottleneck-reverse", queue, back + extra if last and not separate else 0)
     if last and separate:
         reverse += delay(f"delay{suffix}-reverse", back + extra)
-    return Stages(tuple(forward), tuple(reverse), int(rtt))
+    return Stages(tuple(forward), tuple(reverse) or _WIRE, int(rtt))
 
 
 def _queue(name: str, bottleneck: Bottleneck, delay_ns: int) -> list[QueueStage]:
@@ -81,7 +85,7 @@ def _explicit(path: Path) -> Stages:
     assert path.forward is not None
     opposite = path.forward if path.reverse == "mirror" else path.reverse
     forward = _named(path.forward, "")
-    reverse = _named(opposite, "-reverse") if isinstance(opposite, list) else ()
+    reverse = (_named(opposite, "-reverse") if isinstance(opposite, list) else ()) or _WIRE
     return Stages(forward, reverse, sum(int(stage.delay) for stage in forward + reverse))
 
 

@@ -89,9 +89,15 @@ def test_a_reverse_bottleneck_of_its_own():
 
 
 def test_no_delay_is_no_stage():
-    (way,) = ways(dumbbell(rtt="0s", reverse="none"))
+    (way,) = ways(dumbbell(rtt="0s"))
     assert layout(way.forward) == [("bottleneck", 0)]
-    assert way.reverse == ()
+    assert layout(way.reverse) == [("bottleneck-reverse", 0)]
+
+
+@pytest.mark.parametrize("path", [dumbbell(rtt="0s", reverse="none"), {"forward": [{"rate": "1gbit"}], "reverse": "none"}])
+def test_a_direction_without_anything_is_a_wire(path):
+    (way,) = ways(path)
+    assert layout(way.reverse) == [("delay-reverse", 0)]
 
 
 def test_flows_of_other_rtts_share_the_access_line_and_the_bottleneck():

@@ -43,7 +43,11 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn little_endian<'py, T: Copy>(py: Python<'py>, values: &[T], bytes: fn(T) -> [u8; 8]) -> PyResult<Bound<'py, PyBytes>> {
+fn little_endian<'py, T: Copy>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: fn(T) -> [u8; 8],
+) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, values.len() * 8, |buffer| {
         for (chunk, value) in buffer.chunks_exact_mut(8).zip(values) {
             chunk.copy_from_slice(&bytes(*value));

@@ -1,0 +1,211 @@
+"""The commands: exit statuses, JSON alone on stdout, interruption and resumption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import dumbbell as package
+
+SCENARIO = """\
+name: small
+path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: {kind: pfifo, limit: 1bdp}}}
+flows: [{cc: reno}]
+duration: 2s
+sweep: {path.rtt: [10ms, 20ms]}
+"""
+LONG = """\
+name: long
+path: {rtt: 20ms, bottleneck: {rate: 100mbit, qdisc: {kind: pfifo, limit: 1bdp}}}
+flows: [{cc: cubic, start: {jitter: 10ms}}]
+duration: 30s
+repeat: 40
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A scenario file."""
+    path = tmp_path / "small.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_run(dumbbell, file, tmp_path):
+    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    assert answer.status == 0
+    header, *rows = answer.out.splitlines()
+    assert header.split() == ["run", "path.rtt", "flow", "Mbit/s", "retransmits", "status"]
+    assert [row.split()[1] for row in rows] == ["10ms", "20ms"]
+    assert [row.split()[-1] for row in rows] == ["ok", "ok"]
+    assert "2 of 2 runs" in answer.err
+
+
+def test_run_json_and_again(dumbbell, file, tmp_path):
+    first = json.loads(dumbbell("run", file, "--out", tmp_path / "out", "--json").out)
+    again = dumbbell("run", file, "--out", tmp_path / "out", "--json")
+    assert again.err == ""
+    second = json.loads(again.out)
+    assert (first["ran"], first["kept"], first["ok"]) == (2, 0, 2)
+    assert (second["ran"], second["kept"], second["ok"]) == (0, 2, 2)
+    assert second["runs"] == first["runs"]
+
+
+def test_run_writes_to_results_by_default(dumbbell, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert dumbbell("run", file).status == 0
+    assert (tmp_path / "results" / "small" / "study.json").exists()
+
+
+def test_a_failed_run_ends_with_status_1(dumbbell, file, tmp_path, monkeypatch):
+    from dumbbell.engines import sim
+
+    def fail(_):
+        raise RuntimeError("panicked")
+
+    monkeypatch.setattr(sim.native(), "simulate", fail)
+    answer = dumbbell("run", file, "--out", tmp_path / "out", "--json")
+    assert answer.status == 1
+    assert answer.err.splitlines()[0] == "invalid: path.rtt: 10ms: the simulator failed: panicked"
+    assert json.loads(answer.out)["invalid"] == 2
+
+
+def test_a_warning_is_told_and_is_no_failure(dumbbell, file, tmp_path):
+    file.write_text(SCENARIO.replace("rtt: 20ms,", "rtt: 20ms, delay: {limit: 3p},", 1))
+    answer = dumbbell("run", file, "--out", tmp_path / "out", "--json")
+    assert answer.status == 0
+    assert json.loads(answer.out)["warn"] == 2
+    assert "packets at the limit of a delay stage" in answer.err
+
+
+def test_a_destination_below_a_file(dumbbell, file):
+    answer = dumbbell("run", file, "--out", file / "below")
+    assert answer.status == 2
+    assert answer.err == f"{file}/below: cannot be made, a file is in the way; expected a folder\n"
+
+
+def test_a_truncated_result_is_told(dumbbell, file, tmp_path):
+    out = tmp_path / "out"
+    key = json.loads(dumbbell("run", file, "--out", out, "--json").out)["runs"][0]["key"]
+    series = out / key / "series.parquet"
+    series.write_bytes(series.read_bytes()[:50])
+    answer = dumbbell("run", file, "--out", out)
+    assert answer.status == 2
+    assert answer.err.startswith(f"{series}: 50 bytes long, truncated or changed; expected")
+    assert len(answer.err.splitlines()) == 1
+
+
+def test_a_full_disk(dumbbell, small_disk, tmp_path):
+    file = tmp_path / "big.yaml"
+    file.write_text(SCENARIO.replace("duration: 2s", "duration: 60s\nsample: 1ms"))
+    answer = dumbbell("run", file, "--out", small_disk / "out")
+    assert answer.status == 3
+    assert answer.err == f"{small_disk}/out: No space left on device; the runs finished so far are kept\n"
+
+
+def test_plan(dumbbell, file, tmp_path):
+    fresh = json.loads(dumbbell("plan", file, "--out", tmp_path / "out", "--json").out)
+    assert (fresh["runs"], fresh["missing"]) == (2, 2)
+    assert fresh["packets"] == 2 * (10_000_000 * 2 // (8 * 1514))
+    assert fresh["cpu_s"] > 0
+    assert not (tmp_path / "out").exists()
+    dumbbell("run", file, "--out", tmp_path / "out")
+    done = dumbbell("plan", file, "--out", tmp_path / "out")
+    assert done.out.splitlines()[1].split()[:2] == ["missing", "0"]
+
+
+def test_the_planned_disk_space_is_about_right(dumbbell, file, tmp_path):
+    file.write_text(SCENARIO.replace("duration: 2s", "duration: 200s"))
+    planned = json.loads(dumbbell("plan", file, "--out", tmp_path / "out", "--json").out)["disk_bytes"]
+    dumbbell("run", file, "--out", tmp_path / "out")
+    found = sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert 0.3 < planned / found < 3
+
+
+@pytest.mark.parametrize("kind", ["cc", "qdisc", "stack", "study", "engine"])
+def test_list(dumbbell, kind):
+    entries = json.loads(dumbbell("list", kind, "--json").out)
+    assert entries
+    assert all(entry["name"] and entry["summary"] for entry in entries)
+    plain = dumbbell("list", kind).out
+    assert [line.split()[0] for line in plain.splitlines()] == [entry["name"] for entry in entries]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "cakes"), ("run",), ("run", "x.yaml", "--wokers", "2"), ("dance",), ("run", "x.yaml", "--workers", "0")]
+)
+def test_a_wrong_command_line(dumbbell, arguments):
+    answer = dumbbell(*arguments)
+    assert answer.status == 2
+    assert answer.out == ""
+    assert answer.err
+
+
+def test_doctor(dumbbell):
+    answer = dumbbell("doctor", "--json")
+    assert answer.status == 0
+    assert json.loads(answer.out)["good"] is True
+
+
+def test_doctor_without_the_native_module(dumbbell, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dumbbell._native", None)
+    monkeypatch.delattr(package, "_native", raising=False)
+    answer = dumbbell("doctor", "--json")
+    assert answer.status == 3
+    (bad,) = [finding for finding in json.loads(answer.out)["findings"] if not finding["good"]]
+    assert bad["name"] == "simulator"
+
+
+def command(*arguments):
+    return [sys.executable, "-c", "from dumbbell.cli import main; main()", *map(str, arguments)]
+
+
+def test_the_version_comes_quickly():
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        found = subprocess.run(command("--version"), capture_output=True, text=True, check=True)
+        took.append(time.perf_counter() - began)
+    assert found.stdout == f"dumbbell {package.__version__}\n"
+    assert min(took) < 0.3
+
+
+def test_starting_up_does_not_import_what_is_slow():
+    code = (
+        "import sys, dumbbell.cli; print([name for name in ('polars', 'matplotlib', 'scipy', 'pydantic', 'rich') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_goes_on_where_it_was(dumbbell, tmp_path, stop):
+    file, out = tmp_path / "long.yaml", tmp_path / "out"
+    file.write_text(LONG)
+
+    def there():
+        return {name for name in os.listdir(out) if len(name) == 32} if out.exists() else set()
+
+    process = subprocess.Popen(
+        command("run", file, "--out", out, "--workers", "2"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    while len(there()) < 3 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(stop)
+    printed, said = process.communicate(timeout=60)
+    assert printed == ""
+    if stop is signal.SIGINT:
+        assert process.returncode == 130
+        assert said == f"interrupted; {len(there())} of 40 runs are in {out}, the same command goes on from there\n"
+    first = there()
+    assert 3 <= len(first) < 40
+    before = {key: (out / key / "run.json").stat().st_ino for key in first}
+    answer = json.loads(dumbbell("run", file, "--out", out, "--json").out)
+    assert (answer["ran"], answer["kept"], answer["ok"]) == (40 - len(first), len(first), 40)
+    assert {key: (out / key / "run.json").stat().st_ino for key in first} == before
+    assert sorted(os.listdir(out)) == sorted([*there(), "study.json"])
+    assert len(there()) == 40

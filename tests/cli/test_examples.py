@@ -1,0 +1,21 @@
+"""Every example runs as it stands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example(dumbbell, file, tmp_path):
+    answer = dumbbell("run", file, "--out", tmp_path, "--json")
+    assert answer.status == 0
+    found = json.loads(answer.out)
+    assert found["name"] == file.stem
+    assert found["ok"] == len(found["runs"])
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 4

@@ -1,0 +1,131 @@
+"""What every engine promises about a run."""
+
+import copy
+
+import numpy as np
+import pytest
+from support import PATH
+
+CCS = ["reno", "cubic", "dctcp"]
+CEILING = 1448 / 1514
+"""Payload over frame."""
+FLOW = "flow/cubic"
+
+
+def path(**bottleneck):
+    changed = copy.deepcopy(PATH)
+    changed["bottleneck"].update(bottleneck)
+    return changed
+
+
+def pfifo(limit):
+    return {"kind": "pfifo", "limit": limit}
+
+
+@pytest.fixture(scope="module")
+def lossy(run):
+    """A run of two groups through a short queue, with many losses."""
+    flows = [{"cc": "cubic", "count": 2, "start": {"every": "300ms"}}, {"cc": "reno", "start": {"first": "1s"}, "duration": "5s"}]
+    return run(path=path(qdisc=pfifo("10p")), flows=flows)
+
+
+def test_every_packet_is_accounted_for(lossy):
+    assert (lossy.status, lossy.reasons) == ("ok", ())
+    assert sum(values["retransmits"] for entity, values in lossy.counters.items() if entity.startswith("flow/")) > 20
+    for entity, values in lossy.counters.items():
+        if entity.startswith("flow/"):
+            assert values["sent_packets"] == values["arrived_packets"] + values["dropped_packets"] + values["in_flight_packets"]
+    flows = [values for entity, values in lossy.counters.items() if entity.startswith("flow/")]
+    dropped = sum(values["dropped_packets"] for values in flows)
+    assert dropped == lossy.counters["port/bottleneck"]["dropped_overflow"] > 20
+
+
+def test_data_reaches_the_application_in_order_and_once(lossy):
+    for entity, counters in lossy.counters.items():
+        if entity.startswith("flow/"):
+            _, received = lossy.series(entity, "rx_bytes")
+            assert np.all(np.diff(received) >= 0)
+            assert received[-1] <= counters["rx_bytes"]
+            assert counters["rx_bytes"] % 1448 == 0
+            assert counters["rx_bytes"] <= 1448 * (counters["arrived_packets"] - counters["duplicate_packets"])
+
+
+@pytest.mark.parametrize("cc", CCS)
+def test_a_full_link_carries_the_ceiling_and_no_more(run, cc):
+    found = run(path=path(qdisc=pfifo("100p")), flows=[{"cc": cc, "ecn": False}], duration="30s")
+    t_s, received = found.series(f"flow/{cc}", "rx_bytes")
+    settled = t_s >= 10
+    rate = 8 * np.diff(received[settled][[0, -1]])[0] / np.diff(t_s[settled][[0, -1]])[0]
+    assert rate == pytest.approx(CEILING * 10e6, rel=2e-3)
+    seconds = received[:: round(1 / (t_s[1] - t_s[0]))]
+    assert seconds[-1] - seconds[0] <= CEILING * 10e6 / 8 * 30 + 100 * 1448
+
+
+@pytest.mark.parametrize("where", ["before", "after", "ack-path"])
+@pytest.mark.parametrize("rtt_ms", [5, 20, 80])
+def test_the_least_rtt_is_the_base_rtt(run, where, rtt_ms):
+    shape = {**path(), "rtt": f"{rtt_ms}ms", "delay": {"where": where}, "reverse": "none"}
+    found = run(path=shape, sample="1ms", duration="1s")
+    _, rtt = found.series(FLOW, "rtt_ms")
+    assert np.nanmin(rtt) == pytest.approx(rtt_ms, abs=1e-3)
+
+
+def test_the_extra_delay_counts_in_both_directions(run):
+    found = run(path={**path(), "delay": {"extra": "300us"}, "reverse": "none"}, sample="1ms", duration="1s")
+    _, rtt = found.series(FLOW, "rtt_ms")
+    assert np.nanmin(rtt) == pytest.approx(20.6, abs=1e-3)
+
+
+@pytest.mark.parametrize(("sample_ms", "duration_ms"), [(100, 20_000), (7, 1000), (1, 50)])
+def test_samples_are_regular(run, sample_ms, duration_ms):
+    found = run(sample=f"{sample_ms}ms", duration=f"{duration_ms}ms")
+    expected = np.arange(0, duration_ms + 1, sample_ms) * 1_000_000
+    groups = found.frame.partition_by("entity", "series")
+    assert {tuple(group.select("entity", "series").row(0)) for group in groups} >= {
+        (FLOW, "cwnd"),
+        (FLOW, "srtt_ms"),
+        (FLOW, "rtt_ms"),
+        (FLOW, "rx_bytes"),
+        ("port/bottleneck", "backlog_packets"),
+        ("port/bottleneck", "drops"),
+    }
+    for group in groups:
+        assert np.array_equal(group["t_ns"].to_numpy(), expected)
+
+
+def test_without_sampling_there_are_no_samples(run):
+    found = run(sample="0s", duration="1s")
+    assert len(found.frame) == 0
+    assert found.counters[FLOW]["rx_bytes"] > 0
+
+
+@pytest.mark.parametrize("cc", CCS)
+@pytest.mark.parametrize("size", [1, 1448, 100_000, 3_000_000])
+@pytest.mark.parametrize("limit", ["5p", "100p"])
+def test_transfers_complete(run, cc, size, limit):
+    found = run(path=path(qdisc=pfifo(limit)), flows=[{"cc": cc, "bytes": f"{size}B"}], duration="60s")
+    counters = found.counters[f"flow/{cc}"]
+    assert found.status == "ok"
+    assert counters["rx_bytes"] == size
+    least_s = 0.03 + max(0, 8 * (size - 1540) / 10e6)  # 1.5 RTT until the first data arrives; the bucket holds 1540 bytes
+    assert least_s <= counters["completed_ns"] / 1e9 < 60
+
+
+def test_cake_marks_who_can_be_marked_and_drops_for_the_others(run):
+    cake = {"rate": "10mbit", "qdisc": {"kind": "cake", "isolation": "flowblind"}}
+    marked = run(path={"rtt": "20ms", "bottleneck": cake}, flows=[{"cc": "reno", "ecn": True}]).counters
+    dropped = run(path={"rtt": "20ms", "bottleneck": cake}, flows=[{"cc": "reno"}]).counters
+    assert marked["port/bottleneck"]["ce_marks"] > 0
+    assert marked["flow/reno"]["dropped_packets"] == 0
+    assert dropped["port/bottleneck"]["ce_marks"] == 0
+    assert dropped["flow/reno"]["dropped_packets"] == dropped["port/bottleneck"]["dropped_aqm"] > 0
+
+
+def test_the_same_scenario_and_seed_give_the_same_digest(engine, run):
+    flows = [{"cc": "reno", "count": 2, "start": {"jitter": "100ms"}}]
+    first, again, other = (run(flows=flows, seed=seed, duration="5s") for seed in (1, 1, 2))
+    assert first.digest == again.digest
+    assert first.key == again.key
+    assert other.digest != first.digest
+    assert other.key != first.key
+    assert first.engine["name"] == engine.capabilities().engine

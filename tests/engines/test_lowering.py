@@ -1,0 +1,188 @@
+"""From a scenario to the simulator's network: numbers in ns, bit/s, bytes and packets."""
+
+import copy
+
+import pytest
+from support import PATH
+
+from dumbbell.engines import sim
+from dumbbell.scenario import Scenario
+
+
+def lowered(**more):
+    settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", **more}
+    (resolved,) = Scenario.model_validate(settings).expand()
+    return sim.lower(resolved)
+
+
+def queue(name="bottleneck", **bottleneck):
+    path = copy.deepcopy(PATH)
+    path["bottleneck"].update(bottleneck)
+    for key in [key for key, value in bottleneck.items() if value is None]:
+        del path["bottleneck"][key]
+    return next(port for port in lowered(path=path)["ports"] if port["name"] == name)
+
+
+def test_the_whole_of_a_simple_network():
+    fifo = {"kind": "pfifo", "limit_packets": 100}
+    tbf = {"kind": "tbf", "rate_bps": 10_000_000, "burst_bytes": 1540}
+    delay = {"kind": "delay", "delay_ns": 10_000_000, "rate_bps": None, "limit_packets": None}
+    assert lowered() == {
+        "seed": 1,
+        "duration_ns": 10_000_000_000,
+        "sample_ns": 100_000_000,
+        "ports": [
+            {**delay, "name": "delay"},
+            {"kind": "queue", "name": "bottleneck", "qdisc": fifo, "shaper": tbf, "delay_ns": 0},
+            {**delay, "name": "delay-reverse"},
+            {"kind": "queue", "name": "bottleneck-reverse", "qdisc": fifo, "shaper": tbf, "delay_ns": 0},
+        ],
+        "flows": [
+            {
+                "name": "cubic",
+                "cc": "cubic",
+                "stack": {"name": "linux-6.12", "options": {}},
+                "host": {
+                    "tso": False,
+                    "rmem": [4096, 131072, 6291456],
+                    "rcvbuf": None,
+                    "wmem": [4096, 16384, 4194304],
+                    "sndbuf": None,
+                    "cached_ssthresh": None,
+                },
+                "ecn": False,
+                "sce_echo": False,
+                "forward": [0, 1],
+                "reverse": [2, 3],
+                "start_ns": 0,
+                "stop_ns": None,
+                "transfer_bytes": None,
+                "src_host": 1,
+                "dst_host": 2,
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("shaper", "lower"),
+    [
+        ({"shaper": None}, {"kind": "link", "rate_bps": 10_000_000}),
+        ({"shaper": "tbf", "burst": "3kB"}, {"kind": "tbf", "rate_bps": 10_000_000, "burst_bytes": 3000}),
+        ({"shaper": None, "qdisc": {"kind": "cake"}}, {"kind": "own"}),
+        ({"shaper": "link", "qdisc": {"kind": "cake"}}, {"kind": "link", "rate_bps": 10_000_000}),
+    ],
+)
+def test_shapers(shaper, lower):
+    assert queue(**shaper)["shaper"] == lower
+
+
+@pytest.mark.parametrize(("limit", "packets"), [("180p", 180), ("1bdp", 17), ("0.5bdp", 9), ("2bdp", 34)])
+def test_limits_in_packets(limit, packets):
+    assert queue(qdisc={"kind": "pfifo", "limit": limit})["qdisc"] == {"kind": "pfifo", "limit_packets": packets}
+
+
+@pytest.mark.parametrize(("limit", "count"), [("64KiB", 65536), ("1bdp", 17 * 1514)])
+def test_limits_in_bytes(limit, count):
+    assert queue(qdisc={"kind": "bfifo", "limit": limit})["qdisc"] == {"kind": "bfifo", "limit_bytes": count}
+
+
+def test_cake_by_default():
+    assert queue(shaper=None, qdisc={"kind": "cake"})["qdisc"] == {
+        "kind": "cake",
+        "rate_bps": 10_000_000,
+        "isolation": "triple-isolate",
+        "rtt_ns": 100_000_000,
+        "overhead_bytes": None,
+        "mpu_bytes": 0,
+        "framing": "noatm",
+        "memory_limit_bytes": None,
+        "sce": 0,
+    }
+
+
+@pytest.mark.parametrize(("sce", "number"), [(False, 0), (True, 1), ("single", 65535), (1, 1), (32, 32), (1024, 1024)])
+def test_the_sce_keywords(sce, number):
+    assert queue(shaper=None, qdisc={"kind": "cake", "sce": sce})["qdisc"]["sce"] == number
+
+
+def test_every_keyword_of_cake():
+    keywords = {
+        "isolation": "dual-srchost",
+        "rtt": "20ms",
+        "overhead": 18,
+        "mpu": 64,
+        "framing": "ptm",
+        "memlimit": "4MiB",
+        "rate": "5mbit",
+    }
+    port = queue(shaper="link", qdisc={"kind": "cake", **keywords})
+    assert port["shaper"]["rate_bps"] == 10_000_000
+    assert port["qdisc"] == {
+        "kind": "cake",
+        "rate_bps": 5_000_000,
+        "isolation": "dual-srchost",
+        "rtt_ns": 20_000_000,
+        "overhead_bytes": 18,
+        "mpu_bytes": 64,
+        "framing": "ptm",
+        "memory_limit_bytes": 4 << 20,
+        "sce": 0,
+    }
+
+
+def test_cake_behind_a_link_does_not_shape_unless_told():
+    assert queue(shaper="link", qdisc={"kind": "cake"})["qdisc"]["rate_bps"] is None
+
+
+def test_ecn_is_on_where_the_cc_needs_it_and_where_it_is_asked_for():
+    flows = [{"cc": "dctcp"}, {"cc": "reno"}, {"cc": "reno", "ecn": True, "name": "a"}, {"cc": "dctcp", "ecn": False, "name": "b"}]
+    assert [flow["ecn"] for flow in lowered(flows=flows)["flows"]] == [True, False, True, False]
+
+
+def test_socket_buffers_are_doubled_as_the_kernel_does():
+    (flow,) = lowered(flows=[{"cc": "reno", "host": {"rcvbuf": "64KiB", "sndbuf": "1MiB", "cached_ssthresh": "5p"}}])["flows"]
+    assert flow["host"]["rcvbuf"] == 2 * 65536
+    assert flow["host"]["sndbuf"] == 2 << 20
+    assert flow["host"]["cached_ssthresh"] == 5
+
+
+def test_starts_and_stops():
+    start = {"first": "1s", "every": "3s"}
+    flows = lowered(flows=[{"cc": "reno", "count": 3, "start": start, "duration": "5s"}])["flows"]
+    assert [(flow["start_ns"] / 1e9, flow["stop_ns"] and flow["stop_ns"] / 1e9) for flow in flows] == [(1, 6), (4, 9), (7, None)]
+
+
+def test_jitter_is_bounded_and_a_stream_per_flow():
+    def starts(count, seed=1):
+        flow = {"cc": "reno", "name": "f", "count": count, "start": {"jitter": "100ms"}}
+        return {flow["name"]: flow["start_ns"] for flow in lowered(flows=[flow], seed=seed)["flows"]}
+
+    many = starts(200)
+    assert all(0 <= start <= 100_000_000 for start in many.values())
+    assert 40_000_000 < sum(many.values()) / 200 < 60_000_000
+    assert starts(50).items() <= many.items()
+    assert starts(200, seed=2) != many
+
+
+def test_flows_of_other_rtts_share_the_queue():
+    network = lowered(flows=[{"cc": "reno"}, {"cc": "cubic", "rtt": "80ms"}])
+    names = [[network["ports"][i]["name"] for i in flow["forward"]] for flow in network["flows"]]
+    assert names == [["delay", "bottleneck"], ["delay-80ms", "bottleneck"]]
+
+
+def test_what_the_key_depends_on():
+    def key(**more):
+        settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", **more}
+        return sim.key(Scenario.model_validate(settings).expand()[0])
+
+    assert key() == key(name="other")
+    others = [key(seed=2), key(sample="10ms"), key(duration="11s"), key(flows=[{"cc": "reno"}]), key(path={**PATH, "rtt": "21ms"})]
+    assert len({key(), *others}) == 6
+
+
+def test_the_key_depends_on_the_sources(monkeypatch):
+    (resolved,) = Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
+    before = sim.key(resolved)
+    monkeypatch.setattr(sim.native(), "SOURCE_HASH", "0" * 64)
+    assert sim.key(resolved) != before
