@@ -35,6 +35,8 @@ pub(super) struct Queue {
     pub backlog: u32,
     /// State of its AQM.
     pub cobalt: Cobalt,
+    /// Its place in the flow table.
+    pub slot: u16,
     /// Bytes it may send before its turn ends.
     pub deficit: i32,
     set: Set,
@@ -91,13 +93,14 @@ impl Drr {
         }
     }
 
-    /// Adds a queue out of service; returns its index.
-    pub fn add_queue(&mut self) -> usize {
+    /// Adds the queue of a slot of the flow table, out of service; returns its index.
+    pub fn add_queue(&mut self, slot: u16) -> usize {
         self.lists.add_queue();
         self.queues.push(Queue {
             packets: VecDeque::new(),
             backlog: 0,
             cobalt: Cobalt::default(),
+            slot,
             deficit: 0,
             set: Set::Idle,
             source: 0,
@@ -179,28 +182,38 @@ impl Drr {
     /// The next queue to serve. `first` is true at the first call of a dequeue: one decaying queue may have a turn then.
     #[inline]
     pub fn select(&mut self, first: &mut bool, rng: &mut Rng) -> Option<usize> {
+        let mut decaying = std::mem::take(first) && self.lists.first(List::Decaying).is_some();
         loop {
-            let decaying = if *first { self.lists.first(List::Decaying) } else { None };
-            *first = false;
-            let queue = decaying
-                .or_else(|| self.lists.first(List::New))
-                .or_else(|| self.lists.first(List::Old))
-                .or_else(|| self.lists.first(List::Decaying))?;
-            let q = &mut self.queues[queue];
-            if q.deficit > 0 {
+            let list = if decaying {
+                List::Decaying
+            } else if self.lists.first(List::New).is_some() {
+                List::New
+            } else if self.lists.first(List::Old).is_some() {
+                List::Old
+            } else {
+                List::Decaying
+            };
+            decaying = false;
+            let queue = self.lists.first(list)?;
+            if self.queues[queue].deficit > 0 {
                 return Some(queue);
             }
-            if q.set == Set::Sparse {
-                if q.packets.is_empty() {
-                    q.set = Set::SparseWait;
-                } else {
-                    self.enter_bulk(queue);
-                }
-            }
-            let quantum = self.quantum(queue, rng);
-            self.queues[queue].deficit += quantum;
-            self.lists.move_to_end(queue, List::Old);
+            self.refill(queue, rng);
         }
+    }
+
+    /// A queue used up its quantum: it gets another one at the end of the bulk rotation.
+    #[inline]
+    fn refill(&mut self, queue: usize, rng: &mut Rng) {
+        if self.queues[queue].set == Set::Sparse {
+            if self.queues[queue].packets.is_empty() {
+                self.queues[queue].set = Set::SparseWait;
+            } else {
+                self.enter_bulk(queue);
+            }
+        }
+        self.queues[queue].deficit += self.quantum(queue, rng);
+        self.lists.move_to_end(queue, List::Old);
     }
 
     /// The queue was found empty at its turn: it goes out of service, or decays first.

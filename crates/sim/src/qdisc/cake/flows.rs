@@ -107,6 +107,11 @@ impl Flows {
         self.allocate(hash, &tuple, drr)
     }
 
+    /// The queue at a slot of the table, if there is one yet.
+    pub fn queue_at(&self, slot: usize) -> Option<usize> {
+        usize::from(self.entries[slot].queue).checked_sub(1)
+    }
+
     /// The hash that decides about the queue.
     #[inline]
     pub fn hash(&self, t: &FlowTuple) -> u32 {
@@ -127,7 +132,7 @@ impl Flows {
     fn queue_of(&mut self, i: usize, drr: &mut Drr) -> usize {
         let entry = &mut self.entries[i];
         if entry.queue == 0 {
-            entry.queue = drr.add_queue() as u16 + 1;
+            entry.queue = drr.add_queue(i as u16) as u16 + 1;
         }
         usize::from(entry.queue) - 1
     }

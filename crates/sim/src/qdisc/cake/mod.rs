@@ -111,15 +111,22 @@ impl Cake {
     fn shed(&mut self, arrived: usize, s: &mut Surroundings) -> bool {
         let mut hit = false;
         while self.memory > self.memory_limit {
-            let victim = self.overflow.fattest(&self.drr.queues);
-            let q = &mut self.drr.queues[victim];
-            let Some(p) = q.packets.pop_front() else { break };
+            let slot = self.overflow.victim(&self.drr.queues);
+            let victim = self.flows.queue_at(slot);
+            hit |= victim == Some(arrived);
+            let Some(q) = victim.map(|victim| &mut self.drr.queues[victim]) else {
+                self.overflow.give_up();
+                continue;
+            };
+            let Some(p) = q.packets.pop_front() else {
+                self.overflow.give_up();
+                continue;
+            };
             q.backlog -= p.len;
             q.cobalt.on_overflow(&self.cobalt, s.now);
+            self.overflow.shrank(q.slot, q.backlog);
             self.forget(p.len);
-            self.overflow.on_dequeue(victim, &self.drr.queues);
             s.dropped.push((p, DropCause::Overflow));
-            hit |= victim == arrived;
         }
         hit
     }
@@ -172,13 +179,13 @@ impl Cake {
                 self.stats.sce_marks += u64::from(sce);
                 self.stats.last_sojourn = sojourn;
             }
-            self.forget(len);
             if self.overflow.is_live() {
-                self.overflow.on_dequeue(queue, &self.drr.queues);
+                self.overflow.shrank(q.slot, q.backlog);
                 if drop.is_none() {
                     self.overflow.on_sent();
                 }
             }
+            self.forget(len);
             let p = self.drr.queues[queue].packets.pop_front()?;
             match drop {
                 Some(cause) => s.dropped.push((p, cause)),
@@ -203,22 +210,23 @@ fn memory_limit(rate: Option<u64>, interval_us: u64, configured: Option<u64>) ->
 
 impl Qdisc for Cake {
     #[inline]
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
         let queue = self.flows.classify(&p, s.tuples, &mut self.drr);
         if self.packets == 0 {
             self.shaper.restart(s.now);
         }
+        p.time = s.now;
         let q = &mut self.drr.queues[queue];
         q.backlog += p.len;
-        q.packets.push_back(Packet { time: s.now, ..p });
+        q.packets.push_back(p);
         self.packets += 1;
         self.bytes += u64::from(p.len);
         self.memory += u64::from(truesize(p.len));
+        if self.overflow.is_live() {
+            self.overflow.grew(q.slot, q.backlog);
+        }
         if q.wants_activation() {
             self.drr.activate(queue, s.rng);
-        }
-        if self.overflow.is_live() {
-            self.overflow.on_enqueue(queue, &self.drr.queues);
         }
         if self.memory <= self.memory_limit || !self.shed(queue, s) {
             Verdict::Queued

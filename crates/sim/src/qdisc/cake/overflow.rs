@@ -1,6 +1,7 @@
 //! The memory limit: what a packet is charged, and which queue loses its head when the limit is exceeded.
 
 use super::drr::Queue;
+use super::flows::QUEUES;
 use crate::packet::FULL_FRAME;
 
 /// Dequeues without an overflow after which the heap is no longer kept up.
@@ -23,34 +24,45 @@ const fn linear(len: u32) -> u32 {
     256 + ((len + 64).next_multiple_of(64) + 320).next_power_of_two()
 }
 
-/// Finds the fattest queue by a max-heap that is built at the first overflow and kept up as long as overflows recur.
+/// Entries of the heap: the queues of eight tins, of which one is in use.
+const ENTRIES: usize = 8 * QUEUES;
+/// An entry of another tin, always empty.
+const OTHER_TIN: u16 = u16::MAX;
+
+/// Finds the queue to shed packets of by a max-heap of backlogs, which is built at the first overflow and kept up as long
+/// as overflows recur.
 ///
-/// Linux's heap spans all tins and queues, used or not, and so breaks ties in another order.
+/// An entry that shrinks is compared, after its first step down, with the backlog of the entry that took its place, and so
+/// hardly ever sinks further: as in Linux, the root is not always the fattest queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overflow {
-    /// Queue indices.
+    /// Slots of the flow table, or `OTHER_TIN`.
     heap: Vec<u16>,
-    /// Of each queue, where it is in the heap.
+    /// Of each slot, where it is in the heap.
     position: Vec<u16>,
+    /// Of each slot, the bytes held.
+    backlog: Vec<u32>,
     /// Dequeues for which the heap is kept up.
     timeout: u16,
 }
 
 impl Overflow {
-    /// The heap is kept up: `on_enqueue` and `on_dequeue` must be told.
+    /// The heap is kept up: it must be told of changes.
     #[inline]
     pub fn is_live(&self) -> bool {
         self.timeout > 0
     }
 
-    /// A packet was added to `queue`.
-    pub fn on_enqueue(&mut self, queue: usize, queues: &[Queue]) {
-        self.raise(queue, queues);
+    /// The queue at `slot` grew to `backlog`.
+    pub fn grew(&mut self, slot: u16, backlog: u32) {
+        self.backlog[usize::from(slot)] = backlog;
+        self.raise(usize::from(self.position[usize::from(slot)]));
     }
 
-    /// A packet was taken from `queue`.
-    pub fn on_dequeue(&mut self, queue: usize, queues: &[Queue]) {
-        self.sink(usize::from(self.position[queue]), queues);
+    /// The queue at `slot` shrank to `backlog`.
+    pub fn shrank(&mut self, slot: u16, backlog: u32) {
+        self.backlog[usize::from(slot)] = backlog;
+        self.sink(usize::from(self.position[usize::from(slot)]));
     }
 
     /// A packet was sent.
@@ -58,39 +70,55 @@ impl Overflow {
         self.timeout -= 1;
     }
 
-    /// The queue with most bytes.
-    pub fn fattest(&mut self, queues: &[Queue]) -> usize {
-        if self.timeout == 0 {
-            self.heap = (0..queues.len() as u16).collect();
-            self.position = self.heap.clone();
-            for i in (0..queues.len() / 2).rev() {
-                self.sink(i, queues);
-            }
+    /// The slot at the root, of which a packet is to be dropped.
+    pub fn victim(&mut self, queues: &[Queue]) -> usize {
+        if !self.is_live() {
+            self.build(queues);
         }
         self.timeout = IDLE_DEQUEUES;
         usize::from(self.heap[0])
     }
 
-    fn backlog(&self, i: usize, queues: &[Queue]) -> u32 {
-        queues[usize::from(self.heap[i])].backlog
+    /// The root holds no packet: the heap is of no use and is built anew next time.
+    pub fn give_up(&mut self) {
+        self.timeout = 0;
+    }
+
+    fn build(&mut self, queues: &[Queue]) {
+        if self.heap.is_empty() {
+            self.heap = vec![OTHER_TIN; ENTRIES];
+            self.position = (0..QUEUES as u16).map(|slot| slot * 8).collect();
+            self.backlog = vec![0; QUEUES];
+            for slot in 0..QUEUES as u16 {
+                self.heap[usize::from(slot) * 8] = slot;
+            }
+        }
+        for q in queues {
+            self.backlog[usize::from(q.slot)] = q.backlog;
+        }
+        for i in (0..ENTRIES / 2).rev() {
+            self.sink(i);
+        }
+    }
+
+    fn backlog_at(&self, i: usize) -> u32 {
+        self.backlog.get(usize::from(self.heap[i])).copied().unwrap_or(0)
     }
 
     fn swap(&mut self, i: usize, j: usize) {
         self.heap.swap(i, j);
-        self.position[usize::from(self.heap[i])] = i as u16;
-        self.position[usize::from(self.heap[j])] = j as u16;
+        for k in [i, j] {
+            if let Some(position) = self.position.get_mut(usize::from(self.heap[k])) {
+                *position = k as u16;
+            }
+        }
     }
 
-    /// Moves a queue that grew (or is new) towards the root.
-    fn raise(&mut self, queue: usize, queues: &[Queue]) {
-        if queue == self.position.len() {
-            self.position.push(queue as u16);
-            self.heap.push(queue as u16);
-        }
-        let mut i = usize::from(self.position[queue]);
+    /// Moves the entry at `i`, which grew, towards the root.
+    fn raise(&mut self, mut i: usize) {
         while i > 0 {
             let parent = (i - 1) / 2;
-            if self.backlog(i, queues) <= self.backlog(parent, queues) {
+            if self.backlog_at(i) <= self.backlog_at(parent) {
                 break;
             }
             self.swap(i, parent);
@@ -98,20 +126,22 @@ impl Overflow {
         }
     }
 
-    /// Moves a queue that shrank, at `i`, towards the leaves.
-    fn sink(&mut self, mut i: usize, queues: &[Queue]) {
+    /// Moves the entry at `i`, which shrank, towards the leaves.
+    fn sink(&mut self, mut i: usize) {
+        let mut most = self.backlog_at(i);
         loop {
-            let mut most = i;
+            let mut larger = i;
             for child in [2 * i + 1, 2 * i + 2] {
-                if child < self.heap.len() && self.backlog(child, queues) > self.backlog(most, queues) {
-                    most = child;
+                if child < ENTRIES && self.backlog_at(child) > most {
+                    larger = child;
+                    most = self.backlog_at(child);
                 }
             }
-            if most == i {
+            if larger == i {
                 break;
             }
-            self.swap(i, most);
-            i = most;
+            self.swap(i, larger);
+            i = larger;
         }
     }
 }

@@ -449,7 +449,7 @@ fn overflow_drops_the_head_of_the_fattest_queue() {
     let heads: Vec<_> = lab.dropped.iter().map(|(p, cause)| (p.flow, p.seq, *cause)).collect();
     assert_eq!(heads, [(1, 0, DropCause::Overflow), (1, 1, DropCause::Overflow)]);
     assert_eq!((lab.cake.packets(), lab.cake.bytes()), (20, 20 * 1514));
-    // Sending changes who is the fattest: whatever the state of the heap, the victim has most bytes.
+    // Sending changes who is the fattest.
     lab.dropped.clear();
     for round in 0..2_000_u32 {
         if round % 3 == 0 {
