@@ -50,7 +50,7 @@ def _compare(
     if json:
         print_json({"format": format_.name, "reference": reference, **found.as_json(), "invalid": invalid, "below_bar": lacking})
     else:
-        every = [every_cell_table(found, format_, "ours / reference")] if every_cell else []
+        every = [every_cell_table(found, format_, "The reference, and how far ours is from it")] if every_cell else []
         print_tables([agreement_table(found, format_, f"{folder} beside {reference}"), *every, worst_table(found)])
     if opened.quick and opened.part is not None:
         note(f"{opened.part.quick_note}: the other cells are missing")

@@ -18,7 +18,9 @@ def agreement_table(found: Difference, format_: Format, title: str) -> Table:
         metric = format_.metrics[name]
         label = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
         missing = str(compared.expected - len(compared.cells))
-        rows.append([label, compared.tolerance.words(metric.unit), *_row(compared, compared.cells, missing, spread)])
+        own = compared.tolerance == metric.tolerance
+        tolerance = metric.tolerance_words if own else compared.tolerance.words(metric.unit)
+        rows.append([label, tolerance, *_row(compared, compared.cells, missing, spread)])
         if metric.informative_rule:
             rows.append([metric.informative_rule, "", *_row(compared, compared.informative, "", spread)])
     within = ["within", "or in our spread"] if spread else ["within"]
@@ -52,7 +54,7 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
 
 
 def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row a cell, one column a metric: ours, the reference, and how far apart they are; a cross where outside the tolerance."""
+    """One row a cell, one column a metric: the reference and how far ours is from it; a cross where outside the tolerance."""
     rows = []
     for group in found.by_key:
         by_metric = {cell.metric: cell for cell in group}
@@ -67,8 +69,9 @@ def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
 def _beside(cell: Cell | None) -> str:
     if cell is None:
         return "-"
-    change = "" if cell.theirs == 0 else f" {100 * cell.error / cell.theirs:+.1f} %"
-    return f"{cell.ours:.4g} / {cell.theirs:.4g}{change}{'' if cell.within else ' ✗'}"
+    change = f"{cell.error:+.3g}" if cell.theirs == 0 else f"{100 * cell.error / cell.theirs:+.1f}%"
+    theirs = f"{cell.theirs:.0f}" if cell.theirs >= 1000 else f"{cell.theirs:.4g}"
+    return f"{theirs} {change}{'' if cell.within else ' ✗'}"
 
 
 def text_of(value: KeyValue) -> str:

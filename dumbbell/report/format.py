@@ -88,8 +88,8 @@ class Metric:
     unit: str
     title: str
     tolerance: Tolerance
-    decimals: int = 2
-    """As printed in the source."""
+    tolerance_note: str = ""
+    """The tolerance for people, where its terms do not say it well."""
     informative: Callable[[float, Mapping[str, KeyValue]], bool] = lambda _theirs, _key: True
     """Whether a cell says something: not so where the published value is just the capacity."""
     informative_rule: str = ""
@@ -98,6 +98,11 @@ class Metric:
     """The least share within tolerance that `--check` accepts."""
     informative_bar: float | None = None
     """The same over informative cells."""
+
+    @property
+    def tolerance_words(self) -> str:
+        """The tolerance for people."""
+        return self.tolerance_note or self.tolerance.words(self.unit)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,9 @@ def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last:
     shade = np.array([[grid.shade.get((r, c), math.nan) for c in columns.values] for r in rows.values])
     if scale.logarithmic:
         shade = np.where(shade > scale.low, shade, np.where(np.isnan(shade), math.nan, scale.low))
-    image = axis.imshow(np.ma.masked_invalid(shade), norm=norm, cmap=colours, origin="lower", aspect="equal")
+    edges = [np.arange(len(part.values) + 1) - 0.5 for part in (columns, rows)]
+    image = axis.pcolormesh(*edges, np.ma.masked_invalid(shade), norm=norm, cmap=colours, edgecolors="white", linewidth=0.8)
+    axis.set_aspect("equal")
     for i, r in enumerate(rows.values):
         for j, c in enumerate(columns.values):
             text = grid.text.get((r, c))
@@ -113,10 +115,7 @@ def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last:
                 axis.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor="#111111", linewidth=1.1))
     axis.set_xticks(range(len(columns.values)), [f"{value:g}" for value in columns.values])
     axis.set_yticks(range(len(rows.values)), [f"{value:g}" for value in rows.values] if first else [])
-    axis.set_xticks(np.arange(len(columns.values) + 1) - 0.5, minor=True)
-    axis.set_yticks(np.arange(len(rows.values) + 1) - 0.5, minor=True)
-    axis.grid(True, which="minor", color="white", linewidth=0.8)
-    axis.tick_params(which="both", length=0)
+    axis.tick_params(length=0)
     for spine in axis.spines.values():
         spine.set_visible(False)
     axis.set_title(grid.title, loc="left")

@@ -18,6 +18,7 @@ from dumbbell.errors import BadInput
 from dumbbell.report.files import write_text
 from dumbbell.results import Run, load
 from dumbbell.studies.registry import find_part
+from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Part, Request, Study
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Folder:
     part: Part | None
     asked: Mapping[str, Any]
     """The request as written in study.json; empty without a study."""
-    runs: tuple[Run, ...]
+    runs: Runs
     """The runs to believe."""
     invalid: tuple[Run, ...]
     """The runs that broke a law: left out of every number."""
@@ -58,7 +59,7 @@ def open_folder(path: Path) -> Folder:
         study,
         part,
         asked,
-        tuple(run for run in runs if run.status != "invalid"),
+        Runs(run for run in runs if run.status != "invalid"),
         tuple(run for run in runs if run.status == "invalid"),
     )
 

@@ -51,10 +51,12 @@ FORMAT = Format(
         "goodput_after10s_mbps": Metric("Mbit/s", "goodput", Tolerance(relative=0.01)),
         "rtt_after10s_mean_ms": Metric("ms", "mean srtt", Tolerance(relative=0.05)),
         "cwnd_after10s_mean_pkts": Metric("packets", "mean cwnd", Tolerance(relative=0.05)),
-        "congestion_signals": Metric("packets", "drops or marks", Tolerance(relative=0.15), decimals=0),
-        # Two RTTs, in seconds; and the interval of the samples.
+        "congestion_signals": Metric("packets", "drops or marks", Tolerance(relative=0.15)),
         "first_signal_s": Metric(
-            "s", "first of them", Tolerance(relative=0.05, absolute=SAMPLE_S, of_column=("rtt_ms", 0.002)), decimals=1
+            "s",
+            "first of them",
+            Tolerance(relative=0.05, absolute=SAMPLE_S, of_column=("rtt_ms", 2e-3)),
+            tolerance_note="5 %, two RTTs or a sample",
         ),
     },
     measure=measure,

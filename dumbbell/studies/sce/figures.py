@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROWS = Axis("bandwidth (Mbit/s)", r.BANDWIDTHS_MBIT)
 _COLUMNS = Axis("delay (ms)", r.DELAYS_MS)
 _OURS = {
-    r.THROUGHPUT: Scale("throughput / bandwidth (%)", 30, 100, "viridis"),
+    r.THROUGHPUT: Scale("throughput / bandwidth (%)", 20, 100, "viridis"),
     r.RTT: Scale("RTT above the delay (ms)", 0.5, 150, "magma_r", logarithmic=True),
 }
 _ERROR = {

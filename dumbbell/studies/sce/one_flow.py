@@ -60,7 +60,7 @@ ONE_FLOW_DIFF_FORMAT = Format(
     keys=("cc_a", "cc_b", "bandwidth_mbit", "delay_ms"),
     numbers=frozenset({"bandwidth_mbit", "delay_ms"}),
     metrics={
-        r.THROUGHPUT_DIFF: Metric(unit="", title="Throughput difference over bandwidth", tolerance=Tolerance(absolute=0.03), decimals=3),
+        r.THROUGHPUT_DIFF: Metric(unit="", title="Throughput difference over bandwidth", tolerance=Tolerance(absolute=0.03)),
         r.RTT_DIFF: Metric(unit="ms", title="RTT difference", tolerance=Tolerance(relative=0.10, absolute=1.0)),
     },
     measure=r.one_flow_diff,

@@ -9,6 +9,7 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.report.format import Measured
+from dumbbell.studies.runs import Runs
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -51,6 +52,10 @@ def cell_of(run: Run) -> tuple[str, float, float] | None:
 
 def one_flow(runs: Sequence[Run]) -> Measured:
     """Throughput and RTT of each cell (cc, bandwidth_mbit, delay_ms), one value a repeat."""
+    return (runs if isinstance(runs, Runs) else Runs(runs)).once(_one_flow)
+
+
+def _one_flow(runs: Runs) -> Measured:
     measured: Measured = {}
     for run in runs:
         cell = cell_of(run)
