@@ -63,7 +63,15 @@ impl Ramp {
             return false;
         }
         let p = self.probability(sojourn, over_gate);
-        p > 0 && (p > u64::from(ONE) || u64::from(rng.u32()) < p) && set_sce(ecn)
+        if p == 0 {
+            return false;
+        }
+        // The draw is unpredictable: its outcome selects a value, not a branch.
+        let wanted = p > u64::from(ONE) || u64::from(rng.u32()) < p;
+        let mut marked = *ecn;
+        let done = set_sce(&mut marked) & wanted;
+        *ecn = if done { marked } else { *ecn };
+        done
     }
 }
 
