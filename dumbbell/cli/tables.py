@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dumbbell.report.tables import Table
 
-_NARROWEST = 100
+_NARROWEST = 116
 """Columns; narrower terminals wrap."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dumbbell.report.difference import Cell, Difference, MetricDifference
-from dumbbell.report.format import Format, KeyValue, title_of
+from dumbbell.report.difference import Cell, Difference, MetricDifference, share
+from dumbbell.report.format import Format, KeyValue, Metric, title_of
 from dumbbell.report.tables import Table
 
 
@@ -53,6 +53,40 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
     return Table(title, [*map(title_of, keys), "metric", "ours", "reference", "error", "in tolerances", *further], rows)
 
 
+def breakdown_table(found: Difference, format_: Format, column: str) -> Table:
+    """One row a value of a key column: for each metric the share within tolerance (all cells, informative cells) and the mean error."""
+    values = list(dict.fromkeys(cell.key[column] for cell in found.cells))
+    rows = []
+    for value in values:
+        numbers: list[str] = []
+        for name in format_.metrics:
+            cells = [cell for cell in found.cells if cell.metric == name and cell.key[column] == value]
+            numbers += breakdown_numbers(cells, format_.metrics[name])
+        rows.append([text_of(value), *numbers])
+    return Table(f"By {title_of(column)}", [title_of(column), *breakdown_heads(format_)], rows)
+
+
+def breakdown_heads(format_: Format) -> list[str]:
+    """Titles of `breakdown_numbers`, metric by metric."""
+    heads: list[str] = []
+    for metric in format_.metrics.values():
+        heads += [f"{metric.title}: within", *(["informative"] if metric.informative_rule else []), "mean error"]
+    return heads
+
+
+def breakdown_numbers(cells: Sequence[Cell], metric: Metric) -> list[str]:
+    """Share within tolerance, the same of informative cells if not all are, and the mean error: as a share of the key column that the
+    tolerance goes by, or of the reference value."""
+    column = metric.tolerance.of_column
+    errors = [abs(cell.error) / float(cell.key[column[0]]) if column else cell.relative for cell in cells]
+    informative = [cell for cell in cells if cell.informative]
+    return [
+        percent(share(cells, lambda cell: cell.within)),
+        *([percent(share(informative, lambda cell: cell.within))] if metric.informative_rule else []),
+        percent(sum(errors) / len(errors) if errors else None, 2),
+    ]
+
+
 def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
     """One row a cell, one column a metric: the reference and how far ours is from it; a cross where outside the tolerance."""
     rows = []
@@ -69,7 +103,7 @@ def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
 def _beside(cell: Cell | None) -> str:
     if cell is None:
         return "-"
-    change = f"{cell.error:+.3g}" if cell.theirs == 0 else f"{100 * cell.error / cell.theirs:+.1f}%"
+    change = f"{cell.error:+.3g}" if cell.theirs == 0 else f"{round(100 * cell.error / cell.theirs, 1) + 0.0:+.1f}%"
     theirs = f"{cell.theirs:.0f}" if cell.theirs >= 1000 else f"{cell.theirs:.4g}"
     return f"{theirs} {change}{'' if cell.within else ' ✗'}"
 

@@ -46,7 +46,7 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
     with styled(size) as geometry:
         from matplotlib import pyplot
 
-        height = geometry.width * (0.12 + 0.165 * len(panels))
+        height = geometry.width * (0.12 + min(0.165 * len(panels), 0.3 + 0.08 * len(panels)))
         figure, axes = pyplot.subplots(len(panels), 1, sharex=True, figsize=(geometry.width, height), squeeze=False, layout="constrained")
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         handles: dict[str, Line2D] = {}

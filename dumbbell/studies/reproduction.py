@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.report.agreement import agreement_table, every_cell_table, percent, worst_table
-from dumbbell.report.difference import Difference, difference, share
+from dumbbell.report.agreement import (
+    agreement_table,
+    breakdown_heads,
+    breakdown_numbers,
+    breakdown_table,
+    every_cell_table,
+    percent,
+    worst_table,
+)
+from dumbbell.report.difference import Difference, difference
 from dumbbell.report.files import write_text
 from dumbbell.report.format import Format
 from dumbbell.report.tables import Table
@@ -85,11 +93,16 @@ def run_part(
         raise BadInput(f"engine {engine!r} is unknown; expected one of {', '.join(ENGINES)}")
     store = begin(out, study, part, request, engine)
     runs = import_module(f"dumbbell.engines.{engine}").execute(part.scenarios(request), store, workers, progress)
-    return _judged(study, part, replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
+    # A run that crashed is not kept in the store.
+    return reopened(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
 
 
-def _judged(study: Study, part: Part, folder: Folder) -> Reproduction:
-    return Reproduction(folder, study, part, {format_.name: judge(folder, part, format_) for format_ in part.formats})
+def reopened(folder: Folder) -> Reproduction:
+    """A folder that `run_part` left, beside the published numbers again. BadInput if it is no study's."""
+    if folder.study is None or folder.part is None:
+        raise BadInput(f"{folder.path}: is not of a study; expected a folder written by dumbbell reproduce")
+    differences = {format_.name: judge(folder, folder.part, format_) for format_ in folder.part.formats}
+    return Reproduction(folder, folder.study, folder.part, differences)
 
 
 def judge(folder: Folder, part: Part, format_: Format) -> Difference:
@@ -120,6 +133,9 @@ def agreement_markdown(reproduction: Reproduction) -> str:
     study, part = reproduction.study, reproduction.part
     parts = [f"# Agreement: {study.title}\n", f"{study.source}. {part.title}.\n", *(f"{note}.\n" for note in reproduction.notes)]
     parts += [table.markdown() for table in reproduction.tables()]
+    if not part.every_cell:
+        format_, found = reproduction.principal
+        parts += [breakdown_table(found, format_, column).markdown() for column in format_.keys]
     for format_ in part.formats[1:]:
         parts.append(agreement_table(reproduction.differences[format_.name], format_, f"Derived tables ({format_.name})").markdown())
     if part.claims is not None:
@@ -185,20 +201,12 @@ def run_ablations(
     Writes OUT/ablations.csv and .md.
     """
     rows = []
-    unchanged = Fitted("as published here", "", "", "", {})
+    unchanged = Fitted("none", "", "", "", {})
     for fitted in (unchanged, *part.fitted):
         where = out if fitted is unchanged else out / "ablations" / fitted.name
         done = run_part(study, part, replace(request, override=fitted.override), engine, where, workers, progress)
         rows.append([fitted.name, fitted.instead, *_ablation_numbers(done)])
-    format_ = part.formats[0]
-    heads = []
-    for metric in format_.metrics.values():
-        heads += [
-            f"{metric.title}: within",
-            *([f"{metric.title}: informative"] if metric.informative_rule else []),
-            f"{metric.title}: mean error",
-        ]
-    table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
+    table = Table("Agreement without each fitted choice", ["ablation", "instead", *breakdown_heads(part.formats[0])], rows)
     write_text(out / "ablations.csv", table.csv())
     write_text(out / "ablations.md", table.markdown())
     return table
@@ -206,13 +214,4 @@ def run_ablations(
 
 def _ablation_numbers(done: Reproduction) -> list[str]:
     format_, found = done.principal
-    numbers = []
-    for name, compared in found.metrics.items():
-        metric = format_.metrics[name]
-        numbers.append(percent(share(compared.cells, lambda cell: cell.within)))
-        if metric.informative_rule:
-            numbers.append(percent(share(compared.informative, lambda cell: cell.within)))
-        column = metric.tolerance.of_column
-        errors = [abs(cell.error) / float(cell.key[column[0]]) if column else cell.relative for cell in compared.cells]
-        numbers.append(percent(sum(errors) / len(errors) if errors else None, 2))
-    return numbers
+    return [number for name, compared in found.metrics.items() for number in breakdown_numbers(compared.cells, format_.metrics[name])]

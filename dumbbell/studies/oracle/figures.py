@@ -37,8 +37,8 @@ def overlay(name: str, runs: Sequence[Run], view: View) -> Figure:
     rates = [Line(line.label, goodput(line.series), line.colour, wide=line.wide) for line in both("rx_bytes", FLOW, "rx_bytes")]
     signals = ("CE marks", "delivered_ce", "ce_marks") if kernel.marks else ("drops", "drops", "drops")
     panels = [
-        Panel("cwnd (packets)", both("cwnd", FLOW, "cwnd")),
-        Panel("ssthresh (packets)", both("ssthresh", FLOW, "ssthresh")),
+        Panel("cwnd (packets)", both("cwnd", FLOW, "cwnd"), from_zero=False),
+        Panel("ssthresh (packets)", both("ssthresh", FLOW, "ssthresh"), from_zero=False),
         Panel("srtt (ms)", both("srtt_ms", FLOW, "srtt_ms"), mark=kernel.rtt_ms, from_zero=False),
         Panel("backlog (packets)", both("backlog_packets", BOTTLENECK, "backlog_packets")),
         Panel(f"{signals[0]} (sum)", both(signals[1], BOTTLENECK, signals[2])),

@@ -23,7 +23,10 @@ SAMPLE_S = 0.1
 
 
 def measure(runs: Sequence[Run]) -> Measured:
-    """Our values by (run, flow, rtt_ms): means over the samples from 10 s on; drops or CE marks and the first sample with one."""
+    """Our values by (run, flow, rtt_ms): means over the samples from 10 s on; drops or CE marks and the first sample with one.
+
+    Marks are counted at the queue; the kernel counted them when they were acknowledged, an RTT later.
+    """
     measured: Measured = {}
     for run in runs:
         kernel = kernel_runs().get(str(run.cell.get("run")))

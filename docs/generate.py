@@ -1,0 +1,116 @@
+"""Rewrites the generated blocks of the documents from folders of results and from the simulator's sources.
+
+    python docs/generate.py results/demo results/oracle
+
+A block stands between `<!-- generated STUDY/PART WHAT -->` and `<!-- end -->`; those of studies without a folder stay as they are. The
+block `sources omissions` needs no folder. The same folders and sources give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from dumbbell.errors import DumbbellError
+from dumbbell.report.agreement import agreement_table, breakdown_table, cells_table, every_cell_table
+from dumbbell.report.tables import Table
+from dumbbell.studies.folder import open_folder
+from dumbbell.studies.reproduction import Reproduction, claims_table, reopened
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "fidelity.md", ROOT / "docs" / "limits.md")
+SOURCES = ROOT / "crates" / "sim" / "src"
+BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def agreement(done: Reproduction) -> str:
+    """The table of agreement."""
+    format_, found = done.principal
+    return agreement_table(found, format_, "").markdown()
+
+
+def breakdown(done: Reproduction) -> str:
+    """Agreement by each key column."""
+    format_, found = done.principal
+    return "\n".join(breakdown_table(found, format_, column).markdown() for column in format_.keys)
+
+
+def runs(done: Reproduction) -> str:
+    """Run by run."""
+    format_, found = done.principal
+    return every_cell_table(found, format_, "").markdown()
+
+
+def outside(done: Reproduction) -> str:
+    """Every cell outside the tolerance, the furthest first."""
+    cells = sorted((cell for cell in done.principal[1].cells if not cell.within), key=lambda cell: -cell.badness)
+    return cells_table(cells, "").markdown() if cells else "None.\n"
+
+
+def claims(done: Reproduction) -> str:
+    """The authors' claims."""
+    return claims_table(done.part, done.folder.runs).markdown()
+
+
+def fitted(done: Reproduction) -> str:
+    """What was fitted."""
+    rows = [[each.name, each.choice, each.instead, each.evidence] for each in done.part.fitted]
+    return Table("", ["ablation", "choice", "the ablation instead", "evidence"], rows).markdown()
+
+
+def ablations(done: Reproduction) -> str:
+    """The agreement without each fitted choice, as `--ablations` left it."""
+    return (done.folder.path / "ablations.md").read_text(encoding="utf-8").split("\n\n", 1)[1]
+
+
+def omissions() -> str:
+    """What the head of each source file says it leaves out."""
+    rows = []
+    for path in sorted(SOURCES.rglob("*.rs")):
+        head = " ".join(
+            line.removeprefix("//!").strip() or "\n" for line in path.read_text(encoding="utf-8").splitlines() if line[:3] == "//!"
+        )
+        found = re.search(r"(?:Leaves|Left) out: ([^\n]*)", head)
+        if found:
+            rows.append([f"`{path.relative_to(SOURCES).with_suffix('').as_posix()}`", found[1].strip()])
+    return Table("", ["file", "left out"], rows).markdown()
+
+
+BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
+    function.__name__: function for function in (agreement, breakdown, runs, outside, claims, fitted, ablations)
+}
+
+
+def rewritten(text: str, done: Mapping[str, Reproduction]) -> str:
+    """A document with its blocks made anew. A block whose data are not there stays."""
+
+    def block(match: re.Match[str]) -> str:
+        if match["part"] == "sources":
+            return f"{match[1]}\n{omissions()}\n{match[4]}"
+        part = done.get(match["part"])
+        if part is None:
+            return match[0]
+        try:
+            return f"{match[1]}\n{BLOCKS[match['what']](part)}\n{match[4]}"
+        except FileNotFoundError:
+            return match[0]
+
+    return BLOCK.sub(block, text)
+
+
+def main(folders: list[str]) -> None:
+    """Rewrite the documents."""
+    opened = [reopened(open_folder(Path(folder))) for folder in folders]
+    done = {f"{each.study.name}/{each.part.name}": each for each in opened}
+    for path in DOCUMENTS:
+        if path.exists():
+            path.write_text(rewritten(path.read_text(encoding="utf-8"), done), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except DumbbellError as error:
+        sys.exit(str(error))

@@ -1,0 +1,54 @@
+"""docs/generate.py rewrites the generated blocks, and only those."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from dumbbell.errors import BadInput
+from dumbbell.studies.folder import open_folder
+from dumbbell.studies.reproduction import reopened
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_blocks_are_rewritten_once_and_for_all(generate, keep, published_runs):
+    done = {"sce/one-flow": reopened(open_folder(keep(published_runs)))}
+    text = "# Head\n<!-- generated sce/one-flow agreement -->\nold\n<!-- end -->\ntail\n"
+    text += "<!-- generated oracle/main runs -->\nkept\n<!-- end -->\n"
+    once = generate.rewritten(text, done)
+    assert once.startswith("# Head\n<!-- generated sce/one-flow agreement -->\n")
+    assert "| Throughput (Mbit/s) | 3 % of bandwidth | 240 | 0 | 100.0 % |" in once
+    assert "old" not in once
+    assert once.endswith("<!-- end -->\ntail\n<!-- generated oracle/main runs -->\nkept\n<!-- end -->\n")
+    assert generate.rewritten(once, done) == once
+
+
+def test_ablations_that_were_not_run_leave_their_block(generate, keep, published_runs):
+    done = {"sce/one-flow": reopened(open_folder(keep(published_runs[:1])))}
+    text = "<!-- generated sce/one-flow ablations -->\nkept\n<!-- end -->\n"
+    assert generate.rewritten(text, done) == text
+
+
+def test_the_documents_ask_for_blocks_that_there_are(generate):
+    asked = {match["what"] for path in DOCS.glob("*.md") for match in generate.BLOCK.finditer(path.read_text())}
+    assert asked == {*generate.BLOCKS, "omissions"}
+
+
+def test_what_the_sources_leave_out_stands_in_the_document(generate):
+    text = (DOCS / "limits.md").read_text()
+    assert "`qdisc/cake/mod`" in text
+    assert generate.rewritten(text, {}) == text
+
+
+def test_a_folder_of_no_study_is_refused(keep_plain, make_run):
+    with pytest.raises(BadInput, match="is not of a study"):
+        reopened(open_folder(keep_plain([make_run({"cc": "reno"}, 1.0, 10.0)])))
