@@ -59,7 +59,7 @@ validate: setup
 
 docs: $(VENV)/.docs
 	@cargo doc -q --locked --no-deps -p dumbbell-sim
-	@$(BIN)/pdoc -o target/doc/python dumbbell
+	@$(BIN)/python -c 'from dumbbell import *; import pathlib, pdoc; pdoc.pdoc("dumbbell", output_directory=pathlib.Path("target/doc/python"))'
 	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html"
 
 clean:

@@ -44,12 +44,16 @@ class Store:
         wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
         listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
         text = json.dumps({"format": _FORMAT, "runs": listed}, indent=1) + "\n"
-        if not (self.path / _STUDY).exists() or (self.path / _STUDY).read_text(encoding="utf-8") != text:
-            with self._trouble():
-                partial = self.path / f"{_PARTIAL}{os.getpid()}-study"
+        with self._trouble():
+            if (self.path / _STUDY).exists() and (self.path / _STUDY).read_text(encoding="utf-8") == text:
+                return
+            partial = self.path / f"{_PARTIAL}{os.getpid()}-study"
+            try:
                 _write(partial, text.encode())
                 os.replace(partial, self.path / _STUDY)
-                _sync_folder(self.path)
+            finally:
+                partial.unlink(missing_ok=True)
+            _sync_folder(self.path)
 
     def runs(self) -> Results:
         """The runs that were asked for and are there, in the order asked. Raises `BadInput` if the folder is none of dumbbell's."""

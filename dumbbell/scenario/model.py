@@ -33,7 +33,15 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
 # --- queues --------------------------------------------------------------------------------------------------------
 
 
-class Pfifo(Model):
+class OneQdisc(Model):
+    """What queue disciplines have in common."""
+
+    def model_post_init(self, _context: Any, /) -> None:
+        """Counts `kind` as given: what is written of an object made in Python must name it."""
+        self.model_fields_set.add("kind")
+
+
+class Pfifo(OneQdisc):
     """FIFO limited in packets (Linux pfifo)."""
 
     kind: Literal["pfifo"] = "pfifo"
@@ -41,7 +49,7 @@ class Pfifo(Model):
     """Packets or `bdp`."""
 
 
-class Bfifo(Model):
+class Bfifo(OneQdisc):
     """FIFO limited in bytes (Linux bfifo)."""
 
     kind: Literal["bfifo"] = "bfifo"
@@ -57,7 +65,7 @@ def _sce(value: object) -> object:
     raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected true, false, single or 1 to 1024", {"value": repr(value)})
 
 
-class Cake(Model):
+class Cake(OneQdisc):
     """Cake, besteffort, with tc's keywords."""
 
     kind: Literal["cake"] = "cake"

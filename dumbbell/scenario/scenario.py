@@ -79,6 +79,10 @@ class Scenario(Settings):
         scenario.expand()
         return scenario
 
+    def __eq__(self, other: object) -> bool:
+        """The same settings, wherever they are written."""
+        return isinstance(other, Scenario) and self.model_dump() == other.model_dump()
+
     def dump(self) -> dict[str, Any]:
         """The scenario as written, in plain data."""
         return self.model_dump(mode="json", exclude_unset=True)

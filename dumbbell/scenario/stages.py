@@ -6,9 +6,9 @@
 | `after` | access line, bottleneck, rtt/2 + extra | bottleneck-reverse, rtt/2 + extra |
 | `ack-path` | access line, bottleneck, extra | rtt + extra, bottleneck-reverse |
 
-A delay of nothing is no stage, unless the direction would have none. A delay behind a bottleneck is that stage's own propagation delay, and the access line
-is the line of the delay stage that follows it; they become stages of their own where flows differ in RTT or the delay
-has a limit. Stages of one name are one queue, whatever flows pass through it.
+A delay of nothing is no stage, unless the direction would have none. A delay behind a bottleneck is that stage's own
+propagation delay, and the access line is the line of the delay stage that follows it; they become stages of their own
+where flows differ in RTT or the delay has a limit. Stages of one name are one queue, whatever flows pass through it.
 """
 
 from __future__ import annotations

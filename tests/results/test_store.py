@@ -237,3 +237,15 @@ def test_trouble_at_any_step_leaves_nothing_half_written(store, monkeypatch, fun
     assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
     store.write(make_run(KEYS[2]))
     assert store.missing(KEYS) == []
+
+
+def test_a_wish_that_cannot_be_written_leaves_the_old_one(store, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(EnvironmentFault):
+            store.ask([("s", {}, KEYS[2])])
+    assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
+    assert [run.key for run in store.runs()] == KEYS[:2]

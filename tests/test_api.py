@@ -1,0 +1,60 @@
+"""The Python objects are the file format."""
+
+from importlib.metadata import version
+
+import dumbbell
+from dumbbell.scenario import Bottleneck, Cake, Flow, Path, Pfifo, Rate, Start
+
+TEXT = """\
+name: notebook
+path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: {kind: pfifo, limit: 1bdp}}}
+flows: [{cc: reno, start: {jitter: 10ms}}]
+duration: 2s
+sweep: {path.rtt: [10ms, 20ms]}
+repeat: 2
+"""
+
+
+def scenario():
+    return dumbbell.Scenario(
+        name="notebook",
+        path=Path(rtt="20ms", bottleneck=Bottleneck(rate=Rate.parse("10mbit"), qdisc=Pfifo(limit="1bdp"))),
+        flows=[Flow(cc="reno", start=Start(jitter="10ms"))],
+        duration="2s",
+        sweep={"path.rtt": ["10ms", "20ms"]},
+        repeat=2,
+    )
+
+
+def test_objects_and_file_are_the_same_thing():
+    from_text = dumbbell.Scenario.from_text(TEXT)
+    assert scenario() == from_text
+    assert scenario().dump() == from_text.dump()
+    assert scenario().expand() == from_text.expand()
+
+
+def test_run_gives_frames():
+    results = dumbbell.run(scenario())
+    assert len(results) == 4
+    assert results.frame.columns == ["path.rtt", "seed", "t_ns", "entity", "series", "value"]
+    assert set(results.frame["entity"]) == {"flow/reno", *(f"port/{n}{r}" for n in ("delay", "bottleneck") for r in ("", "-reverse"))}
+    t_s, received = results[0].series("flow/reno", "rx_bytes")
+    assert received[-1] / t_s[-1] > 500_000
+
+
+def test_load_gives_what_run_gave(tmp_path):
+    kept = dumbbell.run(scenario(), tmp_path / "out")
+    again = dumbbell.load(tmp_path / "out")
+    assert list(again) == list(kept)
+    assert again.counters.equals(kept.counters)
+    assert again.frame.equals(dumbbell.run(scenario()).frame, null_equal=True)
+
+
+def test_models_take_the_words_of_a_file():
+    bottleneck = Bottleneck(qdisc=Cake(rate="5mbit", sce="single"))
+    assert bottleneck.shaper_kind == "cake"
+    assert bottleneck.rate_bps == 5_000_000
+
+
+def test_the_version_is_that_of_the_package():
+    assert dumbbell.__version__ == version("dumbbell")
