@@ -167,7 +167,7 @@ impl World {
             }
         } else if source >= PORTS {
             let port = (source - PORTS) / 2;
-            if (source - PORTS) % 2 == 0 {
+            if (source - PORTS).is_multiple_of(2) {
                 self.fabric.on_shaper(port);
             } else {
                 self.fabric.on_pipe(port);

@@ -7,7 +7,7 @@ use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};
 use crate::simulation::Flow;
 use crate::tcp::tcb::INFINITE_SSTHRESH;
-use crate::time::{Time, NEVER};
+use crate::time::Time;
 
 const FLOW_COLUMNS: &[(&str, &str)] = &[
     ("cwnd", "packets"),
@@ -161,7 +161,7 @@ pub fn count(flows: &[Flow], fabric: &Fabric, end: Time, out: &mut Vec<(String, 
             ("sce_marks", st.sce_marks),
         ]);
         if let Some(t) = c.first_drop {
-            list.push(("first_drop_ns".to_owned(), t.min(NEVER)));
+            list.push(("first_drop_ns".to_owned(), t));
         }
         out.push((format!("port/{}", p.name), list));
     }

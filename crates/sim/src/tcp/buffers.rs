@@ -46,7 +46,7 @@ impl ReceiveBuffer {
     pub fn new(host: &HostSpec) -> Self {
         let size = host.rcvbuf.unwrap_or(host.rmem[1]);
         let most = host.rmem[2];
-        let full = size * DEFAULT_RATIO >> 8;
+        let full = (size * DEFAULT_RATIO) >> 8;
         let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), 65_535);
         let scale = full.max(most).max(RMEM_MAX).ilog2().saturating_sub(15).min(14);
         Self {
@@ -78,18 +78,19 @@ impl ReceiveBuffer {
     pub fn measure(&mut self) {
         if self.ratio != MEASURED_RATIO {
             self.ratio = MEASURED_RATIO;
-            self.clamp = self.from_space(self.size);
+            self.clamp = self.payload_in(self.size);
             self.space = self.space.min(self.clamp);
         }
     }
 
-    fn from_space(&self, space: u64) -> u64 {
-        space * self.ratio >> 8
+    /// Payload that fits into `space` bytes of buffer.
+    fn payload_in(&self, space: u64) -> u64 {
+        (space * self.ratio) >> 8
     }
 
     /// Free space for payload with `held` segments out of order.
     fn free(&self, held: u32) -> u64 {
-        self.from_space(self.size.saturating_sub(u64::from(held) * TRUESIZE))
+        self.payload_in(self.size.saturating_sub(u64::from(held) * TRUESIZE))
     }
 
     /// A full segment arrived: raises what may be advertised; true if it did.
@@ -98,10 +99,10 @@ impl ReceiveBuffer {
         if room == 0 {
             return false;
         }
-        let increment = if self.from_space(TRUESIZE) <= u64::from(MSS) {
+        let increment = if self.payload_in(TRUESIZE) <= u64::from(MSS) {
             2 * ADVERTISED_MSS
         } else {
-            let (mut cost, mut window) = (self.from_space(TRUESIZE) >> 1, self.from_space(self.most) >> 1);
+            let (mut cost, mut window) = (self.payload_in(TRUESIZE) >> 1, self.payload_in(self.most) >> 1);
             loop {
                 if self.ssthresh > window {
                     return false;
@@ -139,10 +140,10 @@ impl ReceiveBuffer {
 
     fn select(&self, held: u32) -> u64 {
         let mut free = self.free(held);
-        let full = self.clamp.min(self.from_space(self.size));
+        let full = self.clamp.min(self.payload_in(self.size));
         if free < full >> 1 {
             free = free >> self.scale << self.scale;
-            if free < self.from_space(self.size) >> 4 || free < u64::from(MSS) {
+            if free < self.payload_in(self.size) >> 4 || free < u64::from(MSS) {
                 return 0;
             }
         }
@@ -165,7 +166,7 @@ impl ReceiveBuffer {
 
     /// True if too little room is left to ask for quick ACKs.
     pub fn is_tight(&self, held: u32) -> bool {
-        self.free(held) < self.clamp.min(self.from_space(self.size)) >> 1
+        self.free(held) < self.clamp.min(self.payload_in(self.size)) >> 1
     }
 
     /// RTT by the echo of our own timestamp on a full segment, ms apart.
@@ -213,7 +214,7 @@ impl ReceiveBuffer {
                 let size = ((window << 8) / self.ratio).min(self.most);
                 if size > self.size {
                     self.size = size;
-                    self.clamp = self.from_space(size);
+                    self.clamp = self.payload_in(size);
                 }
             }
             self.space = copied;

@@ -1,0 +1,269 @@
+//! Whole runs: conservation, in-order delivery, determinism and first principles over random and chosen worlds.
+
+use dumbbell_sim::network::{
+    CakeFraming, CakeIsolation, FlowSpec, HostSpec, Network, Output, PortSpec, QdiscSpec, ShaperSpec, StackSpec,
+};
+use dumbbell_sim::simulate;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+const SEC: u64 = 1_000_000_000;
+const MSS: u64 = 1448;
+
+fn host() -> HostSpec {
+    HostSpec {
+        tso: false,
+        rmem: [4096, 131_072, 6_291_456],
+        rcvbuf: None,
+        wmem: [4096, 16_384, 4_194_304],
+        sndbuf: None,
+        cached_ssthresh: None,
+    }
+}
+
+fn flow(name: &str, cc: &str, stack: &str) -> FlowSpec {
+    FlowSpec {
+        name: name.into(),
+        cc: cc.into(),
+        stack: StackSpec { name: stack.into(), options: serde_json::Map::new() },
+        host: host(),
+        ecn: cc.contains("dctcp"),
+        sce_echo: false,
+        local_first_port: false,
+        forward: vec![0, 1],
+        reverse: vec![2],
+        start_ns: 0,
+        stop_ns: None,
+        transfer_bytes: None,
+        src_host: 1,
+        dst_host: 2,
+    }
+}
+
+fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
+    QdiscSpec::Cake {
+        rate_bps: Some(rate_bps),
+        isolation,
+        rtt_ns: 100 * MS,
+        overhead_bytes: None,
+        mpu_bytes: 0,
+        framing: CakeFraming::Noatm,
+        memory_limit_bytes: None,
+        sce,
+    }
+}
+
+/// One way out (delay, then the bottleneck), one delay back.
+fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<FlowSpec>) -> Network {
+    let delay =
+        |name: &str| PortSpec::Delay { name: name.into(), delay_ns: rtt_ns / 2, rate_bps: None, limit_packets: None };
+    Network {
+        seed: 1,
+        duration_ns: seconds * SEC,
+        sample_ns: 100 * MS,
+        ports: vec![
+            delay("out"),
+            PortSpec::Queue { name: "bottleneck".into(), qdisc, shaper, delay_ns: 0 },
+            delay("back"),
+        ],
+        flows,
+    }
+}
+
+fn run(network: &Network) -> Output {
+    let output = simulate(network).expect("a runnable network");
+    assert_eq!(output.conservation, Vec::<String>::new());
+    output
+}
+
+fn counter(output: &Output, entity: &str, name: &str) -> u64 {
+    let (_, list) = output.counters.iter().find(|(e, _)| e == entity).expect("the entity exists");
+    list.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
+}
+
+/// Bytes of every table, for comparison.
+fn fingerprint(output: &Output) -> Vec<u64> {
+    output.tables.iter().flat_map(|t| t.values.iter().map(|v| v.to_bits())).collect()
+}
+
+#[test]
+fn a_saturated_link_delivers_its_rate_and_no_more() {
+    for cc in ["reno", "cubic"] {
+        let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
+        let net =
+            dumbbell(QdiscSpec::Pfifo { limit_packets: 180 }, shaper, 20 * MS, 30, vec![flow("f", cc, "linux-6.12")]);
+        let bytes = counter(&run(&net), "flow/f", "rx_bytes");
+        let ceiling = 10_000_000 / 8 * 30 * MSS / 1514;
+        assert!(bytes <= ceiling && bytes > ceiling * 97 / 100, "{cc}: {bytes} of {ceiling}");
+    }
+}
+
+#[test]
+fn every_control_runs_through_cake_with_marks() {
+    for cc in ["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"] {
+        let mut f = flow("f", cc, "linux-5.1-sce");
+        f.ecn = true;
+        f.sce_echo = true;
+        f.host.tso = true;
+        f.host.cached_ssthresh = Some(5);
+        let net = dumbbell(cake(20_000_000, CakeIsolation::TripleIsolate, 1), ShaperSpec::Own, 40 * MS, 30, vec![f]);
+        let out = run(&net);
+        let ceiling = 20_000_000 / 8 * 30 * MSS / 1514;
+        let bytes = counter(&out, "flow/f", "rx_bytes");
+        assert!(bytes <= ceiling && bytes > ceiling * 70 / 100, "{cc}: {bytes} of {ceiling}");
+        assert!(counter(&out, "port/bottleneck", "sce_marks") > 0, "{cc}");
+        assert_eq!(counter(&out, "flow/f", "retransmits"), 0, "{cc}: marks, not drops");
+    }
+}
+
+#[test]
+fn a_sized_transfer_completes_with_every_byte() {
+    let mut f = flow("f", "cubic", "linux-6.12");
+    f.transfer_bytes = Some(1_000_001);
+    let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
+    let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 20 }, shaper, 20 * MS, 10, vec![f]));
+    assert_eq!(counter(&out, "flow/f", "rx_bytes"), 1_000_001);
+    let took = counter(&out, "flow/f", "completed_ns");
+    assert!(took > 850 * MS && took < 3 * SEC, "{took}");
+}
+
+#[test]
+fn the_smallest_rtt_is_the_base_rtt() {
+    let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
+    let mut f = flow("f", "reno", "linux-6.12");
+    f.transfer_bytes = Some(1000);
+    let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 20 * MS, 2, vec![f]));
+    let table = &out.tables[0];
+    let column = table.columns.iter().position(|c| c.0 == "rtt_ms").unwrap();
+    let rtt = table.values[table.values.len() - table.columns.len() + column];
+    assert!((20.0..20.1).contains(&rtt), "{rtt}");
+}
+
+#[test]
+fn isolation_shares_equally_between_unlike_flows() {
+    let mut b = flow("b", "cubic", "linux-6.12");
+    b.start_ns = 3 * MS;
+    let flows = vec![flow("a", "reno", "linux-6.12"), b];
+    let qdisc = cake(20_000_000, CakeIsolation::TripleIsolate, 0);
+    let out = run(&dumbbell(qdisc, ShaperSpec::Own, 20 * MS, 60, flows));
+    let (a, b) = (counter(&out, "flow/a", "rx_bytes"), counter(&out, "flow/b", "rx_bytes"));
+    let share = a as f64 / (a + b) as f64;
+    assert!((0.46..0.54).contains(&share), "{share}");
+}
+
+#[test]
+fn what_cannot_run_is_refused_in_one_line() {
+    let base = || {
+        let shaper = ShaperSpec::Tbf { rate_bps: 1_000_000, burst_bytes: 1540 };
+        dumbbell(QdiscSpec::Pfifo { limit_packets: 10 }, shaper, 20 * MS, 1, vec![flow("f", "reno", "linux-6.12")])
+    };
+    let refused = |change: &dyn Fn(&mut Network), what: &str| {
+        let mut net = base();
+        change(&mut net);
+        let message = simulate(&net).expect_err(what);
+        assert!(message.contains(what) && !message.contains('\n'), "{message}");
+    };
+    refused(&|n| n.flows[0].cc = "vegas".into(), "vegas");
+    refused(&|n| n.flows[0].stack.name = "linux-9".into(), "linux-9");
+    refused(&|n| n.flows[0].forward = vec![7], "port 7");
+    refused(&|n| n.flows[0].reverse = vec![], "reverse");
+    refused(&|n| n.duration_ns = u64::MAX, "duration");
+    refused(&|n| n.flows[0].transfer_bytes = Some(0), "0 bytes");
+    refused(
+        &|n| {
+            if let PortSpec::Queue { shaper, .. } = &mut n.ports[1] {
+                *shaper = ShaperSpec::Own;
+            }
+        },
+        "pace",
+    );
+    refused(
+        &|n| {
+            n.ports.remove(1);
+            n.ports.iter_mut().for_each(|p| {
+                if let PortSpec::Delay { delay_ns, .. } = p {
+                    *delay_ns = 0;
+                }
+            });
+            n.flows[0].forward = vec![0];
+            n.flows[0].reverse = vec![1];
+        },
+        "takes no time",
+    );
+}
+
+prop_compose! {
+    fn any_flow()(
+        cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce"]),
+        (ecn, sce_echo, tso, local) in any::<(bool, bool, bool, bool)>(),
+        start_ms in 0u64..2000,
+        stop_ms in prop::option::of(0u64..6000),
+        bytes in prop::option::of(1u64..3_000_000),
+        rcvbuf in prop::option::of(5_000u64..500_000),
+        sndbuf in prop::option::of(5_000u64..500_000),
+    ) -> FlowSpec {
+        let mut f = flow("", cc, stack);
+        f.ecn |= ecn;
+        f.sce_echo = sce_echo;
+        f.local_first_port = local;
+        f.start_ns = start_ms * MS;
+        f.stop_ns = stop_ms.map(|ms| (start_ms + ms) * MS);
+        f.transfer_bytes = bytes;
+        f.host = HostSpec { tso, rcvbuf, sndbuf, ..host() };
+        f
+    }
+}
+
+prop_compose! {
+    fn any_network()(
+        flows in prop::collection::vec(any_flow(), 1..5),
+        rate_kbit in 100u64..50_000,
+        limit in 1u64..200,
+        kind in 0..6,
+        rtt_ms in 1u64..200,
+        seed in any::<u64>(),
+    ) -> Network {
+        let rate_bps = rate_kbit * 1000;
+        let tbf = ShaperSpec::Tbf { rate_bps, burst_bytes: 1540 };
+        let (qdisc, shaper) = match kind {
+            0 => (QdiscSpec::Pfifo { limit_packets: limit }, tbf),
+            1 => (QdiscSpec::Bfifo { limit_bytes: limit * 1514 }, tbf),
+            2 => (QdiscSpec::Pfifo { limit_packets: limit }, ShaperSpec::Link { rate_bps }),
+            3 => (cake(rate_bps, CakeIsolation::Flowblind, 1), ShaperSpec::Own),
+            4 => (cake(rate_bps, CakeIsolation::Flows, 65_535), ShaperSpec::Own),
+            _ => (cake(rate_bps, CakeIsolation::TripleIsolate, 0), ShaperSpec::Own),
+        };
+        let named = flows.into_iter().enumerate().map(|(i, f)| FlowSpec { name: format!("f{i}"), ..f }).collect();
+        Network { seed, ..dumbbell(qdisc, shaper, rtt_ms * MS, 5, named) }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn packets_are_conserved_and_delivery_is_in_order(net in any_network()) {
+        let out = run(&net);
+        for spec in &net.flows {
+            let entity = format!("flow/{}", spec.name);
+            let read = counter(&out, &entity, "rx_bytes");
+            if let Some(bytes) = spec.transfer_bytes {
+                prop_assert!(read <= bytes);
+                prop_assert_eq!(counter(&out, &entity, "completed_ns") > 0, read == bytes);
+            }
+            // What was read in order is what arrived, less duplicates and what waits for a gap to close.
+            let arrived = counter(&out, &entity, "arrived_packets") - counter(&out, &entity, "duplicate_packets");
+            prop_assert!(read.div_ceil(MSS) <= arrived);
+            let rows = out.tables.iter().find(|t| t.entity == entity).unwrap();
+            let column = rows.columns.iter().position(|c| c.0 == "rx_bytes").unwrap();
+            let series: Vec<f64> = rows.values.chunks(rows.columns.len()).map(|r| r[column]).collect();
+            prop_assert!(series.windows(2).all(|w| w[0] <= w[1]));
+        }
+    }
+
+    #[test]
+    fn the_same_network_gives_the_same_samples(net in any_network()) {
+        prop_assert_eq!(fingerprint(&run(&net)), fingerprint(&run(&net)));
+    }
+}
