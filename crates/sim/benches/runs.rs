@@ -1,5 +1,7 @@
 //! Whole runs: delivered packets a second of CPU, sampling off.
 
+#![allow(missing_docs)]
+
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use dumbbell_sim::network::Network;
 use dumbbell_sim::simulate;
