@@ -1,6 +1,5 @@
 //! Whole runs: delivered packets a second of CPU, sampling off.
-
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "criterion_group! writes an undocumented function")]
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use dumbbell_sim::network::Network;

@@ -298,7 +298,7 @@ mod tests {
         t.jiffies = 5000;
         c.cong_avoid(&mut t, 1);
         // K = cbrt(300 / 0.4) s = 9.09 s
-        let k_ms = u64::from(c.k) * 1000 >> TIME_SHIFT;
+        let k_ms = (u64::from(c.k) * 1000) >> TIME_SHIFT;
         assert!((9050..9120).contains(&k_ms), "{k_ms}");
         for ms in 0..9100u32 {
             t.jiffies = 5000 + ms;
