@@ -226,18 +226,12 @@ impl CongestionControl for Cubic {
         (t.cwnd * BETA / BETA_SCALE).max(2)
     }
 
-    fn cong_avoid(&mut self, t: &mut Tcb, mut acked: u32) {
-        if !t.cwnd_limited() {
-            return;
+    fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
+        let acked = t.beyond_slow_start(acked);
+        if acked > 0 {
+            self.update(t, acked);
+            t.additive_increase(self.cnt, acked);
         }
-        if t.in_slow_start() {
-            acked = t.slow_start(acked);
-            if acked == 0 {
-                return;
-            }
-        }
-        self.update(t, acked);
-        t.additive_increase(self.cnt, acked);
     }
 
     fn set_state(&mut self, t: &mut Tcb, new: CaState) {

@@ -11,9 +11,10 @@ mod sce;
 pub use cubic::Cubic;
 pub use cubic_sce::CubicSce;
 pub use dctcp::Dctcp;
-pub use dctcp_sce::DctcpSce;
+pub use dctcp_sce::dctcp_sce;
 pub use reno::Reno;
-pub use reno_sce::RenoSce;
+pub use reno_sce::reno_sce;
+pub use sce::SceWindow;
 
 use crate::tcp::stack::Stack;
 use crate::tcp::tcb::{CaState, Tcb};
@@ -128,7 +129,7 @@ macro_rules! any_cc {
     };
 }
 
-any_cc!(Reno, Cubic, Dctcp, RenoSce, DctcpSce, CubicSce);
+any_cc!(Reno, Cubic, Dctcp, SceWindow, CubicSce);
 
 /// A congestion control brought by the user of the crate.
 pub trait CustomControl: CongestionControl + std::fmt::Debug + Send {}
@@ -141,8 +142,8 @@ impl AnyCc {
             "reno" => Self::Reno(Reno),
             "cubic" => Self::Cubic(Cubic::default()),
             "dctcp" => Self::Dctcp(Dctcp::new(stack)),
-            "reno-sce" => Self::RenoSce(RenoSce::new(stack)),
-            "dctcp-sce" => Self::DctcpSce(DctcpSce::new(stack)),
+            "reno-sce" => Self::SceWindow(reno_sce(stack)),
+            "dctcp-sce" => Self::SceWindow(dctcp_sce(stack)),
             "cubic-sce" => Self::CubicSce(CubicSce::new(stack)),
             _ => return None,
         })

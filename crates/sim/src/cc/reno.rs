@@ -9,17 +9,11 @@ pub struct Reno;
 
 /// Growth of Reno and of all that grow like it.
 #[inline]
-pub fn reno_cong_avoid(t: &mut Tcb, mut acked: u32) {
-    if !t.cwnd_limited() {
-        return;
+pub fn reno_cong_avoid(t: &mut Tcb, acked: u32) {
+    let acked = t.beyond_slow_start(acked);
+    if acked > 0 {
+        t.additive_increase(t.cwnd, acked);
     }
-    if t.in_slow_start() {
-        acked = t.slow_start(acked);
-        if acked == 0 {
-            return;
-        }
-    }
-    t.additive_increase(t.cwnd, acked);
 }
 
 impl CongestionControl for Reno {

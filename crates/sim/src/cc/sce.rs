@@ -1,7 +1,7 @@
 //! What the SCE senders share: signed byte credit, slow start, the cut after CE
 //! (chromi/sce net/ipv4/tcp_reno_sce.c and tcp_dctcp_sce.c, the form of June 2019 as far as it is known).
 
-use super::{AckEvent, Event};
+use super::{AckEvent, CongestionControl, Event};
 use crate::tcp::stack::Stack;
 use crate::tcp::tcb::{Tcb, MSS};
 
@@ -54,9 +54,43 @@ impl SceWindow {
             half
         }
     }
+}
 
-    /// Every ACK, whatever the state.
-    pub fn on_ack(&mut self, t: &mut Tcb, e: AckEvent) {
+impl CongestionControl for SceWindow {
+    fn ssthresh(&mut self, t: &Tcb) -> u32 {
+        self.threshold(t)
+    }
+
+    /// Slow start; what lies beyond the threshold becomes credit.
+    fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
+        if t.in_slow_start() && t.cwnd_limited() {
+            let surplus = t.slow_start(acked);
+            self.credit += i64::from(surplus) * self.scale;
+        }
+    }
+
+    fn undo_cwnd(&mut self, t: &Tcb) -> u32 {
+        t.cwnd.max(self.reference_cwnd)
+    }
+
+    /// The cut that follows the stack's own, and the one after a timeout.
+    fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
+        let shift = match e {
+            Event::CompleteCwr if self.recent > 0 => 3,
+            Event::CompleteCwr => 2,
+            Event::Loss => 1,
+            Event::TxStart => return,
+        };
+        self.reference_cwnd = t.cwnd;
+        self.credit = 0;
+        t.cwnd = t.cwnd.saturating_sub((t.cwnd >> shift).max(1)).max(2);
+        while self.root > 1 && self.root * self.root >= t.cwnd {
+            self.root -= 1;
+        }
+    }
+
+    /// Runs on every ACK, whatever the state.
+    fn in_ack_event(&mut self, t: &mut Tcb, e: AckEvent) {
         let bytes = match e.acked {
             0 if e.window_update => return,
             0 => self.scale,
@@ -94,40 +128,6 @@ impl SceWindow {
         }
         self.recent = self.recent.saturating_sub(1);
     }
-
-    /// Slow start; what lies beyond the threshold becomes credit.
-    pub fn slow_start(&mut self, t: &mut Tcb, acked: u32) {
-        if t.in_slow_start() && t.cwnd_limited() {
-            let surplus = t.slow_start(acked);
-            self.credit += i64::from(surplus) * self.scale;
-        }
-    }
-
-    /// Half the reference window.
-    pub fn ssthresh(&self, t: &Tcb) -> u32 {
-        self.threshold(t)
-    }
-
-    /// The cut that follows the stack's own, and the one after a timeout.
-    pub fn on_event(&mut self, t: &mut Tcb, e: Event) {
-        let shift = match e {
-            Event::CompleteCwr if self.recent > 0 => 3,
-            Event::CompleteCwr => 2,
-            Event::Loss => 1,
-            Event::TxStart => return,
-        };
-        self.reference_cwnd = t.cwnd;
-        self.credit = 0;
-        t.cwnd = t.cwnd.saturating_sub((t.cwnd >> shift).max(1)).max(2);
-        while self.root > 1 && self.root * self.root >= t.cwnd {
-            self.root -= 1;
-        }
-    }
-
-    /// The larger of the window and its reference.
-    pub fn undo_cwnd(&self, t: &Tcb) -> u32 {
-        t.cwnd.max(self.reference_cwnd)
-    }
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
         let (mut w, mut t) = window(Response::HalfWindow, 100);
         let mut segments = 0;
         while t.cwnd < 370 {
-            w.on_ack(&mut t, ack(2, false));
+            w.in_ack_event(&mut t, ack(2, false));
             segments += 2;
         }
         // Sum of W from 100 to 370 over 2.7015 segments of growth an RTT.
@@ -164,10 +164,10 @@ mod tests {
         let (mut w, mut t) = window(Response::SquareRoot { half: false }, 10);
         // Let the root follow by unit steps.
         while t.cwnd < 400 {
-            w.on_ack(&mut t, ack(2, false));
+            w.in_ack_event(&mut t, ack(2, false));
         }
         for _ in 0..200 {
-            w.on_ack(&mut t, ack(2, true));
+            w.in_ack_event(&mut t, ack(2, true));
         }
         let fall = 400 - t.cwnd;
         assert!((50..=56).contains(&fall), "{fall}");
@@ -177,7 +177,7 @@ mod tests {
     fn the_floor_is_two() {
         let (mut w, mut t) = window(Response::HalfWindow, 2);
         for _ in 0..50 {
-            w.on_ack(&mut t, ack(1, true));
+            w.in_ack_event(&mut t, ack(1, true));
         }
         assert_eq!(t.cwnd, 2);
     }

@@ -1,9 +1,7 @@
-//! ACK processing: SACK tagging, removal of what is acknowledged, RTT samples, growth
-//! (Linux 6.12 net/ipv4/tcp_input.c, tcp_ack and below; RFC 2018, RFC 2883, RFC 6675).
+//! ACK processing: removal of what is acknowledged, RTT samples, growth (Linux 6.12 net/ipv4/tcp_input.c, tcp_ack and below).
 //!
 //! Leaves out: challenge ACKs, urgent data, window probes (the receiving application always reads).
 
-use super::recovery::Recovery;
 use super::sack::Blocks;
 use super::scoreboard::mark;
 use super::sender::{Phase, Sender};
@@ -50,11 +48,12 @@ pub(super) struct AckState {
     pub tsecr: u32,
     pub duplicate: bool,
     pub rexmit: Rexmit,
-    first_sacked_us: Option<u64>,
-    last_sacked_us: u64,
+    /// Earliest and latest transmission of the never-retransmitted segments that were SACKed, us.
+    pub first_sacked_us: Option<u64>,
+    pub last_sacked_us: u64,
     /// Lowest segment that shows reordering.
-    reord: u32,
-    sack_delivered: u32,
+    pub reord: u32,
+    pub sack_delivered: u32,
     /// Delivered count when the latest-sent of the delivered segments was sent, and its time.
     prior_delivered: Option<(u64, u32, u32)>,
 }
@@ -77,7 +76,7 @@ impl AckState {
 
     /// Notes a delivered segment for the rate sample.
     #[inline]
-    fn note_delivery(&mut self, sent_us: u64, seq: u32, delivered: u32) {
+    pub fn note_delivery(&mut self, sent_us: u64, seq: u32, delivered: u32) {
         if self.prior_delivered.is_none_or(|(t, s, _)| (sent_us, seq) > (t, s)) {
             self.prior_delivered = Some((sent_us, seq, delivered));
         }
@@ -87,8 +86,8 @@ impl AckState {
 /// Buffers that live across ACKs to avoid allocation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    holes: Vec<(u32, u32)>,
-    blocks: Vec<(u32, u32)>,
+    pub holes: Vec<(u32, u32)>,
+    pub blocks: Vec<(u32, u32)>,
 }
 
 impl Sender {
@@ -304,158 +303,5 @@ impl Sender {
         self.rtt.sample(rtt_us, self.t.snd_una, self.t.snd_nxt);
         self.t.srtt_us8 = self.rtt.srtt_us8;
         self.rto_jiffies = self.clock.from_us(self.rtt.rto_us());
-        self.backoff = 0;
-    }
-
-    // ---- SACK ----
-
-    fn tag_sacked(&mut self, ack: u32, blocks: &Blocks, a: &mut AckState) {
-        let blocks = blocks.as_slice();
-        if self.t.sacked_out == 0 {
-            self.board.highest_sacked = self.t.snd_una;
-        }
-        let duplicate = self.check_dsack(ack, blocks, a);
-        if self.t.packets_out == 0 {
-            return;
-        }
-        if duplicate {
-            let (start, end) = blocks[0];
-            if self.dsack_in_window(start, end) && end > a.prior_una {
-                for seq in start.max(a.prior_una)..end {
-                    self.tag_one(seq, true, a);
-                }
-            }
-        }
-        let mut sorted = std::mem::take(&mut self.scratch.blocks);
-        sorted.clear();
-        sorted.extend(
-            blocks
-                .iter()
-                .skip(usize::from(duplicate))
-                .filter(|&&(s, e)| s < e && e <= self.t.snd_nxt && s > self.t.snd_una && e > a.prior_una),
-        );
-        sorted.sort_unstable();
-        let mut holes = std::mem::take(&mut self.scratch.holes);
-        for &(start, end) in &sorted {
-            self.board.holes_within(start, end, &mut holes);
-            for &(s, e) in &holes {
-                for seq in s..e {
-                    self.tag_one(seq, false, a);
-                    self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
-                }
-            }
-            if !holes.is_empty() {
-                self.board.add_run(start, end);
-            }
-        }
-        self.scratch.holes = holes;
-        self.scratch.blocks = sorted;
-        if self.t.state != CaState::Loss || self.rec.undo_marker.is_some() {
-            self.check_reordering(a.reord);
-        }
-    }
-
-    /// True if the first block reports a duplicate that our retransmissions can explain.
-    fn check_dsack(&mut self, ack: u32, blocks: &[(u32, u32)], a: &mut AckState) -> bool {
-        let (start, end) = blocks[0];
-        let below = start < ack;
-        let inside = blocks.get(1).is_some_and(|&(s, e)| start >= s && end <= e);
-        if (!below && !inside) || start >= end {
-            return false;
-        }
-        let segments = end - start;
-        if segments > self.max_window_segs {
-            return false;
-        }
-        let rec: &mut Recovery = &mut self.rec;
-        if segments == 1 && rec.tlp_high_seq == Some(end) {
-            a.flags |= flag::DSACK_TLP;
-        }
-        rec.dsack_dups += u64::from(segments);
-        if rec.dsack_dups > self.counters.retransmits {
-            return false;
-        }
-        if rec.reordering_seen && a.flags & flag::DSACK_TLP == 0 {
-            self.rack.dsack_seen = true;
-        }
-        a.flags |= flag::DSACKING;
-        a.sack_delivered += segments;
-        if let Some(marker) = rec.undo_marker {
-            if rec.undo_retrans > 0 && end <= a.prior_una && end > marker {
-                rec.undo_retrans = (rec.undo_retrans - segments as i32).max(0);
-            }
-        }
-        true
-    }
-
-    /// A D-SACK block that still concerns segments in the ring.
-    fn dsack_in_window(&self, start: u32, end: u32) -> bool {
-        if end > self.t.snd_nxt {
-            return false;
-        }
-        if start > self.t.snd_una {
-            return true;
-        }
-        match self.rec.undo_marker {
-            Some(marker) => end <= self.t.snd_una && (start >= marker || end > marker),
-            None => false,
-        }
-    }
-
-    /// Tags one segment as SACKed (or, as a duplicate, accounts for its retransmission).
-    fn tag_one(&mut self, seq: u32, duplicate: bool, a: &mut AckState) {
-        let s = *self.board.get(seq);
-        let mut marks = s.marks;
-        if duplicate && marks & mark::ANY_RETRANS != 0 {
-            if let Some(marker) = self.rec.undo_marker {
-                if self.rec.undo_retrans > 0 && seq + 1 > marker {
-                    self.rec.undo_retrans -= 1;
-                }
-            }
-            if marks & mark::SACKED != 0 {
-                a.reord = a.reord.min(seq);
-            }
-        }
-        if seq < self.t.snd_una {
-            return;
-        }
-        if marks & mark::SACKED == 0 {
-            self.rack_advance(marks, seq + 1, s.sent_us);
-            if marks & mark::RETRANS != 0 {
-                // Not marked lost any more: believe that the retransmission is still on its way.
-                if marks & mark::LOST != 0 {
-                    marks &= !(mark::LOST | mark::RETRANS);
-                    self.t.lost_out -= 1;
-                    self.t.retrans_out -= 1;
-                }
-            } else {
-                if marks & mark::ANY_RETRANS == 0 {
-                    if seq < self.highest_sacked_seq() {
-                        a.reord = a.reord.min(seq);
-                    }
-                    if seq < self.rec.high_seq {
-                        a.flags |= flag::ORIG_SACK_ACKED;
-                    }
-                    a.first_sacked_us.get_or_insert(s.sent_us);
-                    a.last_sacked_us = s.sent_us;
-                }
-                if marks & mark::LOST != 0 {
-                    marks &= !mark::LOST;
-                    self.t.lost_out -= 1;
-                }
-            }
-            marks |= mark::SACKED;
-            a.flags |= flag::DATA_SACKED;
-            self.t.sacked_out += 1;
-            a.sack_delivered += 1;
-            a.note_delivery(s.sent_us, seq, s.delivered);
-            self.board.unlist(seq);
-        }
-        if duplicate && marks & mark::RETRANS != 0 {
-            marks &= !mark::RETRANS;
-            self.t.retrans_out -= 1;
-        }
-        let listed = self.board.get(seq).marks & mark::LISTED;
-        self.board.get_mut(seq).marks = marks & !mark::LISTED | listed;
     }
 }

@@ -3,13 +3,17 @@
 mod ack;
 mod buffers;
 mod ecn;
+mod rack;
 pub mod receiver;
 mod recovery;
 pub mod rtt;
 pub mod sack;
+mod sacktag;
 pub mod scoreboard;
 pub mod sender;
 pub mod stack;
 pub mod tcb;
+mod timeout;
 pub mod timer;
 mod transmit;
+mod undo;

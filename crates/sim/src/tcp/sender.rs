@@ -2,7 +2,8 @@
 //! sending in `transmit`.
 
 use super::ack::Scratch;
-use super::recovery::{Rack, Recovery};
+use super::rack::Rack;
+use super::recovery::Recovery;
 use super::rtt::{RttEstimator, WindowedMin};
 use super::scoreboard::Scoreboard;
 use super::stack::Stack;
@@ -88,7 +89,6 @@ pub struct Sender {
     pub(super) max_window_segs: u32,
     pub(super) cwnd_usage_seq: u32,
     pub(super) rto_jiffies: u64,
-    pub(super) backoff: u32,
     pub(super) pending: Pending,
     pub(super) timeout_jiffies: u64,
     fires: Time,
@@ -146,7 +146,6 @@ impl Sender {
             max_window_segs: 0,
             cwnd_usage_seq: 0,
             rto_jiffies: Clock::new(stack.hz).from_ms(INITIAL_RTO_MS),
-            backoff: 0,
             pending: Pending::Nothing,
             timeout_jiffies: 0,
             fires: NEVER,

@@ -75,7 +75,7 @@ pub struct Stack {
     pub tso_half_window: bool,
     /// Congestion control hears of an ACK before the acknowledged segments are counted (before 6.15's backport) or after.
     pub ack_event_first: bool,
-    /// A quarter-second tail: loss probes in Open and CWR.
+    /// Tail loss probes (sysctl tcp_early_retrans 3).
     pub tail_loss_probe: bool,
     /// DCTCP cuts by alpha/2 at the end of every observation window (fitted for `linux-5.1-sce`).
     pub dctcp_window_cut: bool,

@@ -154,6 +154,19 @@ impl Tcb {
         left
     }
 
+    /// Slow start if the window limits sending; returns how many of the acknowledged segments are left for
+    /// congestion avoidance.
+    #[inline]
+    pub fn beyond_slow_start(&mut self, acked: u32) -> u32 {
+        if !self.cwnd_limited() {
+            0
+        } else if self.in_slow_start() {
+            self.slow_start(acked)
+        } else {
+            acked
+        }
+    }
+
     /// Additive increase: one more segment for every `every` acknowledged.
     pub fn additive_increase(&mut self, every: u32, acked: u32) {
         if self.cwnd_cnt >= every {

@@ -1,0 +1,169 @@
+//! RACK: loss detection by time of transmission (RFC 8985; Linux 6.12 net/ipv4/tcp_recovery.c).
+//!
+//! Leaves out: the newreno variant for connections without SACK.
+
+use super::scoreboard::mark;
+use super::sender::{Pending, Sender};
+use super::tcb::CaState;
+use crate::fabric::Fabric;
+
+/// Least timeout of RACK and TLP, us.
+pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
+/// Recoveries after which a widened reordering window shrinks again.
+pub(super) const REORDER_PERSIST: u8 = 16;
+
+/// State of RACK.
+#[derive(Clone, Debug)]
+pub(super) struct Rack {
+    /// Latest transmission among the segments delivered, and its end.
+    sent_us: u64,
+    end_seq: u32,
+    rtt_us: u32,
+    pub advanced: bool,
+    pub dsack_seen: bool,
+    window_steps: u32,
+    pub persist: u8,
+    last_delivered: u32,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent_us: 0,
+            end_seq: 0,
+            rtt_us: 0,
+            advanced: false,
+            dsack_seen: false,
+            window_steps: 1,
+            persist: 0,
+            last_delivered: 0,
+        }
+    }
+}
+
+impl Sender {
+    /// A segment with `marks`, ending at `end`, sent at `sent_us`, was delivered.
+    #[inline]
+    pub(super) fn rack_advance(&mut self, marks: u8, end: u32, sent_us: u64) {
+        let rtt_us = (self.t.mstamp_us - sent_us) as u32;
+        if rtt_us < self.t.min_rtt_us && marks & mark::ANY_RETRANS != 0 {
+            // Probably the original arrived, not the retransmission.
+            return;
+        }
+        let rack = &mut self.rack;
+        rack.advanced = true;
+        rack.rtt_us = rtt_us;
+        if (sent_us, end) > (rack.sent_us, rack.end_seq) {
+            rack.sent_us = sent_us;
+            rack.end_seq = end;
+        }
+    }
+
+    fn reorder_window_us(&self) -> u32 {
+        if !self.rec.reordering_seen && (self.t.state >= CaState::Recovery || self.t.sacked_out >= self.rec.reordering)
+        {
+            return 0;
+        }
+        ((self.t.min_rtt_us >> 2).saturating_mul(self.rack.window_steps)).min(self.t.srtt_us8 >> 3)
+    }
+
+    /// us until the segment counts as lost.
+    pub(super) fn rack_remaining(&self, sent_us: u64, window_us: u32) -> i64 {
+        i64::from(self.rack.rtt_us) + i64::from(window_us) - (self.t.mstamp_us - sent_us) as i64
+    }
+
+    /// Marks what was sent long enough before the latest delivery; returns the longest wait for the rest, us.
+    pub(super) fn rack_detect_loss(&mut self) -> u32 {
+        let window_us = self.reorder_window_us();
+        let mut wait = 0;
+        let mut at = self.board.oldest();
+        while let Some(seq) = at {
+            at = self.board.younger(seq);
+            let s = *self.board.get(seq);
+            if s.marks & mark::LOST != 0 && s.marks & mark::RETRANS == 0 {
+                continue;
+            }
+            if (self.rack.sent_us, self.rack.end_seq) <= (s.sent_us, seq + 1) {
+                break;
+            }
+            let remaining = self.rack_remaining(s.sent_us, window_us);
+            if remaining <= 0 {
+                self.mark_lost(seq);
+                self.board.unlist(seq);
+            } else {
+                wait = wait.max(remaining as u32);
+            }
+        }
+        wait
+    }
+
+    /// Looks for losses if RACK has moved; true if the reordering timer was set.
+    pub(super) fn rack_mark_lost(&mut self, net: &mut Fabric) -> bool {
+        if !self.rack.advanced {
+            return false;
+        }
+        self.rack.advanced = false;
+        let wait = self.rack_detect_loss();
+        if wait == 0 {
+            return false;
+        }
+        let after = self.clock.from_us(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_jiffies);
+        self.set_timer(net, Pending::Reorder, after);
+        true
+    }
+
+    /// D-SACKs widen the reordering window, at most once a round trip.
+    pub(super) fn rack_update_window(&mut self, prior_delivered: u32) {
+        let rack = &mut self.rack;
+        if prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < rack.last_delivered {
+            rack.dsack_seen = false;
+        }
+        if rack.dsack_seen {
+            rack.window_steps = (rack.window_steps + 1).min(0xff);
+            rack.dsack_seen = false;
+            rack.last_delivered = self.t.delivered;
+            rack.persist = REORDER_PERSIST;
+        } else if rack.persist == 0 {
+            rack.window_steps = 1;
+        }
+    }
+
+    pub(super) fn on_reorder_timeout(&mut self, net: &mut Fabric) {
+        let prior = self.t.in_flight();
+        let lost = self.rec.lost;
+        self.rack_detect_loss();
+        if prior != self.t.in_flight() {
+            if self.t.state != CaState::Recovery {
+                self.enter_recovery(false);
+                let newly_lost = self.rec.lost - lost;
+                self.reduce_cwnd(1, newly_lost, 0);
+            }
+            self.retransmit_lost(net);
+        }
+        if self.pending != Pending::Retransmit {
+            self.rearm_rto(net);
+        }
+    }
+
+    /// Marks a segment lost; a lost retransmission is lost again.
+    pub(super) fn mark_lost(&mut self, seq: u32) {
+        let s = self.board.get_mut(seq);
+        if s.marks & mark::SACKED != 0 {
+            return;
+        }
+        if s.marks & mark::LOST == 0 {
+            s.marks |= mark::LOST;
+            self.t.lost_out += 1;
+        } else if s.marks & mark::RETRANS != 0 {
+            s.marks &= !mark::RETRANS;
+            self.t.retrans_out -= 1;
+        } else {
+            return;
+        }
+        self.rec.lost += 1;
+        self.board.push_lost(seq);
+    }
+}
