@@ -15,7 +15,7 @@ pub mod simulation;
 pub mod tcp;
 pub mod time;
 
-pub use simulation::simulate;
+pub use simulation::{check, simulate, simulate_with};
 
 /// What this engine can do, for refusals, listings and random scenarios.
 #[must_use]
@@ -23,7 +23,11 @@ pub fn capabilities() -> serde_json::Value {
     use serde_json::{json, Map, Value};
     let cc: Map<String, Value> = cc::CONTROLS
         .iter()
-        .map(|(name, summary, needs_ecn)| ((*name).to_owned(), json!({"summary": summary, "needs_ecn": needs_ecn})))
+        .map(|(name, summary, needs_ecn)| {
+            // The SCE senders work without SCE, as what they are named after; that is not what asking for one means.
+            let wants_sce = name.ends_with("-sce");
+            ((*name).to_owned(), json!({"summary": summary, "needs_ecn": needs_ecn, "wants_sce": wants_sce}))
+        })
         .collect();
     let stack: Map<String, Value> = tcp::stack::STACKS
         .iter()

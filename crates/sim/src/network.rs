@@ -190,11 +190,11 @@ pub struct StackSpec {
 pub struct HostSpec {
     /// TCP builds multi-segment chunks (TSO sizing and deferral).
     pub tso: bool,
-    /// Receive buffer: least, initial, most (sysctl tcp_rmem), bytes.
+    /// Receive buffer: least (without effect here), initial, most (sysctl tcp_rmem), bytes.
     pub rmem: [u64; 3],
     /// An explicit SO_RCVBUF, bytes (as doubled by the kernel): no auto-tuning.
     pub rcvbuf: Option<u64>,
-    /// Send buffer: least, initial, most (sysctl tcp_wmem), bytes.
+    /// Send buffer: least, initial (both without effect here), most (sysctl tcp_wmem), bytes.
     pub wmem: [u64; 3],
     /// An explicit SO_SNDBUF, bytes (as doubled by the kernel): no auto-tuning.
     pub sndbuf: Option<u64>,

@@ -90,9 +90,7 @@ pub enum DropCause {
     Aqm = 1,
     /// BLUE, the overload part of COBALT.
     Blue = 2,
-    /// An impairment: random loss or an outage.
-    Impairment = 3,
 }
 
 /// Number of causes.
-pub const DROP_CAUSES: usize = 4;
+pub const DROP_CAUSES: usize = 3;

@@ -1,6 +1,6 @@
 //! Builds the world of a [`Network`] and runs its events.
 
-use crate::cc::{AnyCc, CONTROLS};
+use crate::cc::{AnyCc, CustomControl, CONTROLS};
 use crate::events::{MAX_SOURCES, MAX_TIME};
 use crate::fabric::{Fabric, Route, PORTS};
 use crate::network::{FlowSpec, Network, Output};
@@ -11,6 +11,7 @@ use crate::qdisc::FlowTuple;
 use crate::tcp::receiver::{self, Receiver};
 use crate::tcp::sender::Sender;
 use crate::tcp::stack::Stack;
+use crate::tcp::tcb::MSS;
 use crate::time::{Time, NEVER};
 
 /// Event source of the sampler.
@@ -40,10 +41,34 @@ pub struct Flow {
 /// # Errors
 /// The description cannot be run: what is wrong, in one line.
 pub fn simulate(network: &Network) -> Result<Output, String> {
-    let mut world = World::build(network)?;
+    simulate_with(network, &|_| None)
+}
+
+/// As [`simulate`], with congestion controls of the caller's own: `controls` is asked for names that are not built in.
+///
+/// # Errors
+/// The description cannot be run: what is wrong, in one line.
+pub fn simulate_with(network: &Network, controls: &Controls) -> Result<Output, String> {
+    let mut world = World::build(network, controls)?;
     world.run();
     Ok(world.finish())
 }
+
+/// Checks a network without running it.
+///
+/// # Errors
+/// The description cannot be run: what is wrong, in one line.
+pub fn check(network: &Network) -> Result<(), String> {
+    World::build(network, &|_| None).map(|_| ())
+}
+
+/// Makes a congestion control by name.
+pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
+
+/// Largest transfer: sequence numbers count segments in 32 bits.
+const MAX_TRANSFER: u64 = (u32::MAX as u64 - 2) * MSS as u64;
+/// Least buffer: two segments and what the kernel charges for them.
+const MIN_BUFFER: u64 = 4608;
 
 struct World {
     fabric: Fabric,
@@ -55,7 +80,7 @@ struct World {
 }
 
 impl World {
-    fn build(network: &Network) -> Result<Self, String> {
+    fn build(network: &Network, controls: &Controls) -> Result<Self, String> {
         let flow_count = u32::try_from(network.flows.len()).map_err(|_| "too many flows".to_owned())?;
         let first_flow_source = PORTS + 2 * network.ports.len();
         let sources = first_flow_source + FLOW_SOURCES * network.flows.len();
@@ -81,7 +106,7 @@ impl World {
                 dport: 5_000 + (index / 50_000) as u16,
             });
             let source = first_flow_source + FLOW_SOURCES * index as usize;
-            flows.push(Self::flow(spec, index, source, network.duration_ns)?);
+            flows.push(Self::flow(spec, index, source, network.duration_ns, controls)?);
         }
         let mut fabric = Fabric::new(ports, routes, tuples, sources);
         for (i, flow) in flows.iter().enumerate() {
@@ -117,14 +142,29 @@ impl World {
         Ok(route)
     }
 
-    fn flow(spec: &FlowSpec, index: u32, source: usize, end: Time) -> Result<Flow, String> {
+    fn flow(spec: &FlowSpec, index: u32, source: usize, end: Time, controls: &Controls) -> Result<Flow, String> {
         let at = |e: String| format!("flow {}: {e}", spec.name);
         let stack = Stack::from_spec(&spec.stack).map_err(at)?;
         let unknown = || at(format!("unknown congestion control {:?}", spec.cc));
-        let cc = AnyCc::build(&spec.cc, &stack).ok_or_else(unknown)?;
+        let own = || controls(&spec.cc).map(AnyCc::Custom);
+        let cc = AnyCc::build(&spec.cc, &stack).or_else(own).ok_or_else(unknown)?;
         let needs_ecn = CONTROLS.iter().any(|(name, _, needs)| *name == spec.cc && *needs);
-        if spec.transfer_bytes == Some(0) {
-            return Err(at("a transfer of 0 bytes".to_owned()));
+        match spec.transfer_bytes {
+            Some(0) => return Err(at("a transfer of 0 bytes".to_owned())),
+            Some(bytes) if bytes > MAX_TRANSFER => {
+                return Err(at(format!("a transfer of {bytes} bytes; at most {MAX_TRANSFER}")));
+            }
+            _ => {}
+        }
+        let host = &spec.host;
+        for (name, bytes) in [
+            ("receive", host.rcvbuf.unwrap_or(host.rmem[1])),
+            ("receive", host.rcvbuf.unwrap_or(host.rmem[2])),
+            ("send", host.sndbuf.unwrap_or(host.wmem[2])),
+        ] {
+            if bytes < MIN_BUFFER {
+                return Err(at(format!("a {name} buffer of {bytes} bytes; at least {MIN_BUFFER}")));
+            }
         }
         Ok(Flow {
             name: spec.name.clone(),

@@ -267,3 +267,51 @@ proptest! {
         prop_assert_eq!(fingerprint(&run(&net)), fingerprint(&run(&net)));
     }
 }
+
+/// A window that never moves.
+#[derive(Debug)]
+struct FixedWindow(u32);
+
+impl dumbbell_sim::cc::CongestionControl for FixedWindow {
+    fn init(&mut self, t: &mut dumbbell_sim::tcp::tcb::Tcb) {
+        t.cwnd = self.0;
+    }
+    fn ssthresh(&mut self, _: &dumbbell_sim::tcp::tcb::Tcb) -> u32 {
+        self.0
+    }
+    fn cong_avoid(&mut self, t: &mut dumbbell_sim::tcp::tcb::Tcb, _: u32) {
+        t.cwnd = self.0;
+    }
+}
+
+impl dumbbell_sim::cc::CustomControl for FixedWindow {}
+
+#[test]
+fn a_control_of_ones_own_steers_the_window() {
+    let shaper = ShaperSpec::Link { rate_bps: 100_000_000 };
+    let net =
+        dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 100 * MS, 20, vec![flow("f", "fixed", "linux-6.12")]);
+    let control =
+        |name: &str| (name == "fixed").then(|| Box::new(FixedWindow(20)) as Box<dyn dumbbell_sim::cc::CustomControl>);
+    let out = dumbbell_sim::simulate_with(&net, &control).unwrap();
+    // A window of 20 segments every 100 ms and the little that serialisation adds.
+    let rate = counter(&out, "flow/f", "rx_bytes") as f64 / 20.0;
+    let expected = 20.0 * MSS as f64 / 0.1;
+    assert!((0.96..1.0).contains(&(rate / expected)), "{rate}");
+    assert!(simulate(&net).is_err());
+}
+
+#[test]
+fn delayed_acks_do_not_depend_on_the_tick() {
+    let acks = |hz: u64| {
+        let mut f = flow("f", "reno", "linux-6.12");
+        f.stack.options.insert("hz".into(), hz.into());
+        let shaper = ShaperSpec::Link { rate_bps: 100_000 };
+        let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 10 }, shaper, 20 * MS, 60, vec![f]));
+        counter(&out, "flow/f", "acks_sent")
+    };
+    let reference = acks(1000);
+    for hz in [100, 250] {
+        assert!(acks(hz).abs_diff(reference) <= reference / 50, "{hz}: {} against {reference}", acks(hz));
+    }
+}

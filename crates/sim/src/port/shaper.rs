@@ -46,8 +46,9 @@ impl Shaper {
         }
     }
 
+    /// Time that `bytes` take at `rate_bps`, ns; saturates well below overflow.
     fn tokens_for(bytes: u64, rate_bps: u64) -> i64 {
-        i64::try_from(bytes * 8 * SEC / rate_bps).unwrap_or(i64::MAX)
+        i64::try_from(u128::from(bytes) * 8 * u128::from(SEC) / u128::from(rate_bps)).unwrap_or(i64::MAX / 4)
     }
 
     /// When a packet of `len` bytes may be taken, `now` at the earliest.

@@ -116,7 +116,6 @@ impl Sender {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
                 self.tag_sacked(ack, blocks, &mut a);
-                self.t.delivered += a.sack_delivered;
                 self.on_dubious_ack(&mut a, net);
                 self.send_recovery(a.rexmit, net);
             }

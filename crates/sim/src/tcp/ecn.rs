@@ -90,7 +90,8 @@ impl Echo {
                 wish.ack_now = true;
             }
         }
-        if ce && !self.latch && self.dctcp != Some(true) {
+        // A DCTCP receiver sets the latch before this test: it never asks for quick ACKs.
+        if ce && !self.latch && self.dctcp.is_none() {
             wish.quick = 2;
             wish.reset_interval = true;
         }

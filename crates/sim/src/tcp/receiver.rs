@@ -56,6 +56,9 @@ pub struct Receiver {
     flow: u32,
     source: usize,
     clock: Clock,
+    /// `ATO_MIN_MS` and `DELACK_MAX_MS` in ticks.
+    ato_min: u64,
+    delack_max: u64,
     established: bool,
     syn_ack_us: u64,
     /// Next segment expected.
@@ -102,6 +105,8 @@ impl Receiver {
             flow,
             source,
             clock,
+            ato_min: clock.from_ms(ATO_MIN_MS),
+            delack_max: clock.from_ms(DELACK_MAX_MS),
             established: false,
             syn_ack_us: 0,
             rcv_nxt: 1,
@@ -219,7 +224,7 @@ impl Receiver {
             if self.quick > 0 {
                 self.quick -= 1;
                 if self.quick == 0 {
-                    self.ato = ATO_MIN_MS;
+                    self.ato = self.ato_min;
                 }
             }
             self.scheduled = false;
@@ -237,7 +242,7 @@ impl Receiver {
 
     fn enter_quick_mode(&mut self, most: u32) {
         self.request_quick(most);
-        self.ato = ATO_MIN_MS;
+        self.ato = self.ato_min;
     }
 
     fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
@@ -307,13 +312,13 @@ impl Receiver {
     fn time_delayed_ack(&mut self, now: u64) {
         if self.ato == 0 {
             self.request_quick(MAX_QUICK);
-            self.ato = ATO_MIN_MS;
+            self.ato = self.ato_min;
         } else {
             let gap = now - self.last_data;
-            if gap <= ATO_MIN_MS / 2 {
-                self.ato = (self.ato >> 1) + ATO_MIN_MS / 2;
+            if gap <= self.ato_min / 2 {
+                self.ato = (self.ato >> 1) + self.ato_min / 2;
             } else if gap < self.ato {
-                self.ato = ((self.ato >> 1) + gap).min(self.rto).min(DELACK_MAX_MS);
+                self.ato = ((self.ato >> 1) + gap).min(self.rto).min(self.delack_max);
             } else if gap > self.rto {
                 self.request_quick(MAX_QUICK);
             }
@@ -335,7 +340,7 @@ impl Receiver {
             self.quick = self.quick.max(wish.quick);
         }
         if wish.reset_interval {
-            self.ato = ATO_MIN_MS;
+            self.ato = self.ato_min;
         }
     }
 
@@ -443,14 +448,14 @@ impl Receiver {
 
     fn delay_ack(&mut self, net: &mut Fabric) {
         let mut ato = self.ato;
-        if ato > ATO_MIN_MS {
+        if ato > self.ato_min {
             let mut most = self.clock.from_ms(500);
             if self.srtt_us > 0 {
-                most = most.min(self.clock.from_us(self.srtt_us).max(ATO_MIN_MS));
+                most = most.min(self.clock.from_us(self.srtt_us).max(self.ato_min));
             }
             ato = ato.min(most);
         }
-        ato = ato.min(DELACK_MAX_MS);
+        ato = ato.min(self.delack_max);
         let jiffies = self.clock.jiffies(net.now);
         let mut expires = jiffies + ato;
         if let Some(pending) = self.delack {
@@ -487,7 +492,7 @@ impl Receiver {
         self.delack_fires = NEVER;
         net.events.set(self.source, NEVER);
         if self.delack.take().is_some() && self.scheduled {
-            self.ato = (self.ato << 1).min(self.rto).min(DELACK_MAX_MS);
+            self.ato = (self.ato << 1).min(self.rto).min(self.delack_max);
             self.send_ack(self.rcv_nxt, net);
         }
     }

@@ -61,10 +61,4 @@ impl Slab {
         self.free.push(slot);
         self.slots[slot as usize]
     }
-
-    /// Slots in use.
-    #[must_use]
-    pub fn in_use(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
 }

@@ -189,10 +189,20 @@ impl Sender {
         if self.syn_retransmits == 0 {
             self.syn_sent_us = self.t.mstamp_us;
         }
-        let p = self.packet(0, SYN_FRAME, flags::SYN, Ecn::NotEct);
+        let p = self.packet(0, SYN_FRAME, flags::SYN, self.control_ecn());
         self.counters.sent += 1;
         net.send(p);
         self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
+    }
+
+    /// Codepoint of what is not first-time data: a control that needs ECN marks everything.
+    #[inline]
+    pub(super) fn control_ecn(&self) -> Ecn {
+        if self.ecn && self.ecn_always {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
     }
 
     /// A packet of this sender.
@@ -237,7 +247,7 @@ impl Sender {
         }
         self.cc.init(&mut self.t);
         self.update_pacing_rate();
-        let ack = self.packet(1, crate::packet::ACK_FRAME, flags::HANDSHAKE, Ecn::NotEct);
+        let ack = self.packet(1, crate::packet::ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         net.send(ack);
         self.write(net, false);
@@ -248,12 +258,6 @@ impl Sender {
         self.phase = Phase::Closed;
         self.pending = Pending::Nothing;
         self.fires = NEVER;
-    }
-
-    /// Everything has been acknowledged.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.t.snd_una == self.end_seq
     }
 
     /// There is a new segment that the application has written.

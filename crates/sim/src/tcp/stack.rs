@@ -35,7 +35,8 @@ pub enum TsoDefer {
     HeadOld,
 }
 
-/// What the receiver does about SCE marks (`specs` of the SCE tree; the draft's own date is uncertain).
+/// What the receiver does about SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
+/// of them the draft's kernel had is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SceEcho {
@@ -73,7 +74,7 @@ pub struct Stack {
     pub tso_rtt_log: Option<u32>,
     /// No chunk is larger than half the window.
     pub tso_half_window: bool,
-    /// Congestion control hears of an ACK before the acknowledged segments are counted (before 6.15's backport) or after.
+    /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
     pub ack_event_first: bool,
     /// Tail loss probes (sysctl tcp_early_retrans 3).
     pub tail_loss_probe: bool,
@@ -150,7 +151,27 @@ impl Stack {
                 return Err(format!("stack {}: unknown option {key:?}", spec.name));
             }
         }
-        serde_json::from_value(Value::Object(fields)).map_err(|e| format!("stack {}: {e}", spec.name))
+        let stack: Self =
+            serde_json::from_value(Value::Object(fields)).map_err(|e| format!("stack {}: {e}", spec.name))?;
+        stack.check().map_err(|e| format!("stack {}: {e}", spec.name))?;
+        Ok(stack)
+    }
+
+    /// Refuses values that no kernel can have.
+    fn check(&self) -> Result<(), String> {
+        let range = |name: &str, value: u32, least: u32, most: u32| {
+            if (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(format!("option {name} is {value}; expected {least} to {most}"))
+            }
+        };
+        range("hz", self.hz, 100, 1000)?;
+        range("initial_cwnd", self.initial_cwnd, 1, 1000)?;
+        range("reordering", self.reordering, 1, 300)?;
+        range("rto_min_ms", self.rto_min_ms, 1, 120_000)?;
+        range("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), 0, 31)?;
+        range("sce_scale_bytes", self.sce_scale_bytes, 88, super::tcb::MSS)
     }
 }
 
@@ -175,5 +196,7 @@ mod tests {
         assert!(e("linux-6", serde_json::json!({})).contains("linux-6"));
         assert!(e("linux-6.12", serde_json::json!({"sce": 1})).contains("\"sce\""));
         assert!(e("linux-6.12", serde_json::json!({"hz": "fast"})).contains("linux-6.12"));
+        assert!(e("linux-6.12", serde_json::json!({"hz": 0})).contains("option hz"));
+        assert!(e("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 0})).contains("sce_scale_bytes"));
     }
 }

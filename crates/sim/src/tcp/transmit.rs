@@ -119,7 +119,7 @@ impl Sender {
         self.chunks.last_sent = net.now;
         let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
         let mut sent = 0;
-        while sent < n && self.t.snd_nxt < u32::MAX && self.has_data() {
+        while sent < n && self.has_data() {
             let seq = self.t.snd_nxt;
             let cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
             let p = self.packet(seq, self.frame_len(seq), cwr, ecn);
@@ -189,8 +189,7 @@ impl Sender {
         if seq >= self.window_end && seq != self.t.snd_una {
             return false;
         }
-        let ecn = if self.ecn && self.ecn_always { Ecn::Ect0 } else { Ecn::NotEct };
-        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION, ecn);
+        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION, self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         let dropped = net.send(p) == Verdict::Dropped && self.local_first_port;
