@@ -24,5 +24,8 @@ def simulate(network: str) -> Output:
     ValueError: not a network, or not one that can be run. RuntimeError: the simulator failed.
     """
 
+def check(network: str) -> None:
+    """Checks a network (JSON) without running it. ValueError: not a network, or not one that can be run."""
+
 def capabilities() -> str:
     """What can be simulated, as JSON."""

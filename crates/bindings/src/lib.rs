@@ -1,7 +1,7 @@
 //! The simulator as a Python module: converts, releases the GIL, nothing else.
 
 use std::cell::RefCell;
-use std::panic;
+use std::panic::{self, UnwindSafe};
 
 use dumbbell_sim::network::{Network, Output};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -16,12 +16,20 @@ thread_local! {
 /// Runs a network (JSON) and returns its output: tables (bytes for `numpy.frombuffer`), counters, conservation.
 #[pyfunction]
 fn simulate<'py>(py: Python<'py>, network: &str) -> PyResult<Bound<'py, PyDict>> {
-    let network: Network = serde_json::from_str(network).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let output = py
-        .detach(|| panic::catch_unwind(|| dumbbell_sim::simulate(&network)))
-        .map_err(|_| PyRuntimeError::new_err(PANIC.with(RefCell::take)))?
-        .map_err(PyValueError::new_err)?;
+    let network = parse(network)?;
+    let output = caught(py, || dumbbell_sim::simulate(&network))?;
     to_dict(py, output)
+}
+
+fn parse(network: &str) -> PyResult<Network> {
+    serde_json::from_str(network).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// Runs `work` without the GIL; its refusal becomes a ValueError, its panic a RuntimeError.
+fn caught<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, String> + UnwindSafe + Send) -> PyResult<T> {
+    py.detach(|| panic::catch_unwind(work))
+        .map_err(|_| PyRuntimeError::new_err(PANIC.with(RefCell::take)))?
+        .map_err(PyValueError::new_err)
 }
 
 fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
@@ -56,6 +64,13 @@ fn little_endian<'py, T: Copy>(
     })
 }
 
+/// Checks a network (JSON) without running it.
+#[pyfunction]
+fn check(py: Python<'_>, network: &str) -> PyResult<()> {
+    let network = parse(network)?;
+    caught(py, || dumbbell_sim::check(&network))
+}
+
 /// What can be simulated, as JSON.
 #[pyfunction]
 fn capabilities() -> String {
@@ -68,5 +83,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     panic::set_hook(Box::new(|info| PANIC.with(|last| *last.borrow_mut() = info.to_string())));
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }
