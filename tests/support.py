@@ -28,7 +28,6 @@ PORT = {
     "dropped_overflow": 1,
     "dropped_aqm": 0,
     "dropped_blue": 0,
-    "dropped_impairment": 0,
     "queued_packets": 2,
 }
 

@@ -204,8 +204,9 @@ def _run(resolved: ResolvedScenario, run_key: str) -> Run:
 
     facts: dict[str, Any] = {"name": NAME, "sources": native().SOURCE_HASH}
     common: dict[str, Any] = {"key": run_key, "name": resolved.name, "cell": resolved.cell, "scenario": resolved.dump()}
+    network = lower(resolved)
     try:
-        output = native().simulate(json.dumps(lower(resolved)))
+        output = native().simulate(json.dumps(network))
     except ValueError as error:
         raise BadInput(f"{_label(resolved)}: the simulator refuses this: {error}") from None
     except RuntimeError as error:
@@ -219,7 +220,7 @@ def _run(resolved: ResolvedScenario, run_key: str) -> Run:
         values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(names))
         blocks.append(Block(table["entity"], names, units, t_ns, np.ascontiguousarray(values.T)))
     counters = {entity: dict(values) for entity, values in output["counters"]}
-    status, reasons = judge(counters, output["conservation"])
+    status, reasons = judge(counters, output["conservation"], {port["name"] for port in network["ports"] if port["kind"] == "delay"})
     facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
     return Run(
         **common,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Literal
 
 Counters = Mapping[str, Mapping[str, int]]
@@ -14,12 +14,12 @@ _FLOW_SUMS = (
 )
 _PORT_SUM = (
     "arrived_packets",
-    ("sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "dropped_impairment", "queued_packets"),
+    ("sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "queued_packets"),
 )
 
 
-def judge(counters: Counters, engine_says: Iterable[str] = ()) -> tuple[Status, tuple[str, ...]]:
-    """The status of a run and the reasons for it.
+def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = ()) -> tuple[Status, tuple[str, ...]]:
+    """The status of a run and the reasons for it; `delay_stages` are the names of the ports that only delay.
 
     `invalid`: the engine's own conservation check failed, or the counters do not add up.
     `warn`: a delay stage overflowed, or a flow delivered nothing.
@@ -30,7 +30,7 @@ def judge(counters: Counters, engine_says: Iterable[str] = ()) -> tuple[Status, 
         for total, parts in _FLOW_SUMS if entity.startswith("flow/") else (_PORT_SUM,):
             if values[total] != (found := sum(values[part] for part in parts)):
                 wrong.append(f"{entity}: {total} {values[total]} is not {' + '.join(parts)} {found}")
-        if entity.startswith("port/") and entity.removeprefix("port/").startswith(("delay", "access")):
+        if entity.startswith("port/") and entity.removeprefix("port/") in delay_stages:
             if lost := values["dropped_overflow"]:
                 odd.append(f"{entity}: dropped {lost} packets at the limit of a delay stage")
         elif entity.startswith("flow/") and values["rx_bytes"] == 0:

@@ -50,6 +50,16 @@ def test_data_reaches_the_application_in_order_and_once(lossy):
             assert counters["rx_bytes"] <= 1448 * (counters["arrived_packets"] - counters["duplicate_packets"])
 
 
+def test_what_overflows_is_judged_by_what_it_is_and_not_by_its_name(run):
+    wan = {"name": "wan", "delay": "20ms", "limit": "20p"}
+    queue = {"name": "delayed", "rate": "10mbit", "qdisc": pfifo("10p")}
+    found = run(path={"forward": [wan, queue], "reverse": "none"})
+    assert found.counters["port/delayed"]["dropped_overflow"] > 0
+    assert found.status == "warn"
+    lost = found.counters["port/wan"]["dropped_overflow"]
+    assert found.reasons == (f"port/wan: dropped {lost} packets at the limit of a delay stage",)
+
+
 @pytest.mark.parametrize("cc", CCS)
 def test_a_full_link_carries_the_ceiling_and_no_more(run, cc):
     found = run(path=path(qdisc=pfifo("100p")), flows=[{"cc": cc, "ecn": False}], duration="30s")

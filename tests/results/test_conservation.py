@@ -38,9 +38,13 @@ def test_what_the_engine_found_is_invalid():
 
 
 def test_a_delay_stage_that_overflows_is_a_warning():
-    status, reasons = judge(counters(delay={}))
+    status, reasons = judge(counters(wan={}), delay_stages={"wan"})
     assert status == "warn"
-    assert reasons == ("port/delay: dropped 1 packets at the limit of a delay stage",)
+    assert reasons == ("port/wan: dropped 1 packets at the limit of a delay stage",)
+
+
+def test_a_queue_may_be_called_like_a_delay_stage():
+    assert judge(counters(delayed={}, access={}), delay_stages={"wan"}) == ("ok", ())
 
 
 def test_a_flow_that_delivers_nothing_is_a_warning():
