@@ -270,12 +270,17 @@ def execute(
 
 
 def _keep(resolved: ResolvedScenario, run_key: str, store: Store | None) -> Run:
-    wall, cpu = time.perf_counter(), time.thread_time()
-    finished = _run(resolved, run_key)
-    if store is None or not finished.counters:
-        return finished
-    cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.thread_time() - cpu}
-    return store.write(finished, shlex.join(sys.argv), {**host(), **cost})
+    if store is None:
+        return _run(resolved, run_key)
+    with store.claim(run_key) as there:
+        if there is not None:  # another process has run it since
+            return replace(there, name=resolved.name, cell=resolved.cell)
+        wall, cpu = time.perf_counter(), time.thread_time()
+        finished = _run(resolved, run_key)
+        if not finished.counters:
+            return finished
+        cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.thread_time() - cpu}
+        return store.write(finished, shlex.join(sys.argv), {**host(), **cost})
 
 
 @cache

@@ -18,6 +18,13 @@ _PORT_SUM = (
 )
 
 
+NEEDED: Mapping[str, frozenset[str]] = {
+    "flow": frozenset(name for total, parts in _FLOW_SUMS for name in (total, *parts)) | {"rx_bytes", "active_ns", "retransmits"},
+    "port": frozenset((_PORT_SUM[0], *_PORT_SUM[1])),
+}
+"""The counters that every flow and every port has."""
+
+
 def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = ()) -> tuple[Status, tuple[str, ...]]:
     """The status of a run and the reasons for it; `delay_stages` are the names of the ports that only delay.
 

@@ -4,13 +4,18 @@ DIR/study.json              what was asked: name, cell and key of every run, in 
 DIR/KEY/run.json            scenario, engine, command, counters, status; the same on every machine but for the command
 DIR/KEY/host.json           facts about the machine that ran it
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
+DIR/.lock                   held by who writes: shared for a run, alone for study.json
+
+Several processes may work on one folder; locks are the kernel's (flock), so that those of a dead process are gone with it.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,13 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.results.record import checked
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import to_parquet
 
 _STUDY, _RUN, _HOST, _SERIES = "study.json", "run.json", "host.json", "series.parquet"
 _FORMAT = 1
 """Of study.json and run.json."""
-_PARTIAL = ".partial-"
+_PARTIAL, _CLAIM, _LOCK = ".partial-", ".claim-", ".lock"
 
 
 class Store:
@@ -40,20 +46,24 @@ class Store:
         Raises `BadInput` if the destination cannot be used.
         """
         self._make()
+        with self._trouble(), self._locked(fcntl.LOCK_EX):
+            self._clear()
+            self._note(runs)
+
+    def _note(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
         wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._asked(missing_ok=True)}
         wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
         listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
         text = json.dumps({"format": _FORMAT, "runs": listed}, indent=1) + "\n"
-        with self._trouble():
-            if (self.path / _STUDY).exists() and (self.path / _STUDY).read_text(encoding="utf-8") == text:
-                return
-            partial = self.path / f"{_PARTIAL}{os.getpid()}-study"
-            try:
-                _write(partial, text.encode())
-                os.replace(partial, self.path / _STUDY)
-            finally:
-                partial.unlink(missing_ok=True)
-            _sync_folder(self.path)
+        if (self.path / _STUDY).exists() and (self.path / _STUDY).read_text(encoding="utf-8") == text:
+            return
+        partial = self._partial("study")
+        try:
+            _write(partial, text.encode())
+            os.replace(partial, self.path / _STUDY)
+        finally:
+            partial.unlink(missing_ok=True)
+        _sync_folder(self.path)
 
     def runs(self) -> Results:
         """The runs that were asked for and are there, in the order asked. Raises `BadInput` if the folder is none of dumbbell's."""
@@ -68,6 +78,20 @@ class Store:
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Those keys without a run, in order."""
         return [key for key in keys if not self._has(key)]
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[Run | None]:
+        """Waits until no other process works on a run; gives the run if it is there by then, else it is the caller's to make."""
+        path = self.path / f"{_CLAIM}{key}"
+        with self._trouble():
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            with self._trouble():
+                _flock(descriptor, fcntl.LOCK_EX)
+            yield self.get(key) if self._has(key) else None
+        finally:
+            path.unlink(missing_ok=True)  # who waits for it finds the run
+            os.close(descriptor)
 
     def asked(self) -> int:
         """How many runs were asked for."""
@@ -98,8 +122,8 @@ class Store:
             "scenario": dict(run.scenario),
             "counters": {entity: dict(values) for entity, values in run.counters.items()},
         }
-        partial = self.path / f"{_PARTIAL}{os.getpid()}-{run.key}"
-        with self._trouble():
+        partial = self._partial(run.key)
+        with self._trouble(), self._locked(fcntl.LOCK_SH):
             try:
                 os.mkdir(partial)
                 _write(partial / _SERIES, series)
@@ -122,31 +146,28 @@ class Store:
     def _read(self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None) -> Run:
         """A run; `name` and `cell` as it was asked for, which may differ from when it was first run."""
         folder = self.path / key
-        record = _load(folder / _RUN, "a run")
+        record = checked(_load(folder / _RUN, "a run"), folder / _RUN)
         try:
             size = (folder / _SERIES).stat().st_size
         except OSError:
             raise BadInput(f"{folder / _SERIES}: no such file; expected the series of the run") from None
-        try:
-            if size != record["series_bytes"]:
-                what = f"{size} bytes long, truncated or changed"
-                raise BadInput(f"{folder / _SERIES}: {what}; expected {record['series_bytes']} bytes (remove {folder} to run it again)")
-            if record["key"] != key:
-                raise BadInput(f"{folder / _RUN}: is of the run {record['key']}; expected {key}")
-            return Run(
-                key=key,
-                name=record["name"] if name is None else name,
-                cell=record["cell"] if cell is None else cell,
-                scenario=record["scenario"],
-                status=record["status"],
-                reasons=tuple(record["reasons"]),
-                counters=record["counters"],
-                digest=record["digest"],
-                engine=record["engine"],
-                samples=folder / _SERIES,
-            )
-        except (KeyError, TypeError) as error:
-            raise BadInput(f"{folder / _RUN}: lacks {error}; expected a run written by dumbbell") from None
+        if size != record["series_bytes"]:
+            what = f"{size} bytes long, truncated or changed"
+            raise BadInput(f"{folder / _SERIES}: {what}; expected {record['series_bytes']} bytes (remove {folder} to run it again)")
+        if record["key"] != key:
+            raise BadInput(f"{folder / _RUN}: is of the run {record['key']}; expected {key}")
+        return Run(
+            key=key,
+            name=record["name"] if name is None else name,
+            cell=record["cell"] if cell is None else cell,
+            scenario=record["scenario"],
+            status=record["status"],
+            reasons=tuple(record["reasons"]),
+            counters=record["counters"],
+            digest=record["digest"],
+            engine=record["engine"],
+            samples=folder / _SERIES,
+        )
 
     def _asked(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
         path = self.path / _STUDY
@@ -163,12 +184,29 @@ class Store:
         with self._trouble():
             self.path.mkdir(parents=True, exist_ok=True)
             names = os.listdir(self.path)
-        if names and _STUDY not in names and any(not name.startswith(_PARTIAL) for name in names):
+        if _STUDY not in names and any(name != _LOCK and not name.startswith(_PARTIAL) for name in names):
             raise BadInput(f"{self.path}: holds other files; expected an empty folder or one written by dumbbell")
-        for name in names:
-            if name.startswith(_PARTIAL) and not _alive(name.removeprefix(_PARTIAL).partition("-")[0]):
+
+    def _clear(self) -> None:
+        """Removes what a crash left half written. Under the lock alone: nobody is writing."""
+        for name in os.listdir(self.path):
+            if name.startswith(_PARTIAL):
                 left = self.path / name
                 shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+
+    def _partial(self, what: str) -> Path:
+        """A name of its own for something half written."""
+        return self.path / f"{_PARTIAL}{secrets.token_hex(8)}-{what}"
+
+    @contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        """Holds the folder's lock: LOCK_SH to write a run, LOCK_EX to change or clear what is not one's own."""
+        descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _flock(descriptor, how)
+            yield
+        finally:
+            os.close(descriptor)
 
     @contextmanager
     def _trouble(self) -> Iterator[None]:
@@ -230,11 +268,10 @@ def _sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def _alive(pid: str) -> bool:
+def _flock(descriptor: int, how: int) -> None:
+    """Waits for a lock; a file system without locks is taken to have one user."""
     try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
+        fcntl.flock(descriptor, how)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
+            raise

@@ -121,7 +121,26 @@ def test_a_full_disk_ends_it_with_whole_runs(small_disk):
         run(scenario(sample="1ms", repeat=20), small_disk / "out", workers=2)
     store = Store(small_disk / "out")
     assert 0 < len(store.runs()) < 120
-    assert not [name for name in os.listdir(store.path) if name.startswith(".")]
+    assert not [name for name in os.listdir(store.path) if name.startswith((".partial", ".claim"))]
+
+
+def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monkeypatch):
+    cells = scenario().expand()
+    real, calls = sim.native().simulate, []
+
+    def simulate(network):
+        if not calls:  # the other one does all the work while this one is at its first run
+            calls.append(network)
+            sim.execute(others, Store(tmp_path / "out"))
+        calls.append(network)
+        return real(network)
+
+    monkeypatch.setattr(sim.native(), "simulate", simulate)
+    first = max(cells, key=sim.expected_packets)
+    others = [cell for cell in cells if cell is not first]
+    runs = sim.execute(cells, Store(tmp_path / "out"), workers=1)
+    assert len(calls) == 1 + len(cells)
+    assert [run.cell for run in runs] == [cell.cell for cell in cells]
 
 
 def test_an_interrupt_lets_what_runs_finish_and_drops_the_rest():

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-import subprocess
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -88,21 +88,65 @@ def test_a_run_is_never_overwritten(store):
 
 
 def test_nothing_partial_is_left(store):
-    assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
 
 
 def test_what_a_crash_left_is_cleared(store):
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    left = store.path / f".partial-{gone.pid}-{KEYS[2]}"
+    left = store.path / f".partial-{os.getpid()}-{KEYS[2]}"
     left.mkdir()
     (left / "series.parquet").write_bytes(b"PAR1")
-    other = store.path / f".partial-{os.getpid()}-{KEYS[2]}"
-    other.mkdir()
+    (store.path / ".partial-12-study").write_text("{")
     store.ask([])
-    assert not left.exists()
-    assert other.exists(), "a process that lives is still writing this"
-    assert store.missing(KEYS) == KEYS[2:]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
+    store.write(make_run(KEYS[2]))
+    assert store.missing(KEYS) == []
+
+
+def test_what_is_being_written_is_not_cleared(store, monkeypatch):
+    asking = threading.Thread(target=Store(store.path).ask, args=([],))
+    real = os.rename
+
+    def rename(old, new):
+        asking.start()
+        asking.join(timeout=0.2)
+        assert asking.is_alive(), "it waits for the writer"
+        real(old, new)
+
+    monkeypatch.setattr(os, "rename", rename)
+    store.write(make_run(KEYS[2]))
+    asking.join()
+    assert store.missing(KEYS) == []
+
+
+def test_wishes_of_many_at_once_all_stay(tmp_path):
+    def ask(index):
+        Store(tmp_path / "out").ask([("s", {"n": index}, f"{index:032x}")])
+
+    threads = [threading.Thread(target=ask, args=(index,)) for index in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Store(tmp_path / "out").asked() == 20
+
+
+def test_a_claim_waits_for_the_one_who_has_it(store):
+    found = []
+
+    def wait():
+        with Store(store.path).claim(KEYS[2]) as run:
+            found.append(run)
+
+    with store.claim(KEYS[2]) as nothing:
+        assert nothing is None
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        waiting.join(timeout=0.2)
+        assert waiting.is_alive()
+        store.write(make_run(KEYS[2]))
+    waiting.join()
+    assert [run.key for run in found] == [KEYS[2]]
+    assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]
 
 
 # --- what is wrong with a folder -----------------------------------------------------------------------------------
@@ -175,6 +219,27 @@ def test_a_record_without_what_it_needs(store):
     fails(store.runs, "study.json", "lists no runs")
 
 
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"counters": {"flow/cubic": {}}}, "counters of 'flow/cubic' lack acks_arrived, "),
+        ({"counters": {"flow/cubic": {"rx_bytes": "many"}}}, "counters of 'flow/cubic' are not whole numbers"),
+        ({"counters": {"cubic": {}}}, "counters of 'cubic' are not"),
+        ({"counters": {"flow/cubic": 3}}, "counters of 'flow/cubic' are not"),
+        ({"counters": []}, "counters is not a mapping"),
+        ({"status": "fine"}, "status is not one of ok, warn, invalid"),
+        ({"reasons": "none"}, "reasons is not a list of text"),
+        ({"cell": {"cc": None}}, "cell is not coordinates"),
+        ({"scenario": None}, "scenario is not a mapping"),
+        ({"series_bytes": "1"}, "series_bytes is not a size"),
+    ],
+)
+def test_a_record_that_was_tampered_with(store, changed, what):
+    run = store.path / KEYS[0] / "run.json"
+    run.write_text(json.dumps({**json.loads(run.read_text()), **changed}))
+    fails(store.runs, str(run), what)
+
+
 def test_a_run_in_the_folder_of_another(store):
     os.rename(store.path / KEYS[0], store.path / KEYS[2])
     fails(lambda: store.get(KEYS[2]), f"is of the run {KEYS[0]}")
@@ -221,7 +286,7 @@ def test_a_full_disk_leaves_whole_runs(small_disk):
     assert error.value.exit_status == 3
     assert str(error.value) == f"{small_disk}/results: No space left on device; the runs finished so far are kept"
     assert len(store.runs()) == len(written)
-    assert not [name for name in os.listdir(store.path) if name.startswith(".")]
+    assert not [name for name in os.listdir(store.path) if name.startswith(".partial")]
 
 
 @pytest.mark.parametrize("function", ["mkdir", "fsync", "rename"])
@@ -234,7 +299,7 @@ def test_trouble_at_any_step_leaves_nothing_half_written(store, monkeypatch, fun
         patch.setattr(os, function, fail)
         with pytest.raises(kind):
             store.write(make_run(KEYS[2]))
-    assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
     store.write(make_run(KEYS[2]))
     assert store.missing(KEYS) == []
 
@@ -247,5 +312,5 @@ def test_a_wish_that_cannot_be_written_leaves_the_old_one(store, monkeypatch):
         patch.setattr(os, "fsync", fail)
         with pytest.raises(EnvironmentFault):
             store.ask([("s", {}, KEYS[2])])
-    assert sorted(os.listdir(store.path)) == [*KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
     assert [run.key for run in store.runs()] == KEYS[:2]

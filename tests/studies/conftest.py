@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import FLOW, PORT
 
 from dumbbell import cli
 from dumbbell.results import Block, Run, Store, digest
@@ -35,8 +36,8 @@ def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
         status=status,
         reasons=() if status == "ok" else ("packets lost from the books",),
         counters={
-            "flow/1": {"rx_bytes": round(received[-1]), "active_ns": DURATION_S * 10**9, "retransmits": 0},
-            "port/bottleneck": {"dropped_overflow": 0},
+            "flow/1": {**FLOW, "rx_bytes": round(received[-1]), "active_ns": DURATION_S * 10**9, "retransmits": 0},
+            "port/bottleneck": {**PORT, "dropped_overflow": 0},
         },
         digest=digest(blocks),
         engine={"name": "sim"},
