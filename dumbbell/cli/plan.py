@@ -28,7 +28,7 @@ def _plan(
 
     scenario = Scenario.from_file(file)
     cells = scenario.expand()
-    sim.capabilities().refuse(cells)
+    sim.refuse(cells)
     store = Store(out if out is not None else Path("results") / scenario.name)
     keys = [sim.key(cell) for cell in cells]
     lacking = set(store.missing(keys))

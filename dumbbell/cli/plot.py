@@ -62,7 +62,7 @@ def _plot(
             written += style.save(known[name](view), target, name)
     if json:
         print_json([str(path) for path in written])
-    note(f"{len(names)} figures in {target}: {', '.join(names)}")
+    note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {target}: {', '.join(names)}")
 
 
 def _study_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
@@ -76,10 +76,7 @@ def _run_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
 def _draw_run(run: Run, view: View) -> Figure:
     from dumbbell.report.run_figure import run_figure
 
-    try:
-        return run_figure(run, view.size, view.start_s, view.stop_s)
-    except ValueError as error:
-        raise BadInput(f"{error}; expected a scenario with a `sample` interval") from None
+    return run_figure(run, view.size, view.start_s, view.stop_s)
 
 
 def _slug(run: Run) -> str:

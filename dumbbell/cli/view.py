@@ -24,6 +24,10 @@ def view_of(size: str, from_s: float, to_s: float | None) -> View:
     if size not in ("print", "screen"):
         raise BadInput(f"--size {size!r} is unknown; expected print or screen")
     stop_s = math.inf if to_s is None else to_s
+    if not math.isfinite(from_s):
+        raise BadInput(f"--from {from_s:g} is no time; expected a number of s")
+    if math.isnan(stop_s):
+        raise BadInput("--to nan is no time; expected a number of s")
     if stop_s <= from_s:
         raise BadInput(f"--to {stop_s:g} is not after --from {from_s:g}; expected a time in s above it")
     return View(size, from_s, stop_s)  # type: ignore[arg-type]

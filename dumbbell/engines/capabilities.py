@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.scenario import Problem, QueueStage, ResolvedScenario, ScenarioError, nearest, one_of, stages
+from dumbbell.scenario import Bottleneck, Problem, ResolvedScenario, ScenarioError, bottlenecks, nearest, one_of
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,8 @@ class Capability:
     summary: str
     needs_ecn: bool = False
     """For a congestion control: it works on marks."""
+    wants_sce: bool = False
+    """For a congestion control: it answers to SCE marks."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """For a stack: the fields a scenario may override, and their values."""
 
@@ -32,11 +34,11 @@ class Capabilities:
 
     @classmethod
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
-        """From `{"cc": {name: {summary, needs_ecn}}, "qdisc": ..., "stack": {name: {summary, options}}, "shaper": [...]}`."""
+        """From `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": ..., "stack": {name: {summary, options}}, "shaper": [...]}`."""
 
         def entries(kind: str) -> dict[str, Capability]:
             return {
-                name: Capability(entry["summary"], entry.get("needs_ecn", False), entry.get("options", {}))
+                name: Capability(entry["summary"], entry.get("needs_ecn", False), entry.get("wants_sce", False), entry.get("options", {}))
                 for name, entry in table[kind].items()
             }
 
@@ -56,22 +58,23 @@ class Capabilities:
         for i, flow in enumerate(settings.flows):
             if flow.cc not in self.cc:
                 yield ("flows", i, "cc"), _unknown("cc", flow.cc, self.cc)
+            elif flow.ecn is False and self.cc[flow.cc].needs_ecn:
+                yield ("flows", i, "ecn"), f"false leaves {flow.cc} without the marks that it works on; expected true, or another cc"
             if flow.stack.base not in self.stack:
                 yield ("flows", i, "stack", "base"), _unknown("stack", flow.stack.base, self.stack)
             else:
                 for option in flow.stack.options:
                     if option not in (known := self.stack[flow.stack.base].options):
                         yield ("flows", i, "stack", option), _unknown("option of the stack", option, known)
-            way = stages(settings.path, settings.flows, flow)
-            for stage in way.forward + way.reverse:
-                if isinstance(stage, QueueStage):
-                    yield from self._queue_lacks(stage)
+        for location, bottleneck in bottlenecks(settings):
+            for where, what in self._queue_lacks(bottleneck):
+                yield location + where, what
 
-    def _queue_lacks(self, stage: QueueStage) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        if stage.qdisc.kind not in self.qdisc:
-            yield ("path", "bottleneck", "qdisc", "kind"), _unknown("qdisc", stage.qdisc.kind, self.qdisc)
-        if stage.shaper_kind not in self.shaper:
-            yield ("path", "bottleneck", "shaper"), _unknown("shaper", stage.shaper_kind, self.shaper)
+    def _queue_lacks(self, bottleneck: Bottleneck) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        if bottleneck.qdisc.kind not in self.qdisc:
+            yield ("qdisc", "kind"), _unknown("qdisc", bottleneck.qdisc.kind, self.qdisc)
+        if bottleneck.shaper_kind not in self.shaper:
+            yield ("shaper",), _unknown("shaper", bottleneck.shaper_kind, self.shaper)
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:

@@ -15,8 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.pool import default_workers, in_parallel
+from dumbbell.engines.refusal import placed
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
-from dumbbell.scenario import Bfifo, Cake, DelayStage, Flow, QueueStage, ResolvedScenario, flow_names, stages
+from dumbbell.scenario import (
+    Bfifo,
+    Cake,
+    DelayStage,
+    Flow,
+    Problem,
+    QueueStage,
+    ResolvedScenario,
+    ScenarioError,
+    flow_names,
+    stages,
+)
 from dumbbell.scenario.units import FRAME_BYTES
 
 if TYPE_CHECKING:
@@ -30,10 +42,12 @@ _SEGMENT_BYTES = 1448
 _TBF_BURST_BYTES = 1540
 _SCE_SINGLE = 65535
 """What Linux's keyword `sce-single` becomes."""
-_FLOW_SERIES, _PORT_SERIES = 9, 8
-"""Series of a flow and of a port, for estimates."""
+_FLOW_SERIES, _PORT_SERIES = 10, 8
+"""Series of a flow and of a port."""
+_MOST_VALUES = 50_000_000
+"""Sampled values of a run, which are in memory at once."""
 _SOURCE, _DESTINATION = 1, 2
-"""All flows of a dumbbell run between one pair of hosts."""
+"""The hosts of flows that name none; those that are named count on."""
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs to do)."""
@@ -54,6 +68,30 @@ def capabilities() -> Capabilities:
     return Capabilities.from_table(NAME, json.loads(native().capabilities()))
 
 
+def refuse(runs: Sequence[ResolvedScenario]) -> None:
+    """Raises `ScenarioError` with everything in the runs that the simulator cannot run; each problem once. Runs nothing."""
+    capabilities().refuse(runs)
+    problems: dict[Problem, None] = {}
+    for resolved in runs:
+        if problem := _refusal(resolved):
+            problems[problem] = None
+    if problems:
+        raise ScenarioError(list(problems))
+
+
+def _refusal(resolved: ResolvedScenario) -> Problem | None:
+    settings = resolved.settings
+    if (values := expected_samples(resolved)) > _MOST_VALUES:
+        what = f"{settings.sample} takes {values} values in {settings.duration}"
+        return resolved.problem(("sample",), f"{what}; expected at most {_MOST_VALUES}, by a longer interval")
+    try:
+        native().check(json.dumps(lower(resolved)))
+    except ValueError as error:
+        location, what = placed(settings, str(error))
+        return resolved.problem(location, what)
+    return None
+
+
 # --- lowering ------------------------------------------------------------------------------------------------------
 
 
@@ -63,6 +101,7 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
     table = capabilities()
     ports: dict[str, dict[str, Any]] = {}
     indices: dict[str, int] = {}
+    hosts: dict[str, int] = {}
     flows = []
     for group, names in zip(settings.flows, flow_names(settings.flows), strict=True):
         way = stages(settings.path, settings.flows, group)
@@ -72,7 +111,11 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
                 ports.setdefault(str(stage.name), _port(stage, way.base_rtt_ns, settings.path_rate_bps))
                 indices.setdefault(str(stage.name), len(indices))
             directions.append([indices[str(stage.name)] for stage in direction])
-        needs_ecn = group.cc in table.cc and table.cc[group.cc].needs_ecn
+        ecn, sce_echo = _marks(group, table)
+        src, dst = (
+            default if host is None else hosts.setdefault(host, _DESTINATION + 1 + len(hosts))
+            for host, default in ((group.src, _SOURCE), (group.dst, _DESTINATION))
+        )
         for i, name in enumerate(names):
             start = group.start.first + i * group.start.every + _jitter(settings.seed, name, group.start.jitter)
             stop = None if group.duration is None else start + group.duration
@@ -82,15 +125,15 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
                     "cc": group.cc,
                     "stack": {"name": group.stack.base, "options": group.stack.options},
                     "host": _host(group),
-                    "ecn": needs_ecn if group.ecn is None else group.ecn,
-                    "sce_echo": group.sce_echo,
+                    "ecn": ecn,
+                    "sce_echo": sce_echo,
                     "forward": directions[0],
                     "reverse": directions[1],
                     "start_ns": start,
                     "stop_ns": None if stop is None or stop >= settings.duration else stop,
                     "transfer_bytes": None if group.bytes is None else int(group.bytes),
-                    "src_host": _SOURCE,
-                    "dst_host": _DESTINATION,
+                    "src_host": src,
+                    "dst_host": dst,
                 }
             )
     return {
@@ -126,7 +169,7 @@ def _port(stage: DelayStage | QueueStage, base_rtt_ns: int, path_rate_bps: int) 
 def _qdisc(stage: QueueStage, rate_bps: int, base_rtt_ns: int) -> dict[str, Any]:
     qdisc = stage.qdisc
     if isinstance(qdisc, Cake):
-        own = rate_bps if stage.shaper_kind == "cake" else _number(qdisc.rate)
+        own = rate_bps if stage.shaper_kind == "cake" else None
         ramps: dict[bool | str, int] = {False: 0, True: 1, "single": _SCE_SINGLE}
         return {
             "kind": "cake",
@@ -147,10 +190,18 @@ def _qdisc(stage: QueueStage, rate_bps: int, base_rtt_ns: int) -> dict[str, Any]
 def _shaper(stage: QueueStage, rate_bps: int) -> dict[str, Any]:
     if stage.shaper_kind == "cake":
         return {"kind": "own"}
-    rate = int(stage.rate or rate_bps)
     if stage.shaper_kind == "tbf":
-        return {"kind": "tbf", "rate_bps": rate, "burst_bytes": int(stage.burst or _TBF_BURST_BYTES)}
-    return {"kind": "link", "rate_bps": rate}
+        return {"kind": "tbf", "rate_bps": rate_bps, "burst_bytes": int(stage.burst or _TBF_BURST_BYTES)}
+    return {"kind": "link", "rate_bps": rate_bps}
+
+
+def _marks(flow: Flow, table: Capabilities) -> tuple[bool, bool]:
+    """Whether ECN is negotiated and SCE echoed."""
+    cc = table.cc.get(flow.cc)
+    wants_sce = cc is not None and cc.wants_sce
+    sce_echo = wants_sce and flow.ecn is not False if flow.sce_echo is None else flow.sce_echo
+    needs_ecn = cc is not None and (cc.needs_ecn or wants_sce)
+    return needs_ecn or sce_echo if flow.ecn is None else flow.ecn, sce_echo
 
 
 def _host(flow: Flow) -> dict[str, Any]:
@@ -192,8 +243,9 @@ def key(resolved: ResolvedScenario) -> str:
 def run(resolved: ResolvedScenario) -> Run:
     """Runs one scenario. A crash of the simulator gives a run of status `invalid` without series.
 
-    Raises `BadInput` if the simulator refuses the description.
+    Raises `ScenarioError` for what the simulator cannot do.
     """
+    refuse([resolved])
     return _run(resolved, key(resolved))
 
 
@@ -245,7 +297,7 @@ def execute(
     Raises `ScenarioError` for what the simulator cannot do, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full;
     the store then holds whole runs, and the same call goes on from there.
     """
-    capabilities().refuse(runs)
+    refuse(runs)
     keys = [key(resolved) for resolved in runs]
     if store is not None:
         store.ask([(resolved.name, resolved.cell, k) for resolved, k in zip(runs, keys, strict=True)])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
+from dumbbell.errors import BadInput
 from dumbbell.report import style
 from dumbbell.report.timeline import Line, Panel, timeline
 
@@ -21,12 +22,12 @@ _WINDOWS = 60
 
 
 def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draw one run. ValueError if it was not sampled."""
+    """Draw one run. BadInput if it was not sampled, or not in that time."""
     flows = _flows(run)
-    if not flows:
-        raise ValueError(f"run {run.key[:10]} has no samples to draw")
+    times = max((run.series(entity, "cwnd")[0] for entity, _, _ in flows), key=len, default=np.empty(0))
+    if len(times) < 2:
+        raise BadInput(f"run {run.key[:10]} has {len(times)} samples of its flows; expected a scenario with a shorter `sample`")
     colours = style.colours([cc for _, _, cc in flows])
-    times = run.series(flows[0][0], "cwnd")[0]
     sample_s = float(times[1] - times[0])
     shown_s = min(stop_s, float(times[-1])) - start_s
     window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dumbbell.errors import BadInput
 from dumbbell.metrics import Series
 from dumbbell.report.style import Size, settled, styled
 
@@ -42,7 +43,14 @@ class Panel:
 
 
 def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draw the panels over [start_s, stop_s]; each label stands once in the legend, above the first panel."""
+    """Draw the panels over [start_s, stop_s]; each label stands once in the legend, above the first panel.
+
+    BadInput if no sample lies there.
+    """
+    times = [line.series[0] for panel in panels for line in panel.lines]
+    if not any(np.any((t_s >= start_s) & (t_s <= stop_s)) for t_s in times):
+        last = max((float(t_s[-1]) for t_s in times if t_s.size), default=0.0)
+        raise BadInput(f"{title}: no samples from {start_s:g} s to {min(stop_s, last):g} s; expected a time up to {last:g} s")
     with styled(size) as geometry:
         from matplotlib import pyplot
 

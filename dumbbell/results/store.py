@@ -193,6 +193,8 @@ class Store:
             if name.startswith(_PARTIAL):
                 left = self.path / name
                 shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+            elif name.startswith(_CLAIM) and _unclaimed(self.path / name):
+                (self.path / name).unlink(missing_ok=True)
 
     def _partial(self, what: str) -> Path:
         """A name of its own for something half written."""
@@ -266,6 +268,21 @@ def _sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _unclaimed(path: Path) -> bool:
+    """Whether the process that made a claim is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _flock(descriptor: int, how: int) -> None:

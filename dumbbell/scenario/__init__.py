@@ -1,6 +1,6 @@
 """What a user writes: scenarios, their units, sweeps and files."""
 
-from dumbbell.scenario.check import flow_names
+from dumbbell.scenario.check import bottlenecks, flow_names
 from dumbbell.scenario.model import (
     Access,
     Bfifo,
@@ -52,6 +52,7 @@ __all__ = [
     "Stages",
     "Start",
     "Sweep",
+    "bottlenecks",
     "flow_names",
     "nearest",
     "one_of",

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 
 from dumbbell.scenario.model import Bfifo, Bottleneck, Cake, Flow, Pfifo, QueueStage, Settings
 from dumbbell.scenario.problems import Location
-from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Size
+from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str]]
 
-_MOST_SAMPLES = 10_000_000
-_LONGEST_RTT = Duration.parse("1000s")
-_LEAST_BUFFER = Size.parse("2KiB")
+_LONGEST_RUN = Duration.parse("4h")
+_LONGEST_DELAY = Duration.parse("1000s")
+_FASTEST = Rate.parse("1000gbit")
+_SLOWEST_CAKE = Rate.parse("8bit")
+"""Cake counts in bytes per second."""
+_LEAST_BUFFER = Size.parse("4608B")
+"""Two full packets as the kernel charges them."""
+_LEAST_MEMLIMIT = Size.parse("2304B")
+"""A full packet as the kernel charges it."""
+_MOST_MEMLIMIT = Size((1 << 32) - 1)
+_MOST_SSTHRESH = Packets((1 << 31) - 1)
 _MOST_FLOWS = 100_000
 
 
@@ -20,8 +28,10 @@ def wrong(settings: Settings) -> Wrong:
     """The location of each contradiction and `what is wrong; expected ...`."""
     if settings.duration == 0:
         yield ("duration",), "0s is no time at all; expected a time above 0"
-    elif settings.sample and settings.duration // settings.sample > _MOST_SAMPLES:
-        yield ("sample",), f"{settings.sample} takes more than {_MOST_SAMPLES} samples; expected a longer interval"
+    elif settings.sample > settings.duration:
+        what = f"{settings.sample} is longer than the run's {settings.duration}"
+        yield ("sample",), f"{what}; expected a shorter interval, or 0s for no samples"
+    yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
     for i, flow in enumerate(settings.flows):
         for location, what in _flow(flow, settings):
@@ -32,7 +42,7 @@ def wrong(settings: Settings) -> Wrong:
 def is_random(settings: Settings) -> bool:
     """Whether another seed gives another run: a jittered start, or a queue that draws random numbers (cake)."""
     return any(flow.start.jitter for flow in settings.flows) or any(
-        isinstance(bottleneck.qdisc, Cake) for _, bottleneck in _bottlenecks(settings)
+        isinstance(bottleneck.qdisc, Cake) for _, bottleneck in bottlenecks(settings)
     )
 
 
@@ -74,17 +84,22 @@ def _path(settings: Settings) -> Wrong:
             for i, stage in enumerate(listed if isinstance(listed, list) else ()):
                 if stage.name and names.count(stage.name) > 1:
                     yield ("path", name, i, "name"), f"{stage.name!r} is given twice; expected names that differ"
+                yield from _too_long(("path", name, i, "delay"), stage.delay)
                 if not isinstance(stage, QueueStage):
                     yield from _delay_limit(("path", name, i, "limit"), stage.limit)
-    if path.rtt is not None and path.rtt > _LONGEST_RTT:
-        yield ("path", "rtt"), f"{path.rtt} is too long; expected at most {_LONGEST_RTT}"
+                    yield from _too_fast(("path", name, i, "rate"), stage.rate)
+    yield from _too_long(("path", "rtt"), path.rtt)
+    yield from _too_long(("path", "delay", "extra"), path.delay.extra)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
-    for location, bottleneck in _bottlenecks(settings):
+    if path.access is not None:
+        yield from _too_fast(("path", "access", "rate"), path.access.rate)
+    for location, bottleneck in bottlenecks(settings):
         for where, what in _bottleneck(bottleneck):
             yield location + where, what
 
 
-def _bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
+def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
+    """Every bottleneck that is written, and where."""
     path = settings.path
     if path.bottleneck is not None:
         yield ("path", "bottleneck"), path.bottleneck
@@ -98,10 +113,10 @@ def _bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
 
 def _bottleneck(bottleneck: Bottleneck) -> Wrong:
     qdisc, shaper = bottleneck.qdisc, bottleneck.shaper_kind
+    yield from _too_fast(("rate",), bottleneck.rate)
     if isinstance(qdisc, Cake):
-        if shaper == "cake" and None not in (bottleneck.rate, qdisc.rate) and bottleneck.rate != qdisc.rate:
-            what = f"{qdisc.rate} differs from the bottleneck's {bottleneck.rate}; expected one rate"
-            yield ("qdisc", "rate"), f"{what}, or the shaper link or tbf"
+        for where, what in _cake(qdisc, bottleneck):
+            yield ("qdisc", *where), what
     elif shaper == "cake":
         yield ("shaper",), f"{qdisc.kind} cannot shape; expected the shaper link or tbf"
     if bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
@@ -119,10 +134,34 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
             yield ("qdisc", "limit"), f"{qdisc.limit} is in packets, bfifo counts bytes; expected e.g. 64KiB or 1bdp"
         elif qdisc.limit.unit == "B" and qdisc.limit.value < FRAME_BYTES:
             yield ("qdisc", "limit"), f"{qdisc.limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
-    if isinstance(qdisc, Cake) and qdisc.rtt == 0:
-        yield ("qdisc", "rtt"), "0s leaves COBALT no interval; expected a time such as 100ms"
-    if isinstance(qdisc, Cake) and qdisc.memlimit is not None and qdisc.memlimit < FRAME_BYTES:
-        yield ("qdisc", "memlimit"), f"{qdisc.memlimit} has no room for a packet; expected at least {FRAME_BYTES}B"
+
+
+def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
+    if cake.rate is not None and bottleneck.shaper_kind != "cake":
+        what = f"{cake.rate} makes cake shape behind the shaper {bottleneck.shaper_kind}"
+        yield ("rate",), f"{what}; expected no rate of cake's own, or the shaper cake"
+    elif None not in (bottleneck.rate, cake.rate) and bottleneck.rate != cake.rate:
+        yield ("rate",), f"{cake.rate} differs from the bottleneck's {bottleneck.rate}; expected one rate"
+    elif bottleneck.shaper_kind == "cake" and (rate := bottleneck.rate_bps) is not None:
+        yield from _too_fast(("rate",), Rate(rate))
+        if rate < _SLOWEST_CAKE:
+            yield ("rate",), f"{Rate(rate)} is too slow for cake; expected at least {_SLOWEST_CAKE}"
+    if cake.rtt == 0:
+        yield ("rtt",), "0s leaves COBALT no interval; expected a time such as 100ms"
+    yield from _too_long(("rtt",), cake.rtt)
+    if cake.memlimit is not None and not _LEAST_MEMLIMIT <= cake.memlimit <= _MOST_MEMLIMIT:
+        what = "holds no packet" if cake.memlimit < _LEAST_MEMLIMIT else "is too much"
+        yield ("memlimit",), f"{cake.memlimit} {what}; expected {_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
+
+
+def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:
+    if time is not None and time > most:
+        yield location, f"{time} is too long; expected at most {most}"
+
+
+def _too_fast(location: Location, rate: Rate | None) -> Wrong:
+    if rate is not None and rate > _FASTEST:
+        yield location, f"{rate} is too fast; expected at most {_FASTEST}"
 
 
 def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
@@ -137,8 +176,11 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
         yield ("duration",), "0s is no time at all; expected a time above 0"
     if flow.rtt is not None and settings.path.forward is not None:
         yield ("rtt",), "needs path.rtt to replace; expected a path with rtt"
-    if flow.rtt is not None and flow.rtt > _LONGEST_RTT:
-        yield ("rtt",), f"{flow.rtt} is too long; expected at most {_LONGEST_RTT}"
+    yield from _too_long(("rtt",), flow.rtt)
+    if flow.sce_echo and flow.ecn is False:
+        yield ("sce_echo",), "true needs ECN, which is off; expected ecn: true, or no sce_echo"
+    if flow.src is not None and flow.src == flow.dst:
+        yield ("dst",), f"{flow.dst!r} is the source as well; expected two hosts"
     last = flow.start.first + (flow.count - 1) * flow.start.every + flow.start.jitter
     if settings.duration and last >= settings.duration:
         key = "first" if flow.start.first >= settings.duration else "every" if flow.start.every else "jitter"
@@ -148,12 +190,17 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
         sizes = getattr(flow.host, key)
         if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
             yield ("host", key), f"{', '.join(map(str, sizes))} do not rise; expected least, initial and most"
+        elif (size := sizes[1] if key == "rmem" else sizes[2]) < _LEAST_BUFFER:
+            what = f"{size} of {', '.join(map(str, sizes))} has no room for two packets"
+            yield ("host", key), f"{what}; expected at least {_LEAST_BUFFER}"
     for key in ("rcvbuf", "sndbuf"):
         size = getattr(flow.host, key)
-        if size is not None and size < _LEAST_BUFFER:
-            yield ("host", key), f"{size} has no room for a packet; expected at least {_LEAST_BUFFER}"
-    if flow.host.cached_ssthresh is not None and flow.host.cached_ssthresh < 2:
-        yield ("host", "cached_ssthresh"), f"{flow.host.cached_ssthresh} is too small; expected at least 2p"
+        if size is not None and 2 * size < _LEAST_BUFFER:
+            what = f"{size}, which the kernel doubles, has no room for two packets"
+            yield ("host", key), f"{what}; expected at least {Size(_LEAST_BUFFER // 2)}"
+    ssthresh = flow.host.cached_ssthresh
+    if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
+        yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range; expected 2p to {_MOST_SSTHRESH}"
 
 
 def _names(settings: Settings) -> Wrong:

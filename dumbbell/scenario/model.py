@@ -70,7 +70,7 @@ class Cake(OneQdisc):
 
     kind: Literal["cake"] = "cake"
     rate: Rate | None = None
-    """Keyword bandwidth; by default the bottleneck's rate if the shaper is cake, else unlimited."""
+    """Keyword bandwidth of the shaper cake; by default the bottleneck's rate. Behind another shaper cake has none."""
     isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
         "triple-isolate"
     )
@@ -116,8 +116,8 @@ class Bottleneck(Model):
     def rate_bps(self) -> int | None:
         """What limits the departures, bit/s; none if nothing does."""
         own = self.qdisc.rate if isinstance(self.qdisc, Cake) else None
-        rates = [int(rate) for rate in (self.rate, own) if rate is not None]
-        return min(rates, default=None)
+        rate = self.rate if self.rate is not None else own
+        return None if rate is None else int(rate)
 
 
 # --- paths ---------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Path(Model):
 
 
 class Stack(Model):
-    """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_window: 4}`."""
+    """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_cwnd: 4}`."""
 
     base: str = "linux-6.12"
     options: dict[str, Any] = {}
@@ -235,13 +235,13 @@ class Host(Model):
         Size.parse("128KiB"),
         Size.parse("6MiB"),
     ]
-    """sysctl tcp_rmem: least, initial, most."""
+    """sysctl tcp_rmem: least (without effect in the simulator), initial, most."""
     wmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("16KiB"),
         Size.parse("4MiB"),
     ]
-    """sysctl tcp_wmem: least, initial, most."""
+    """sysctl tcp_wmem: least, initial (both without effect in the simulator), most."""
     cached_ssthresh: Packets | None = None
     """ssthresh that the metrics cache remembers for the destination."""
 
@@ -267,9 +267,9 @@ class Flow(Model):
     stack: Stack = Stack()
     host: Host = Host()
     ecn: bool | None = None
-    """Negotiate ECN; by default on if the cc needs it."""
-    sce_echo: bool = False
-    """The receiver echoes SCE marks (its sysctl tcp_sce)."""
+    """Negotiate ECN; by default on if the cc answers to marks or SCE is echoed."""
+    sce_echo: bool | None = None
+    """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
     start: Start = Start()
     duration: Duration | None = None
     """From the start until the sender is cut off; by default to the end of the run."""
@@ -277,6 +277,10 @@ class Flow(Model):
     """Payload of a sized transfer; by default unlimited."""
     rtt: Duration | None = None
     """Base RTT of these flows instead of the path's."""
+    src: Name | None = None
+    """Sending host, which cake's host isolation looks at; flows that name none share one."""
+    dst: Name | None = None
+    """Receiving host; likewise."""
 
 
 # --- the whole -----------------------------------------------------------------------------------------------------

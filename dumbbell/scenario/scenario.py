@@ -143,10 +143,10 @@ class Scenario(Settings):
 
 
 def _located(origin: source.Source, location: Location, what: str) -> Problem:
-    """The key as the file has it; a key that is missing or unknown there is named all the same."""
+    """The key as the file has it; a key that is missing or of which nothing is written is named all the same."""
     found, line = origin.find(location)
     last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
-    named = found + last if "missing" in what else found
+    named = found + last if "missing" in what else found or location
     return Problem(dotted(named), what, origin.file, line)
 
 

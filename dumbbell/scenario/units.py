@@ -18,6 +18,9 @@ from pydantic_core import CoreSchema, core_schema
 FRAME_BYTES = 1514
 """Ethernet frame of a full segment without FCS: the rate basis of `bdp`."""
 
+_MOST_BDP = 10_000
+"""Limits in `bdp` stay below it, so that the fastest rate and the longest delay still give a number of 64 bits."""
+
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*")
 
 
@@ -171,7 +174,7 @@ class Limit:
             raise ValueError(f"{written!r} leaves no room for a packet; expected {cls.EXPECTED} above 0")
         if limit.unit != "bdp" and limit.value.denominator != 1:
             raise ValueError(f"{written!r} is not a whole number; expected {cls.EXPECTED}")
-        if limit.value >= 1 << 63:
+        if limit.value >= (_MOST_BDP if limit.unit == "bdp" else 1 << 63):
             raise ValueError(f"{written!r} is out of range; expected {cls.EXPECTED}")
         return limit
 

@@ -62,7 +62,7 @@ def test_what_overflows_is_judged_by_what_it_is_and_not_by_its_name(run):
 
 @pytest.mark.parametrize("cc", CCS)
 def test_a_full_link_carries_the_ceiling_and_no_more(run, cc):
-    found = run(path=path(qdisc=pfifo("100p")), flows=[{"cc": cc, "ecn": False}], duration="30s")
+    found = run(path=path(qdisc=pfifo("100p")), flows=[{"cc": cc}], duration="30s")
     t_s, received = found.series(f"flow/{cc}", "rx_bytes")
     settled = t_s >= 10
     rate = 8 * np.diff(received[settled][[0, -1]])[0] / np.diff(t_s[settled][[0, -1]])[0]
@@ -129,6 +129,34 @@ def test_cake_marks_who_can_be_marked_and_drops_for_the_others(run):
     assert marked["flow/reno"]["dropped_packets"] == 0
     assert dropped["port/bottleneck"]["ce_marks"] == 0
     assert dropped["flow/reno"]["dropped_packets"] == dropped["port/bottleneck"]["dropped_aqm"] > 0
+
+
+def shares(run, isolation):
+    """Mbit/s of four flows from one host and one from another."""
+    bottleneck = {"rate": "10mbit", "qdisc": {"kind": "cake", "isolation": isolation}}
+    flows = [{"name": "many", "cc": "cubic", "count": 4, "src": "a"}, {"name": "one", "cc": "cubic", "src": "b"}]
+    counters = run(path={"rtt": "20ms", "bottleneck": bottleneck}, flows=flows).counters
+    rates = {name: counters[f"flow/{name}"]["rx_bytes"] * 8 / 20e6 for name in ("many-1", "many-2", "many-3", "many-4", "one")}
+    return rates.pop("one"), list(rates.values())
+
+
+def test_cake_is_fair_over_the_hosts_that_flows_come_from(run):
+    one, many = shares(run, "dual-srchost")
+    assert one == pytest.approx(sum(many), rel=0.2)
+    one, many = shares(run, "flows")
+    assert one == pytest.approx(sum(many) / 4, rel=0.2)
+    one, many = shares(run, "dual-dsthost")
+    assert one == pytest.approx(sum(many) / 4, rel=0.2)
+
+
+def test_an_sce_sender_gets_sce_unless_it_is_switched_off(run):
+    bottleneck = {"rate": "10mbit", "qdisc": {"kind": "cake", "sce": True}}
+
+    def found(**flow):
+        return run(path={"rtt": "20ms", "bottleneck": bottleneck}, flows=[{"name": "f", "cc": "reno-sce", **flow}]).counters["flow/f"]
+
+    assert found()["sce_arrived"] > 0
+    assert found(ecn=False)["sce_arrived"] == 0
 
 
 def test_the_same_scenario_and_seed_give_the_same_digest(engine, run):

@@ -104,9 +104,21 @@ def test_a_run_that_fails_is_told_and_not_kept(tmp_path, monkeypatch):
 
 
 def test_what_the_simulator_refuses_is_bad_input():
-    settings = {"path": {"forward": [{"name": "q" * 5, "delay": "1ms", "rate": "1gbit"}], "reverse": "none"}, "duration": "1000000h"}
-    with pytest.raises(BadInput, match=r"^many: the simulator refuses this: .*duration"):
-        run(scenario(**settings, sample="0s", sweep=None, repeat=1))
+    flows = [{"cc": "cubic", "stack": {"base": "linux-6.12", "hz": 250}}]
+    bad = scenario(flows=flows, sweep={"flows.0.stack.hz": [250, 0, 5000]}, repeat=1)
+    with pytest.raises(ScenarioError) as error:
+        run(bad)
+    assert [str(problem).partition(" (")[0] for problem in error.value.problems] == [
+        f"sweep.flows.0.stack.hz: option hz is {hz}; expected 100 to 1000" for hz in (0, 5000)
+    ]
+
+
+def test_samples_are_counted_by_flows_and_ports():
+    flows = [{"cc": "cubic", "count": 1000}]
+    few, many = (scenario(flows=flows, duration="20s", sample=sample, sweep=None, repeat=1).expand() for sample in ("10ms", "1ms"))
+    sim.refuse(few)
+    with pytest.raises(ScenarioError, match=r"^sample: 1ms takes 200650032 values in 20s; expected at most"):
+        sim.refuse(many)
 
 
 def test_what_the_simulator_does_not_know_is_refused_before_anything_runs(tmp_path):

@@ -116,8 +116,8 @@ def test_every_keyword_of_cake():
         "memlimit": "4MiB",
         "rate": "5mbit",
     }
-    port = queue(shaper="link", qdisc={"kind": "cake", **keywords})
-    assert port["shaper"]["rate_bps"] == 10_000_000
+    port = queue(rate=None, shaper="cake", qdisc={"kind": "cake", **keywords})
+    assert port["shaper"] == {"kind": "own"}
     assert port["qdisc"] == {
         "kind": "cake",
         "rate_bps": 5_000_000,
@@ -131,13 +131,29 @@ def test_every_keyword_of_cake():
     }
 
 
-def test_cake_behind_a_link_does_not_shape_unless_told():
+def test_cake_behind_a_link_does_not_shape():
     assert queue(shaper="link", qdisc={"kind": "cake"})["qdisc"]["rate_bps"] is None
 
 
 def test_ecn_is_on_where_the_cc_needs_it_and_where_it_is_asked_for():
-    flows = [{"cc": "dctcp"}, {"cc": "reno"}, {"cc": "reno", "ecn": True, "name": "a"}, {"cc": "dctcp", "ecn": False, "name": "b"}]
-    assert [flow["ecn"] for flow in lowered(flows=flows)["flows"]] == [True, False, True, False]
+    flows = [{"cc": "dctcp"}, {"cc": "reno"}, {"cc": "reno", "ecn": True, "name": "a"}, {"cc": "reno", "sce_echo": True, "name": "b"}]
+    assert [flow["ecn"] for flow in lowered(flows=flows)["flows"]] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("cc", ["reno-sce", "dctcp-sce", "cubic-sce"])
+@pytest.mark.parametrize(
+    ("written", "ecn", "sce_echo"),
+    [({}, True, True), ({"ecn": True}, True, True), ({"sce_echo": False}, True, False), ({"sce_echo": True}, True, True)],
+)
+def test_who_answers_to_sce_gets_it(cc, written, ecn, sce_echo):
+    (flow,) = lowered(flows=[{"cc": cc, **written}])["flows"]
+    assert (flow["ecn"], flow["sce_echo"]) == (ecn, sce_echo)
+
+
+def test_hosts_have_numbers_and_flows_that_name_none_share_a_pair():
+    flows = [{"cc": "reno", "src": "a"}, {"cc": "cubic", "count": 2, "src": "b", "dst": "a"}, {"cc": "dctcp"}]
+    numbers = [(flow["src_host"], flow["dst_host"]) for flow in lowered(flows=flows)["flows"]]
+    assert numbers == [(3, 2), (4, 3), (4, 3), (1, 2)]
 
 
 def test_socket_buffers_are_doubled_as_the_kernel_does():

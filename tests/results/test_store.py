@@ -96,6 +96,7 @@ def test_what_a_crash_left_is_cleared(store):
     left.mkdir()
     (left / "series.parquet").write_bytes(b"PAR1")
     (store.path / ".partial-12-study").write_text("{")
+    (store.path / f".claim-{KEYS[2]}").write_text("")
     store.ask([])
     assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
     store.write(make_run(KEYS[2]))
@@ -143,6 +144,7 @@ def test_a_claim_waits_for_the_one_who_has_it(store):
         waiting.start()
         waiting.join(timeout=0.2)
         assert waiting.is_alive()
+        store.ask([])
         store.write(make_run(KEYS[2]))
     waiting.join()
     assert [run.key for run in found] == [KEYS[2]]

@@ -102,6 +102,13 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         (["plot", "DIR", "--figure", "sawtoth"], "figure 'sawtoth' is unknown (did you mean 'sawtooth'?)"),
         (["plot", "DIR", "--size", "poster"], "--size 'poster' is unknown; expected print or screen"),
         (["plot", "DIR", "--from", "20", "--to", "10"], "--to 10 is not after --from 20"),
+        (["plot", "DIR", "--to", "nan"], "--to nan is no time; expected a number of s"),
+        (["plot", "DIR", "--from", "inf"], "--from inf is no time; expected a number of s"),
+        (["plot", "DIR", "--from", "1000", "--figure", "sawtooth"], "no samples from 1000 s to 300 s; expected a time up to 300 s"),
+        (
+            ["plot", "DIR", "--from", "1000", "--figure", "run-cc-reno-bandwidth_mbit-50.0-delay_ms-80.0-seed-1"],
+            "no samples from 1000 s to 300 s; expected a time up to 300 s",
+        ),
         (["plot", "DIR", "--out", "BAD"], "expected a writable folder"),
         (["claims", "oracle", "DIR"], "makes no claims"),
         (["claims", "scee", "DIR"], "study 'scee' is unknown (did you mean 'sce'?)"),
