@@ -8,6 +8,7 @@ block `sources omissions` needs no folder. The same folders and sources give the
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -100,9 +101,11 @@ def rewritten(text: str, done: Mapping[str, Reproduction]) -> str:
     return BLOCK.sub(block, text)
 
 
-def main(folders: list[str]) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Rewrite the documents."""
-    opened = [reopened(open_folder(Path(folder))) for folder in folders]
+    parser = argparse.ArgumentParser(description="Rewrite the generated blocks of the documents.")
+    parser.add_argument("folders", metavar="DIR", nargs="*", type=Path, help="a folder that dumbbell reproduce left")
+    opened = [reopened(open_folder(folder)) for folder in parser.parse_args(arguments).folders]
     done = {f"{each.study.name}/{each.part.name}": each for each in opened}
     for path in DOCUMENTS:
         if path.exists():
@@ -111,6 +114,6 @@ def main(folders: list[str]) -> None:
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        main()
     except DumbbellError as error:
         sys.exit(str(error))

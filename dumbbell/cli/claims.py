@@ -35,6 +35,8 @@ def _claims(
     chosen, part = find_part(study)
     if part.claims is None:
         raise BadInput(f"study {chosen.name} makes no claims; expected a study with claims, such as sce")
+    if not part.formats[0].measure(opened.runs):
+        raise BadInput(f"{folder}: none of its {len(opened.runs)} runs is a cell of {chosen.name}/{part.name}; expected some")
     claims = part.claims(opened.runs)
     counts = {status: sum(claim.status == status for claim in claims) for status in _STATUSES}
     if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,7 @@ def _run(
     """Run a scenario; what is in the results folder already is not run again."""
     from dumbbell.engines import sim
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
+    from dumbbell.report.summary import completion_s
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
 
@@ -50,17 +52,24 @@ def _run(
         summary = {"name": scenario.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
         print_json({**summary, **count, "runs": listed})
     else:
-        rows: list[tuple[object, ...]] = [("run", *(runs[0].cell), "flow", "Mbit/s", "retransmits", "status")]
+        sized = any(flow.bytes is not None for cell in cells for flow in cell.settings.flows)
+        done = ("completed s",) if sized else ()
+        rows: list[tuple[object, ...]] = [("run", *(runs[0].cell), "flow", "Mbit/s", "retransmits", *done, "status")]
         for run in runs:
             for entity, values in run.counters.items():
                 if entity.startswith("flow/"):
                     rate = elapsed_throughput_mbit(values["rx_bytes"], values["active_ns"]) if values["active_ns"] else 0.0
                     flow = entity.removeprefix("flow/")
-                    rows.append((run.key[:10], *run.cell.values(), flow, f"{rate:.3f}", values["retransmits"], run.status))
+                    took = (_seconds(completion_s(values)),) if sized else ()
+                    rows.append((run.key[:10], *run.cell.values(), flow, f"{rate:.3f}", values["retransmits"], *took, run.status))
         print_columns(rows)
         note(f"{len(runs) - had} of {len(runs)} runs in {human_time(wall_s)}, {had} were there; they are in {store.path}")
     if count["invalid"]:
         raise typer.Exit(1)
+
+
+def _seconds(time_s: float) -> str:
+    return "-" if math.isnan(time_s) else f"{time_s:.3f}"
 
 
 def _cell(cell: Mapping[str, object]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.output import JsonOption, print_json
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
@@ -33,18 +34,23 @@ def _table(
     tidy: Annotated[bool, typer.Option("--tidy", help="CSV, one row per cell and metric, the columns of the published data.")] = False,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
+    json: JsonOption = False,
 ) -> None:
     """Show results as a table: a row a flow, or a table of the study's source by its number."""
     from dumbbell.studies.folder import open_folder
 
     if tidy and number is not None:
         raise BadInput("--tidy and --number were both given; expected one of them")
+    if json and (tidy or form is not Form.TEXT):
+        raise BadInput(f"--json and {'--tidy' if tidy else '--format'} were both given; expected one of them")
     opened = open_folder(folder)
     if tidy:
         typer.echo(_tidy(opened), nl=False)
         return
     table = _summary(opened) if number is None else _numbered(opened, number)
-    if form is Form.TEXT:
+    if json:
+        print_json({"title": table.title, "rows": table.records()})
+    elif form is Form.TEXT:
         from dumbbell.cli.tables import print_tables
 
         print_tables([table])

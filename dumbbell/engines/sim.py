@@ -272,6 +272,8 @@ def _run(resolved: ResolvedScenario, run_key: str) -> Run:
         values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(names))
         blocks.append(Block(table["entity"], names, units, t_ns, np.ascontiguousarray(values.T)))
     counters = {entity: dict(values) for entity, values in output["counters"]}
+    for flow in network["flows"]:
+        counters[f"flow/{flow['name']}"]["start_ns"] = flow["start_ns"]
     status, reasons = judge(counters, output["conservation"], {port["name"] for port in network["ports"] if port["kind"] == "delay"})
     facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
     return Run(

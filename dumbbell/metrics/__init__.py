@@ -10,6 +10,7 @@ from dumbbell.metrics.delay import mean, percentile
 from dumbbell.metrics.fairness import coefficient_of_variation, jain
 from dumbbell.metrics.statistics import confidence_interval, rank_correlation
 from dumbbell.metrics.throughput import (
+    NS_PER_S,
     elapsed_throughput_mbit,
     first_increase,
     sliding_throughput_mbit,
@@ -19,6 +20,7 @@ from dumbbell.metrics.throughput import (
 from dumbbell.metrics.window import Series, in_window
 
 __all__ = [
+    "NS_PER_S",
     "Series",
     "coefficient_of_variation",
     "confidence_interval",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dumbbell import metrics
@@ -14,15 +14,17 @@ from dumbbell.report.tables import Table
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
-METRICS = ("throughput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits")
-"""Over the flow's whole life: payload over elapsed time; mean and 95th percentile over the samples of smoothed RTT; mean window over the
-samples; segments sent again."""
+METRICS = ("throughput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits", "completion_s")
+"""From the start of the flow until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile over the
+samples of smoothed RTT; mean window over the samples; segments sent again; the time a sized transfer took, handshake included."""
 
 
 def flow_metrics(run: Run, entity: str) -> dict[str, float]:
-    """METRICS of one flow, `entity` as in the counters; those of samples are NaN where sampling was off."""
+    """METRICS of one flow, `entity` as in the counters; NaN those of samples where there are none, and the completion of what does not."""
     counters = run.counters[entity]
     active_ns = counters["active_ns"]
+    start_s = counters.get("start_ns", 0) / metrics.NS_PER_S
+    window = (start_s, start_s + active_ns / metrics.NS_PER_S)
 
     def sampled(name: str) -> metrics.Series | None:
         try:
@@ -33,11 +35,17 @@ def flow_metrics(run: Run, entity: str) -> dict[str, float]:
     srtt, cwnd = sampled("srtt_ms"), sampled("cwnd")
     return {
         "throughput_mbit": metrics.elapsed_throughput_mbit(counters["rx_bytes"], active_ns) if active_ns else math.nan,
-        "srtt_mean_ms": metrics.mean(srtt) if srtt else math.nan,
-        "srtt_p95_ms": metrics.percentile(srtt, 95) if srtt else math.nan,
-        "cwnd_mean_packets": metrics.mean(cwnd) if cwnd else math.nan,
+        "srtt_mean_ms": metrics.mean(srtt, *window) if srtt else math.nan,
+        "srtt_p95_ms": metrics.percentile(srtt, 95, *window) if srtt else math.nan,
+        "cwnd_mean_packets": metrics.mean(cwnd, *window) if cwnd else math.nan,
         "retransmits": float(counters["retransmits"]),
+        "completion_s": completion_s(counters),
     }
+
+
+def completion_s(counters: Mapping[str, int]) -> float:
+    """From the start of a flow until the receiver has read the last byte of its transfer, s; NaN if that did not happen."""
+    return counters["active_ns"] / metrics.NS_PER_S if "completed_ns" in counters else math.nan
 
 
 def summary_table(runs: Sequence[Run], title: str) -> Table:

@@ -29,6 +29,10 @@ class Table:
         writer.writerows(self.rows)
         return out.getvalue()
 
+    def records(self) -> list[dict[str, str | float | None]]:
+        """The rows by column: numbers as such, none where a field is empty."""
+        return [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
+
     def markdown(self) -> str:
         """The title as a bold line, then a pipe table, numbers to the right."""
         rule = ["---:" if numeric else "---" for numeric in self._numeric()]
@@ -54,6 +58,10 @@ class Table:
     def _numeric(self) -> list[bool]:
         """Whether each column holds numbers (with units) and nothing else."""
         return [all(re.match(r"[-+]?(\d|$)", row[index]) for row in self.rows) for index in range(len(self.columns))]
+
+
+def _plain(field: str) -> str | float | None:
+    return float(field) if re.fullmatch(r"-?\d+(\.\d+)?(e[-+]\d+)?", field) else field or None
 
 
 def _escaped(field: str) -> str:

@@ -242,6 +242,8 @@ def _load(path: Path, what: str) -> dict[str, Any]:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); expected {what} written by dumbbell") from None
     except ValueError:
         raise BadInput(f"{path}: truncated or not JSON; expected {what} written by dumbbell") from None
+    if path.name == _STUDY and isinstance(record, dict) and "study" in record:
+        raise BadInput(f"{path}: is of dumbbell reproduce; expected another folder, or {path.parent / 'runs'}, which holds its runs")
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
         raise BadInput(f"{path}: is not of format {_FORMAT}; expected {what} written by dumbbell")
     return record

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -53,6 +54,19 @@ def test_run_json_and_again(dumbbell, file, tmp_path):
     assert (first["ran"], first["kept"], first["ok"]) == (2, 0, 2)
     assert (second["ran"], second["kept"], second["ok"]) == (0, 2, 2)
     assert second["runs"] == first["runs"]
+
+
+def test_a_transfer_is_told_with_the_time_that_it_took(dumbbell, file, tmp_path):
+    file.write_text(SCENARIO.replace("cc: reno", "cc: reno, bytes: 100kB, start: {first: 500ms}"))
+    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    header, *rows = answer.out.splitlines()
+    assert header.split()[-4:] == ["retransmits", "completed", "s", "status"]
+    took = [float(row.split()[-2]) for row in rows]
+    assert all(0.08 < time_s < 0.5 for time_s in took)
+    table = json.loads(dumbbell("table", tmp_path / "out", "--json").out)
+    assert [row["completion_s"] for row in table["rows"]] == pytest.approx(took, abs=1e-3)
+    assert [row["throughput_mbit"] for row in table["rows"]] == pytest.approx([0.8 / time_s for time_s in took], rel=0.01)
+    assert all(0 < row["cwnd_mean_packets"] < 100 for row in table["rows"])
 
 
 def test_run_writes_to_results_by_default(dumbbell, file, tmp_path, monkeypatch):
@@ -161,7 +175,7 @@ def test_doctor_without_the_native_module(dumbbell, monkeypatch):
 
 
 def command(*arguments):
-    return [sys.executable, "-c", "from dumbbell.cli import main; main()", *map(str, arguments)]
+    return [sys.executable, "-c", "from dumbbell.__main__ import main; main()", *map(str, arguments)]
 
 
 def test_the_version_comes_quickly():
@@ -172,6 +186,26 @@ def test_the_version_comes_quickly():
         took.append(time.perf_counter() - began)
     assert found.stdout == f"dumbbell {package.__version__}\n"
     assert min(took) < 0.3
+
+
+def test_an_interrupt_while_starting_is_one_line():
+    code = """
+import sys
+from dumbbell.__main__ import main
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+main()
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_console_script_starts_there():
+    (script,) = entry_points(group="console_scripts", name="dumbbell")
+    assert script.value == "dumbbell.__main__:main"
 
 
 def test_starting_up_does_not_import_what_is_slow():

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,12 @@ from dumbbell.studies.folder import begin, open_folder
 from dumbbell.studies.sce.published import FOLDER
 
 REFERENCE = FOLDER / "sce_one_flow.csv"
+SCENARIO = """\
+name: s
+path: {rtt: 20ms, bottleneck: {rate: 1mbit, qdisc: {kind: pfifo, limit: 9p}}}
+flows: [{cc: reno}]
+duration: 1s
+"""
 
 
 def test_compare_with_a_file_gives_the_contract(dumbbell, keep, published_runs):
@@ -111,6 +118,10 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         ),
         (["plot", "DIR", "--out", "BAD"], "expected a writable folder"),
         (["claims", "oracle", "DIR"], "makes no claims"),
+        (["claims", "sce", "PLAIN"], "none of its 1 runs is a cell of sce/one-flow; expected some"),
+        (["table", "DIR", "--json", "--format", "csv"], "--json and --format were both given; expected one of them"),
+        (["table", "DIR", "--json", "--tidy"], "--json and --tidy were both given; expected one of them"),
+        (["run", "SCENARIO", "--out", "DIR"], "is of dumbbell reproduce; expected another folder, or "),
         (["claims", "scee", "DIR"], "study 'scee' is unknown (did you mean 'sce'?)"),
         (["reproduce", "sce", "--out", "BAD"], "is a file; expected a folder"),
         (["reproduce", "sce", "--out", "BAD/below"], "cannot be written"),
@@ -120,7 +131,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         (["reproduce", "sce", "--engine", "ns3", "--out", "X"], "engine 'ns3' is unknown; expected one of sim"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(dumbbell, keep, make_run, tmp_path, monkeypatch, arguments, what):
+def test_bad_input_is_one_line_and_status_2(dumbbell, keep, keep_plain, make_run, tmp_path, monkeypatch, arguments, what):
     monkeypatch.chdir(tmp_path)
     lines = REFERENCE.read_text().splitlines()
     (tmp_path / "bad.csv").write_text(f"{lines[0]}\n12,cubic,0.5,0,throughput_mbit,fast\n")
@@ -128,7 +139,17 @@ def test_bad_input_is_one_line_and_status_2(dumbbell, keep, make_run, tmp_path, 
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("")
     folder = keep([make_run({"cc": "reno", "bandwidth_mbit": 50.0, "delay_ms": 80.0, "seed": 1}, 32.0, 83.0)])
-    places = {"DIR": str(folder), "BAD": "bad.csv", "HEADER": "header.csv", "OTHER": "other", "BAD/below": "bad.csv/below"}
+    plain = keep_plain([replace(make_run({"cc": "reno"}, 32.0, 83.0), cell={"run": "reno_10m_20ms_pfifo180"})])
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    places = {
+        "DIR": str(folder),
+        "PLAIN": str(plain),
+        "SCENARIO": "scenario.yaml",
+        "BAD": "bad.csv",
+        "HEADER": "header.csv",
+        "OTHER": "other",
+        "BAD/below": "bad.csv/below",
+    }
     status, out, err = dumbbell(*(places.get(argument, argument) for argument in arguments))
     assert status == 2
     assert out == ""
@@ -162,10 +183,23 @@ def test_a_plain_table_is_a_row_a_flow(dumbbell, keep_plain, make_run):
     status, out, _ = dumbbell("table", folder, "--format", "csv")
     assert status == 0
     assert out.splitlines() == [
-        "cc,path.rtt,flow,throughput_mbit,srtt_mean_ms,srtt_p95_ms,cwnd_mean_packets,retransmits",
-        "reno,80ms,1,32,83,83,20,0",
+        "cc,path.rtt,flow,throughput_mbit,srtt_mean_ms,srtt_p95_ms,cwnd_mean_packets,retransmits,completion_s",
+        "reno,80ms,1,32,83,83,20,0,",
     ]
     assert dumbbell("table", folder, "--tidy")[1].splitlines()[1] == "reno,80ms,1,throughput_mbit,32"
+
+
+def test_a_table_as_json(dumbbell, keep, published_runs):
+    folder = keep(published_runs)
+    summary = json.loads(dumbbell("table", folder, "--json")[1])["rows"]
+    assert len(summary) == len(published_runs)
+    assert {"cc", "bandwidth_mbit", "throughput_mbit", "completion_s"} <= set(summary[0])
+    assert summary[0]["cc"] == "cubic"
+    assert isinstance(summary[0]["throughput_mbit"], float)
+    assert summary[0]["completion_s"] is None
+    numbered = json.loads(dumbbell("table", folder, "--number", "12", "--json")[1])
+    assert numbered["title"].startswith("Table 12")
+    assert numbered["rows"][0]["bandwidth_mbit"] == 0.5
 
 
 def test_claims_as_json(dumbbell, keep, published_runs):

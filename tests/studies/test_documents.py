@@ -49,6 +49,13 @@ def test_what_the_sources_leave_out_stands_in_the_document(generate):
     assert generate.rewritten(text, {}) == text
 
 
+def test_help_rewrites_nothing(generate, capsys):
+    with pytest.raises(SystemExit) as stop:
+        generate.main(["--help"])
+    assert stop.value.code == 0
+    assert "DIR" in capsys.readouterr().out
+
+
 def test_a_folder_of_no_study_is_refused(keep_plain, make_run):
     with pytest.raises(BadInput, match="is not of a study"):
         reopened(open_folder(keep_plain([make_run({"cc": "reno"}, 1.0, 10.0)])))
