@@ -13,19 +13,100 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dumbbell.api import run
     from dumbbell.results import Results, Run, Store, load
-    from dumbbell.scenario import Scenario
+    from dumbbell.scenario import (
+        Access,
+        Bfifo,
+        Bottleneck,
+        Cake,
+        Delay,
+        DelayStage,
+        Duration,
+        Flow,
+        Host,
+        Limit,
+        Packets,
+        Path,
+        Pfifo,
+        Qdisc,
+        QueueStage,
+        Rate,
+        Sample,
+        Scenario,
+        ScenarioError,
+        Size,
+        Stack,
+        Start,
+        Sweep,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["Results", "Run", "Scenario", "Store", "__version__", "load", "run"]
+_SCENARIO = (
+    "Access",
+    "Bfifo",
+    "Bottleneck",
+    "Cake",
+    "Delay",
+    "DelayStage",
+    "Duration",
+    "Flow",
+    "Host",
+    "Limit",
+    "Packets",
+    "Path",
+    "Pfifo",
+    "Qdisc",
+    "QueueStage",
+    "Rate",
+    "Sample",
+    "Scenario",
+    "ScenarioError",
+    "Size",
+    "Stack",
+    "Start",
+    "Sweep",
+)
+"""What scenarios are made of."""
+
+__all__ = [
+    "Access",
+    "Bfifo",
+    "Bottleneck",
+    "Cake",
+    "Delay",
+    "DelayStage",
+    "Duration",
+    "Flow",
+    "Host",
+    "Limit",
+    "Packets",
+    "Path",
+    "Pfifo",
+    "Qdisc",
+    "QueueStage",
+    "Rate",
+    "Results",
+    "Run",
+    "Sample",
+    "Scenario",
+    "ScenarioError",
+    "Size",
+    "Stack",
+    "Start",
+    "Store",
+    "Sweep",
+    "__version__",
+    "load",
+    "run",
+]
 
 _HOMES = {
     "Results": "dumbbell.results",
     "Run": "dumbbell.results",
-    "Scenario": "dumbbell.scenario",
     "Store": "dumbbell.results",
     "load": "dumbbell.results",
     "run": "dumbbell.api",
+    **dict.fromkeys(_SCENARIO, "dumbbell.scenario"),
 }
 
 

@@ -2,8 +2,10 @@
 
 from importlib.metadata import version
 
+import pytest
+
 import dumbbell
-from dumbbell.scenario import Bottleneck, Cake, Flow, Path, Pfifo, Rate, Start
+from dumbbell import Bottleneck, Cake, Flow, Path, Pfifo, Rate, Scenario, ScenarioError, Start
 
 TEXT = """\
 name: notebook
@@ -15,15 +17,16 @@ repeat: 2
 """
 
 
-def scenario():
-    return dumbbell.Scenario(
-        name="notebook",
-        path=Path(rtt="20ms", bottleneck=Bottleneck(rate=Rate.parse("10mbit"), qdisc=Pfifo(limit="1bdp"))),
-        flows=[Flow(cc="reno", start=Start(jitter="10ms"))],
-        duration="2s",
-        sweep={"path.rtt": ["10ms", "20ms"]},
-        repeat=2,
-    )
+def scenario(**more):
+    settings = {
+        "name": "notebook",
+        "path": Path(rtt="20ms", bottleneck=Bottleneck(rate=Rate.parse("10mbit"), qdisc=Pfifo(limit="1bdp"))),
+        "flows": [Flow(cc="reno", start=Start(jitter="10ms"))],
+        "duration": "2s",
+        "sweep": {"path.rtt": ["10ms", "20ms"]},
+        "repeat": 2,
+    }
+    return Scenario(**{**settings, **more})
 
 
 def test_objects_and_file_are_the_same_thing():
@@ -54,6 +57,39 @@ def test_models_take_the_words_of_a_file():
     bottleneck = Bottleneck(qdisc=Cake(rate="5mbit", sce="single"))
     assert bottleneck.shaper_kind == "cake"
     assert bottleneck.rate_bps == 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("make", "lines"),
+    [
+        (lambda: Flow(cc="reno", rtt="20"), ["rtt: '20' has no unit; expected a time such as 20ms (ns, us, ms, s, min, h)"]),
+        (lambda: Flow(), ["cc: is missing; expected the key cc"]),
+        (
+            lambda: Scenario(
+                name="s",
+                path={"rtt": "20ms", "bottleneck": {"rate": 10, "qdisc": {"kind": "pfifo", "limt": "9p", "limit": "9p"}}},
+                flows=[Flow(cc="reno"), {"cc": "reno", "count": 0}],
+                duration="1s",
+            ),
+            [
+                "path.bottleneck.rate: 10 has no unit; expected a rate such as 10mbit (bit, kbit, mbit, gbit)",
+                "path.bottleneck.qdisc.limt: unknown key (did you mean 'limit'?); expected one of kind, limit",
+                "flows.1.count: 0 is out of range; expected at least 1",
+            ],
+        ),
+        (lambda: scenario(duration="0s").expand(), ["duration: 0s is no time at all; expected a time above 0"]),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_words_of_a_file(make, lines):
+    with pytest.raises(ScenarioError) as error:
+        make()
+    assert str(error.value).splitlines()[: len(lines)] == lines
+
+
+def test_everything_that_is_exported_is_there():
+    for name in dumbbell.__all__:
+        assert getattr(dumbbell, name) is not None
+    assert set(dir(dumbbell)) == set(dumbbell.__all__)
 
 
 def test_the_version_is_that_of_the_package():

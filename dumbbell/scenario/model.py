@@ -12,11 +12,15 @@ from pydantic import (
     Field,
     StringConstraints,
     Tag,
+    ValidationError,
     model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
+from dumbbell.scenario.invalid import explain
+from dumbbell.scenario.problems import ScenarioError
+from dumbbell.scenario.source import Source
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 
@@ -24,6 +28,17 @@ class Model(BaseModel):
     """Unknown keys are errors; an object does not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    def __init__(self, /, **settings: Any) -> None:
+        """Raises `ScenarioError` with one line for each setting that is wrong."""
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            given = Source(None, settings)
+            raise ScenarioError([given.problem(location, what) for location, what in explain(error, type(self))]) from None
+
+    # Without this mark, as RootModel has it, pydantic would call __init__ for what is nested, and lose where that is.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]

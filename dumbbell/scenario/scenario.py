@@ -74,7 +74,7 @@ class Scenario(Settings):
         try:
             scenario = cls.model_validate(data)
         except ValidationError as error:
-            raise ScenarioError([_located(origin, location, what) for location, what in explain(error, cls)]) from None
+            raise ScenarioError([origin.problem(location, what) for location, what in explain(error, cls)]) from None
         scenario._source = origin
         scenario.expand()
         return scenario
@@ -139,15 +139,7 @@ class Scenario(Settings):
                 return Problem(dotted(place), what_cell, self._source.file, line)
         if self._source is None:
             return Problem(dotted(location), what)
-        return _located(self._source, location, what)
-
-
-def _located(origin: source.Source, location: Location, what: str) -> Problem:
-    """The key as the file has it; a key that is missing or of which nothing is written is named all the same."""
-    found, line = origin.find(location)
-    last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
-    named = found + last if "missing" in what else found or location
-    return Problem(dotted(named), what, origin.file, line)
+        return self._source.problem(location, what)
 
 
 def _covers(key: str, location: Location) -> bool:

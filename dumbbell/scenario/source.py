@@ -14,9 +14,10 @@ from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 class Source:
     """Where a scenario is written."""
 
-    file: str
+    file: str | None
+    """None of a scenario made in Python."""
     tree: Any
-    """The nodes as ruamel.yaml read them."""
+    """The nodes as ruamel.yaml read them, or plain data."""
 
     def find(self, location: Location) -> tuple[Location, int]:
         """The part of `location` that is written in the file, and its line (from 1); what it does not know is skipped.
@@ -38,8 +39,13 @@ class Source:
         return tuple(found), line + 1
 
     def problem(self, location: Location, what: str) -> Problem:
-        """A problem at the nearest place to `location` that is written."""
-        return Problem(dotted(location), what, self.file, self.find(location)[1])
+        """A problem at the nearest place to `location` that is written; a key that is missing, or of which nothing is written, is
+        named all the same.
+        """
+        found, line = self.find(location)
+        last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
+        named = found + last if "missing" in what else found or location
+        return Problem(dotted(named), what, self.file, None if self.file is None else line)
 
 
 def read(path: str | Path) -> tuple[Any, Source]:

@@ -24,13 +24,18 @@ _MOST_BDP = 10_000
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*")
 
 
-def _split(text: str, expected: str) -> tuple[Fraction, str]:
-    match = _WRITTEN.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a number with a unit; expected {expected}")
+def _split(written: object, kind: type[Quantity | Limit]) -> tuple[Fraction, str]:
+    """The number and the unit of the written form; `ValueError` in the words of `kind` if it has not both."""
+    if isinstance(written, bool) or not isinstance(written, int | float | str):
+        raise ValueError(f"{written!r} is not a {kind.__name__.lower()}; expected {kind.EXPECTED}")
+    match = _WRITTEN.fullmatch(written) if isinstance(written, str) else None
+    if isinstance(written, str) and match is None:
+        raise ValueError(f"{written!r} is not a number with a unit; expected {kind.EXPECTED}")
+    if match is None or not match["unit"]:
+        raise ValueError(f"{written!r} has no unit; expected {kind.EXPECTED}")
     number = Decimal(match["number"])
     if abs(number.adjusted()) > 30:
-        raise ValueError(f"{text!r} is out of range; expected {expected}")
+        raise ValueError(f"{written!r} is out of range; expected {kind.EXPECTED}")
     return Fraction(number), match["unit"]
 
 
@@ -50,13 +55,7 @@ class Quantity(int):
         """Reads the written form, e.g. `"20ms"`; raises `ValueError` with what was expected."""
         if isinstance(written, cls):
             return written
-        if isinstance(written, bool) or not isinstance(written, int | float | str):
-            raise ValueError(f"{written!r} is not a {cls.__name__.lower()}; expected {cls.EXPECTED}")
-        if not isinstance(written, str):
-            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
-        number, unit = _split(written, cls.EXPECTED)
-        if not unit:
-            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
+        number, unit = _split(written, cls)
         factor = cls.UNITS.get(unit.lower() if cls.FOLD else unit)
         if factor is None:
             raise ValueError(f"{written!r} has an unknown unit {unit!r}; expected {cls.EXPECTED}")
@@ -155,13 +154,7 @@ class Limit:
             return cls(Fraction(int(written)), "p")
         if isinstance(written, Size):
             return cls(Fraction(int(written)), "B")
-        if isinstance(written, bool) or not isinstance(written, int | float | str):
-            raise ValueError(f"{written!r} is not a limit; expected {cls.EXPECTED}")
-        if not isinstance(written, str):
-            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
-        number, unit = _split(written, cls.EXPECTED)
-        if not unit:
-            raise ValueError(f"{written!r} has no unit; expected {cls.EXPECTED}")
+        number, unit = _split(written, cls)
         if unit == "bdp":
             limit = cls(number, "bdp")
         elif unit == "p":
