@@ -1,8 +1,11 @@
 """What tests of several rooms share."""
 
 import subprocess
+from typing import NamedTuple
 
 import pytest
+
+from dumbbell import cli
 
 
 @pytest.fixture
@@ -15,3 +18,25 @@ def small_disk(tmp_path):
         pytest.skip("a small file system needs root")
     yield disk
     subprocess.run(["umount", "-l", disk], check=True)
+
+
+class Answer(NamedTuple):
+    """What a command answered."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def dumbbell(monkeypatch, capsys):
+    """A function that runs `dumbbell ARGUMENTS...` in this process."""
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["dumbbell", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capsys.readouterr()
+        return Answer(stop.value.code or 0, captured.out, captured.err)
+
+    return call

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from dumbbell.cli.asked import FileArgument, OutOption, asked
 from dumbbell.cli.output import JsonOption, WorkersOption, human_size, human_time, print_columns, print_json
 
 
@@ -16,26 +14,19 @@ def register(app: typer.Typer) -> None:
 
 
 def _plan(
-    file: Annotated[Path, typer.Argument(help="Scenario file (YAML).")],
-    out: Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")] = None,
+    file: FileArgument,
+    out: OutOption = None,
     workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how many runs a scenario has and about what time and disk space they take on this machine."""
-    from dumbbell.engines import cost, sim
-    from dumbbell.results import Store
-    from dumbbell.scenario import Scenario
+    from dumbbell.engines import cost
 
-    scenario = Scenario.from_file(file)
-    cells = scenario.expand()
-    sim.refuse(cells)
-    store = Store(out if out is not None else Path("results") / scenario.name)
-    keys = [sim.key(cell) for cell in cells]
-    lacking = set(store.missing(keys))
-    todo = [cell for cell, key in zip(cells, keys, strict=True) if key in lacking]
+    wanted = asked(file, out)
+    cells, todo, store = wanted.cells, wanted.missing, wanted.store
     estimate = cost.estimate(todo, workers)
     if json:
-        plan = {"name": scenario.name, "out": str(store.path), "runs": len(cells), "missing": len(todo), **estimate.__dict__}
+        plan = {"name": wanted.name, "out": str(store.path), "runs": len(cells), "missing": len(todo), **estimate.__dict__}
         print_json(plan)
         return
     print_columns(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from dumbbell.cli.asked import FileArgument, OutOption, asked
 from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_columns, print_json, progress_bar
 
 
@@ -19,8 +18,8 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(
-    file: Annotated[Path, typer.Argument(help="Scenario file (YAML).")],
-    out: Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")] = None,
+    file: FileArgument,
+    out: OutOption = None,
     workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -28,15 +27,12 @@ def _run(
     from dumbbell.engines import sim
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
     from dumbbell.report.summary import completion_s
-    from dumbbell.results import Store
-    from dumbbell.scenario import Scenario
 
-    scenario = Scenario.from_file(file)
-    cells = scenario.expand()
-    store = Store(out if out is not None else Path("results") / scenario.name)
-    had = len(cells) - len(store.missing(map(sim.key, cells)))
+    wanted = asked(file, out)
+    cells, store = wanted.cells, wanted.store
+    had = len(cells) - len(wanted.missing)
     began = time.perf_counter()
-    with progress_bar(scenario.name) as progress:
+    with progress_bar(wanted.name) as progress:
         runs = sim.execute(cells, store, workers, progress)
     wall_s = time.perf_counter() - began
 
@@ -49,7 +45,7 @@ def _run(
             {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
             for run in runs
         ]
-        summary = {"name": scenario.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
+        summary = {"name": wanted.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
         print_json({**summary, **count, "runs": listed})
     else:
         sized = any(flow.bytes is not None for cell in cells for flow in cell.settings.flows)

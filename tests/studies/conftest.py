@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support import FLOW, PORT
 
-from dumbbell import cli
 from dumbbell.results import Block, Run, Store, digest
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.folder import begin
@@ -92,17 +91,3 @@ def keep_plain(tmp_path):
         return store.path
 
     return to_folder
-
-
-@pytest.fixture
-def dumbbell(monkeypatch, capsys):
-    """A function that runs `dumbbell ARGUMENTS...` and gives (exit status, stdout, stderr)."""
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["dumbbell", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        captured = capsys.readouterr()
-        return stop.value.code or 0, captured.out, captured.err
-
-    return call

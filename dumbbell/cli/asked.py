@@ -1,0 +1,42 @@
+"""What `run` and `plan` are asked: a scenario, its cells, and the folder of their results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dumbbell.results import Store
+    from dumbbell.scenario import ResolvedScenario
+
+FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML).")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The runs of a scenario file."""
+
+    name: str
+    cells: list[ResolvedScenario]
+    missing: list[ResolvedScenario]
+    """Those that the store does not have."""
+    store: Store
+
+
+def asked(file: Path, out: Path | None) -> Asked:
+    """Reads a scenario file and looks which of its runs are there. BadInput if it cannot be run."""
+    from dumbbell.engines import sim
+    from dumbbell.results import Store
+    from dumbbell.scenario import Scenario
+
+    scenario = Scenario.from_file(file)
+    cells = scenario.expand()
+    sim.refuse(cells)
+    store = Store(out if out is not None else Path("results") / scenario.name)
+    keys = [sim.key(cell) for cell in cells]
+    lacking = set(store.missing(keys))
+    return Asked(scenario.name, cells, [cell for cell, key in zip(cells, keys, strict=True) if key in lacking], store)
