@@ -19,6 +19,7 @@ from dumbbell.report.agreement import agreement_table, breakdown_table, cells_ta
 from dumbbell.report.tables import Table
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import Reproduction, claims_table, reopened
+from dumbbell.studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "fidelity.md", ROOT / "docs" / "limits.md")
@@ -55,6 +56,11 @@ def claims(done: Reproduction) -> str:
     return claims_table(done.part, done.folder.runs).markdown()
 
 
+def kernel(done: Reproduction) -> str:
+    """What the kernel makes of some cells, beside ours and the published ones."""
+    return kernel_table(done.folder.runs, done.part.reference()).markdown()
+
+
 def fitted(done: Reproduction) -> str:
     """What was fitted."""
     rows = [[each.name, each.choice, each.instead, each.evidence] for each in done.part.fitted]
@@ -80,7 +86,7 @@ def omissions() -> str:
 
 
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
-    function.__name__: function for function in (agreement, breakdown, runs, outside, claims, fitted, ablations)
+    function.__name__: function for function in (agreement, breakdown, runs, outside, kernel, claims, fitted, ablations)
 }
 
 

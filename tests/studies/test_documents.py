@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.errors import BadInput
+from dumbbell.studies import find_part
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import reopened
 
@@ -30,6 +31,18 @@ def test_blocks_are_rewritten_once_and_for_all(generate, keep, published_runs):
     assert "old" not in once
     assert once.endswith("<!-- end -->\ntail\n<!-- generated oracle/main runs -->\nkept\n<!-- end -->\n")
     assert generate.rewritten(once, done) == once
+
+
+def test_the_kernel_stands_beside_ours_and_the_published(generate, keep, published_runs):
+    published = find_part("sce/one-flow")[1].reference().lookup()
+    runs = [run for run in published_runs if run.cell["cc"] == "reno"]
+    done = {"sce/one-flow": reopened(open_folder(keep(runs)))}
+    text = generate.rewritten("<!-- generated sce/one-flow kernel -->\n<!-- end -->\n", done)
+    theirs = published[("reno", 10.0, 160.0), "throughput_mbit"]
+    assert f"| reno 10 Mbit/s, 160 ms | 7.22 | {theirs:.2f} | {theirs:.2f} |" in text
+    theirs = published[("cubic", 100.0, 20.0), "throughput_mbit"]
+    assert f"| cubic 100 Mbit/s, 20 ms | 94.35 |  | {theirs:.2f} |" in text
+    assert len([line for line in text.splitlines() if line.startswith(("| reno", "| cubic"))]) == 10
 
 
 def test_ablations_that_were_not_run_leave_their_block(generate, keep, published_runs):
