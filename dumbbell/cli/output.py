@@ -36,10 +36,10 @@ def print_columns(rows: Sequence[Sequence[object]]) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Progress | None]:
-    """A callback that moves a bar on stderr, or nothing where stderr is no terminal."""
+def progress_bar(what: str) -> Iterator[Progress]:
+    """A callback that moves a bar on stderr, or writes a line every tenth where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield _tenths(what)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -48,6 +48,20 @@ def progress_bar(what: str) -> Iterator[Progress | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _tenths(what: str) -> Progress:
+    """Writes a line whenever another tenth of at least ten runs is done."""
+    told = 0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        tenth = 10 * done // total if total >= 10 else 0
+        if tenth > told:
+            told = tenth
+            note(f"{what}: {done} of {total} runs")
+
+    return tell
 
 
 def human_time(seconds: float) -> str:

@@ -29,12 +29,11 @@ impl EventSet {
         Self { leaves, keys: vec![NEVER; 2 * leaves] }
     }
 
-    /// Sets the pending time of `source`; `NEVER` makes it idle.
+    /// Sets the pending time of `source`; `NEVER`, or a time that no run reaches, makes it idle.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        debug_assert!(time <= MAX_TIME || time == NEVER);
         let mut node = self.leaves + source;
-        let mut key = if time == NEVER { NEVER } else { time << SOURCE_BITS | source as u64 };
+        let mut key = if time > MAX_TIME { NEVER } else { time << SOURCE_BITS | source as u64 };
         self.keys[node] = key;
         while node > 1 {
             key = key.min(self.keys[node ^ 1]);
@@ -82,6 +81,15 @@ mod tests {
         assert_eq!(e.first(), Some((10, 3)));
         e.set(3, NEVER);
         assert_eq!(e.first(), None);
+    }
+
+    #[test]
+    fn a_time_beyond_every_run_is_never() {
+        let mut e = EventSet::new(2);
+        e.set(0, MAX_TIME + 1);
+        assert_eq!(e.first(), None);
+        e.set(0, MAX_TIME);
+        assert_eq!(e.first(), Some((MAX_TIME, 0)));
     }
 
     proptest! {

@@ -128,6 +128,20 @@ fn a_sized_transfer_completes_with_every_byte() {
 }
 
 #[test]
+fn a_link_too_slow_to_finish_a_packet_ends_with_the_run() {
+    let shaper = ShaperSpec::Link { rate_bps: 1 };
+    let net = dumbbell(
+        QdiscSpec::Pfifo { limit_packets: 10 },
+        shaper,
+        20 * MS,
+        4 * 3600,
+        vec![flow("f", "cubic", "linux-6.12")],
+    );
+    let out = run(&Network { sample_ns: 0, ..net });
+    assert_eq!(counter(&out, "flow/f", "rx_bytes"), 0);
+}
+
+#[test]
 fn the_smallest_rtt_is_the_base_rtt() {
     let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
     let mut f = flow("f", "reno", "linux-6.12");
