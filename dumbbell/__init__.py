@@ -41,33 +41,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SCENARIO = (
-    "Access",
-    "Bfifo",
-    "Bottleneck",
-    "Cake",
-    "Delay",
-    "DelayStage",
-    "Duration",
-    "Flow",
-    "Host",
-    "Limit",
-    "Packets",
-    "Path",
-    "Pfifo",
-    "Qdisc",
-    "QueueStage",
-    "Rate",
-    "Sample",
-    "Scenario",
-    "ScenarioError",
-    "Size",
-    "Stack",
-    "Start",
-    "Sweep",
-)
-"""What scenarios are made of."""
-
 __all__ = [
     "Access",
     "Bfifo",
@@ -106,17 +79,17 @@ _HOMES = {
     "Store": "dumbbell.results",
     "load": "dumbbell.results",
     "run": "dumbbell.api",
-    **dict.fromkeys(_SCENARIO, "dumbbell.scenario"),
 }
+"""Where what is not part of a scenario lives."""
 
 
 def __getattr__(name: str) -> Any:
     """Imports what is asked for when it is asked for: `import dumbbell` alone is quick."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_HOMES.get(name, "dumbbell.scenario")), name)
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -29,10 +29,8 @@ from dumbbell.studies.folder import Folder, begin, open_folder
 from dumbbell.studies.study import Fitted, Part, Request, Study, View
 
 if TYPE_CHECKING:
+    from dumbbell.engines.sim import Progress
     from dumbbell.results import Run
-
-Progress = Callable[[int, int], None]
-"""Called with (runs done, runs to do)."""
 
 
 @dataclass(frozen=True)

@@ -226,17 +226,16 @@ impl Fabric {
         }
     }
 
-    /// Packets of `flow` inside the fabric: data and ACKs.
+    /// Packets inside the fabric by flow: data and ACKs.
     #[must_use]
-    pub fn inside(&self, flow: u32) -> (u64, u64) {
-        let mut count = (0, 0);
+    pub fn inside(&self) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.routes.len()];
         let mut add = |p: &Packet| {
-            if p.flow == flow {
-                if p.has(flags::ACK) {
-                    count.1 += 1;
-                } else {
-                    count.0 += 1;
-                }
+            let count = &mut counts[p.flow as usize];
+            if p.has(flags::ACK) {
+                count.1 += 1;
+            } else {
+                count.0 += 1;
             }
         };
         for port in &self.ports {
@@ -246,6 +245,6 @@ impl Fabric {
             }
         }
         self.arrivals.iter().for_each(&mut add);
-        count
+        counts
     }
 }

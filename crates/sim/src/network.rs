@@ -173,6 +173,15 @@ pub struct FlowSpec {
     pub dst_host: u32,
 }
 
+impl FlowSpec {
+    /// First segment beyond the transfer (the SYN is segment 0); the largest number if there is no end.
+    #[must_use]
+    pub fn end_seq(&self) -> u32 {
+        let segments = |bytes: u64| bytes.div_ceil(u64::from(crate::tcp::tcb::MSS));
+        self.transfer_bytes.map_or(u32::MAX, |b| u32::try_from(segments(b) + 1).unwrap_or(u32::MAX))
+    }
+}
+
 /// A named stack with fields of it overridden.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

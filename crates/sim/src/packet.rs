@@ -6,6 +6,8 @@ use crate::time::Time;
 pub const FULL_FRAME: u32 = 1514;
 /// Frame length of a pure ACK without SACK blocks.
 pub const ACK_FRAME: u32 = 66;
+/// Frame length of a SYN or SYN-ACK with its options.
+pub const SYN_FRAME: u32 = 74;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
 

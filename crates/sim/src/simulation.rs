@@ -230,19 +230,20 @@ impl World {
     }
 
     fn finish(self) -> Output {
+        let inside = self.fabric.inside();
         let mut output = Output {
-            conservation: self.conservation(),
+            conservation: self.conservation(&inside),
             events: self.events,
             delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
             ..Output::default()
         };
-        crate::probe::count(&self.flows, &self.fabric, self.end, &mut output.counters);
+        crate::probe::count(&self.flows, &self.fabric, &inside, self.end, &mut output.counters);
         output.tables = self.sampler.finish();
         output
     }
 
     /// Checks that every packet is where it should be.
-    fn conservation(&self) -> Vec<String> {
+    fn conservation(&self, inside: &[(u64, u64)]) -> Vec<String> {
         let mut wrong = vec![];
         let mut check = |what: String, sent: u64, found: u64| {
             if sent != found {
@@ -250,7 +251,7 @@ impl World {
             }
         };
         for (i, f) in self.flows.iter().enumerate() {
-            let (data, acks) = self.fabric.inside(i as u32);
+            let (data, acks) = inside[i];
             let drops = &self.fabric.drops[i];
             let (s, r) = (&f.sender.counters, f.receiver.counters());
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);

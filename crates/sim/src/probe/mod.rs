@@ -114,12 +114,18 @@ fn stats(p: &Port) -> QdiscStats {
     }
 }
 
-/// Counters of every flow and port at the end of a run.
-pub fn count(flows: &[Flow], fabric: &Fabric, end: Time, out: &mut Vec<(String, Vec<(String, u64)>)>) {
+/// Counters of every flow and port at the end of a run; `inside` are the packets still under way, by flow.
+pub fn count(
+    flows: &[Flow],
+    fabric: &Fabric,
+    inside: &[(u64, u64)],
+    end: Time,
+    out: &mut Vec<(String, Vec<(String, u64)>)>,
+) {
     let own = |list: Vec<(&str, u64)>| list.into_iter().map(|(k, v)| (k.to_owned(), v)).collect::<Vec<_>>();
     for (i, f) in flows.iter().enumerate() {
         let (s, r, drops) = (&f.sender.counters, f.receiver.counters(), &fabric.drops[i]);
-        let (data, acks) = fabric.inside(i as u32);
+        let (data, acks) = inside[i];
         let mut list = own(vec![
             ("sent_packets", s.sent),
             ("retransmits", s.retransmits),

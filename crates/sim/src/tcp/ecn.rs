@@ -40,7 +40,7 @@ impl Echo {
             latch: false,
             dctcp: (enabled && dctcp).then_some(false),
             sce: sce.filter(|_| enabled),
-            sce_keeps_dctcp,
+            sce_keeps_dctcp: sce_keeps_dctcp && sce.is_some(),
             sce_prior: false,
             sce_request: false,
         }
@@ -57,28 +57,14 @@ impl Echo {
         if !self.enabled {
             return Wish::default();
         }
+        self.seen |= ecn != Ecn::NotEct;
         match ecn {
             // Without ECT although others had it: probably a retransmission.
             Ecn::NotEct if self.seen => Wish { quick: 2, reset_interval: true, ..Wish::default() },
             Ecn::NotEct => Wish::default(),
-            Ecn::Ce => {
-                self.seen = true;
-                self.dctcp_event(true, waiting)
-            }
-            Ecn::Ect0 => {
-                self.seen = true;
-                let wish = self.dctcp_event(false, waiting);
-                merge(wish, self.sce_event(false, waiting))
-            }
-            Ecn::Sce => {
-                self.seen = true;
-                let wish = if self.sce.is_some() && self.sce_keeps_dctcp {
-                    Wish::default()
-                } else {
-                    self.dctcp_event(false, waiting)
-                };
-                merge(wish, self.sce_event(true, waiting))
-            }
+            Ecn::Ce => self.dctcp_event(true, waiting),
+            Ecn::Sce if self.sce_keeps_dctcp => self.sce_event(true, waiting),
+            Ecn::Ect0 | Ecn::Sce => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Sce, waiting)),
         }
     }
 
@@ -121,7 +107,7 @@ impl Echo {
         if !self.enabled {
             return;
         }
-        let no_ce = ecn == Ecn::Ect0 || (ecn == Ecn::Sce && !(self.sce.is_some() && self.sce_keeps_dctcp));
+        let no_ce = ecn == Ecn::Ect0 || (ecn == Ecn::Sce && !self.sce_keeps_dctcp);
         if let Some(state) = &mut self.dctcp {
             if ecn == Ecn::Ce || no_ce {
                 *state = ecn == Ecn::Ce;

@@ -11,11 +11,9 @@ use super::tcb::MSS;
 use super::timer::Clock;
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK};
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
 use crate::time::{Time, MS, NEVER, US};
 
-/// Frame length of a SYN-ACK with its options.
-const SYN_ACK_FRAME: u32 = 74;
 /// Least delayed-ACK interval, ms (also the quick-ACK interval).
 const ATO_MIN_MS: u64 = 40;
 /// Largest delayed-ACK interval, ms.
@@ -133,9 +131,7 @@ impl Receiver {
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
             counters: Counters::default(),
-            end_seq: spec
-                .transfer_bytes
-                .map_or(u32::MAX, |b| u32::try_from(b.div_ceil(u64::from(MSS)) + 1).unwrap_or(u32::MAX)),
+            end_seq: spec.end_seq(),
             bytes_total: spec.transfer_bytes,
             completed: None,
         }
@@ -160,7 +156,7 @@ impl Receiver {
         if p.has(flags::SYN) {
             self.ts_recent = p.tsval;
             self.syn_ack_us = net.now / 1000;
-            let syn_ack = Packet { len: SYN_ACK_FRAME, flags: flags::ACK | flags::SYN, ..self.ack_packet(1, net.now) };
+            let syn_ack = Packet { len: SYN_FRAME, flags: flags::ACK | flags::SYN, ..self.ack_packet(1, net.now) };
             self.counters.acks_sent += 1;
             net.send(syn_ack);
             return;
@@ -240,11 +236,6 @@ impl Receiver {
         self.quick = self.quick.max(fit.min(most));
     }
 
-    fn enter_quick_mode(&mut self, most: u32) {
-        self.request_quick(most);
-        self.ato = self.ato_min;
-    }
-
     fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
         let (seq, now) = (p.seq, net.now);
         // The timestamp echoed is that of the segment that the last ACK asked for.
@@ -264,16 +255,17 @@ impl Receiver {
         self.dsack = None;
         if seq == self.rcv_nxt {
             self.in_order(p, net);
-        } else if seq < self.rcv_nxt {
-            self.counters.duplicates += 1;
-            self.dsack = Some((seq, seq + 1));
-            self.enter_quick_mode(MAX_QUICK);
-            self.scheduled = true;
-        } else if seq >= self.buffer.end() {
-            self.enter_quick_mode(MAX_QUICK);
-            self.scheduled = true;
-        } else {
+        } else if seq > self.rcv_nxt && seq < self.buffer.end() {
             self.out_of_order(p, net);
+        } else {
+            // Old, or beyond the window.
+            if seq < self.rcv_nxt {
+                self.counters.duplicates += 1;
+                self.dsack = Some((seq, seq + 1));
+            }
+            self.request_quick(MAX_QUICK);
+            self.ato = self.ato_min;
+            self.scheduled = true;
         }
         if self.scheduled {
             self.check_ack(net);
@@ -398,7 +390,7 @@ impl Receiver {
         self.sacks.insert(0, (seq, seq + 1));
     }
 
-    /// A block would be forgotten unsent: send what is being held back.
+    /// Sends what is being held back (when its time has come, or a block would be forgotten unsent).
     fn flush_compressed(&mut self, net: &mut Fabric) {
         if self.compressed > 0 {
             self.send_ack(self.rcv_nxt, net);
@@ -477,9 +469,7 @@ impl Receiver {
     pub fn on_timer(&mut self, which: usize, net: &mut Fabric) {
         if which == 1 {
             net.events.set(self.source + 1, NEVER);
-            if self.compressed > 0 {
-                self.send_ack(self.rcv_nxt, net);
-            }
+            self.flush_compressed(net);
             return;
         }
         if self.delack_fires > net.now {

@@ -13,11 +13,9 @@ use super::transmit::Chunks;
 use crate::cc::{AnyCc, CongestionControl};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, NO_SACK};
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
 use crate::time::{Time, NEVER};
 
-/// Frame length of a SYN or SYN-ACK with its options.
-const SYN_FRAME: u32 = 74;
 /// RFC 6298 initial timeout, ms.
 const INITIAL_RTO_MS: u64 = 1000;
 /// Retransmissions of a SYN before its timeout doubles (sysctl tcp_syn_linear_timeouts).
@@ -90,7 +88,6 @@ pub struct Sender {
     pub(super) cwnd_usage_seq: u32,
     pub(super) rto_jiffies: u64,
     pub(super) pending: Pending,
-    pub(super) timeout_jiffies: u64,
     fires: Time,
     armed: Time,
     pub(super) ecn: bool,
@@ -98,7 +95,8 @@ pub struct Sender {
     pub(super) queue_cwr: bool,
     pub(super) ts_recent: u32,
     pub(super) local_first_port: bool,
-    send_buffer: SendBuffer,
+    /// Most segments that the application may have written and not had acknowledged.
+    send_buffer: u32,
     end_seq: u32,
     last_len: u32,
     syn_sent_us: u64,
@@ -107,25 +105,13 @@ pub struct Sender {
     pub counters: Counters,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct SendBuffer {
-    segments: u32,
-}
-
 impl Sender {
     /// A closed sender.
     #[must_use]
     pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: Stack, cc: AnyCc, ecn_always: bool) -> Self {
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == super::stack::CwndLimited::AtMaximum;
-        let (end_seq, last_len) = match spec.transfer_bytes {
-            None => (u32::MAX, MSS),
-            Some(bytes) => {
-                let segs = bytes.div_ceil(u64::from(MSS));
-                let last = bytes - segs.saturating_sub(1) * u64::from(MSS);
-                (u32::try_from(segs + 1).unwrap_or(u32::MAX), last as u32)
-            }
-        };
+        let last_len = spec.transfer_bytes.map_or(MSS, |bytes| ((bytes - 1) % u64::from(MSS)) as u32 + 1);
         // An explicit buffer is fixed; otherwise it grows to the limit well before the window does.
         let buffer = spec.host.sndbuf.unwrap_or(spec.host.wmem[2]);
         Self {
@@ -147,7 +133,6 @@ impl Sender {
             cwnd_usage_seq: 0,
             rto_jiffies: Clock::new(stack.hz).from_ms(INITIAL_RTO_MS),
             pending: Pending::Nothing,
-            timeout_jiffies: 0,
             fires: NEVER,
             armed: NEVER,
             ecn: spec.ecn,
@@ -155,8 +140,8 @@ impl Sender {
             queue_cwr: false,
             ts_recent: 0,
             local_first_port: spec.local_first_port,
-            send_buffer: SendBuffer { segments: u32::try_from(buffer / SEND_TRUESIZE).unwrap_or(u32::MAX).max(2) },
-            end_seq,
+            send_buffer: u32::try_from(buffer / SEND_TRUESIZE).unwrap_or(u32::MAX).max(2),
+            end_seq: spec.end_seq(),
             last_len,
             syn_sent_us: 0,
             syn_retransmits: 0,
@@ -229,8 +214,7 @@ impl Sender {
             return;
         }
         self.phase = Phase::Established;
-        self.pending = Pending::Nothing;
-        self.fires = NEVER;
+        self.clear_timer();
         self.ts_recent = p.tsval;
         self.t.snd_una = 1;
         self.t.snd_nxt = 1;
@@ -247,7 +231,7 @@ impl Sender {
         }
         self.cc.init(&mut self.t);
         self.update_pacing_rate();
-        let ack = self.packet(1, crate::packet::ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
+        let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         net.send(ack);
         self.write(net, false);
@@ -256,14 +240,13 @@ impl Sender {
     /// The flow is cut off: nothing more is sent.
     pub fn close(&mut self) {
         self.phase = Phase::Closed;
-        self.pending = Pending::Nothing;
-        self.fires = NEVER;
+        self.clear_timer();
     }
 
     /// There is a new segment that the application has written.
     #[inline]
     pub(super) fn has_data(&self) -> bool {
-        self.t.snd_nxt < self.end_seq && self.t.packets_out < self.send_buffer.segments
+        self.t.snd_nxt < self.end_seq && self.t.packets_out < self.send_buffer
     }
 
     /// Frame length of segment `seq`.
@@ -286,8 +269,8 @@ impl Sender {
     #[inline]
     pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
         self.pending = what;
-        self.timeout_jiffies = self.clock.jiffies(net.now) + after.min(self.clock.from_ms(RTO_MAX_MS));
-        self.fires = self.clock.fires(net.now, self.timeout_jiffies);
+        let expires = self.clock.jiffies(net.now) + after.min(self.clock.from_ms(RTO_MAX_MS));
+        self.fires = self.clock.fires(net.now, expires);
         // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
         if self.fires < self.armed {
             self.armed = self.fires;
