@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.engines import sim
-from dumbbell.engines.sim import Progress
+from dumbbell.engines.execute import Progress, execute
 from dumbbell.results import Results, Store
 from dumbbell.scenario import Scenario
 
@@ -17,4 +16,4 @@ def run(scenario: Scenario, out: str | Path | None = None, workers: int | None =
     Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run.
     """
     store = None if out is None else Store(out)
-    return Results(tuple(sim.execute(scenario.expand(), store, workers, progress)))
+    return Results(tuple(execute(scenario.expand(), store, workers, progress)))

@@ -29,14 +29,14 @@ class Asked:
 
 def asked(file: Path, out: Path | None) -> Asked:
     """Reads a scenario file and looks which of its runs are there. BadInput if it cannot be run."""
-    from dumbbell.engines import sim
+    from dumbbell.engines.execute import key, refuse
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
 
     scenario = Scenario.from_file(file)
     cells = scenario.expand()
-    sim.refuse(cells)
+    refuse(cells)
     store = Store(out if out is not None else Path("results") / scenario.name)
-    keys = [sim.key(cell) for cell in cells]
+    keys = [key(cell) for cell in cells]
     lacking = set(store.missing(keys))
-    return Asked(scenario.name, cells, [cell for cell, key in zip(cells, keys, strict=True) if key in lacking], store)
+    return Asked(scenario.name, cells, [cell for cell, k in zip(cells, keys, strict=True) if k in lacking], store)

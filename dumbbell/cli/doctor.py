@@ -60,12 +60,12 @@ def _examine() -> Iterator[Finding]:
 
 
 def _simulator() -> Iterator[Finding]:
-    from dumbbell.engines import cost, sim
+    from dumbbell.engines import sim
     from dumbbell.errors import DumbbellError
 
     try:
         source = sim.native().SOURCE_HASH
-        speed = cost.packets_per_cpu_second()
+        speed = sim.packets_per_cpu_second()
     except DumbbellError as error:
         yield Finding("simulator", False, str(error))
         return

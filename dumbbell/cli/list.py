@@ -31,7 +31,12 @@ def _list(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: Jso
     if json:
         print_json(entries)
     elif entries:
-        print_columns([(entry["name"], entry["summary"]) for entry in entries])
+        print_columns([(entry["name"], *_engines(entry), entry["summary"]) for entry in entries])
+
+
+def _engines(entry: dict[str, object]) -> tuple[str, ...]:
+    engines = entry.get("engines")
+    return (", ".join(engines),) if isinstance(engines, list) else ()
 
 
 def _entries(kind: Kind) -> list[dict[str, object]]:
@@ -44,12 +49,15 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
 
         studies = [find_study(name) for name in study_names()]
         return [{"name": study.name, "summary": study.title, "source": study.source, "parts": list(study.parts)} for study in studies]
-    from dumbbell.engines import sim
+    from dumbbell.engines import ENGINES, engine
 
-    table = sim.capabilities()
+    tables = [engine(name).capabilities() for name in ENGINES]
     entries: list[dict[str, object]] = []
-    for name, capability in {Kind.CC: table.cc, Kind.QDISC: table.qdisc, Kind.STACK: table.stack}[kind].items():
-        entry: dict[str, object] = {"name": name, "summary": capability.summary}
+    known = {name: capability for table in reversed(tables) for name, capability in getattr(table, kind.value).items()}
+    for name in dict.fromkeys(name for table in tables for name in getattr(table, kind.value)):
+        capability = known[name]
+        engines = [table.engine for table in tables if name in getattr(table, kind.value)]
+        entry: dict[str, object] = {"name": name, "summary": capability.summary, "engines": engines}
         if kind is Kind.CC:
             entry["needs_ecn"] = capability.needs_ecn
         if kind is Kind.STACK:

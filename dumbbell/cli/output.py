@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from dumbbell.engines.sim import Progress
+    from dumbbell.engines.execute import Progress
 
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, help="Runs at a time; all processors by default.")]

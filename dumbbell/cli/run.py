@@ -24,7 +24,7 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
-    from dumbbell.engines import sim
+    from dumbbell.engines.execute import execute
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
     from dumbbell.report.summary import completion_s
 
@@ -33,7 +33,7 @@ def _run(
     had = len(cells) - len(wanted.missing)
     began = time.perf_counter()
     with progress_bar(wanted.name) as progress:
-        runs = sim.execute(cells, store, workers, progress)
+        runs = execute(cells, store, workers, progress)
     wall_s = time.perf_counter() - began
 
     count = {status: sum(run.status == status for run in runs) for status in ("ok", "warn", "invalid")}

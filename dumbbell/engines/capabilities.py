@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.scenario import Bottleneck, Problem, ResolvedScenario, ScenarioError, bottlenecks, nearest, one_of
+from dumbbell.scenario import (
+    Bottleneck,
+    Cake,
+    Flow,
+    Outage,
+    Problem,
+    ResolvedScenario,
+    ScenarioError,
+    bottlenecks,
+    nearest,
+    one_of,
+)
+from dumbbell.scenario.problems import Location
+
+SCE = "SCE"
+SYSCTLS = "sysctls"
+OUTAGE = "outages"
+RATE_STEP = "rate steps"
+UDP = "UDP"
+REVERSE = "reverse flows"
+OFFLOAD = {"tso": "offload tso", "on": "offload on"}
+"""Names of features that an engine may have or lack."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +44,18 @@ class Capability:
 
 
 @dataclass(frozen=True)
+class _Need:
+    """Something that a scenario asks for."""
+
+    location: Location
+    kind: str
+    """The table of an engine that must name it."""
+    name: str
+    stack: str = ""
+    """For an option: the stack whose it is."""
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """The table of an engine."""
 
@@ -31,10 +64,15 @@ class Capabilities:
     qdisc: Mapping[str, Capability]
     stack: Mapping[str, Capability]
     shaper: tuple[str, ...]
+    feature: frozenset[str]
 
     @classmethod
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
-        """From `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": ..., "stack": {name: {summary, options}}, "shaper": [...]}`."""
+        """From plain data.
+
+        `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": {name: {summary}}, "stack": {name: {summary, options}},
+        "shaper": [names], "feature": [names]}`
+        """
 
         def entries(kind: str) -> dict[str, Capability]:
             return {
@@ -42,41 +80,78 @@ class Capabilities:
                 for name, entry in table[kind].items()
             }
 
-        return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]))
+        return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]))
 
-    def refuse(self, runs: Iterable[ResolvedScenario]) -> None:
-        """Raises `ScenarioError` with everything in the runs that the engine cannot run; each problem once."""
+    def refuse(self, runs: Iterable[ResolvedScenario], others: Sequence[Capabilities] = ()) -> None:
+        """Raises `ScenarioError` with everything in the runs that the engine cannot run; each problem once.
+
+        A problem names those of the `others` that have what this engine lacks.
+        """
         problems: dict[Problem, None] = {}
         for run in runs:
-            for location, what in self._lacks(run):
+            for need in _needs(run):
+                if need.name in self._known(need) or (need.kind == "option" and need.stack not in self.stack):
+                    continue  # an unknown stack is complained about as such
+                holders = [other.engine for other in others if need.name in other._known(need)]
+                problems[run.problem(need.location, self._lack(need, holders))] = None
+            for location, what in self._contradictions(run):
                 problems[run.problem(location, f"{what}; the engine is {self.engine}")] = None
         if problems:
             raise ScenarioError(list(problems))
 
-    def _lacks(self, run: ResolvedScenario) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        settings = run.settings
-        for i, flow in enumerate(settings.flows):
-            if flow.cc not in self.cc:
-                yield ("flows", i, "cc"), _unknown("cc", flow.cc, self.cc)
-            elif flow.ecn is False and self.cc[flow.cc].needs_ecn:
+    def _known(self, need: _Need) -> Collection[str]:
+        if need.kind == "option":
+            stack = self.stack.get(need.stack)
+            return stack.options if stack else ()
+        return getattr(self, need.kind)  # type: ignore[no-any-return]
+
+    def _lack(self, need: _Need, holders: Sequence[str]) -> str:
+        if need.kind == "feature":
+            instead = f"engine: {one_of(holders)}" if holders else "a scenario without"
+            return f"the engine {self.engine} has no {need.name}; expected {instead}"
+        noun = "option of the stack" if need.kind == "option" else need.kind
+        known = sorted(self._known(need))
+        expected = one_of(known)
+        if holders:
+            return f"the engine {self.engine} has no {noun} {need.name!r}; expected {expected}; or engine: {one_of(holders)}"
+        return f"unknown {noun} {need.name!r}{nearest(need.name, known)}; expected {expected}; the engine is {self.engine}"
+
+    def _contradictions(self, run: ResolvedScenario) -> Iterator[tuple[Location, str]]:
+        for i, flow in enumerate(run.settings.flows):
+            cc = self.cc.get(flow.cc)
+            if cc is not None and cc.needs_ecn and flow.ecn is False:
                 yield ("flows", i, "ecn"), f"false leaves {flow.cc} without the marks that it works on; expected true, or another cc"
-            if flow.stack.base not in self.stack:
-                yield ("flows", i, "stack", "base"), _unknown("stack", flow.stack.base, self.stack)
-            else:
-                for option in flow.stack.options:
-                    if option not in (known := self.stack[flow.stack.base].options):
-                        yield ("flows", i, "stack", option), _unknown("option of the stack", option, known)
-        for location, bottleneck in bottlenecks(settings):
-            for where, what in self._queue_lacks(bottleneck):
-                yield location + where, what
-
-    def _queue_lacks(self, bottleneck: Bottleneck) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        if bottleneck.qdisc.kind not in self.qdisc:
-            yield ("qdisc", "kind"), _unknown("qdisc", bottleneck.qdisc.kind, self.qdisc)
-        if bottleneck.shaper_kind not in self.shaper:
-            yield ("shaper",), _unknown("shaper", bottleneck.shaper_kind, self.shaper)
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    known = sorted(known)
-    return f"unknown {what} {name!r}{nearest(name, known)}; expected {one_of(known)}"
+def _needs(run: ResolvedScenario) -> Iterator[_Need]:
+    settings = run.settings
+    for i, flow in enumerate(settings.flows):
+        yield from _flow_needs(("flows", i), flow)
+    for location, bottleneck in bottlenecks(settings):
+        yield from _queue_needs(location, bottleneck)
+    for i, impairment in enumerate(settings.path.impairments):
+        yield _Need(("path", "impairments", i), "feature", OUTAGE if isinstance(impairment, Outage) else RATE_STEP)
+    for i in range(len(settings.background)):
+        yield _Need(("background", i), "feature", UDP)
+
+
+def _flow_needs(location: Location, flow: Flow) -> Iterator[_Need]:
+    yield _Need((*location, "cc"), "cc", flow.cc)
+    yield _Need((*location, "stack", "base"), "stack", flow.stack.base)
+    for option in flow.stack.options:
+        yield _Need((*location, "stack", option), "option", option, flow.stack.base)
+    if flow.sce_echo:
+        yield _Need((*location, "sce_echo"), "feature", SCE)
+    if flow.direction == "reverse":
+        yield _Need((*location, "direction"), "feature", REVERSE)
+    if flow.host.offload in OFFLOAD:
+        yield _Need((*location, "host", "offload"), "feature", OFFLOAD[flow.host.offload])
+    if flow.host.sysctls:
+        yield _Need((*location, "host", "sysctls"), "feature", SYSCTLS)
+
+
+def _queue_needs(location: Location, bottleneck: Bottleneck) -> Iterator[_Need]:
+    yield _Need((*location, "qdisc", "kind"), "qdisc", bottleneck.qdisc.kind)
+    yield _Need((*location, "shaper"), "shaper", bottleneck.shaper_kind)
+    if isinstance(bottleneck.qdisc, Cake) and bottleneck.qdisc.sce:
+        yield _Need((*location, "qdisc", "sce"), "feature", SCE)

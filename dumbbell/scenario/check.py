@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.scenario.model import Bfifo, Bottleneck, Cake, Flow, Pfifo, QueueStage, Settings
-from dumbbell.scenario.problems import Location
+from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, QueueStage, RateStep, Settings, Udp
+from dumbbell.scenario.problems import Location, one_of
+from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Pfifo, Red
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str]]
@@ -22,6 +23,7 @@ _LEAST_MEMLIMIT = Size.parse("2304B")
 _MOST_MEMLIMIT = Size((1 << 32) - 1)
 _MOST_SSTHRESH = Packets((1 << 31) - 1)
 _MOST_FLOWS = 100_000
+_LEAST_FRAME = Size.parse("64B")
 
 
 def wrong(settings: Settings) -> Wrong:
@@ -36,13 +38,19 @@ def wrong(settings: Settings) -> Wrong:
     for i, flow in enumerate(settings.flows):
         for location, what in _flow(flow, settings):
             yield ("flows", i, *location), what
+    for i, impairment in enumerate(settings.path.impairments):
+        for location, what in _impairment(impairment, settings):
+            yield ("path", "impairments", i, *location), what
+    for i, traffic in enumerate(settings.background):
+        for location, what in _udp(traffic, settings):
+            yield ("background", i, *location), what
     yield from _names(settings)
 
 
 def is_random(settings: Settings) -> bool:
-    """Whether another seed gives another run: a jittered start, or a queue that draws random numbers (cake)."""
+    """Whether another seed gives another run: a jittered start, or a queue that draws random numbers or perturbs a hash."""
     return any(flow.start.jitter for flow in settings.flows) or any(
-        isinstance(bottleneck.qdisc, Cake) for _, bottleneck in bottlenecks(settings)
+        not isinstance(bottleneck.qdisc, Pfifo | Bfifo | Codel) for _, bottleneck in bottlenecks(settings)
     )
 
 
@@ -57,6 +65,17 @@ def flow_names(flows: list[Flow]) -> list[list[str]]:
         given[base] += flow.count
         names.append([base] if totals[base] == 1 else [f"{base}-{first + i}" for i in range(flow.count)])
     return names
+
+
+def udp_names(background: list[Udp]) -> list[list[tuple[str, str]]]:
+    """The streams of each entry of the background: their names (numbered where several share one) and directions."""
+    bases = [udp.name or udp.kind for udp in background]
+    found: list[list[tuple[str, str]]] = []
+    for i, udp in enumerate(background):
+        name = bases[i] if bases.count(bases[i]) == 1 else f"{bases[i]}-{bases[: i + 1].count(bases[i])}"
+        both = udp.direction == "both"
+        found.append([(name, "forward"), (f"{name}-reverse", "reverse")] if both else [(name, udp.direction)])
+    return found
 
 
 def _path(settings: Settings) -> Wrong:
@@ -118,22 +137,31 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
         for where, what in _cake(qdisc, bottleneck):
             yield ("qdisc", *where), what
     elif shaper == "cake":
-        yield ("shaper",), f"{qdisc.kind} cannot shape; expected the shaper link or tbf"
+        yield ("shaper",), f"{qdisc.kind} cannot shape; expected the shaper link, tbf or htb"
     if bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
         yield ("rate",), "is missing; expected a rate such as 10mbit"
     if bottleneck.burst is not None:
-        if shaper != "tbf":
-            yield ("burst",), f"the shaper {shaper} has no bucket; expected the shaper tbf"
+        if shaper not in ("tbf", "htb"):
+            yield ("burst",), f"the shaper {shaper} has no bucket; expected the shaper tbf or htb"
         elif bottleneck.burst < FRAME_BYTES:
             what = f"{bottleneck.burst} never lets a full packet go"
             yield ("burst",), f"{what}; expected at least {FRAME_BYTES}B"
-    if isinstance(qdisc, Pfifo) and qdisc.limit.unit == "B":
-        yield ("qdisc", "limit"), f"{qdisc.limit} is in bytes, pfifo counts packets; expected e.g. 180p or 1bdp"
-    if isinstance(qdisc, Bfifo):
-        if qdisc.limit.unit == "p":
-            yield ("qdisc", "limit"), f"{qdisc.limit} is in packets, bfifo counts bytes; expected e.g. 64KiB or 1bdp"
-        elif qdisc.limit.unit == "B" and qdisc.limit.value < FRAME_BYTES:
-            yield ("qdisc", "limit"), f"{qdisc.limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
+    for key in ("limit", "min", "max"):
+        limit = getattr(qdisc, key, None)
+        if not isinstance(limit, Limit):
+            continue
+        counts_bytes = isinstance(qdisc, Bfifo | Red)
+        if limit.unit == "B" and not counts_bytes:
+            yield ("qdisc", key), f"{limit} is in bytes, {qdisc.kind} counts packets; expected e.g. 180p or 1bdp"
+        elif limit.unit == "p" and counts_bytes:
+            yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes; expected e.g. 64KiB or 1bdp"
+        elif limit.unit == "B" and limit.value < FRAME_BYTES:
+            yield ("qdisc", key), f"{limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
+    for key in ("target", "interval", "tupdate"):
+        if getattr(qdisc, key, None) == 0:
+            yield ("qdisc", key), "0s is no time at all; expected a time above 0"
+    if (quantum := getattr(qdisc, "quantum", None)) is not None and quantum < FRAME_BYTES:
+        yield ("qdisc", "quantum"), f"{quantum} does not let a full packet go; expected at least {FRAME_BYTES}B"
 
 
 def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
@@ -201,6 +229,42 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
     ssthresh = flow.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range; expected 2p to {_MOST_SSTHRESH}"
+
+
+def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
+    if settings.duration and impairment.at >= settings.duration:
+        yield ("at",), f"{impairment.at} is not within the run's {settings.duration}; expected an earlier time"
+    path = settings.path
+    if path.forward is None:
+        if impairment.stage is not None:
+            yield ("stage",), "names a stage of a dumbbell; expected none, or path.forward"
+        if impairment.direction != "forward" and path.reverse == "none":
+            yield ("direction",), f"{impairment.direction} needs a queue on the reverse path; expected forward"
+    else:
+        queues = [stage.name for stage in path.forward if isinstance(stage, QueueStage)]
+        if impairment.stage is None and len(queues) != 1:
+            yield ("stage",), f"is missing, path.forward has {len(queues)} queue stages; expected the name of one"
+        elif impairment.stage is not None and impairment.stage not in queues:
+            yield (
+                ("stage",),
+                f"{impairment.stage!r} is no queue stage of path.forward; expected {one_of([name for name in queues if name])}",
+            )
+        if impairment.direction != "forward" and path.reverse != "mirror":
+            yield ("direction",), f"{impairment.direction} needs the mirrored stages; expected forward, or reverse: mirror"
+    if isinstance(impairment, Outage) and impairment.for_ == 0:
+        yield ("for",), "0s is no time at all; expected a time above 0"
+    if isinstance(impairment, RateStep):
+        yield from _too_fast(("rate",), impairment.rate)
+
+
+def _udp(udp: Udp, settings: Settings) -> Wrong:
+    if not _LEAST_FRAME <= udp.size <= FRAME_BYTES:
+        yield ("size",), f"{udp.size} is no Ethernet frame; expected {_LEAST_FRAME} to {FRAME_BYTES}B"
+    yield from _too_fast(("rate",), udp.rate)
+    if settings.duration and udp.start >= settings.duration:
+        yield ("start",), f"{udp.start} is not within the run's {settings.duration}; expected an earlier time"
+    if udp.duration == 0:
+        yield ("duration",), "0s is no time at all; expected a time above 0"
 
 
 def _names(settings: Settings) -> Wrong:

@@ -31,7 +31,7 @@ def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Loca
 def _what(detail: ErrorDetails, top: type[BaseModel]) -> str:
     kind, context, given = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "extra_forbidden":
-        known = sorted({name for model in _models_at(top, detail["loc"][:-1]) for name in model.model_fields})
+        known = sorted({field.alias or name for model in _models_at(top, detail["loc"][:-1]) for name, field in model.model_fields.items()})
         return f"unknown key{nearest(detail['loc'][-1], known)}; expected {one_of(known)}"
     if kind == "missing":
         models = _models_at(top, detail["loc"][:-1])

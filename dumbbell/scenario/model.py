@@ -1,111 +1,20 @@
-"""The words a user writes: a scenario of paths, queues and flows. Quantities are in `units`, sweeps in `sweep`."""
+"""The words a user writes: a scenario of paths and flows. Quantities are in `units`, queues in `qdiscs`, sweeps in `sweep`."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    StringConstraints,
-    Tag,
-    ValidationError,
-    model_serializer,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_serializer, model_validator
 
-from dumbbell.scenario.invalid import explain
-from dumbbell.scenario.problems import ScenarioError
-from dumbbell.scenario.source import Source
+from dumbbell.scenario.base import Kinded, Model, Name
+from dumbbell.scenario.qdiscs import Cake, Qdisc
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
-
-
-class Model(BaseModel):
-    """Unknown keys are errors; an object does not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    def __init__(self, /, **settings: Any) -> None:
-        """Raises `ScenarioError` with one line for each setting that is wrong."""
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            given = Source(None, settings)
-            raise ScenarioError([given.problem(location, what) for location, what in explain(error, type(self))]) from None
-
-    # Without this mark, as RootModel has it, pydantic would call __init__ for what is nested, and lose where that is.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
-
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]
-"""A name that can stand in a file name and in an entity `flow/NAME`."""
-
 
 # --- queues --------------------------------------------------------------------------------------------------------
 
 
-class OneQdisc(Model):
-    """What queue disciplines have in common."""
-
-    def model_post_init(self, _context: Any, /) -> None:
-        """Counts `kind` as given: what is written of an object made in Python must name it."""
-        self.model_fields_set.add("kind")
-
-
-class Pfifo(OneQdisc):
-    """FIFO limited in packets (Linux pfifo)."""
-
-    kind: Literal["pfifo"] = "pfifo"
-    limit: Limit
-    """Packets or `bdp`."""
-
-
-class Bfifo(OneQdisc):
-    """FIFO limited in bytes (Linux bfifo)."""
-
-    kind: Literal["bfifo"] = "bfifo"
-    limit: Limit
-    """Bytes or `bdp`."""
-
-
-def _sce(value: object) -> object:
-    if isinstance(value, bool) or value == "single":
-        return value
-    if isinstance(value, int) and 1 <= value <= 1024:
-        return value
-    raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected true, false, single or 1 to 1024", {"value": repr(value)})
-
-
-class Cake(OneQdisc):
-    """Cake, besteffort, with tc's keywords."""
-
-    kind: Literal["cake"] = "cake"
-    rate: Rate | None = None
-    """Keyword bandwidth of the shaper cake; by default the bottleneck's rate. Behind another shaper cake has none."""
-    isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
-        "triple-isolate"
-    )
-    rtt: Duration = Duration.parse("100ms")
-    """The interval of COBALT; its target is a twentieth of it."""
-    overhead: Annotated[int, Field(ge=-64, le=256)] | None = None
-    """Bytes added to each packet's IP length; none is `raw`, the frame's own length."""
-    mpu: Annotated[int, Field(ge=0, le=256)] = 0
-    """Least charged length in bytes."""
-    framing: Literal["noatm", "atm", "ptm"] = "noatm"
-    memlimit: Size | None = None
-    """Most memory; none is Cake's own choice by rate."""
-    sce: Annotated[bool | Literal["single"] | int, BeforeValidator(_sce)] = False
-    """The SCE ramp: true (`sce`), `single` (`sce-single`) or N (`sce-thresh N`)."""
-
-
-Qdisc = Annotated[Pfifo | Bfifo | Cake, Field(discriminator="kind")]
-"""A queue discipline; `kind` says which."""
-
-ShaperKind = Literal["link", "tbf", "cake"]
+ShaperKind = Literal["link", "tbf", "htb", "cake"]
 
 
 class Bottleneck(Model):
@@ -114,12 +23,12 @@ class Bottleneck(Model):
     rate: Rate | None = None
     """Rate of the shaper, counted in Ethernet frames; may be left out if the qdisc has a rate of its own."""
     shaper: ShaperKind | None = None
-    """`link` stores and forwards; `tbf` lets a packet of an idle bucket go at once; `cake` is the qdisc's own shaper.
+    """`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` is the qdisc's own shaper.
 
     By default cake's own for cake, else `link`.
     """
     burst: Size | None = None
-    """Bucket of `tbf`, 1540 bytes by default."""
+    """Bucket of `tbf` (1540 bytes by default) or `htb` (1600)."""
     qdisc: Qdisc
 
     @property
@@ -208,6 +117,41 @@ class Path(Model):
     bottleneck: Bottleneck | None = None
     forward: list[Stage] | None = None
     reverse: Reverse = "mirror"
+    impairments: list[Impairment] = []
+
+
+# --- impairments -----------------------------------------------------------------------------------------------------
+
+
+class OneImpairment(Kinded):
+    """What impairments have in common."""
+
+    at: Duration
+    """Virtual time of the run."""
+    direction: Literal["forward", "reverse", "both"] = "forward"
+    stage: Name | None = None
+    """Of explicit stages, the queue stage concerned; by default the bottleneck, or the only queue stage."""
+
+
+class Outage(OneImpairment):
+    """Whatever leaves the bottleneck is lost for a while."""
+
+    kind: Literal["outage"] = "outage"
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    for_: Annotated[Duration, Field(alias="for")]
+    """How long; the key is `for`."""
+
+
+class RateStep(OneImpairment):
+    """The shaper's rate changes."""
+
+    kind: Literal["rate"] = "rate"
+    rate: Rate
+
+
+Impairment = Annotated[Outage | RateStep, Field(discriminator="kind")]
+"""Something that befalls a path; `kind` says what."""
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -236,11 +180,21 @@ class Stack(Model):
         return {"base": self.base, **self.options} if self.options else self.base
 
 
+def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
+    for key, value in values.items():
+        if not re.fullmatch(r"net\.[a-z0-9_.]+", key):
+            raise ValueError(f"{key!r} is not a setting of the network; expected e.g. net.ipv4.tcp_early_retrans")
+        if not re.fullmatch(r"-?[A-Za-z0-9_]+( -?[A-Za-z0-9_]+)*", str(value)):
+            raise ValueError(f"{value!r} is no value of {key}; expected numbers or words with a space between")
+    return values
+
+
 class Host(Model):
     """Facts about the two hosts of a flow that are not TCP's."""
 
-    tso: bool = False
-    """TCP builds multi-segment chunks."""
+    offload: Literal["none", "tso", "on"] = "none"
+    """`none`: TCP sends packet by packet; `tso`: it builds multi-segment chunks, which the host cuts into packets;
+    `on`: chunks travel through the network whole, as between virtual machines."""
     rcvbuf: Size | None = None
     """SO_RCVBUF as the application sets it (the kernel doubles it): no auto-tuning."""
     sndbuf: Size | None = None
@@ -259,6 +213,8 @@ class Host(Model):
     """sysctl tcp_wmem: least, initial (both without effect in the simulator), most."""
     cached_ssthresh: Packets | None = None
     """ssthresh that the metrics cache remembers for the destination."""
+    sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = {}
+    """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
 
 
 class Start(Model):
@@ -290,12 +246,30 @@ class Flow(Model):
     """From the start until the sender is cut off; by default to the end of the run."""
     bytes: Size | None = None
     """Payload of a sized transfer; by default unlimited."""
+    direction: Literal["forward", "reverse"] = "forward"
+    """Of the data; ACKs go the other way."""
     rtt: Duration | None = None
     """Base RTT of these flows instead of the path's."""
     src: Name | None = None
     """Sending host, which cake's host isolation looks at; flows that name none share one."""
     dst: Name | None = None
     """Receiving host; likewise."""
+
+
+class Udp(Kinded):
+    """Unresponsive datagrams at a constant rate."""
+
+    kind: Literal["udp"] = "udp"
+    name: Name | None = None
+    """By default `udp`; several that share a name are numbered."""
+    rate: Rate
+    """In Ethernet frames, as the shapers count."""
+    size: Size = Size.parse("1514B")
+    """Of a frame: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
+    direction: Literal["forward", "reverse", "both"] = "forward"
+    start: Duration = Duration(0)
+    duration: Duration | None = None
+    """From the start; by default to the end of the run."""
 
 
 # --- the whole -----------------------------------------------------------------------------------------------------
@@ -307,11 +281,13 @@ class Settings(Model):
     name: Name
     path: Path
     flows: Annotated[list[Flow], Field(min_length=1)]
+    background: list[Udp] = []
+    """Traffic beside the flows that are studied."""
     duration: Duration
     sample: Duration = Duration.parse("100ms")
     """Interval of the samples; `0s` switches them off."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
-    engine: Literal["sim"] = "sim"
+    engine: Literal["sim", "kernel"] = "sim"
 
     @property
     def path_rate_bps(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -43,6 +43,10 @@ class ResolvedScenario:
     def problem(self, location: Location, what: str) -> Problem:
         """A problem with a setting, at the line where the file gives it or sweeps it."""
         return self.origin.locate(location, what, self.cell) if self.origin else Problem(dotted(location), what)
+
+    def on(self, engine: str) -> ResolvedScenario:
+        """The same on another engine."""
+        return replace(self, settings=self.settings.model_copy(update={"engine": engine}))
 
     def dump(self) -> dict[str, Any]:
         """All settings but the name, in plain data: what a run's key is made of."""

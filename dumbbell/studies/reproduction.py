@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from dumbbell.studies.folder import Folder, begin, open_folder
 from dumbbell.studies.study import Fitted, Part, Request, Study, View
 
 if TYPE_CHECKING:
-    from dumbbell.engines.sim import Progress
+    from dumbbell.engines.execute import Progress
     from dumbbell.results import Run
 
 
@@ -85,12 +84,12 @@ def run_part(
     study: Study, part: Part, request: Request, engine: str, out: Path, workers: int | None = None, progress: Progress | None = None
 ) -> Reproduction:
     """Run what is missing in OUT, and set all of it beside the published numbers. Writes the runs only."""
-    from dumbbell.engines import ENGINES
+    from dumbbell.engines import engine as find_engine
+    from dumbbell.engines.execute import execute
 
-    if engine not in ENGINES:
-        raise BadInput(f"engine {engine!r} is unknown; expected one of {', '.join(ENGINES)}")
+    find_engine(engine)
     store = begin(out, study, part, request, engine)
-    runs = import_module(f"dumbbell.engines.{engine}").execute(part.scenarios(request), store, workers, progress)
+    runs = execute([scenario.on(engine) for scenario in part.scenarios(request)], store, workers, progress)
     # A run that crashed is not kept in the store.
     return reopened(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
 

@@ -135,7 +135,7 @@ CASES = {
     "an unknown key of a flow": ("cc: cubic", "cc: cubic, delay: 1ms", 10, "flows.0.delay", "unknown key", "one of bytes, cc"),
     "an unknown qdisc": ("kind: pfifo", "kind: pfifofast", 8, "path.bottleneck.qdisc", "(did you mean 'pfifo'?)", "pfifo, bfifo, cake"),
     "no kind of qdisc": ("kind: pfifo, ", "", 8, "path.bottleneck.qdisc", "has no kind", "keys and values"),
-    "an unknown shaper": ("tbf", "tbff", 7, "path.bottleneck.shaper", "(did you mean 'tbf'?)", "link, tbf, cake"),
+    "an unknown shaper": ("tbf", "tbff", 7, "path.bottleneck.shaper", "(did you mean 'tbf'?)", "link, tbf, htb, cake"),
     "an unknown place of the delay": (
         "where: before",
         "where: behind",
@@ -176,7 +176,7 @@ CASES = {
     "bfifo in packets": ("kind: pfifo", "kind: bfifo", 8, "path.bottleneck.qdisc.limit", "in packets, bfifo counts bytes", "64KiB or 1bdp"),
     "bfifo without room": ("kind: pfifo, limit: 180p", "kind: bfifo, limit: 1kB", 8, "path.bottleneck.qdisc.limit", "no room", "1514B"),
     "a delay limit in bytes": ("where: before", "limit: 1MB", 4, "path.delay.limit", "is in bytes", "a number of packets"),
-    "pfifo that shapes": ("shaper: tbf", "shaper: cake", 7, "path.bottleneck.shaper", "pfifo cannot shape", "link or tbf"),
+    "pfifo that shapes": ("shaper: tbf", "shaper: cake", 7, "path.bottleneck.shaper", "pfifo cannot shape", "link, tbf or htb"),
     "cake that shapes behind another shaper": (
         PFIFO,
         CAKE.replace("}", ", rate: 5mbit}"),

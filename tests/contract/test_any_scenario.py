@@ -28,7 +28,9 @@ FLOWS = st.lists(
             "bytes": st.integers(1, 500_000).map("{}B".format),
             "duration": st.sampled_from(["1ms", "700ms"]),
             "rtt": st.sampled_from(["3ms", "90ms"]),
-            "host": st.fixed_dictionaries({"tso": st.booleans()}, optional={"rcvbuf": st.sampled_from(["2304B", "100kB"])}),
+            "host": st.fixed_dictionaries(
+                {"offload": st.sampled_from(["none", "tso"])}, optional={"rcvbuf": st.sampled_from(["2304B", "100kB"])}
+            ),
         },
     ),
     min_size=1,
@@ -51,7 +53,7 @@ FLOWS = st.lists(
 def test_any_scenario(engine, rate, rtt, where, limit, reverse, access, qdisc, flows, seed):
     delay = {"where": where, "limit": limit}
     path = {"rtt": rtt, "delay": delay, "reverse": reverse, "access": access, "bottleneck": {"rate": rate, "qdisc": qdisc}}
-    scenario = Scenario.model_validate({"name": "any", "path": path, "flows": flows, "duration": "3s", "seed": seed})
+    scenario = Scenario.model_validate({"name": "any", "path": path, "flows": flows, "duration": "3s", "seed": seed, "engine": engine.name})
     (resolved,) = scenario.expand()
     run = engine.run(resolved)
     assert run.status != "invalid", run.reasons

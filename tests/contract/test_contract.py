@@ -166,4 +166,4 @@ def test_the_same_scenario_and_seed_give_the_same_digest(engine, run):
     assert first.key == again.key
     assert other.digest != first.digest
     assert other.key != first.key
-    assert first.engine["name"] == engine.capabilities().engine
+    assert first.engine["name"] == engine.name

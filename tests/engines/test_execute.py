@@ -8,6 +8,8 @@ from support import PATH
 
 from dumbbell import Scenario, Store, run
 from dumbbell.engines import sim
+from dumbbell.engines.base import expected_packets
+from dumbbell.engines.execute import execute
 from dumbbell.engines.pool import in_parallel
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
 from dumbbell.scenario import ScenarioError
@@ -57,7 +59,7 @@ def test_the_digest_is_of_what_the_store_holds(tmp_path):
 def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
     cells = scenario().expand()
     store = Store(tmp_path / "out")
-    sim.execute(cells[:5], store)
+    execute(cells[:5], store)
 
     def files():
         return {path: path.stat().st_ino for path in store.path.glob("*/run.json")}
@@ -66,7 +68,7 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
     real, calls = sim.native().simulate, []
     monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
     progress = []
-    runs = sim.execute(cells, store, progress=lambda done, total: progress.append((done, total)))
+    runs = execute(cells, store, progress=lambda done, total: progress.append((done, total)))
     assert len(calls) == 7
     assert progress == [(done, 7) for done in range(8)]
     assert [run.cell for run in runs] == [cell.cell for cell in cells]
@@ -116,9 +118,9 @@ def test_what_the_simulator_refuses_is_bad_input():
 def test_samples_are_counted_by_flows_and_ports():
     flows = [{"cc": "cubic", "count": 1000}]
     few, many = (scenario(flows=flows, duration="20s", sample=sample, sweep=None, repeat=1).expand() for sample in ("10ms", "1ms"))
-    sim.refuse(few)
+    sim.ENGINE.refuse(few)
     with pytest.raises(ScenarioError, match=r"^sample: 1ms takes 200650032 values in 20s; expected at most"):
-        sim.refuse(many)
+        sim.ENGINE.refuse(many)
 
 
 def test_what_the_simulator_does_not_know_is_refused_before_anything_runs(tmp_path):
@@ -143,14 +145,14 @@ def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monke
     def simulate(network):
         if not calls:  # the other one does all the work while this one is at its first run
             calls.append(network)
-            sim.execute(others, Store(tmp_path / "out"))
+            execute(others, Store(tmp_path / "out"))
         calls.append(network)
         return real(network)
 
     monkeypatch.setattr(sim.native(), "simulate", simulate)
-    first = max(cells, key=sim.expected_packets)
+    first = max(cells, key=expected_packets)
     others = [cell for cell in cells if cell is not first]
-    runs = sim.execute(cells, Store(tmp_path / "out"), workers=1)
+    runs = execute(cells, Store(tmp_path / "out"), workers=1)
     assert len(calls) == 1 + len(cells)
     assert [run.cell for run in runs] == [cell.cell for cell in cells]
 

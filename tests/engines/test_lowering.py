@@ -190,7 +190,7 @@ def test_flows_of_other_rtts_share_the_queue():
 def test_what_the_key_depends_on():
     def key(**more):
         settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", **more}
-        return sim.key(Scenario.model_validate(settings).expand()[0])
+        return sim.ENGINE.key(Scenario.model_validate(settings).expand()[0])
 
     assert key() == key(name="other")
     others = [key(seed=2), key(sample="10ms"), key(duration="11s"), key(flows=[{"cc": "reno"}]), key(path={**PATH, "rtt": "21ms"})]
@@ -199,6 +199,6 @@ def test_what_the_key_depends_on():
 
 def test_the_key_depends_on_the_sources(monkeypatch):
     (resolved,) = Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
-    before = sim.key(resolved)
+    before = sim.ENGINE.key(resolved)
     monkeypatch.setattr(sim.native(), "SOURCE_HASH", "0" * 64)
-    assert sim.key(resolved) != before
+    assert sim.ENGINE.key(resolved) != before

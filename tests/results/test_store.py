@@ -224,7 +224,7 @@ def test_a_record_without_what_it_needs(store):
 @pytest.mark.parametrize(
     ("changed", "what"),
     [
-        ({"counters": {"flow/cubic": {}}}, "counters of 'flow/cubic' lack acks_arrived, "),
+        ({"counters": {"flow/cubic": {}}}, "counters of 'flow/cubic' lack active_ns, "),
         ({"counters": {"flow/cubic": {"rx_bytes": "many"}}}, "counters of 'flow/cubic' are not whole numbers"),
         ({"counters": {"cubic": {}}}, "counters of 'cubic' are not"),
         ({"counters": {"flow/cubic": 3}}, "counters of 'flow/cubic' are not"),

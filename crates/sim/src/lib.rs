@@ -42,5 +42,6 @@ pub fn capabilities() -> serde_json::Value {
             "cake": {"summary": "CAKE, one tin: shaper, COBALT, DRR++, flow and host isolation, SCE"},
         },
         "shaper": ["link", "tbf", "cake"],
+        "feature": ["SCE", "offload tso"],
     })
 }

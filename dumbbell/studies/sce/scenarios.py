@@ -40,7 +40,7 @@ def document(cc: str, bandwidth_mbit: float, delay_ms: float) -> dict[str, Any]:
                 "name": "1",
                 "cc": cc,
                 "stack": STACK,
-                "host": {"tso": True, "cached_ssthresh": "5p"},
+                "host": {"offload": "tso", "cached_ssthresh": "5p"},
                 "ecn": True,
                 "sce_echo": True,
             }

@@ -1,0 +1,211 @@
+"""Queue disciplines as a user writes them: tc's keywords, with the defaults of Linux 6.12."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from dumbbell.scenario.base import Kinded
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+
+_Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
+_Frame = Size.parse("1514B")
+_MiB32 = Size.parse("32MiB")
+
+
+class Pfifo(Kinded):
+    """FIFO limited in packets (Linux pfifo)."""
+
+    kind: Literal["pfifo"] = "pfifo"
+    limit: Limit
+    """Packets or `bdp`."""
+
+
+class Bfifo(Kinded):
+    """FIFO limited in bytes (Linux bfifo)."""
+
+    kind: Literal["bfifo"] = "bfifo"
+    limit: Limit
+    """Bytes or `bdp`."""
+
+
+def _sce(value: object) -> object:
+    if isinstance(value, bool) or value == "single":
+        return value
+    if isinstance(value, int) and 1 <= value <= 1024:
+        return value
+    raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected true, false, single or 1 to 1024", {"value": repr(value)})
+
+
+class Cake(Kinded):
+    """Cake, besteffort, with tc's keywords."""
+
+    kind: Literal["cake"] = "cake"
+    rate: Rate | None = None
+    """Keyword bandwidth of the shaper cake; by default the bottleneck's rate. Behind another shaper cake has none."""
+    isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
+        "triple-isolate"
+    )
+    rtt: Duration = _Ms100
+    """The interval of COBALT; its target is a twentieth of it."""
+    overhead: Annotated[int, Field(ge=-64, le=256)] | None = None
+    """Bytes added to each packet's IP length; none is `raw`, the frame's own length."""
+    mpu: Annotated[int, Field(ge=0, le=256)] = 0
+    """Least charged length in bytes."""
+    framing: Literal["noatm", "atm", "ptm"] = "noatm"
+    memlimit: Size | None = None
+    """Most memory; none is Cake's own choice by rate."""
+    sce: Annotated[bool | Literal["single"] | int, BeforeValidator(_sce)] = False
+    """The SCE ramp: true (`sce`), `single` (`sce-single`) or N (`sce-thresh N`)."""
+
+
+class Codel(Kinded):
+    """CoDel (RFC 8289, Linux codel)."""
+
+    kind: Literal["codel"] = "codel"
+    limit: Limit = Limit.parse("1000p")
+    """Packets or `bdp`."""
+    target: Duration = _Ms5
+    interval: Duration = _Ms100
+    ecn: bool = False
+    ce_threshold: Duration | None = None
+    """Marks everything that waited longer."""
+
+
+class FqCodel(Kinded):
+    """FlowQueue-CoDel (RFC 8290, Linux fq_codel)."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    limit: Limit = Limit.parse("10240p")
+    """Packets or `bdp`."""
+    flows: Annotated[int, Field(ge=1, le=65536)] = 1024
+    """Queues that flows are hashed to."""
+    target: Duration = _Ms5
+    interval: Duration = _Ms100
+    quantum: Size = _Frame
+    memory_limit: Size = _MiB32
+    drop_batch: Annotated[int, Field(ge=1)] = 64
+    """Most packets dropped at once when the limit is met."""
+    ecn: bool = True
+    ce_threshold: Duration | None = None
+    """Marks everything that waited longer."""
+
+
+class Pie(Kinded):
+    """PIE (RFC 8033, Linux pie)."""
+
+    kind: Literal["pie"] = "pie"
+    limit: Limit = Limit.parse("1000p")
+    """Packets or `bdp`."""
+    target: Duration = _Ms15
+    tupdate: Duration = _Ms15
+    alpha: Annotated[int, Field(ge=0, le=32)] = 2
+    """In sixteenths, Hz."""
+    beta: Annotated[int, Field(ge=0, le=32)] = 20
+    """In sixteenths, Hz."""
+    ecn: bool = False
+    bytemode: bool = False
+    dq_rate_estimator: bool = False
+    """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
+
+
+class FqPie(Kinded):
+    """FlowQueue-PIE (Linux fq_pie)."""
+
+    kind: Literal["fq_pie"] = "fq_pie"
+    limit: Limit = Limit.parse("10240p")
+    """Packets or `bdp`."""
+    flows: Annotated[int, Field(ge=1, le=65536)] = 1024
+    """Queues that flows are hashed to."""
+    target: Duration = _Ms15
+    tupdate: Duration = _Ms15
+    alpha: Annotated[int, Field(ge=0, le=32)] = 2
+    """In sixteenths, Hz."""
+    beta: Annotated[int, Field(ge=0, le=32)] = 20
+    """In sixteenths, Hz."""
+    quantum: Size = _Frame
+    memory_limit: Size = _MiB32
+    ecn_prob: Annotated[int, Field(ge=0, le=100)] = 10
+    """Above this drop probability (%) also ECN-capable packets are dropped."""
+    ecn: bool = False
+    bytemode: bool = False
+    dq_rate_estimator: bool = False
+    """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
+
+
+class Red(Kinded):
+    """RED (Floyd and Jacobson 1993, Linux red)."""
+
+    kind: Literal["red"] = "red"
+    limit: Limit
+    """Bytes or `bdp`: the real limit of the queue."""
+    min: Limit
+    """Bytes or `bdp`: the average queue at which marking begins."""
+    max: Limit
+    """Bytes or `bdp`: the average queue at which marking is most likely."""
+    probability: Annotated[float, Field(gt=0, le=1)] = 0.02
+    """Of marking at `max`."""
+    avpkt: Size = Size.parse("1000B")
+    """Average packet, for the time constant and for idle times."""
+    burst: Packets | None = None
+    """Packets let through as a burst; by default (2 min + max) / (3 avpkt), tc's recommendation."""
+    ecn: bool = False
+    harddrop: bool = False
+    """Drops instead of marking above `max`."""
+    adaptive: bool = False
+    """Adapts the probability (Adaptive RED, Floyd et al. 2001)."""
+
+
+class Sfq(Kinded):
+    """Stochastic fairness queueing (McKenney 1990, Linux sfq)."""
+
+    kind: Literal["sfq"] = "sfq"
+    limit: Limit = Limit.parse("127p")
+    """Packets or `bdp`."""
+    divisor: Annotated[int, Field(ge=1, le=65536)] = 1024
+    """Buckets that flows are hashed to; a power of two."""
+    perturb: Duration = Duration(0)
+    """Between changes of the hash, in whole seconds; `0s`: never."""
+    quantum: Size = _Frame
+    depth: Packets = Packets.parse("127p")
+    """Most packets of a flow."""
+    headdrop: bool = False
+    """Drops the oldest packet instead of the newest."""
+
+
+class Fq(Kinded):
+    """Fair queue (Linux fq); senders do not pace behind a router, so that it is a fair queue of flows."""
+
+    kind: Literal["fq"] = "fq"
+    limit: Limit = Limit.parse("10000p")
+    """Packets or `bdp`."""
+    flow_limit: Packets = Packets.parse("100p")
+    """Most packets of a flow."""
+    quantum: Size = Size.parse("3028B")
+    initial_quantum: Size = Size.parse("15140B")
+    ce_threshold: Duration | None = None
+    """Marks everything that waited longer."""
+
+
+def _command(written: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*( [A-Za-z0-9._/%:-]+)*", written):
+        raise ValueError(f"{written!r} is no command of tc; expected a name and parameters with one space between, e.g. hhf limit 1000")
+    return written
+
+
+class Tc(Kinded):
+    """Any queue discipline of Linux, as tc's command line names it."""
+
+    kind: Literal["tc"] = "tc"
+    command: Annotated[str, AfterValidator(_command)]
+    """Name and parameters, e.g. `hhf limit 1000`."""
+
+
+Qdisc = Annotated[
+    Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc,
+    Field(discriminator="kind"),
+]
+"""A queue discipline; `kind` says which."""
