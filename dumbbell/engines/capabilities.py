@@ -107,13 +107,13 @@ class Capabilities:
 
     def _lack(self, need: _Need, holders: Sequence[str]) -> str:
         if need.kind == "feature":
-            instead = f"engine: {one_of(holders)}" if holders else "a scenario without"
+            instead = f"engine: {' or '.join(holders)}" if holders else "a scenario without"
             return f"the engine {self.engine} has no {need.name}; expected {instead}"
         noun = "option of the stack" if need.kind == "option" else need.kind
         known = sorted(self._known(need))
         expected = one_of(known)
         if holders:
-            return f"the engine {self.engine} has no {noun} {need.name!r}; expected {expected}; or engine: {one_of(holders)}"
+            return f"the engine {self.engine} has no {noun} {need.name!r}; expected {expected}, or engine: {' or '.join(holders)}"
         return f"unknown {noun} {need.name!r}{nearest(need.name, known)}; expected {expected}; the engine is {self.engine}"
 
     def _contradictions(self, run: ResolvedScenario) -> Iterator[tuple[Location, str]]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from support import PATH
 
+from dumbbell.engines.capabilities import SCE
+
 CCS = ["reno", "cubic", "dctcp"]
 CEILING = 1448 / 1514
 """Payload over frame."""
@@ -33,11 +35,15 @@ def test_every_packet_is_accounted_for(lossy):
     assert (lossy.status, lossy.reasons) == ("ok", ())
     assert sum(values["retransmits"] for entity, values in lossy.counters.items() if entity.startswith("flow/")) > 20
     for entity, values in lossy.counters.items():
-        if entity.startswith("flow/"):
+        kind = entity.partition("/")[0]
+        if kind == "port":
+            parts = ("sent_packets", "dropped_overflow", "dropped_aqm", "queued_packets")
+            assert values["arrived_packets"] == sum(values[part] for part in parts)
+        elif "in_flight_packets" in values:
             assert values["sent_packets"] == values["arrived_packets"] + values["dropped_packets"] + values["in_flight_packets"]
     flows = [values for entity, values in lossy.counters.items() if entity.startswith("flow/")]
-    dropped = sum(values["dropped_packets"] for values in flows)
-    assert dropped == lossy.counters["port/bottleneck"]["dropped_overflow"] > 20
+    missing = sum(values["sent_packets"] - values["arrived_packets"] for values in flows)
+    assert missing >= lossy.counters["port/bottleneck"]["dropped_overflow"] > 20
 
 
 def test_data_reaches_the_application_in_order_and_once(lossy):
@@ -47,7 +53,7 @@ def test_data_reaches_the_application_in_order_and_once(lossy):
             assert np.all(np.diff(received) >= 0)
             assert received[-1] <= counters["rx_bytes"]
             assert counters["rx_bytes"] % 1448 == 0
-            assert counters["rx_bytes"] <= 1448 * (counters["arrived_packets"] - counters["duplicate_packets"])
+            assert counters["rx_bytes"] <= 1448 * (counters["arrived_packets"] - counters.get("duplicate_packets", 0))
 
 
 def test_what_overflows_is_judged_by_what_it_is_and_not_by_its_name(run):
@@ -76,14 +82,14 @@ def test_a_full_link_carries_the_ceiling_and_no_more(run, cc):
 def test_the_least_rtt_is_the_base_rtt(run, where, rtt_ms):
     shape = {**path(), "rtt": f"{rtt_ms}ms", "delay": {"where": where}, "reverse": "none"}
     found = run(path=shape, sample="1ms", duration="1s")
-    _, rtt = found.series(FLOW, "rtt_ms")
-    assert np.nanmin(rtt) == pytest.approx(rtt_ms, abs=1e-3)
+    _, rtt = found.series(FLOW, "min_rtt_ms")
+    assert rtt[-1] == pytest.approx(rtt_ms, abs=2e-3)
 
 
 def test_the_extra_delay_counts_in_both_directions(run):
     found = run(path={**path(), "delay": {"extra": "300us"}, "reverse": "none"}, sample="1ms", duration="1s")
-    _, rtt = found.series(FLOW, "rtt_ms")
-    assert np.nanmin(rtt) == pytest.approx(20.6, abs=1e-3)
+    _, rtt = found.series(FLOW, "min_rtt_ms")
+    assert rtt[-1] == pytest.approx(20.6, abs=2e-3)
 
 
 @pytest.mark.parametrize(("sample_ms", "duration_ms"), [(100, 20_000), (7, 1000), (1, 50)])
@@ -94,7 +100,7 @@ def test_samples_are_regular(run, sample_ms, duration_ms):
     assert {tuple(group.select("entity", "series").row(0)) for group in groups} >= {
         (FLOW, "cwnd"),
         (FLOW, "srtt_ms"),
-        (FLOW, "rtt_ms"),
+        (FLOW, "min_rtt_ms"),
         (FLOW, "rx_bytes"),
         ("port/bottleneck", "backlog_packets"),
         ("port/bottleneck", "drops"),
@@ -126,9 +132,9 @@ def test_cake_marks_who_can_be_marked_and_drops_for_the_others(run):
     marked = run(path={"rtt": "20ms", "bottleneck": cake}, flows=[{"cc": "reno", "ecn": True}]).counters
     dropped = run(path={"rtt": "20ms", "bottleneck": cake}, flows=[{"cc": "reno"}]).counters
     assert marked["port/bottleneck"]["ce_marks"] > 0
-    assert marked["flow/reno"]["dropped_packets"] == 0
+    assert marked["port/bottleneck"]["dropped_aqm"] == marked["flow/reno"]["retransmits"] == 0
     assert dropped["port/bottleneck"]["ce_marks"] == 0
-    assert dropped["flow/reno"]["dropped_packets"] == dropped["port/bottleneck"]["dropped_aqm"] > 0
+    assert dropped["flow/reno"]["retransmits"] >= dropped["port/bottleneck"]["dropped_aqm"] > 0
 
 
 def shares(run, isolation):
@@ -149,7 +155,9 @@ def test_cake_is_fair_over_the_hosts_that_flows_come_from(run):
     assert one == pytest.approx(sum(many) / 4, rel=0.2)
 
 
-def test_an_sce_sender_gets_sce_unless_it_is_switched_off(run):
+def test_an_sce_sender_gets_sce_unless_it_is_switched_off(run, engine):
+    if SCE not in engine.capabilities().feature:
+        pytest.skip(f"the engine {engine.name} has no SCE")
     bottleneck = {"rate": "10mbit", "qdisc": {"kind": "cake", "sce": True}}
 
     def found(**flow):

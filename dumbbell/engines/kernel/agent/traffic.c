@@ -161,7 +161,8 @@ static void stop(struct flow *flow)
 
 static void receive(struct plan *plan, struct flow *flow)
 {
-	ssize_t got = recv(flow->receive_fd, NULL, 1 << 20, MSG_TRUNC);
+	char datagram;
+	ssize_t got = flow->interval_ns ? recv(flow->receive_fd, &datagram, 1, MSG_TRUNC) : recv(flow->receive_fd, NULL, 1 << 20, MSG_TRUNC);
 
 	if (got <= 0)
 		return;
