@@ -26,6 +26,7 @@ OUTAGE = "outages"
 RATE_STEP = "rate steps"
 UDP = "UDP"
 REVERSE = "reverse flows"
+CAPTURE = "captures"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -131,6 +132,8 @@ def _needs(run: ResolvedScenario) -> Iterator[_Need]:
         yield from _queue_needs(location, bottleneck)
     for i, impairment in enumerate(settings.path.impairments):
         yield _Need(("path", "impairments", i), "feature", OUTAGE if isinstance(impairment, Outage) else RATE_STEP)
+    if settings.capture:
+        yield _Need(("capture",), "feature", CAPTURE)
     for i in range(len(settings.background)):
         yield _Need(("background", i), "feature", UDP)
 

@@ -42,6 +42,8 @@ class Run:
     """Name and sources of the engine, and its deterministic facts: events, delivered_packets."""
     samples: tuple[Block, ...] | Path = field(default=(), repr=False, compare=False)
     """The series: in memory, or the file that holds them."""
+    captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
+    """pcap files by name: in memory, or where they lie."""
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 DIR/study.json              what was asked: name, cell and key of every run, in order
 DIR/KEY/run.json            scenario, engine, command, counters, status; the same on every machine but for the command
 DIR/KEY/host.json           facts about the machine that ran it
+DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
 DIR/.lock                   held by who writes: shared for a run, alone for study.json
 
@@ -127,6 +128,8 @@ class Store:
             try:
                 os.mkdir(partial)
                 _write(partial / _SERIES, series)
+                for name, content in run.captures.items():
+                    _write(partial / name, content if isinstance(content, bytes) else content.read_bytes())
                 _write(partial / _HOST, _json(dict(host or {})))
                 _write(partial / _RUN, _json(record))
                 _sync_folder(partial)
@@ -167,6 +170,7 @@ class Store:
             digest=record["digest"],
             engine=record["engine"],
             samples=folder / _SERIES,
+            captures={path.name: path for path in sorted(folder.glob("*.pcap"))},
         )
 
     def _asked(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:

@@ -286,6 +286,8 @@ class Settings(Model):
     duration: Duration
     sample: Duration = Duration.parse("100ms")
     """Interval of the samples; `0s` switches them off."""
+    capture: bool = False
+    """Keep the packets that the hosts see, as pcap files with ns: 128 bytes of each, times from the start of the run."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     engine: Literal["sim", "kernel"] = "sim"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from dumbbell.engines.capabilities import OFFLOAD, OUTAGE, RATE_STEP, REVERSE, SYSCTLS, UDP, Capabilities
+from dumbbell.engines.capabilities import CAPTURE, OFFLOAD, OUTAGE, RATE_STEP, REVERSE, SYSCTLS, UDP, Capabilities
 
 NAME = "kernel"
 
@@ -55,6 +55,6 @@ def capabilities() -> Capabilities:
             "qdisc": {name: {"summary": summary} for name, summary in _QDISC.items()},
             "stack": {"linux-6.12": {"summary": "Linux 6.12 itself", "options": STACK_OPTIONS}},
             "shaper": ["link", "tbf", "htb", "cake"],
-            "feature": [*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, UDP, REVERSE],
+            "feature": [*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, UDP, REVERSE, CAPTURE],
         },
     )

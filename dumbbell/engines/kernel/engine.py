@@ -77,6 +77,7 @@ class Kernel(Engine):
                 (folder / name).write_text(text, encoding="ascii")
             boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
             blocks = tuple(collect.blocks(guest, folder)) if resolved.settings.sample else ()
+            captures = {name: (folder / name).read_bytes() for name in guest.captures}
             counters, wrong = collect.counters(guest, folder, resolved)
         delays = {name for name, port in guest.plan.ports.items() if isinstance(port.stage, DelayStage)}
         status, reasons = judge(counters, wrong, delays)
@@ -91,6 +92,7 @@ class Kernel(Engine):
             digest=digest(blocks),
             engine=_facts(binary) | guest.metadata,
             samples=blocks,
+            captures=captures,
         )
 
 

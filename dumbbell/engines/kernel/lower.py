@@ -56,6 +56,8 @@ class Guest:
     """Port to the handle of the qdisc that drops and marks."""
     outages: list[tuple[str, str]] = field(default_factory=list)
     """Port and file with the statistics of the filter that dropped what left it."""
+    captures: list[str] = field(default_factory=list)
+    """Files with packets."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Commands and settings, for run.json."""
 
@@ -91,6 +93,9 @@ def lower(resolved: ResolvedScenario) -> Guest:
     guest.files["net.tc"] = "".join(f"{line}\n" for line in (*_qdisc_lines(guest), *_filter_lines(guest, placed)))
     guest.files["end.tc"] = "".join(f"{line}\n" for line in _statistics(guest))
     lines += [f"port {NET} {guest.devices[name]} {_major(guest.leaves[name])}" for name in planned.ports]
+    if settings.capture:
+        lines += [f"capture {side[0]}{k} {_capture(side, k)}" for k in profiles.values() for side in _GATES]
+        guest.captures = [_capture(side, k) for k in profiles.values() for side in _GATES]
     lines += [f"sample {int(settings.sample)}", f"duration {int(settings.duration)}"]
     lines += [f"run {NET} - tc -batch net.tc", "traffic", f"run {NET} end.json tc -s -j -batch end.tc"]
     guest.files["plan"] = "".join(f"{line}\n" for line in lines)
@@ -101,6 +106,10 @@ def lower(resolved: ResolvedScenario) -> Guest:
         "ports": guest.devices,
     }
     return guest
+
+
+def _capture(side: str, k: int) -> str:
+    return f"{side}.pcap" if k == 0 else f"{side}-{k}.pcap"
 
 
 def description(guest: Guest) -> str:

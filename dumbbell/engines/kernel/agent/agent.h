@@ -1,5 +1,6 @@
 /* The agent: first process of the guest, traffic generator and sampler in one. main.c carries out the plan, setup.c makes namespaces
- * and settings, traffic.c has the flows and the clock, sample.c reads TCP_INFO and the queues. */
+ * and settings, traffic.c has the flows and the clock, sample.c reads TCP_INFO and the queues, capture.c writes
+ * packets. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -55,6 +56,14 @@ struct deed {
 	int timer_fd;
 };
 
+/* Packets seen by a host. */
+struct capture {
+	const char *namespace;
+	const char *name; /* of the file */
+	int fd;
+	FILE *file;
+};
+
 struct plan {
 	struct flow *flows;
 	int n_flows;
@@ -62,9 +71,12 @@ struct plan {
 	int n_ports;
 	struct deed *deeds;
 	int n_deeds;
+	struct capture *captures;
+	int n_captures;
 	const char *ports_ns;
 	int64_t sample_ns, duration_ns;
-	struct timespec epoch; /* virtual time 0 on CLOCK_MONOTONIC */
+	struct timespec epoch; /* the run's time 0 on CLOCK_MONOTONIC */
+	struct timespec zero; /* the same on CLOCK_REALTIME */
 };
 
 /* main.c */
@@ -82,6 +94,11 @@ void run_program(char **words);
 void make_sockets(struct plan *plan);
 void run_traffic(struct plan *plan);
 int64_t since_epoch(const struct plan *plan);
+
+/* capture.c */
+void open_capture(struct capture *capture);
+void drain_capture(struct capture *capture, struct timespec zero);
+void close_capture(struct capture *capture, struct timespec zero);
 
 /* sample.c */
 void open_series(struct plan *plan);

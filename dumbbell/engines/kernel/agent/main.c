@@ -118,6 +118,13 @@ static void read_port(struct plan *plan, char **words)
 	port->leaf = number(words[3]);
 }
 
+static void read_capture(struct plan *plan, char **words)
+{
+	plan->captures = grow(plan->captures, plan->n_captures, sizeof(*plan->captures));
+	plan->captures[plan->n_captures].namespace = words[1];
+	plan->captures[plan->n_captures++].name = words[2];
+}
+
 static void read_deed(struct plan *plan, char **words)
 {
 	plan->deeds = grow(plan->deeds, plan->n_deeds, sizeof(*plan->deeds));
@@ -131,6 +138,7 @@ static const struct {
 } directives[] = {
 	{ "namespace", 2 }, { "run", 4 }, { "sysctl", 4 },    { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
 	{ "udp", 11 },	    { "port", 4 }, { "at", 5 },	       { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
+	{ "capture", 3 },
 };
 
 static void carry_out(struct plan *plan, char **words, int n)
@@ -155,6 +163,8 @@ static void carry_out(struct plan *plan, char **words, int n)
 		read_flow(plan, words, !strcmp(what, "udp"));
 	else if (!strcmp(what, "port"))
 		read_port(plan, words);
+	else if (!strcmp(what, "capture"))
+		read_capture(plan, words);
 	else if (!strcmp(what, "at"))
 		read_deed(plan, words);
 	else if (!strcmp(what, "sample"))

@@ -15,7 +15,7 @@
 #define CHUNK (256 << 10) /* bytes per send() */
 #define SETTLE_S 2 /* from the guest's start to time 0: set-up is over by then, whatever it took */
 
-enum kind { SAMPLE, START, STOP, SEND, LISTEN, RECEIVE, DEED, END };
+enum kind { SAMPLE, START, STOP, SEND, LISTEN, RECEIVE, DEED, CAPTURE, END };
 
 static int poll_fd;
 static char chunk[CHUNK];
@@ -221,6 +221,9 @@ static void handle(struct plan *plan, enum kind kind, int i)
 	case DEED:
 		run_program(plan->deeds[i].words);
 		break;
+	case CAPTURE:
+		drain_capture(&plan->captures[i], plan->zero);
+		break;
 	case SAMPLE:
 	case END:
 		break;
@@ -241,6 +244,10 @@ static void arm_all(struct plan *plan)
 	}
 	for (i = 0; i < plan->n_deeds; i++)
 		watch(timer(plan, plan->deeds[i].at_ns, 0), EPOLLIN | EPOLLONESHOT, DEED, i);
+	for (i = 0; i < plan->n_captures; i++) {
+		open_capture(&plan->captures[i]);
+		watch(plan->captures[i].fd, EPOLLIN, CAPTURE, i);
+	}
 	watch(timer(plan, plan->duration_ns, 0), EPOLLIN | EPOLLONESHOT, END, 0);
 }
 
@@ -250,7 +257,12 @@ void run_traffic(struct plan *plan)
 	int64_t next_ns = 0;
 	int sampler = -1, n, i;
 
+	struct timespec monotonic, real;
+
 	plan->epoch = (struct timespec){ .tv_sec = SETTLE_S };
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_REALTIME, &real);
+	plan->zero = after(real, (SETTLE_S - monotonic.tv_sec) * 1000000000LL - monotonic.tv_nsec);
 	if (since_epoch(plan) > 0)
 		fail("set-up took longer than %d s of virtual time", SETTLE_S);
 	arm_all(plan);
@@ -266,6 +278,8 @@ void run_traffic(struct plan *plan)
 			if (kind == END) {
 				if (sampler >= 0 && next_ns <= plan->duration_ns)
 					take_sample(plan, sampler, &next_ns);
+				for (i = 0; i < plan->n_captures; i++)
+					close_capture(&plan->captures[i], plan->zero);
 				return;
 			}
 			if (kind == SAMPLE)

@@ -1,0 +1,88 @@
+/* Packets at the devices of the hosts, to pcap files with nanoseconds; times are those of the run. */
+#include "agent.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SNAPLEN 128
+#define PCAP_NANOSECONDS 0xa1b23c4d
+#define LINKTYPE_ETHERNET 1
+#define ROOM (32 << 20) /* bytes of the socket's queue; it is emptied at the instant it fills */
+
+struct pcap_header {
+	uint32_t magic;
+	uint16_t major, minor;
+	uint32_t zone, accuracy, snaplen, linktype;
+};
+
+struct pcap_packet {
+	uint32_t seconds, nanoseconds, captured, length;
+};
+
+void open_capture(struct capture *capture)
+{
+	static const struct pcap_header header = { .magic = PCAP_NANOSECONDS, .major = 2, .minor = 4, .snaplen = SNAPLEN, .linktype = LINKTYPE_ETHERNET };
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
+	int room = ROOM, on = 1;
+
+	enter_namespace(capture->namespace);
+	at.sll_ifindex = if_nametoindex("eth0");
+	capture->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_IP));
+	if (capture->fd < 0 || setsockopt(capture->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
+	    setsockopt(capture->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) || bind(capture->fd, (void *)&at, sizeof(at)))
+		fail("capture in %s: %s", capture->namespace, strerror(errno));
+	capture->file = fopen(capture->name, "w");
+	if (!capture->file || fwrite(&header, sizeof(header), 1, capture->file) != 1)
+		fail("%s: %s", capture->name, strerror(errno));
+}
+
+static int read_packet(struct capture *capture, struct timespec zero)
+{
+	char bytes[SNAPLEN], control[64];
+	struct iovec part = { .iov_base = bytes, .iov_len = sizeof(bytes) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	ssize_t length = recvmsg(capture->fd, &message, MSG_TRUNC);
+	struct pcap_packet packet;
+	struct cmsghdr *note;
+	struct timespec when = { 0 };
+
+	if (length < 0)
+		return 0;
+	for (note = CMSG_FIRSTHDR(&message); note; note = CMSG_NXTHDR(&message, note))
+		if (note->cmsg_level == SOL_SOCKET && note->cmsg_type == SCM_TIMESTAMPNS)
+			memcpy(&when, CMSG_DATA(note), sizeof(when));
+	if (when.tv_nsec < zero.tv_nsec) {
+		when.tv_sec--;
+		when.tv_nsec += 1000000000;
+	}
+	packet = (struct pcap_packet){ .seconds = when.tv_sec - zero.tv_sec, .nanoseconds = when.tv_nsec - zero.tv_nsec,
+				       .captured = length < SNAPLEN ? length : SNAPLEN, .length = length };
+	if (fwrite(&packet, sizeof(packet), 1, capture->file) != 1 || fwrite(bytes, packet.captured, 1, capture->file) != 1)
+		fail("%s: %s", capture->name, strerror(errno));
+	return 1;
+}
+
+/* `zero` is the run's time 0 on CLOCK_REALTIME. */
+void drain_capture(struct capture *capture, struct timespec zero)
+{
+	while (read_packet(capture, zero))
+		;
+}
+
+void close_capture(struct capture *capture, struct timespec zero)
+{
+	struct tpacket_stats stats;
+	socklen_t size = sizeof(stats);
+
+	drain_capture(capture, zero);
+	if (getsockopt(capture->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) || stats.tp_drops)
+		fail("%s: packets were lost", capture->name);
+	if (fclose(capture->file))
+		fail("%s: %s", capture->name, strerror(errno));
+}
