@@ -103,6 +103,7 @@ def lower(resolved: ResolvedScenario) -> Guest:
         "sysctls": {f"host {k}": dict(profile.sysctls) | {"net.ipv4.tcp_ecn": str(int(profile.ecn))} for profile, k in profiles.items()},
         "offload": {f"host {k}": profile.offload for profile, k in profiles.items()},
         "tc": guest.files["net.tc"].splitlines(),
+        "later": [line for line in lines if line.startswith("at ")],
         "ports": guest.devices,
     }
     return guest

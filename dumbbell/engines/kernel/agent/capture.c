@@ -28,12 +28,12 @@ struct pcap_packet {
 void open_capture(struct capture *capture)
 {
 	static const struct pcap_header header = { .magic = PCAP_NANOSECONDS, .major = 2, .minor = 4, .snaplen = SNAPLEN, .linktype = LINKTYPE_ETHERNET };
-	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int room = ROOM, on = 1;
 
 	enter_namespace(capture->namespace);
 	at.sll_ifindex = if_nametoindex("eth0");
-	capture->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_IP));
+	capture->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
 	if (capture->fd < 0 || setsockopt(capture->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
 	    setsockopt(capture->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) || bind(capture->fd, (void *)&at, sizeof(at)))
 		fail("capture in %s: %s", capture->namespace, strerror(errno));
