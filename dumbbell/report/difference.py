@@ -38,6 +38,10 @@ class Cell:
     high: float
     """Our greatest value over repeats."""
     repeats: int
+    spread: tuple[float, float] | None = None
+    """Least and greatest of theirs, where theirs was repeated."""
+    floor: float = 0.0
+    """Relative differences are to no less than this."""
 
     @property
     def error(self) -> float:
@@ -46,10 +50,11 @@ class Cell:
 
     @property
     def relative(self) -> float:
-        """|ours - theirs| / |theirs|; infinite if theirs is 0 and ours is not."""
-        if self.theirs == 0:
+        """|ours - theirs| / |theirs|, or by the floor if that is greater; infinite if both are 0 and ours is not."""
+        to = max(abs(self.theirs), self.floor)
+        if to == 0:
             return 0.0 if self.ours == 0 else math.inf
-        return abs(self.error / self.theirs)
+        return abs(self.error / to)
 
     @property
     def badness(self) -> float:
@@ -62,6 +67,11 @@ class Cell:
     def within(self) -> bool:
         """Whether our median is within tolerance."""
         return abs(self.error) <= self.allowed + ROUNDING
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether our median lies in their own range over repeats; None if theirs was not repeated."""
+        return None if self.spread is None else self.spread[0] - ROUNDING <= self.ours <= self.spread[1] + ROUNDING
 
     @property
     def within_spread(self) -> bool:
@@ -86,6 +96,7 @@ class Cell:
             "low": self.low,
             "high": self.high,
             "repeats": self.repeats,
+            **({} if self.spread is None else {"reference_low": self.spread[0], "reference_high": self.spread[1], "inside": self.inside}),
         }
 
 
@@ -190,6 +201,8 @@ def difference(
                 low=min(ours),
                 high=max(ours),
                 repeats=len(ours),
+                spread=item.spread,
+                floor=metric.floor,
             )
         )
     return Difference(

@@ -98,6 +98,8 @@ class Metric:
     """The least share within tolerance that `--check` accepts."""
     informative_bar: float | None = None
     """The same over informative cells."""
+    floor: float = 0.0
+    """Relative differences are to no less than this, in the metric's unit."""
 
     @property
     def tolerance_words(self) -> str:

@@ -20,7 +20,9 @@ class ReferenceValue:
     metric: str
     value: float
     line: int
-    """Line in the file, 1 is the header."""
+    """Line in the file, 1 is the header; 0 if it is from no file."""
+    spread: tuple[float, float] | None = None
+    """Least and greatest over repeats of the reference, where it has several; `value` is then their median."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Two engines on the same scenarios: which ones, what is compared, and what is said of it."""

@@ -1,0 +1,113 @@
+"""The same scenarios on two engines: running them, and setting the runs side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
+from dumbbell.engines.execute import Progress, execute
+from dumbbell.report.difference import Difference, difference
+from dumbbell.report.files import write_text
+from dumbbell.report.reference import ReferenceValue
+from dumbbell.results import Store
+
+if TYPE_CHECKING:
+    from dumbbell.report.format import Measured
+    from dumbbell.results import Run
+    from dumbbell.scenario import ResolvedScenario, Scenario
+
+_REFERENCE = "reference.json"
+"""Of a folder: which reference runs it has, and the day on which the last of them was made."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of two engines, one scenario and seed each, in the same order."""
+
+    scenarios: tuple[Scenario, ...]
+    reference: tuple[Run, ...]
+    ours: tuple[Run, ...]
+    date: str
+    """Of the reference set, YYYY-MM-DD, UTC."""
+
+    @property
+    def pairs(self) -> list[tuple[Run, Run]]:
+        """(reference, ours) of those runs that are valid on both engines."""
+        return [pair for pair in zip(self.reference, self.ours, strict=True) if "invalid" not in (pair[0].status, pair[1].status)]
+
+    @property
+    def invalid(self) -> list[Run]:
+        """The runs that are not to be believed."""
+        return [run for run in (*self.reference, *self.ours) if run.status == "invalid"]
+
+    def difference(self) -> Difference:
+        """Every metric of every scenario: medians over the starts, and the reference's range over them."""
+        reference, ours = (measured([pair[side] for pair in self.pairs]) for side in (0, 1))
+        return difference(ours, _values(reference, ours), FORMAT)
+
+
+def compare(
+    scenarios: Sequence[Scenario],
+    engines: tuple[str, str],
+    folder: Path,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run the scenarios on both engines, the reference first; what `folder`/ENGINE holds already is not run again.
+
+    Raises as `execute` does.
+    """
+    runs = [run for scenario in scenarios for run in scenario.expand()]
+    done = 0
+
+    def tell(finished: int, todo: int) -> None:
+        if progress is not None:
+            progress(done + len(runs) - todo + finished, 2 * len(runs))
+
+    both = []
+    for name in engines:
+        both.append(tuple(execute(_on(name, runs), Store(folder / name), workers, tell)))
+        done += len(runs)
+    return Comparison(tuple(scenarios), both[0], both[1], _dated(folder, both[0]))
+
+
+def _on(engine: str, runs: Sequence[ResolvedScenario]) -> list[ResolvedScenario]:
+    return [run.on(engine) for run in runs]
+
+
+def _dated(folder: Path, runs: Sequence[Run]) -> str:
+    """The day of the reference set: today if the folder's note is of other runs, which is then replaced."""
+    keys = sha256("".join(run.key for run in runs).encode()).hexdigest()
+    path = folder / _REFERENCE
+    try:
+        noted = json.loads(path.read_text(encoding="utf-8"))
+        if noted["keys"] == keys:
+            return str(noted["date"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # none yet, or none of ours
+    today = datetime.now(UTC).date().isoformat()
+    write_text(path, json.dumps({"date": today, "keys": keys}, indent=1) + "\n")
+    return today
+
+
+def _values(reference: Measured, ours: Measured) -> list[ReferenceValue]:
+    """The reference's medians and ranges, of what is to be compared."""
+    found = []
+    for (key, metric), values in reference.items():
+        finite = [value for value in values if np.isfinite(value)]
+        if metric not in FORMAT.metrics or not finite:
+            continue
+        condition = ONLY_WHERE.get(metric)
+        if condition is not None and not any(reference[key, condition] + ours.get((key, condition), [])):
+            continue
+        spread = (min(finite), max(finite)) if len(finite) > 1 else None
+        found.append(ReferenceValue(key, metric, float(np.median(finite)), 0, spread))
+    return found

@@ -1,0 +1,65 @@
+"""Both engines over time on one axis, for the runs that are furthest apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.agreement.measures import written_flows
+from dumbbell.report import style
+from dumbbell.report.timeline import Line, Panel, timeline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.metrics import Series
+    from dumbbell.results import Run
+
+_MOST_FLOWS = 3
+"""Flows drawn; more hide each other."""
+_PORT_COLOUR = "#444444"
+
+
+def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") -> Figure:
+    """Window, smoothed RTT and backlog of one run: the reference broad and pale, the other engine thin."""
+    runs = ((reference, True), (ours, False))
+    written = written_flows(reference)
+    flows = list(written)
+    colours = style.colours([flow.cc for flow in written.values()])
+
+    def lines(series: str, entities: list[str], of: list[str]) -> list[Line]:
+        found = []
+        for run, wide in runs:
+            for entity, colour in zip(entities, of, strict=True):
+                label = f"{entity.partition('/')[2]} ({run.engine['name']})"
+                if (values := _series(run, entity, series)) is not None:
+                    found.append(Line(label, values, colour, wide=wide))
+        return found
+
+    shown, port = flows[:_MOST_FLOWS], [_busiest(reference)]
+    panels = [
+        Panel("cwnd (packets)", lines("cwnd", shown, colours[:_MOST_FLOWS])),
+        Panel("srtt (ms)", lines("srtt_ms", shown, colours[:_MOST_FLOWS])),
+        Panel("backlog (packets)", lines("backlog_packets", port, [_PORT_COLOUR])),
+    ]
+    return timeline(title, panels, size)
+
+
+def _busiest(run: Run) -> str:
+    """The port that dropped and marked most, else the one that held most."""
+    ports = [entity for entity in run.counters if entity.startswith("port/")]
+
+    def held(entity: str) -> tuple[int, float]:
+        counters, backlog = run.counters[entity], _series(run, entity, "backlog_packets")
+        lost = counters["dropped_overflow"] + counters["dropped_aqm"] + counters.get("ce_marks", 0)
+        return lost, 0.0 if backlog is None else float(np.mean(backlog[1]))
+
+    return max(ports, key=held)
+
+
+def _series(run: Run, entity: str, name: str) -> Series | None:
+    try:
+        return run.series(entity, name)
+    except KeyError:
+        return None

@@ -1,0 +1,128 @@
+"""What is compared: pure functions of a run, the same for every engine. The first seconds count too: the window is the same on both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.report.format import Format, Measured, Metric, Tolerance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dumbbell.results import Run
+    from dumbbell.scenario import Flow
+
+ALL = "all flows"
+"""Entity of what is measured over the whole run; others are flows and ports."""
+
+_PACKETS = Tolerance(relative=0.5, absolute=5.0)
+METRICS: Mapping[str, Metric] = {
+    "goodput": Metric("Mbit/s", "goodput", Tolerance(relative=0.05), floor=0.01),
+    "rtt_mean": Metric("ms", "mean srtt", Tolerance(relative=0.10), floor=1.0),
+    "rtt_p95": Metric("ms", "p95 srtt", Tolerance(relative=0.15), floor=1.0),
+    "cwnd_mean": Metric("packets", "mean cwnd", Tolerance(relative=0.15), floor=4.0),
+    "share": Metric("", "share of a flow", Tolerance(absolute=0.05), floor=0.02),
+    "jain": Metric("", "Jain's index", Tolerance(absolute=0.1)),
+    "drops": Metric("packets", "drops", _PACKETS, floor=10.0),
+    "ce_marks": Metric("packets", "CE marks", _PACKETS, floor=10.0),
+    "retransmits": Metric("packets", "retransmits", _PACKETS, floor=10.0),
+    "completion": Metric("s", "completion", Tolerance(relative=0.10, absolute=0.02), floor=0.02),
+}
+"""`floor`: relative differences are to no less than this. The tolerance only ranks: the worst are the furthest outside it."""
+DEFINITIONS: Mapping[str, str] = {
+    "goodput": "payload read by all receivers over the time from the first start until the last flow has ended or the run has",
+    "rtt_mean": "mean of all samples of smoothed RTT of all flows, from the start of each until it is stopped or complete",
+    "rtt_p95": "95th percentile of the same samples",
+    "cwnd_mean": "mean of all samples of the window, over the same time",
+    "share": "a flow's payload over the time it was active, divided by the sum of that over the flows; where there are several flows",
+    "jain": "Jain's index of the same rates",
+    "drops": "packets dropped by a port, whole run; where either engine dropped any",
+    "ce_marks": "packets marked by a port, whole run; where either engine marked any",
+    "retransmits": "segments sent again by all flows, whole run; where either engine sent any",
+    "completion": "time of a sized transfer until its last byte is read, or the time it had; where it completes on either engine",
+}
+"""What each metric is, over which window and over which scenarios."""
+COMPLETED = "completed"
+"""Beside `completion`: whether the transfer completed, 0 or 1."""
+ONLY_WHERE: Mapping[str, str] = {"drops": "drops", "ce_marks": "ce_marks", "retransmits": "retransmits", "completion": COMPLETED}
+"""Metrics compared only where this is above 0 on either engine: nothing beside nothing is no agreement."""
+
+_DROPPED = ("dropped_overflow", "dropped_aqm", "dropped_blue")
+"""What a queue drops; packets that an outage takes are lost behind it."""
+
+
+def measures(run: Run) -> dict[tuple[str, str], float]:
+    """(entity, metric) to value of one run, in the units of METRICS; NaN where there are no samples. Reads the series once."""
+    flows = {entity: values for entity, values in run.counters.items() if entity.startswith("flow/")}
+    starts = {entity: values.get("start_ns", 0) for entity, values in flows.items()}
+    ends = {entity: starts[entity] + values["active_ns"] for entity, values in flows.items()}
+    elapsed_ns = max(ends.values()) - min(starts.values())
+    received = sum(values["rx_bytes"] for values in flows.values())
+    srtt, cwnd = _samples(run, starts, ends)
+    found = {
+        (ALL, "goodput"): metrics.elapsed_throughput_mbit(received, elapsed_ns) if elapsed_ns else np.nan,
+        (ALL, "rtt_mean"): float(np.mean(srtt)) if srtt.size else np.nan,
+        (ALL, "rtt_p95"): float(np.percentile(srtt, 95)) if srtt.size else np.nan,
+        (ALL, "cwnd_mean"): float(np.mean(cwnd)) if cwnd.size else np.nan,
+        (ALL, "retransmits"): float(sum(values["retransmits"] for values in flows.values())),
+    }
+    if len(flows) > 1:
+        rates = {
+            entity: metrics.elapsed_throughput_mbit(values["rx_bytes"], max(1, values["active_ns"])) for entity, values in flows.items()
+        }
+        total = sum(rates.values())
+        found[ALL, "jain"] = metrics.jain(list(rates.values()))
+        found |= {(entity, "share"): rate / total if total else np.nan for entity, rate in rates.items()}
+    for entity, values in run.counters.items():
+        if entity.startswith("port/"):
+            found[entity, "drops"] = float(sum(values.get(cause, 0) for cause in _DROPPED))
+            found[entity, "ce_marks"] = float(values.get("ce_marks", 0))
+    for entity, written in written_flows(run).items():
+        if written.bytes is not None:
+            found[entity, "completion"] = flows[entity]["active_ns"] / metrics.NS_PER_S
+            found[entity, COMPLETED] = float("completed_ns" in flows[entity])
+    return found
+
+
+def measured(runs: Sequence[Run]) -> Measured:
+    """The values of several runs by scenario and entity, one a run."""
+    found: Measured = {}
+    for run in runs:
+        for (entity, metric), value in measures(run).items():
+            found.setdefault(((run.name, entity), metric), []).append(value)
+    return found
+
+
+FORMAT = Format(
+    name="agreement of engines",
+    columns=("scenario", "entity", "metric", "value"),
+    keys=("scenario", "entity"),
+    numbers=frozenset(),
+    metrics=METRICS,
+    measure=measured,
+)
+
+
+def _samples(run: Run, starts: Mapping[str, int], ends: Mapping[str, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All samples of smoothed RTT (ms) and window (packets) of all flows while they are active."""
+    import polars as pl
+
+    frame = run.frame.filter(pl.col("series").is_in(["srtt_ms", "cwnd"]) & pl.col("entity").is_in(list(starts)))
+    bounds = pl.DataFrame({"entity": list(starts), "start": list(starts.values()), "end": list(ends.values())})
+    active = frame.join(bounds, on="entity", maintain_order="left").filter(
+        pl.col("t_ns").is_between(pl.col("start"), pl.col("end")) & pl.col("value").is_finite()
+    )
+    srtt, cwnd = (active.filter(pl.col("series") == name)["value"].to_numpy() for name in ("srtt_ms", "cwnd"))
+    return srtt, cwnd
+
+
+def written_flows(run: Run) -> dict[str, Flow]:
+    """The flows of a run by entity, as the scenario has them."""
+    from dumbbell.scenario import Flow, flow_names
+
+    groups = [Flow.model_validate(flow) for flow in run.scenario["flows"]]
+    return {f"flow/{name}": group for group, names in zip(groups, flow_names(groups), strict=True) for name in names}

@@ -1,0 +1,100 @@
+"""What a comparison leaves in its folder: agree.json, agree.md, differences.csv, and figures and scenarios of the worst."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.agreement.figures import overlay
+from dumbbell.agreement.measures import METRICS, measures
+from dumbbell.agreement.sets import written
+from dumbbell.agreement.statement import (
+    definitions_table,
+    differences_table,
+    provenance,
+    shares_table,
+    statement_table,
+    worst,
+    worst_table,
+)
+from dumbbell.errors import BadInput
+from dumbbell.report import style
+from dumbbell.report.files import write_text
+
+if TYPE_CHECKING:
+    from dumbbell.agreement.comparison import Comparison
+    from dumbbell.report.difference import Cell, Difference
+    from dumbbell.results import Run
+
+DOCUMENT = "agree.json"
+_FIGURES = 5
+"""Scenarios drawn."""
+
+
+def write(
+    folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, engines: tuple[str, str], draw: bool = True
+) -> list[Path]:
+    """Write everything; returns the figures. What an earlier comparison left of its worst is removed."""
+    write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_text(folder / "differences.csv", differences_table(found, engines).csv())
+    for stale in (*folder.glob("worst/worst-*.png"), *folder.glob("worst/worst-*.svg"), *folder.glob("worst/*.yaml")):
+        stale.unlink()
+    drawn: list[Path] = []
+    lines: list[str] = []
+    scenarios = {scenario.name: scenario for scenario in compared.scenarios}
+    cells: dict[str, Cell] = {}
+    for cell in worst(found):
+        cells.setdefault(str(cell.key["scenario"]), cell)
+    for rank, (name, cell) in enumerate(list(cells.items())[:_FIGURES], 1):
+        reference, ours = _furthest(compared, name, cell)
+        seed = reference.scenario["seed"]
+        write_text(folder / "worst" / f"{name}.yaml", written(scenarios[name]))
+        title = f"{name}, seed {seed}: {METRICS[cell.metric].title} {cell.theirs:.4g} and {cell.ours:.4g}"
+        if draw:
+            drawn += style.save(overlay(reference, ours, title), folder / "worst", f"worst-{rank}")
+            lines.append(f"![{title}](worst/worst-{rank}.png)\n")
+    write_text(folder / "agree.md", _page(document, lines))
+    return drawn
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """The statement of a folder; None if it is none of `dumbbell agree`. Raises `BadInput` if it cannot be read."""
+    path = folder / DOCUMENT
+    if not path.exists():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return dict(document)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: cannot be read ({error}); expected a statement written by dumbbell agree") from None
+
+
+def block(document: Mapping[str, Any]) -> str:
+    """The statement as it stands in documents."""
+    return f"{provenance(document)}\n\n{statement_table(document).markdown()}\n{shares_table(document).markdown()}"
+
+
+def _page(document: Mapping[str, Any], figures: list[str]) -> str:
+    parts = [
+        f"# Agreement of {document['engine']} with {document['reference']}\n",
+        block(document),
+        "## The furthest apart\n",
+        "Counted in tolerances that only rank; where there are several starts, only what lies outside the reference's range over them.\n",
+        worst_table(document).markdown() if document["worst"] else "Nothing differs.\n",
+        *figures,
+        "## What is compared\n",
+        definitions_table(document).markdown(),
+    ]
+    if document["invalid"]:
+        listed = (f"- {each['scenario']} ({each['engine']}): {'; '.join(each['reasons'])}" for each in document["invalid"])
+        parts += ["## Invalid runs, left out\n", "\n".join(listed) + "\n"]
+    return "\n".join(parts)
+
+
+def _furthest(compared: Comparison, name: str, cell: Cell) -> tuple[Run, Run]:
+    """Of a scenario's starts the one on which the engines differ most in what makes it one of the worst."""
+    at = (str(cell.key["entity"]), cell.metric)
+    pairs = [pair for pair in compared.pairs if pair[0].name == name]
+    return max(pairs, key=lambda pair: abs(measures(pair[0]).get(at, 0.0) - measures(pair[1]).get(at, 0.0)))

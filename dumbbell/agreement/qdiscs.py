@@ -1,0 +1,76 @@
+"""Parameters of queue disciplines: plain ones for the fixed sets, drawn ones for the random set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dumbbell.agreement.draw import Draw
+from dumbbell.scenario.units import FRAME_BYTES
+
+_FLAG = (False, True)
+_AQM_TIMES = ("5ms", "20ms", "50ms")
+_PIE: Mapping[str, Sequence[Any]] = {
+    "target": ("5ms", "20ms", "50ms"),
+    "tupdate": ("5ms", "30ms"),
+    "alpha": (1, 4),
+    "beta": (10, 30),
+    "ecn": _FLAG,
+    "bytemode": _FLAG,
+    "dq_rate_estimator": _FLAG,
+}
+_CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "cake": {
+        "isolation": ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"),
+        "rtt": ("10ms", "30ms", "300ms"),
+        "overhead": (0, 18, 44),
+        "mpu": (64, 84),
+        "framing": ("atm", "ptm"),
+        "memlimit": ("64KiB", "1MiB", "4MiB"),
+    },
+    "codel": {"target": _AQM_TIMES, "interval": ("50ms", "300ms"), "ecn": _FLAG, "ce_threshold": ("2ms", "20ms")},
+    "fq_codel": {"target": _AQM_TIMES, "interval": ("50ms", "300ms"), "ecn": _FLAG, "flows": (1, 16, 4096), "quantum": ("3028B",)},
+    "pie": _PIE,
+    "fq_pie": {**_PIE, "flows": (1, 16, 4096), "quantum": ("3028B",)},
+    "red": {"probability": (0.01, 0.1), "ecn": _FLAG, "harddrop": _FLAG, "adaptive": _FLAG},
+    "sfq": {"divisor": (16, 128), "depth": ("32p", "100p"), "headdrop": _FLAG},
+    "fq": {"flow_limit": ("20p", "300p"), "quantum": ("1514B", "6056B")},
+}
+"""Values beside the default of each."""
+_OF_OVERHEAD = ("mpu", "framing")
+"""What cake heeds only where an overhead is given."""
+_OWN_LIMIT = 0.5
+"""Part of the drawn disciplines, of those with a default limit, that have another."""
+_OTHER_VALUE = 0.3
+"""Part of the parameters that are not at their default."""
+
+
+def plain(kind: str, packets: int) -> dict[str, Any]:
+    """A qdisc with the defaults of Linux, as a scenario is written; FIFOs and RED, which have no default limit, hold `packets` frames."""
+    frames = packets * FRAME_BYTES
+    limits: dict[str, dict[str, Any]] = {
+        "pfifo": {"limit": f"{packets}p"},
+        "bfifo": {"limit": f"{frames}B"},
+        "red": {"limit": f"{4 * frames}B", "min": f"{frames // 2}B", "max": f"{3 * frames // 2}B"},
+    }
+    return {"kind": kind, **limits.get(kind, {})}
+
+
+def drawn(draw: Draw, kind: str, bdp_packets: float) -> dict[str, Any]:
+    """A qdisc with drawn parameters; limits are log-uniform from one packet to four bandwidth-delay products, and not less than 40."""
+    packets = round(draw.log("limit", 1, max(40.0, 4 * bdp_packets)))
+    qdisc: dict[str, Any] = {"kind": kind}
+    if kind == "pfifo":
+        qdisc["limit"] = f"{packets}p"
+    elif kind == "bfifo":  # not a whole number of frames
+        qdisc["limit"] = f"{packets * FRAME_BYTES + draw.whole('odd bytes', 0, FRAME_BYTES - 1)}B"
+    elif kind == "red":
+        qdisc |= plain(kind, max(4, packets))
+    elif kind != "cake" and draw.chance("own limit", _OWN_LIMIT):
+        qdisc["limit"] = f"{packets}p"
+    for key, options in _CHOICES.get(kind, {}).items():
+        if key in _OF_OVERHEAD and "overhead" not in qdisc:
+            continue
+        if draw.chance(f"other {key}", _OTHER_VALUE):
+            qdisc[key] = draw.choice(key, options)
+    return qdisc

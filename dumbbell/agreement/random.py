@@ -1,0 +1,159 @@
+"""A scenario drawn over all that two engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dumbbell.agreement.draw import Draw
+from dumbbell.agreement.qdiscs import drawn
+from dumbbell.agreement.shared import Shared
+from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE, UDP
+from dumbbell.scenario import Scenario
+from dumbbell.scenario.units import FRAME_BYTES
+
+_KBIT = (500, 100_000)
+_RTT_MS = (1, 300)
+_ALONE = 0.3
+"""Part of the scenarios with one flow."""
+_MOST_FLOWS = 8
+_PACKETS = 90_000
+"""Data packets of a run, at most: about 4 CPU s of the kernel engine."""
+_SECONDS = (8, 60)
+"""Least and longest run: whole windows of the longest RTT, and no longer than a window needs at the slowest rate."""
+_OPTIONS: Mapping[str, Sequence[Any]] = {
+    "initial_cwnd": (2, 4, 20),
+    "reordering": (8,),
+    "rto_min_ms": (40, 1000),
+    "sack_compression": (False,),
+    "tail_loss_probe": (False,),
+}
+"""Options of the stack beside their defaults."""
+_BURSTS = ("1600B", "3028B", "10kB", "64kB")
+
+
+def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
+    """The scenario `index` of a seed; others do not shift it. With several flows it repeats with `starts` jittered starts."""
+    draw = Draw("agree", seed, index)
+    kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
+    bdp_packets = kbit * rtt_us / (8e3 * FRAME_BYTES)
+    seconds = run_seconds(kbit)
+    flows = _flows(draw, shared, kbit, seconds)
+    path = _path(draw, shared, kbit, rtt_us, bdp_packets)
+    if path["reverse"] == "none":
+        for flow in flows:
+            flow.pop("direction", None)
+    settings: dict[str, Any] = {"name": f"random-{seed}-{index:03d}", "path": path, "flows": flows, "duration": f"{seconds}s"}
+    if path["bottleneck"]["qdisc"]["kind"] == "cake":
+        _hosts(draw, flows)
+    if impairments := _impairments(draw, shared, kbit, seconds):
+        path["impairments"] = impairments
+    if UDP in shared.feature and draw.chance("udp", 0.15):
+        settings["background"] = [{"kind": "udp", "rate": f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"}]
+    if sum(flow.get("count", 1) for flow in flows) > 1:
+        settings["repeat"] = starts
+        for flow in flows:
+            flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
+    return Scenario.model_validate(settings)
+
+
+def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:
+    """How long a run at a rate lasts, s: so long as its cost allows."""
+    return min(longest, max(_SECONDS[0], int(_PACKETS * 8 * FRAME_BYTES / (1000 * kbit))))
+
+
+def jitter(rtt_us: int) -> str:
+    """The greatest delay of a start: half a second or four RTTs."""
+    return f"{max(500_000, 4 * rtt_us)}us"
+
+
+def round_to_3(value: float) -> int:
+    """A whole number with at most three digits other than 0."""
+    return int(float(f"{value:.3g}"))
+
+
+def _rtt_us(draw: Draw) -> int:
+    """Half of it in each direction is a whole number of microseconds, which is all that netem knows."""
+    return 100 * round(10 * draw.log("rtt", *_RTT_MS))
+
+
+def _path(draw: Draw, shared: Shared, kbit: int, rtt_us: int, bdp_packets: float) -> dict[str, Any]:
+    kind = draw.choice("qdisc", shared.qdisc)
+    shapers = shared.shapers(kind)
+    shaper = shapers[0] if kind == "cake" and draw.chance("own shaper", 0.7) else draw.choice("shaper", shapers)
+    bottleneck: dict[str, Any] = {"rate": f"{kbit}kbit", "shaper": shaper, "qdisc": drawn(draw.at("qdisc"), kind, bdp_packets)}
+    if shaper in ("tbf", "htb") and draw.chance("other burst", 0.5):
+        bottleneck["burst"] = draw.choice("burst", _BURSTS)
+    delay: dict[str, Any] = {"where": draw.choice("where", ("before", "after", "ack-path"))}
+    if draw.chance("delay limit", 0.2):
+        delay["limit"] = f"{round(draw.log('delay limit of', max(10.0, bdp_packets / 4), max(100.0, 4 * bdp_packets)))}p"
+    if draw.chance("extra delay", 0.1):
+        delay["extra"] = f"{100 * draw.whole('extra', 1, 200)}us"
+    path: dict[str, Any] = {"rtt": f"{rtt_us}us", "delay": delay, "bottleneck": bottleneck}
+    if draw.chance("access", 0.2):
+        path["access"] = {"rate": f"{kbit * draw.choice('access rate', (2, 4, 10))}kbit"}
+    path["reverse"] = "none" if draw.chance("no reverse queue", 0.3) else "mirror"
+    return path
+
+
+def _flows(draw: Draw, shared: Shared, kbit: int, seconds: int) -> list[dict[str, Any]]:
+    left = 1 if draw.chance("alone", _ALONE) else 2 + int((_MOST_FLOWS - 1) * draw.unit("flows") ** 1.5)
+    several = left > 1
+    groups: list[dict[str, Any]] = []
+    while left:
+        own = draw.at("flows", len(groups))
+        count = own.whole("count", 1, left)
+        group = _group(own, shared, kbit, seconds)
+        if count > 1:
+            group["count"] = count
+            if own.chance("every", 0.3):
+                group["start"] = {"every": f"{own.whole('every of', 100, max(100, 300 * seconds // count))}ms"}
+        if groups:
+            if own.chance("later", 0.4):
+                group.setdefault("start", {})["first"] = f"{own.whole('first', 100, 400 * seconds)}ms"
+            if own.chance("own rtt", 0.3):
+                group["rtt"] = f"{_rtt_us(own)}us"
+        if several and REVERSE in shared.feature and own.chance("reverse", 0.15):
+            group["direction"] = "reverse"
+        groups.append(group)
+        left -= count
+    return groups
+
+
+def _group(draw: Draw, shared: Shared, kbit: int, seconds: int) -> dict[str, Any]:
+    cc = draw.choice("cc", shared.cc)
+    group: dict[str, Any] = {"cc": cc}
+    if draw.chance("ecn given", 0.5):
+        group["ecn"] = cc in shared.needs_ecn or draw.chance("ecn", 0.6)
+    if draw.chance("sized", 0.2):
+        capacity = kbit * 1000 * seconds / 8
+        group["bytes"] = f"{round(draw.log('bytes', 1e4, max(2e4, capacity / 2)))}B"
+    elif draw.chance("stopped", 0.15):
+        group["duration"] = f"{draw.whole('duration', 300 * seconds, 700 * seconds)}ms"
+    host = {key: f"{round(draw.log(key, 16, 1024))}KiB" for key in ("rcvbuf", "sndbuf") if draw.chance(f"own {key}", 0.12)}
+    if host:
+        group["host"] = host
+    options = sorted(shared.option & _OPTIONS.keys())
+    if options and draw.chance("option", 0.15):
+        option = draw.choice("which option", options)
+        group["stack"] = {"base": "linux-6.12", option: draw.choice(option, _OPTIONS[option])}
+    return group
+
+
+def _hosts(draw: Draw, flows: list[dict[str, Any]]) -> None:
+    """Hosts of their own, which cake's isolation tells apart."""
+    for i, flow in enumerate(flows):
+        for key, names in (("src", ("a", "b", "c")), ("dst", ("x", "y"))):
+            if draw.chance(f"{key} {i} named", 0.4):
+                flow[key] = draw.choice(f"{key} {i}", names)
+
+
+def _impairments(draw: Draw, shared: Shared, kbit: int, seconds: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if OUTAGE in shared.feature and draw.chance("outage", 0.1):
+        at = f"{draw.whole('outage at', 1000, 700 * seconds)}ms"
+        found.append({"kind": "outage", "at": at, "for": f"{draw.whole('outage for', 10, 1000)}ms"})
+    if RATE_STEP in shared.feature and draw.chance("rate step", 0.1):
+        at = f"{draw.whole('rate step at', 1000, 700 * seconds)}ms"
+        found.append({"kind": "rate", "at": at, "rate": f"{round_to_3(kbit * draw.log('rate step to', 0.3, 1.0))}kbit"})
+    return found

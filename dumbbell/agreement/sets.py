@@ -1,0 +1,116 @@
+"""The sets: which scenarios two engines are compared on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from dumbbell.agreement.qdiscs import plain
+from dumbbell.agreement.random import jitter, run_seconds, scenario
+from dumbbell.agreement.shared import Shared
+from dumbbell.errors import BadInput
+from dumbbell.scenario import Scenario, nearest
+from dumbbell.scenario.units import FRAME_BYTES
+
+SETS = {
+    "smoke": "a dozen short runs: every shared congestion control and qdisc once",
+    "standard": "every shared congestion control x qdisc x 1 to 100 Mbit/s x 2 to 200 ms, sampled, 1 to 4 flows",
+    "random": "drawn over the whole space that both engines share (--seed, --count)",
+}
+STARTS = {"smoke": 3, "standard": 10, "random": 10}
+"""Jittered starts of a scenario with several flows, by default."""
+
+_STANDARD = 150
+"""Scenarios of `standard`, about; more if the pairs of congestion control and qdisc are more."""
+_CONDITIONS = [(mbit, ms) for mbit in (1, 10, 50, 100) for ms in (2, 20, 80, 200)]
+_STRIDE = 7
+"""Prime to the number of conditions, so that steps of it meet all of them."""
+_LONGEST_S = 30
+_LEAST_QUEUE = 20
+"""Packets of a FIFO where the bandwidth-delay product is less."""
+_SMOKE_CONDITIONS = ((10, 20), (5, 80), (20, 10))
+_SMOKE_S = 8
+
+
+def scenarios(name: str, shared: Shared, starts: int, seed: int = 1, count: int = 100) -> list[Scenario]:
+    """The scenarios of a set; `seed` and `count` are those of `random`. Raises `BadInput` if there is no such set."""
+    if name not in SETS:
+        raise BadInput(f"set {name!r} is unknown{nearest(name, SETS)}; expected one of {', '.join(SETS)}")
+    if name == "random":
+        return [scenario(seed, index, shared, starts) for index in range(count)]
+    return list(_smoke(shared, starts) if name == "smoke" else _standard(shared, starts))
+
+
+def written(scenario: Scenario) -> str:
+    """A scenario as a file, which `dumbbell run` takes."""
+    yaml, text = YAML(), io.StringIO()
+    yaml.default_flow_style = False
+    yaml.dump(scenario.dump(), text)
+    return text.getvalue()
+
+
+def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
+    ccs, qdiscs = shared.cc, shared.qdisc
+    for i in range(max(9, len(ccs), len(qdiscs))):
+        cc, qdisc = ccs[i % len(ccs)], qdiscs[(i + i // len(ccs)) % len(qdiscs)]
+        mbit, ms = _SMOKE_CONDITIONS[i // 3 % len(_SMOKE_CONDITIONS)]
+        flow: dict[str, Any] = {"cc": cc}
+        if i == 0:
+            flow["bytes"] = "2MB"
+        if i == 1:
+            flow["ecn"] = True
+        yield _made("smoke", [flow], qdisc, mbit, ms, shared, _SMOKE_S, starts)
+    pair = [{"cc": ccs[0]}, {"cc": ccs[1 % len(ccs)]}]
+    yield _made("smoke", pair, qdiscs[0], 10, 20, shared, _SMOKE_S, starts)
+
+
+def _standard(shared: Shared, starts: int) -> Iterator[Scenario]:
+    """All conditions for every pair if that is few enough, else so many for each that all pairs together meet all conditions evenly."""
+    pairs = [(cc, qdisc) for cc in shared.cc for qdisc in shared.qdisc]
+    each = max(1, min(len(_CONDITIONS), round(_STANDARD / len(pairs))))
+    for p, (cc, qdisc) in enumerate(pairs):
+        other = shared.cc[(shared.cc.index(cc) + 1) % len(shared.cc)]
+        for j in range(each):
+            condition = ((p * each + j) * _STRIDE) % len(_CONDITIONS)
+            mbit, ms = _CONDITIONS[condition]
+            count = 1 + (p + condition + condition // 4) % 4
+            flows = [{"cc": cc}] if count == 1 else [{"cc": cc, "count": 2}] if count == 2 else _mixed(cc, other, count)
+            yield _made("standard", flows, qdisc, mbit, ms, shared, run_seconds(1000 * mbit, _LONGEST_S), starts)
+
+
+def _mixed(cc: str, other: str, count: int) -> list[dict[str, Any]]:
+    """Three or four flows of two congestion controls, or of one where there is no other."""
+    if other == cc:
+        return [{"cc": cc, "count": count}]
+    others: dict[str, Any] = {"cc": other} if count == 3 else {"cc": other, "count": 2}
+    return [{"cc": cc, "count": 2}, others]
+
+
+def _made(prefix: str, flows: list[dict[str, Any]], qdisc: str, mbit: int, ms: int, shared: Shared, seconds: int, starts: int) -> Scenario:
+    """One bottleneck with the qdisc at its defaults, FIFOs of a bandwidth-delay product, the delay in front as netem has it."""
+    packets = max(_LEAST_QUEUE, -(-mbit * ms * 1000 // (8 * FRAME_BYTES)))
+    total = sum(flow.get("count", 1) for flow in flows)
+    names = "+".join(flow["cc"] + (f"x{flow['count']}" if "count" in flow else "") for flow in flows)
+    kind = "-sized" if "bytes" in flows[0] else "-ecn" if "ecn" in flows[0] else ""
+    settings: dict[str, Any] = {
+        "name": f"{prefix}-{names}-{qdisc}-{mbit}mbit-{ms}ms{kind}",
+        "path": {
+            "rtt": f"{ms}ms",
+            "bottleneck": {"rate": f"{mbit}mbit", "shaper": _shaper(shared, qdisc), "qdisc": plain(qdisc, packets)},
+        },
+        "flows": flows,
+        "duration": f"{seconds}s",
+    }
+    if total > 1:
+        settings["repeat"] = starts
+        settings["flows"] = [{**flow, "start": {"jitter": jitter(1000 * ms)}} for flow in flows]
+    return Scenario.model_validate(settings)
+
+
+def _shaper(shared: Shared, qdisc: str) -> str:
+    """cake's own for cake, else tbf where both have it."""
+    known = shared.shapers(qdisc)
+    return "tbf" if "tbf" in known and known[0] != "cake" else known[0]

@@ -1,0 +1,49 @@
+"""What two engines share: all that scenarios of a set are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dumbbell.engines import Capabilities
+from dumbbell.errors import BadInput
+
+_STACK = "linux-6.12"
+_NEEDS_COMMAND = "tc"
+"""A qdisc that is nothing without a command of its own."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The intersection of two tables of capabilities, in the order of the first."""
+
+    cc: tuple[str, ...]
+    needs_ecn: frozenset[str]
+    """Congestion controls that work on marks."""
+    qdisc: tuple[str, ...]
+    shaper: tuple[str, ...]
+    option: frozenset[str]
+    """Of the stack linux-6.12."""
+    feature: frozenset[str]
+
+    @classmethod
+    def of(cls, first: Capabilities, second: Capabilities) -> Shared:
+        """What both have. Raises `BadInput` if no scenario can be made of it."""
+        shared = cls(
+            cc=tuple(name for name in first.cc if name in second.cc),
+            needs_ecn=frozenset(name for table in (first, second) for name, cc in table.cc.items() if cc.needs_ecn),
+            qdisc=tuple(name for name in first.qdisc if name in second.qdisc and name != _NEEDS_COMMAND),
+            shaper=tuple(name for name in first.shaper if name in second.shaper),
+            option=frozenset(first.stack[_STACK].options) & frozenset(second.stack[_STACK].options)
+            if _STACK in first.stack and _STACK in second.stack
+            else frozenset(),
+            feature=first.feature & second.feature,
+        )
+        for what, names in (("congestion control", shared.cc), ("qdisc", shared.qdisc), ("shaper", shared.shaper)):
+            if not names:
+                raise BadInput(f"the engines {first.engine} and {second.engine} share no {what}; expected engines that can be compared")
+        return shared
+
+    def shapers(self, qdisc: str) -> tuple[str, ...]:
+        """The shapers that a qdisc may stand behind, its own first."""
+        others = tuple(name for name in self.shaper if name != "cake")
+        return ("cake", *others) if qdisc == "cake" and "cake" in self.shaper else others

@@ -1,0 +1,100 @@
+"""`dumbbell agree SET`: runs a set of scenarios on two engines and says how far they agree."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_json, progress_bar
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from dumbbell.scenario import Scenario
+
+_COUNT, _SEED = 100, 1
+"""Of the set random, where none is given."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="agree")(_agree)
+
+
+def _agree(
+    name: Annotated[str, typer.Argument(metavar="SET", help="smoke (a dozen short runs), standard (about 150 scenarios) or random.")],
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the set random; 1 by default.")] = None,
+    count: Annotated[int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of the set random; 100 by default.")] = None,
+    engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
+    starts: Annotated[
+        int | None,
+        typer.Option("--starts", min=2, max=1000, help="Jittered starts of scenarios with several flows; 10 by default, 3 for smoke."),
+    ] = None,
+    workers: WorkersOption = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Results folder; results/agree-SET by default.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only print the scenarios, as files that `dumbbell run` takes.")] = False,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the scenarios that are furthest apart.")] = True,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below its bars.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Compare two engines over a set of scenarios; what is in the results folder already is not run again."""
+    from dumbbell.agreement import outcome, sets, statement
+    from dumbbell.agreement.comparison import compare
+    from dumbbell.agreement.shared import Shared
+    from dumbbell.cli.tables import print_tables
+    from dumbbell.engines import engine
+
+    if name != "random" and name in sets.SETS and (seed is not None or count is not None):
+        raise BadInput(f"the set {name} is always the same; expected --seed and --count with the set random")
+    chosen = _two(engines)
+    first, second = (engine(each).capabilities() for each in chosen)
+    shared = Shared.of(first, second)
+    repeats = starts if starts is not None else sets.STARTS.get(name, 0)
+    seed = _SEED if seed is None else seed
+    scenarios = sets.scenarios(name, shared, repeats, seed, _COUNT if count is None else count)
+    if listed:
+        _list(scenarios, json)
+        return
+    for each in chosen:
+        engine(each).require()
+    folder = out if out is not None else Path("results") / (f"agree-{name}-{seed}" if name == "random" else f"agree-{name}")
+    began = time.perf_counter()
+    with progress_bar(f"agree {name}") as progress:
+        compared = compare(scenarios, chosen, folder, workers, progress)
+    wall_s = time.perf_counter() - began
+    found = compared.difference()
+    document = statement.statement(name, repeats, chosen, compared, found)
+    drawn = outcome.write(folder, document, compared, found, chosen, figures)
+    lacking = statement.below_bar(document)
+    if json:
+        print_json({**document, "below_bar": lacking, "out": str(folder), "wall_s": wall_s})
+    else:
+        tables = [statement.statement_table(document), statement.shares_table(document)]
+        print_tables([*tables, *([statement.worst_table(document)] if document["worst"] else [])])
+    for run in compared.invalid:
+        note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
+    for line in lacking:
+        note(f"below the bar: {line}")
+    note(f"{len(scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
+    if drawn:
+        note(f"figures and scenarios of the worst in {folder / 'worst'}")
+    if compared.invalid or (check and lacking):
+        raise typer.Exit(1)
+
+
+def _two(written: str) -> tuple[str, str]:
+    names = [name.strip() for name in written.split(",")]
+    if len(names) != 2 or names[0] == names[1]:
+        raise BadInput(f"--engines {written!r}: expected two engines that differ, the reference first, such as kernel,sim")
+    return names[0], names[1]
+
+
+def _list(scenarios: list[Scenario], json: bool) -> None:
+    from dumbbell.agreement.sets import written
+
+    if json:
+        print_json([scenario.dump() for scenario in scenarios])
+    else:
+        typer.echo("---\n".join(map(written, scenarios)), nl=False)
