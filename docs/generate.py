@@ -1,9 +1,10 @@
 """Rewrites the generated blocks of the documents from folders of results and from the simulator's sources.
 
-    python docs/generate.py results/demo results/oracle
+    python docs/generate.py results/demo results/oracle results/agree-random-1
 
-A block stands between `<!-- generated STUDY/PART WHAT -->` and `<!-- end -->`; those of studies without a folder stay as they are. The
-block `sources omissions` needs no folder. The same folders and sources give the same bytes.
+A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
+`<!-- end -->`; those without a folder stay as they are. The block `sources omissions` needs no folder. The same folders and sources give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+from dumbbell.agreement import outcome
+from dumbbell.agreement.statement import agree, summary
 from dumbbell.errors import DumbbellError
 from dumbbell.report.agreement import agreement_table, breakdown_table, cells_table, every_cell_table
 from dumbbell.report.tables import Table
@@ -89,13 +93,22 @@ BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     function.__name__: function for function in (agreement, breakdown, runs, outside, kernel, claims, fitted, ablations)
 }
 
+AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, summary)}
 
-def rewritten(text: str, done: Mapping[str, Reproduction]) -> str:
-    """A document with its blocks made anew. A block whose data are not there stays."""
+
+def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """A document with its blocks made anew, from reproductions by study/part and statements of agreement by set.
+
+    A block whose data are not there stays.
+    """
 
     def block(match: re.Match[str]) -> str:
         if match["part"] == "sources":
             return f"{match[1]}\n{omissions()}\n{match[4]}"
+        kind, _, name = match["part"].partition("/")
+        if kind == "agree":
+            document = (statements or {}).get(name)
+            return match[0] if document is None else f"{match[1]}\n{AGREEMENTS[match['what']](document)}\n{match[4]}"
         part = done.get(match["part"])
         if part is None:
             return match[0]
@@ -110,12 +123,14 @@ def rewritten(text: str, done: Mapping[str, Reproduction]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Rewrite the documents."""
     parser = argparse.ArgumentParser(description="Rewrite the generated blocks of the documents.")
-    parser.add_argument("folders", metavar="DIR", nargs="*", type=Path, help="a folder that dumbbell reproduce left")
-    opened = [reopened(open_folder(folder)) for folder in parser.parse_args(arguments).folders]
+    parser.add_argument("folders", metavar="DIR", nargs="*", type=Path, help="a folder that dumbbell reproduce or agree left")
+    folders = {folder: outcome.read(folder) for folder in parser.parse_args(arguments).folders}
+    opened = [reopened(open_folder(folder)) for folder, document in folders.items() if document is None]
     done = {f"{each.study.name}/{each.part.name}": each for each in opened}
+    statements = {str(document["set"]): document for document in folders.values() if document is not None}
     for path in DOCUMENTS:
         if path.exists():
-            path.write_text(rewritten(path.read_text(encoding="utf-8"), done), encoding="utf-8")
+            path.write_text(rewritten(path.read_text(encoding="utf-8"), done, statements), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,15 +14,17 @@ import numpy as np
 
 from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
 from dumbbell.engines.execute import Progress, execute
+from dumbbell.errors import BadInput
 from dumbbell.report.difference import Difference, difference
 from dumbbell.report.files import write_text
 from dumbbell.report.reference import ReferenceValue
 from dumbbell.results import Store
 
 if TYPE_CHECKING:
+    from dumbbell.agreement.sets import ScenarioSet
     from dumbbell.report.format import Measured
     from dumbbell.results import Run
-    from dumbbell.scenario import ResolvedScenario, Scenario
+    from dumbbell.scenario import ResolvedScenario
 
 _REFERENCE = "reference.json"
 """Of a folder: which reference runs it has, and the day on which the last of them was made."""
@@ -32,7 +34,9 @@ _REFERENCE = "reference.json"
 class Comparison:
     """Runs of two engines, one scenario and seed each, in the same order."""
 
-    scenarios: tuple[Scenario, ...]
+    asked: ScenarioSet
+    engines: tuple[str, str]
+    """The reference first."""
     reference: tuple[Run, ...]
     ours: tuple[Run, ...]
     date: str
@@ -55,17 +59,21 @@ class Comparison:
 
 
 def compare(
-    scenarios: Sequence[Scenario],
+    asked: ScenarioSet,
     engines: tuple[str, str],
     folder: Path,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run the scenarios on both engines, the reference first; what `folder`/ENGINE holds already is not run again.
+    """Run a set on both engines, the reference first; what `folder`/ENGINE holds already is not run again.
 
-    Raises as `execute` does.
+    Raises `BadInput` if the folder is of something else, and as `execute` does.
     """
-    runs = [run for scenario in scenarios for run in scenario.expand()]
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: is a file; expected a folder, or a path at which one can be made")
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_dir() for name in engines):
+        raise BadInput(f"{folder}: holds other files; expected an empty folder or one written by dumbbell agree")
+    runs = [run for scenario in asked.scenarios for run in scenario.expand()]
     done = 0
 
     def tell(finished: int, todo: int) -> None:
@@ -76,7 +84,7 @@ def compare(
     for name in engines:
         both.append(tuple(execute(_on(name, runs), Store(folder / name), workers, tell)))
         done += len(runs)
-    return Comparison(tuple(scenarios), both[0], both[1], _dated(folder, both[0]))
+    return Comparison(asked, engines, both[0], both[1], _dated(folder, both[0]))
 
 
 def _on(engine: str, runs: Sequence[ResolvedScenario]) -> list[ResolvedScenario]:

@@ -11,11 +11,9 @@ from dumbbell.agreement.figures import overlay
 from dumbbell.agreement.measures import METRICS, measures
 from dumbbell.agreement.sets import written
 from dumbbell.agreement.statement import (
+    agree,
     definitions_table,
     differences_table,
-    provenance,
-    shares_table,
-    statement_table,
     worst,
     worst_table,
 )
@@ -33,17 +31,15 @@ _FIGURES = 5
 """Scenarios drawn."""
 
 
-def write(
-    folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, engines: tuple[str, str], draw: bool = True
-) -> list[Path]:
+def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, draw: bool = True) -> list[Path]:
     """Write everything; returns the figures. What an earlier comparison left of its worst is removed."""
     write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
-    write_text(folder / "differences.csv", differences_table(found, engines).csv())
+    write_text(folder / "differences.csv", differences_table(found, compared.engines).csv())
     for stale in (*folder.glob("worst/worst-*.png"), *folder.glob("worst/worst-*.svg"), *folder.glob("worst/*.yaml")):
         stale.unlink()
     drawn: list[Path] = []
     lines: list[str] = []
-    scenarios = {scenario.name: scenario for scenario in compared.scenarios}
+    scenarios = {scenario.name: scenario for scenario in compared.asked.scenarios}
     cells: dict[str, Cell] = {}
     for cell in worst(found):
         cells.setdefault(str(cell.key["scenario"]), cell)
@@ -66,20 +62,17 @@ def read(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return dict(document)
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); expected a statement written by dumbbell agree") from None
-
-
-def block(document: Mapping[str, Any]) -> str:
-    """The statement as it stands in documents."""
-    return f"{provenance(document)}\n\n{statement_table(document).markdown()}\n{shares_table(document).markdown()}"
+    if not isinstance(document, dict) or not {"set", "engines", "metrics", "shares", "bars"} <= document.keys():
+        raise BadInput(f"{path}: is no statement of agreement; expected one written by dumbbell agree")
+    return document
 
 
 def _page(document: Mapping[str, Any], figures: list[str]) -> str:
     parts = [
         f"# Agreement of {document['engine']} with {document['reference']}\n",
-        block(document),
+        agree(document),
         "## The furthest apart\n",
         "Counted in tolerances that only rank; where there are several starts, only what lies outside the reference's range over them.\n",
         worst_table(document).markdown() if document["worst"] else "Nothing differs.\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -20,8 +21,10 @@ SETS = {
     "standard": "every shared congestion control x qdisc x 1 to 100 Mbit/s x 2 to 200 ms, sampled, 1 to 4 flows",
     "random": "drawn over the whole space that both engines share (--seed, --count)",
 }
-STARTS = {"smoke": 3, "standard": 10, "random": 10}
+_STARTS = {"smoke": 3, "standard": 10, "random": 10}
 """Jittered starts of a scenario with several flows, by default."""
+_SEED, _COUNT = 1, 100
+"""Of `random`, by default."""
 
 _STANDARD = 150
 """Scenarios of `standard`, about; more if the pairs of congestion control and qdisc are more."""
@@ -35,13 +38,34 @@ _SMOKE_CONDITIONS = ((10, 20), (5, 80), (20, 10))
 _SMOKE_S = 8
 
 
-def scenarios(name: str, shared: Shared, starts: int, seed: int = 1, count: int = 100) -> list[Scenario]:
-    """The scenarios of a set; `seed` and `count` are those of `random`. Raises `BadInput` if there is no such set."""
+@dataclass(frozen=True)
+class ScenarioSet:
+    """The scenarios that two engines are compared on."""
+
+    name: str
+    seed: int | None
+    """Of a drawn set."""
+    starts: int
+    """Of scenarios with several flows."""
+    scenarios: tuple[Scenario, ...]
+
+    @property
+    def title(self) -> str:
+        """Name and seed, as a file name."""
+        return self.name if self.seed is None else f"{self.name}-{self.seed}"
+
+
+def find_set(name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None) -> ScenarioSet:
+    """A set by name; `seed` and `count` are of `random` alone. Raises `BadInput` if there is no such set."""
     if name not in SETS:
         raise BadInput(f"set {name!r} is unknown{nearest(name, SETS)}; expected one of {', '.join(SETS)}")
+    starts = _STARTS[name] if starts is None else starts
     if name == "random":
-        return [scenario(seed, index, shared, starts) for index in range(count)]
-    return list(_smoke(shared, starts) if name == "smoke" else _standard(shared, starts))
+        seed, count = _SEED if seed is None else seed, _COUNT if count is None else count
+        return ScenarioSet(name, seed, starts, tuple(scenario(seed, index, shared, starts) for index in range(count)))
+    if seed is not None or count is not None:
+        raise BadInput(f"the set {name} is always the same; expected --seed and --count with the set random alone")
+    return ScenarioSet(name, None, starts, tuple(_smoke(shared, starts) if name == "smoke" else _standard(shared, starts)))
 
 
 def written(scenario: Scenario) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SHARE = "share"
 _MEDIAN, _P95, _INSIDE = "median_rel", "p95_rel", "inside"
+_SIGNS = {_MEDIAN: "≤", _P95: "≤", _INSIDE: "≥"}
 _FACTS = ("version", "kernel", "configuration", "agent", "sources")
 """What runs say of their engine that names it."""
 _RANGE_STARTS = 10
@@ -48,25 +49,27 @@ BARS = (
 )
 
 
-def statement(name: str, starts: int, engines: tuple[str, str], compared: Comparison, found: Difference) -> dict[str, Any]:
+def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     """The statement of agreement over a set, plain data for agree.json; the same runs give the same document."""
+    asked, engines = compared.asked, compared.engines
     metrics = {metric: {**_of_metric(metric), **each.as_json()} for metric, each in found.metrics.items()}
     shares = _shares(found)
     reached = {(metric, figure): metrics[metric][figure] for metric in metrics for figure in (_MEDIAN, _P95)}
-    reached[_SHARE, _INSIDE] = shares["inside"] if starts >= _RANGE_STARTS else None
+    reached[_SHARE, _INSIDE] = shares["inside"] if asked.starts >= _RANGE_STARTS else None
     bars = [
         {"metric": bar.metric, "figure": bar.figure, "bar": bar.bar, "reached": value, "met": bar.met(value)}
         for bar in BARS
         if (value := reached.get((bar.metric, bar.figure))) is not None
     ]
     return {
-        "set": name,
-        "scenarios": len(compared.scenarios),
+        "set": asked.name,
+        "seed": asked.seed,
+        "scenarios": len(asked.scenarios),
         "runs": len(compared.reference),
-        "starts": starts,
+        "starts": asked.starts,
         "reference": engines[0],
         "engine": engines[1],
-        "engines": {engine: _facts(runs) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
+        "engines": {engine: _facts(runs[0]) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
         "date": compared.date,
         "metrics": metrics,
         "shares": shares,
@@ -79,7 +82,7 @@ def statement(name: str, starts: int, engines: tuple[str, str], compared: Compar
 def below_bar(document: Mapping[str, Any]) -> list[str]:
     """What falls short of the bars, a line each."""
     return [
-        f"{_bar_title(bar)} is {_percent(bar['reached'])}, the bar is {_percent(bar['bar'])}" for bar in document["bars"] if not bar["met"]
+        f"{_bar_title(bar)}: {_percent(bar['reached'])}, the bar is {_percent(bar['bar'])}" for bar in document["bars"] if not bar["met"]
     ]
 
 
@@ -87,6 +90,17 @@ def worst(found: Difference) -> list[Cell]:
     """The cells furthest from the reference, counted in tolerances; those inside the reference's own range over starts are not meant."""
     cells = [cell for cell in found.cells if not cell.inside and cell.error != 0]
     return sorted(cells, key=lambda cell: cell.badness, reverse=True)[:WORST]
+
+
+def agree(document: Mapping[str, Any]) -> str:
+    """The statement as documents have it, Markdown."""
+    return f"{provenance(document)}\n\n{statement_table(document).markdown()}\n{shares_table(document).markdown()}"
+
+
+def summary(document: Mapping[str, Any]) -> str:
+    """What was compared, and each bar beside what is reached, Markdown."""
+    rows = [[_bar_title(bar), f"{_SIGNS[bar['figure']]} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
+    return f"{provenance(document)}\n\n{Table('', ['', 'bar', 'reached'], rows).markdown()}"
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
@@ -167,9 +181,11 @@ def differences_table(found: Difference, engines: tuple[str, str]) -> Table:
 def provenance(document: Mapping[str, Any]) -> str:
     """One sentence: what was compared with what, and when."""
     theirs, ours = (_engine_words(name, document["engines"][name]) for name in (document["reference"], document["engine"]))
+    drawn = "" if document["seed"] is None else f", seed {document['seed']}"
     return (
-        f"Set {document['set']}: {document['scenarios']} scenarios, {document['runs']} runs on each engine, those of several flows with "
-        f"{document['starts']} jittered starts. Reference: {theirs}, runs of {document['date']}; beside it: {ours}."
+        f"Set {document['set']}{drawn}: {document['scenarios']} scenarios, {document['runs']} runs on each engine, "
+        f"those of several flows with {document['starts']} jittered starts. "
+        f"Reference: {theirs}, runs of {document['date']}; beside it: {ours}."
     )
 
 
@@ -184,10 +200,9 @@ def _of_metric(name: str) -> dict[str, Any]:
     return {"title": metric.title, "unit": metric.unit, "definition": DEFINITIONS[name], "floor": metric.floor}
 
 
-def _facts(runs: Iterable[Run]) -> dict[str, Any]:
-    """What all runs say of their engine alike."""
-    engines = [run.engine for run in runs]
-    return {fact: engines[0][fact] for fact in _FACTS if fact in engines[0] and all(each.get(fact) == engines[0][fact] for each in engines)}
+def _facts(run: Run) -> dict[str, Any]:
+    """What a run, and with it all of the same engine, says of it."""
+    return {fact: run.engine[fact] for fact in _FACTS if fact in run.engine}
 
 
 def _shares(found: Difference) -> dict[str, Any]:
@@ -220,15 +235,14 @@ def _mean(values: Sequence[float | bool | None]) -> float | None:
 
 
 def _bar_title(bar: Mapping[str, Any]) -> str:
-    words = {_MEDIAN: "median difference", _P95: "p95 difference", _INSIDE: "inside the reference's range"}
-    return f"{METRICS[bar['metric']].title}, {words[bar['figure']]},"
+    words = {_MEDIAN: "median difference", _P95: "p95 difference", _INSIDE: "inside the reference's range over starts"}
+    return f"{METRICS[bar['metric']].title}, {words[bar['figure']]}"
 
 
 def _beside_bar(value: float | None, bar: Mapping[str, Any] | None) -> str:
     if bar is None:
         return _percent(value)
-    sign = "≥" if bar["figure"] == _INSIDE else "≤"
-    return f"{_percent(value)} ({sign} {100 * bar['bar']:g} %{'' if bar['met'] else ', missed'})"
+    return f"{_percent(value)} ({_SIGNS[bar['figure']]} {100 * bar['bar']:g} %{'' if bar['met'] else ', missed'})"
 
 
 def _percent(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +14,6 @@ from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
-
-_COUNT, _SEED = 100, 1
-"""Of the set random, where none is given."""
 
 
 def register(app: typer.Typer) -> None:
@@ -40,33 +38,29 @@ def _agree(
     json: JsonOption = False,
 ) -> None:
     """Compare two engines over a set of scenarios; what is in the results folder already is not run again."""
-    from dumbbell.agreement import outcome, sets, statement
+    from dumbbell.agreement import outcome, statement
     from dumbbell.agreement.comparison import compare
+    from dumbbell.agreement.sets import find_set
     from dumbbell.agreement.shared import Shared
     from dumbbell.cli.tables import print_tables
     from dumbbell.engines import engine
 
-    if name != "random" and name in sets.SETS and (seed is not None or count is not None):
-        raise BadInput(f"the set {name} is always the same; expected --seed and --count with the set random")
     chosen = _two(engines)
     first, second = (engine(each).capabilities() for each in chosen)
-    shared = Shared.of(first, second)
-    repeats = starts if starts is not None else sets.STARTS.get(name, 0)
-    seed = _SEED if seed is None else seed
-    scenarios = sets.scenarios(name, shared, repeats, seed, _COUNT if count is None else count)
+    asked = find_set(name, Shared.of(first, second), seed, count, starts)
     if listed:
-        _list(scenarios, json)
+        _list(asked.scenarios, json)
         return
     for each in chosen:
         engine(each).require()
-    folder = out if out is not None else Path("results") / (f"agree-{name}-{seed}" if name == "random" else f"agree-{name}")
+    folder = out if out is not None else Path("results") / f"agree-{asked.title}"
     began = time.perf_counter()
     with progress_bar(f"agree {name}") as progress:
-        compared = compare(scenarios, chosen, folder, workers, progress)
+        compared = compare(asked, chosen, folder, workers, progress)
     wall_s = time.perf_counter() - began
     found = compared.difference()
-    document = statement.statement(name, repeats, chosen, compared, found)
-    drawn = outcome.write(folder, document, compared, found, chosen, figures)
+    document = statement.statement(compared, found)
+    drawn = outcome.write(folder, document, compared, found, figures)
     lacking = statement.below_bar(document)
     if json:
         print_json({**document, "below_bar": lacking, "out": str(folder), "wall_s": wall_s})
@@ -77,7 +71,7 @@ def _agree(
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
     for line in lacking:
         note(f"below the bar: {line}")
-    note(f"{len(scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
+    note(f"{len(asked.scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
     if drawn:
         note(f"figures and scenarios of the worst in {folder / 'worst'}")
     if compared.invalid or (check and lacking):
@@ -91,7 +85,7 @@ def _two(written: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _list(scenarios: list[Scenario], json: bool) -> None:
+def _list(scenarios: Sequence[Scenario], json: bool) -> None:
     from dumbbell.agreement.sets import written
 
     if json:

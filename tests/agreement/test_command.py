@@ -1,0 +1,188 @@
+"""`dumbbell agree`, with the simulator in the kernel's place."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from dumbbell.agreement import comparison
+from dumbbell.engines.sim import Sim
+from dumbbell.results import Store, load
+from dumbbell.scenario import Scenario
+
+
+def files(folder):
+    """Everything but the runs."""
+    return {path.relative_to(folder): path.read_bytes() for path in [*folder.glob("*.*"), *folder.glob("worst/*")] if path.is_file()}
+
+
+@pytest.fixture
+def agree(dumbbell, tmp_path):
+    """A function that runs `dumbbell agree ... --out DIR --json`; returns the answer and what is in its JSON."""
+
+    def call(*arguments):
+        answer = dumbbell("agree", *arguments, "--out", tmp_path / "agree", "--json")
+        return answer, json.loads(answer.out) if answer.out else None
+
+    return call
+
+
+def test_an_engine_agrees_with_itself(agree, flavoured, tmp_path):
+    flavoured()
+    answer, document = agree("random", "--count", "12", "--seed", "2", "--check")
+    assert answer.status == 0
+    assert (document["scenarios"], document["starts"], document["seed"]) == (12, 10, 2)
+    assert document["worst"] == document["below_bar"] == document["invalid"] == []
+    assert all(metric["median_rel"] == metric["p95_rel"] == 0 for metric in document["metrics"].values())
+    assert {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "drops", "retransmits", "jain", "share"} <= document["metrics"].keys()
+    assert document["shares"]["inside"] == 1
+    assert document["engines"]["kernel"] == {"version": "6.12.0", "configuration": "abc"}
+    assert len(document["bars"]) == 5
+    assert "Nothing differs." in (tmp_path / "agree" / "agree.md").read_text()
+    assert not (tmp_path / "agree" / "worst").exists()
+
+
+def test_another_stack_is_found_out(agree, flavoured, tmp_path, dumbbell):
+    flavoured(initial_cwnd=2, rto_min_ms=1500)
+    answer, document = agree("smoke", "--check")
+    assert document["metrics"]["goodput"]["median_rel"] > 0
+    assert answer.status == (1 if document["below_bar"] else 0)
+    folder = tmp_path / "agree"
+    first = document["worst"][0]
+    assert f"{first['scenario']}" in (folder / "agree.md").read_text()
+    assert (folder / "worst" / "worst-1.png").stat().st_size > 10_000
+    scenario = Scenario.from_file(folder / "worst" / f"{first['scenario']}.yaml")
+    assert scenario.name == first["scenario"]
+    with (folder / "differences.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    row = next(
+        row for row in rows if (row["scenario"], row["metric"], row["entity"]) == (first["scenario"], first["metric"], first["entity"])
+    )
+    assert float(row["sim"]) == pytest.approx(first["ours"], rel=1e-5)
+    assert float(row["kernel"]) == pytest.approx(first["reference"], rel=1e-5)
+    assert {row["scenario"] for row in rows} == {run.name for run in load(folder / "sim")}
+    assert dumbbell("run", folder / "worst" / f"{first['scenario']}.yaml", "--out", tmp_path / "again").status == 0
+
+
+def test_what_is_there_is_not_run_again_and_gives_the_same_bytes(agree, flavoured, tmp_path, monkeypatch):
+    kernel = flavoured(initial_cwnd=4)
+    agree("smoke")
+    assert len(kernel.made) == 12
+    left = files(tmp_path / "agree")
+    assert {"agree.json", "agree.md", "differences.csv", "reference.json", "worst-1.png"} <= {path.name for path in left}
+    shutil.rmtree(tmp_path / "agree" / "sim")
+    monkeypatch.setattr(comparison, "datetime", None)  # the day is that of the reference set, not of today
+    answer, _ = agree("smoke")
+    assert answer.status == 0
+    assert len(kernel.made) == 12
+    assert files(tmp_path / "agree") == left
+
+
+def test_stale_figures_go(agree, flavoured, tmp_path):
+    flavoured(initial_cwnd=4)
+    agree("smoke")
+    assert list((tmp_path / "agree" / "worst").glob("*.yaml"))
+    flavoured()
+    agree("smoke")
+    assert not list((tmp_path / "agree" / "worst").iterdir())
+
+
+def test_a_longer_set_goes_on_from_a_shorter_one(agree, flavoured):
+    kernel = flavoured()
+    agree("random", "--count", "3", "--starts", "2")
+    first = len(kernel.made)
+    _, document = agree("random", "--count", "5", "--starts", "2")
+    assert len(set(kernel.made)) == 5
+    assert len(kernel.made) == document["runs"] > first
+
+
+def test_runs_that_are_not_to_be_believed_are_left_out(agree, flavoured, monkeypatch, tmp_path):
+    flavoured()
+    produce = Sim.produce
+
+    def broken(self, resolved, key):
+        run = produce(self, resolved, key)
+        if resolved.settings.engine == "sim" and "dctcp-pfifo" in resolved.name:
+            object.__setattr__(run, "status", "invalid")
+            object.__setattr__(run, "reasons", ("flow/dctcp: sent_packets 2 is not 1",))
+        return run
+
+    monkeypatch.setattr(Sim, "produce", broken)
+    answer, document = agree("smoke")
+    assert answer.status == 1
+    (invalid,) = document["invalid"]
+    assert (invalid["engine"], invalid["reasons"]) == ("sim", ["flow/dctcp: sent_packets 2 is not 1"])
+    assert f"invalid, left out: {invalid['scenario']} (sim)" in answer.err
+    assert document["metrics"]["goodput"]["cells"] == document["scenarios"] - 1
+    assert invalid["scenario"] in (tmp_path / "agree" / "agree.md").read_text()
+
+
+def test_the_scenarios_are_listed_as_files(dumbbell):
+    answer = dumbbell("agree", "random", "--count", "3", "--seed", "9", "--list")
+    assert answer.status == 0
+    texts = answer.out.split("---\n")
+    assert [Scenario.from_text(text).name for text in texts] == ["random-9-000", "random-9-001", "random-9-002"]
+    plain = json.loads(dumbbell("agree", "random", "--count", "3", "--seed", "9", "--list", "--json").out)
+    assert [Scenario.model_validate(each) for each in plain] == [Scenario.from_text(text) for text in texts]
+
+
+def test_people_get_tables(dumbbell, flavoured, tmp_path):
+    flavoured(initial_cwnd=4)
+    answer = dumbbell("agree", "smoke", "--out", tmp_path / "agree", "--no-figures")
+    assert answer.status == 0
+    assert "goodput (Mbit/s)" in answer.out
+    assert "kernel's range over the same" in answer.out
+    assert "agree.md" in answer.err
+    assert not list((tmp_path / "agree" / "worst").glob("*.png"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("smok",), "set 'smok' is unknown (did you mean 'smoke'?); expected one of smoke, standard, random"),
+        (("smoke", "--seed", "3"), "the set smoke is always the same; expected --seed and --count with the set random alone"),
+        (("standard", "--count", "3"), "the set standard is always the same; expected --seed and --count with the set random alone"),
+        (("smoke", "--engines", "sim"), "--engines 'sim': expected two engines that differ, the reference first, such as kernel,sim"),
+        (
+            ("smoke", "--engines", "sim,sim"),
+            "--engines 'sim,sim': expected two engines that differ, the reference first, such as kernel,sim",
+        ),
+        (("smoke", "--engines", "sim,ns3"), "engine 'ns3' is unknown; expected one of sim, kernel"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_line(dumbbell, flavoured, tmp_path, arguments, line):
+    flavoured()
+    answer = dumbbell("agree", *arguments, "--out", tmp_path / "agree")
+    assert (answer.status, answer.out, answer.err) == (2, "", line + "\n")
+    assert not (tmp_path / "agree").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(agree, flavoured, tmp_path):
+    flavoured()
+    (tmp_path / "agree").mkdir()
+    (tmp_path / "agree" / "thesis.tex").write_text("precious")
+    answer, _ = agree("smoke")
+    what = "holds other files; expected an empty folder or one written by dumbbell agree"
+    assert (answer.status, answer.err) == (2, f"{tmp_path / 'agree'}: {what}\n")
+    shutil.rmtree(tmp_path / "agree")
+    (tmp_path / "agree").write_text("a file")
+    answer, _ = agree("smoke")
+    assert (answer.status, answer.err) == (2, f"{tmp_path / 'agree'}: is a file; expected a folder, or a path at which one can be made\n")
+
+
+def test_an_interrupted_comparison_goes_on(agree, flavoured, tmp_path, monkeypatch):
+    kernel = flavoured()
+    whole = kernel.produce
+
+    def cut(resolved, key):
+        if len(kernel.made) == 5:
+            raise KeyboardInterrupt
+        return whole(resolved, key)
+
+    monkeypatch.setattr(kernel, "produce", cut)
+    answer, _ = agree("smoke", "--workers", "1")
+    assert answer.status == 130
+    assert not (tmp_path / "agree" / "agree.json").exists()
+    kept = len(Store(tmp_path / "agree" / "kernel").runs())
+    assert kept == 5

@@ -1,0 +1,94 @@
+"""What is compared, on a run made by hand."""
+
+import numpy as np
+import pytest
+
+from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, measured, measures, written_flows
+from dumbbell.results import Block, Run
+
+SECOND = 10**9
+
+
+def flow(start_s, active_s, rx_bytes, **more):
+    return {"start_ns": int(start_s * SECOND), "active_ns": int(active_s * SECOND), "rx_bytes": rx_bytes, "retransmits": 2, **more}
+
+
+def port(**more):
+    return {"dropped_overflow": 0, "dropped_aqm": 0, "arrived_packets": 9, "sent_packets": 9, "queued_packets": 0, **more}
+
+
+def series(entity, srtt, cwnd, first_s=0):
+    t_ns = (first_s + np.arange(len(srtt))) * SECOND
+    return Block(entity, ("cwnd", "srtt_ms"), ("packets", "ms"), t_ns.astype(np.int64), np.array([cwnd, srtt], dtype=float))
+
+
+@pytest.fixture
+def run():
+    """Two flows: reno from 0 to 4 s, cubic from 2 s, complete at 3 s."""
+    return Run(
+        key="0",
+        name="two",
+        cell={},
+        scenario={"flows": [{"cc": "reno"}, {"cc": "cubic", "bytes": "500kB"}]},
+        status="ok",
+        reasons=(),
+        counters={
+            "flow/reno": flow(0, 4, 2_000_000),
+            "flow/cubic": flow(2, 1, 500_000, completed_ns=3 * SECOND),
+            "port/delay": port(dropped_overflow=3),
+            "port/bottleneck": port(dropped_overflow=5, dropped_aqm=1, dropped_blue=1, dropped_impairment=100, ce_marks=7),
+        },
+        digest="",
+        samples=(
+            series("flow/reno", [np.nan, 20, 30, 40, 50], [10, 20, 30, 40, 50]),
+            series("flow/cubic", [60, 80, 1000], [10, 20, 1000], first_s=2),
+            Block("port/bottleneck", ("srtt_ms",), ("ms",), np.array([0]), np.array([[5000.0]])),
+        ),
+    )
+
+
+def test_every_metric_of_a_run(run):
+    found = measures(run)
+    rates = (2_000_000 * 8 / 4 / 1e6, 500_000 * 8 / 1 / 1e6)
+    assert rates == (4.0, 4.0)
+    expected = {
+        (ALL, "goodput"): 2_500_000 * 8 / 4 / 1e6,
+        (ALL, "rtt_mean"): np.mean([20, 30, 40, 50, 60, 80]),
+        (ALL, "rtt_p95"): np.percentile([20, 30, 40, 50, 60, 80], 95),
+        (ALL, "cwnd_mean"): np.mean([10, 20, 30, 40, 50, 10, 20]),
+        (ALL, "retransmits"): 4,
+        (ALL, "jain"): 1.0,
+        ("flow/reno", "share"): 0.5,
+        ("flow/cubic", "share"): 0.5,
+        ("flow/cubic", "completion"): 1.0,
+        ("flow/cubic", COMPLETED): 1.0,
+        ("port/delay", "drops"): 3,
+        ("port/delay", "ce_marks"): 0,
+        ("port/bottleneck", "drops"): 7,
+        ("port/bottleneck", "ce_marks"): 7,
+    }
+    assert found == pytest.approx(expected)
+    assert {metric for _, metric in found} == {*METRICS, COMPLETED}
+    assert METRICS.keys() == DEFINITIONS.keys()
+
+
+def test_a_flow_alone_has_no_share(run):
+    alone = {"flow/reno": run.counters["flow/reno"]}
+    one = Run(**{**run.__dict__, "scenario": {"flows": [{"cc": "reno"}]}, "counters": alone})
+    assert {metric for _, metric in measures(one)} == {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "retransmits"}
+
+
+def test_without_samples_there_is_no_mean(run):
+    found = measures(Run(**{**run.__dict__, "samples": ()}))
+    assert np.isnan(found[ALL, "rtt_mean"])
+    assert np.isnan(found[ALL, "cwnd_mean"])
+    assert found[ALL, "goodput"] == 5.0
+
+
+def test_repeats_stand_together(run):
+    assert measured([run, run])[("two", ALL), "goodput"] == [5.0, 5.0]
+
+
+def test_flows_are_named_as_the_engines_name_them(run):
+    groups = written_flows(Run(**{**run.__dict__, "scenario": {"flows": [{"cc": "reno", "count": 2}, {"cc": "cubic"}]}}))
+    assert {entity: group.cc for entity, group in groups.items()} == {"flow/reno-1": "reno", "flow/reno-2": "reno", "flow/cubic": "cubic"}

@@ -1,0 +1,137 @@
+"""The sets: what they cover, and that both engines take them."""
+
+from dataclasses import replace
+
+import pytest
+
+from dumbbell.agreement.sets import find_set, written
+from dumbbell.agreement.shared import Shared
+from dumbbell.engines import engine as find_engine
+from dumbbell.errors import BadInput
+from dumbbell.scenario import Scenario
+from dumbbell.scenario.units import FRAME_BYTES
+
+_CPU_S_PER_PACKET = 45e-6
+"""Of the kernel engine."""
+
+
+@pytest.fixture
+def shared(tables):
+    return Shared.of(*tables)
+
+
+@pytest.fixture
+def wide(tables, everything):
+    """What the kernel would share with an engine that had all that it has."""
+    return Shared.of(tables[0], everything)
+
+
+def flows_of(scenario):
+    return sum(flow.count for flow in scenario.flows)
+
+
+def kernel_cpu_s(scenario):
+    packets = scenario.path_rate_bps * int(scenario.duration) / (8 * FRAME_BYTES * 1e9)
+    return scenario.repeat * (0.6 + _CPU_S_PER_PACKET * packets)
+
+
+def test_only_what_both_have_is_shared(tables):
+    kernel, sim = tables
+    shared = Shared.of(kernel, sim)
+    assert set(shared.cc) == set(kernel.cc) & set(sim.cc)
+    assert "reno-sce" not in shared.cc
+    assert "tc" not in Shared.of(kernel, kernel).qdisc
+    assert shared.needs_ecn >= {"dctcp"}
+    assert shared.option <= set(kernel.stack["linux-6.12"].options)
+    assert shared.shapers("cake")[0] == "cake"
+    assert "cake" not in shared.shapers("pfifo")
+
+
+def test_engines_that_share_nothing_cannot_be_compared(tables):
+    kernel, sim = tables
+    with pytest.raises(BadInput, match=r"^the engines kernel and sim share no qdisc; expected engines that can be compared$"):
+        Shared.of(replace(kernel, qdisc={"fq": kernel.qdisc["fq"]}), sim)
+
+
+@pytest.mark.parametrize("name", ["smoke", "standard", "random"])
+@pytest.mark.parametrize("reach", ["shared", "wide"])
+def test_every_scenario_is_one_that_the_engines_take(name, reach, request):
+    table = request.getfixturevalue(reach)
+    found = find_set(name, table, count=300 if name == "random" else None, starts=2).scenarios
+    runs = [run for scenario in found for run in scenario.expand()]
+    assert len({scenario.name for scenario in found}) == len(found)
+    find_engine("kernel").refuse([run.on("kernel") for run in runs])
+    if reach == "shared":
+        find_engine("sim").refuse([run.on("sim") for run in runs])
+    for scenario in found[:60]:
+        assert Scenario.from_text(written(scenario)) == scenario
+
+
+@pytest.mark.parametrize("name", ["smoke", "standard", "random"])
+def test_several_flows_have_several_jittered_starts(name, shared):
+    asked = find_set(name, shared, starts=7)
+    assert asked.starts == 7
+    for scenario in asked.scenarios:
+        several = flows_of(scenario) > 1
+        assert scenario.repeat == (7 if several else 1)
+        assert all(bool(flow.start.jitter) == several for flow in scenario.flows)
+        if several:
+            assert all(int(flow.start.jitter) >= max(5e8, 4 * int(scenario.path.rtt)) for flow in scenario.flows)
+
+
+def test_smoke_is_small_and_meets_every_name(shared, wide):
+    found = find_set("smoke", shared).scenarios
+    assert sum(scenario.repeat for scenario in found) == 12
+    assert sum(map(kernel_cpu_s, found)) < 25
+    for table in (shared, wide):
+        found = find_set("smoke", table).scenarios
+        assert {flow.cc for scenario in found for flow in scenario.flows} == set(table.cc)
+        assert {scenario.path.bottleneck.qdisc.kind for scenario in found} == set(table.qdisc)
+    assert any(flow.bytes for scenario in found for flow in scenario.flows)
+
+
+def test_standard_meets_every_pair_and_every_condition(shared, wide):
+    for table, least, most in ((shared, 140, 150), (wide, 150, 17 * 10)):
+        found = find_set("standard", table).scenarios
+        assert least <= len(found) <= most
+        pairs = {(scenario.flows[0].cc, scenario.path.bottleneck.qdisc.kind) for scenario in found}
+        assert pairs == {(cc, qdisc) for cc in table.cc for qdisc in table.qdisc}
+        conditions = [(scenario.path_rate_bps, int(scenario.path.rtt)) for scenario in found]
+        assert len(set(conditions)) == 16
+        assert all(conditions.count(condition) >= len(found) // 16 - 1 for condition in conditions)
+        counts = [flows_of(scenario) for scenario in found]
+        assert all(counts.count(n) > len(found) / 8 for n in (1, 2, 3, 4))
+
+
+def test_a_drawn_scenario_does_not_depend_on_the_others(shared):
+    ten, thirty = (find_set("random", shared, seed=3, count=count).scenarios for count in (10, 30))
+    assert ten == thirty[:10]
+    assert find_set("random", shared, seed=4, count=10).scenarios[0].path != ten[0].path
+
+
+def test_the_random_set_reaches_far_within_its_cost(shared):
+    found = find_set("random", shared, seed=11, count=300, starts=2).scenarios
+    rates = [scenario.path_rate_bps / 1e6 for scenario in found]
+    rtts = [int(scenario.path.rtt) / 1e6 for scenario in found]
+    assert 0.5 <= min(rates) < 0.6
+    assert 80 < max(rates) <= 100
+    assert 1 <= min(rtts) < 1.2
+    assert 250 < max(rtts) <= 300
+    assert {flows_of(scenario) for scenario in found} == set(range(1, 9))
+    assert all(kernel_cpu_s(scenario) / scenario.repeat < 5 for scenario in found)
+    assert {scenario.path.bottleneck.shaper_kind for scenario in found} == set(shared.shaper)
+    assert {flow.cc for scenario in found for flow in scenario.flows} == set(shared.cc)
+    assert {str(flow.ecn) for scenario in found for flow in scenario.flows} == {"None", "True", "False"}
+    for what in ("bytes", "duration", "rtt", "src"):
+        assert any(getattr(flow, what) is not None for scenario in found for flow in scenario.flows)
+    assert any(len({flow.cc for flow in scenario.flows}) > 1 for scenario in found)
+    assert not any(scenario.path.impairments or scenario.background for scenario in found)
+
+
+def test_what_both_engines_come_to_have_is_drawn(wide):
+    found = find_set("random", wide, count=300, starts=2).scenarios
+    assert {scenario.path.bottleneck.qdisc.kind for scenario in found} == set(wide.qdisc)
+    assert {impairment.kind for scenario in found for impairment in scenario.path.impairments} == {"outage", "rate"}
+    assert any(scenario.background for scenario in found)
+    assert any(flow.direction == "reverse" for scenario in found for flow in scenario.flows)
+    assert "htb" in {scenario.path.bottleneck.shaper_kind for scenario in found}
