@@ -105,7 +105,13 @@ impl Sender {
         }
         self.ts_recent = self.ts_recent.max(p.tsval);
         self.process_ack(p, &blocks, net);
-        self.write(net, false);
+        let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
+        let sent = self.write(net, false);
+        // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
+        let window_full = allowed <= 1 && sent == allowed;
+        if self.buffer.refill(&self.t, window_full, self.rec.reordering) {
+            self.write(net, false);
+        }
     }
 
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {

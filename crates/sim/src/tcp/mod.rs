@@ -10,6 +10,7 @@ pub mod rtt;
 pub mod sack;
 mod sacktag;
 pub mod scoreboard;
+mod send_buffer;
 pub mod sender;
 pub mod stack;
 pub mod tcb;

@@ -6,6 +6,7 @@ use super::rack::Rack;
 use super::recovery::Recovery;
 use super::rtt::{RttEstimator, WindowedMin};
 use super::scoreboard::Scoreboard;
+use super::send_buffer::SendBuffer;
 use super::stack::Stack;
 use super::tcb::{Tcb, INFINITE_SSTHRESH, MSS};
 use super::timer::Clock;
@@ -22,8 +23,6 @@ const INITIAL_RTO_MS: u64 = 1000;
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 /// Largest retransmission timeout, ms.
 pub(super) const RTO_MAX_MS: u64 = 120_000;
-/// Memory that the kernel charges a segment in the send queue, bytes (payload, head, sk_buff and shared info).
-const SEND_TRUESIZE: u64 = 2304;
 
 /// What the sender's timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +94,7 @@ pub struct Sender {
     pub(super) queue_cwr: bool,
     pub(super) ts_recent: u32,
     pub(super) local_first_port: bool,
-    /// Most segments that the application may have written and not had acknowledged.
-    send_buffer: u32,
+    pub(super) buffer: SendBuffer,
     end_seq: u32,
     last_len: u32,
     syn_sent_us: u64,
@@ -112,8 +110,6 @@ impl Sender {
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == super::stack::CwndLimited::AtMaximum;
         let last_len = spec.transfer_bytes.map_or(MSS, |bytes| ((bytes - 1) % u64::from(MSS)) as u32 + 1);
-        // An explicit buffer is fixed; otherwise it grows to the limit well before the window does.
-        let buffer = spec.host.sndbuf.unwrap_or(spec.host.wmem[2]);
         Self {
             flow,
             source,
@@ -140,7 +136,7 @@ impl Sender {
             queue_cwr: false,
             ts_recent: 0,
             local_first_port: spec.local_first_port,
-            send_buffer: u32::try_from(buffer / SEND_TRUESIZE).unwrap_or(u32::MAX).max(2),
+            buffer: SendBuffer::new(&spec.host, spec.end_seq()),
             end_seq: spec.end_seq(),
             last_len,
             syn_sent_us: 0,
@@ -234,6 +230,7 @@ impl Sender {
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         net.send(ack);
+        self.buffer.open(&self.t, self.rec.reordering);
         self.write(net, false);
     }
 
@@ -246,7 +243,7 @@ impl Sender {
     /// There is a new segment that the application has written.
     #[inline]
     pub(super) fn has_data(&self) -> bool {
-        self.t.snd_nxt < self.end_seq && self.t.packets_out < self.send_buffer
+        self.t.snd_nxt < self.buffer.written
     }
 
     /// Frame length of segment `seq`.

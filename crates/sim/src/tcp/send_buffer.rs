@@ -1,0 +1,146 @@
+//! The send buffer: how far the application has written, and how the buffer grows (Linux 6.12 net/ipv4/tcp_input.c
+//! `tcp_sndbuf_expand`, `tcp_check_space`; net/core/stream.c). The application writes until the buffer is full and comes back when a
+//! third of it is free. As long as the buffer grows with the window nobody notices; at its limit (sysctl `tcp_wmem`, or an explicit
+//! SO_SNDBUF) the sender runs dry in between.
+//!
+//! Leaves out: memory pressure, `TCP_NOTSENT_LOWAT`, the head that cutting a chunk adds.
+
+use super::tcb::{Tcb, MSS};
+use crate::network::HostSpec;
+
+/// Memory charged beside the payload of each allocation, bytes.
+const HEAD: u64 = 832;
+/// Segments of one allocation where chunks are built.
+const CHUNK_SEGMENTS: u64 = 44;
+/// Memory counted on for a segment when the buffer grows, bytes.
+const GROWTH_PER_SEGMENT: u64 = 2304;
+/// Windows that a growing buffer has room for.
+const GROWTH_WINDOWS: u64 = 2;
+/// Least window counted on, segments.
+const LEAST_WINDOW: u32 = 10;
+
+/// Send buffer of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct SendBuffer {
+    /// First segment that is not written yet.
+    pub written: u32,
+    /// First segment beyond the transfer.
+    end: u32,
+    size: u64,
+    /// The most that it grows to; None: it has a size of its own.
+    most: Option<u64>,
+    /// Charged for a segment beside its payload, bytes.
+    head: u64,
+}
+
+impl SendBuffer {
+    pub fn new(host: &HostSpec, end: u32) -> Self {
+        Self {
+            written: 1,
+            end,
+            size: host.sndbuf.unwrap_or(host.wmem[1]),
+            most: host.sndbuf.is_none().then_some(host.wmem[2]),
+            head: if host.tso { HEAD / CHUNK_SEGMENTS } else { HEAD },
+        }
+    }
+
+    /// The connection is established: the application writes.
+    pub fn open(&mut self, t: &Tcb, reordering: u32) {
+        self.grow(t, reordering);
+        self.fill(t);
+    }
+
+    /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
+    #[inline]
+    pub fn refill(&mut self, t: &Tcb, window_full: bool, reordering: u32) -> bool {
+        if self.written == self.end {
+            return false;
+        }
+        if !window_full {
+            self.grow(t, reordering);
+        }
+        let used = self.used(t);
+        if self.size.saturating_sub(used) < used >> 1 {
+            return false;
+        }
+        self.fill(t);
+        true
+    }
+
+    /// Bytes charged now. Segments that are SACKed were merged with their neighbours, and their heads freed.
+    fn used(&self, t: &Tcb) -> u64 {
+        let segments = u64::from(self.written - t.snd_una);
+        segments * (u64::from(MSS) + self.head) - u64::from(t.sacked_out) * self.head
+    }
+
+    /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
+    fn fill(&mut self, t: &Tcb) {
+        let room = self.size.saturating_sub(self.used(t));
+        let segments = room.div_ceil(u64::from(MSS) + self.head);
+        self.written = self.written.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
+    }
+
+    fn grow(&mut self, t: &Tcb, reordering: u32) {
+        if let Some(most) = self.most {
+            let window = u64::from(t.cwnd.max(LEAST_WINDOW).max(reordering + 1));
+            self.size = self.size.max((GROWTH_WINDOWS * window * GROWTH_PER_SEGMENT).min(most));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(sndbuf: Option<u64>, most: u64) -> HostSpec {
+        HostSpec {
+            tso: false,
+            rmem: [4096, 131_072, 6_291_456],
+            rcvbuf: None,
+            wmem: [4096, 16_384, most],
+            sndbuf,
+            cached_ssthresh: None,
+        }
+    }
+
+    fn tcb(cwnd: u32, snd_una: u32, snd_nxt: u32) -> Tcb {
+        let mut t = Tcb::new(cwnd, u32::MAX, 1000, false);
+        (t.snd_una, t.snd_nxt, t.packets_out) = (snd_una, snd_nxt, snd_nxt - snd_una);
+        t
+    }
+
+    #[test]
+    fn a_new_buffer_takes_two_windows() {
+        let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
+        b.open(&tcb(10, 1, 1), 3);
+        assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
+    }
+
+    #[test]
+    fn the_application_comes_back_when_a_third_is_free() {
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
+        b.open(&tcb(200, 1, 1), 3);
+        assert_eq!(b.written, 101);
+        assert!(!b.refill(&tcb(200, 34, 101), false, 3), "66 of 100 segments are still there");
+        assert!(b.refill(&tcb(200, 35, 101), false, 3));
+        assert_eq!(b.written, 135);
+    }
+
+    #[test]
+    fn it_grows_only_while_the_window_is_not_full() {
+        let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
+        b.open(&tcb(10, 1, 1), 3);
+        b.refill(&tcb(20, 10, 30), true, 3);
+        assert_eq!(b.size, 46_080);
+        b.refill(&tcb(20, 12, 22), false, 3);
+        assert_eq!(b.size, 2 * 20 * 2304);
+    }
+
+    #[test]
+    fn a_transfer_ends() {
+        let mut b = SendBuffer::new(&host(None, 4 << 20), 5);
+        b.open(&tcb(10, 1, 1), 3);
+        assert_eq!(b.written, 5);
+        assert!(!b.refill(&tcb(10, 3, 5), false, 3));
+    }
+}
