@@ -41,6 +41,8 @@ pub mod flags {
     pub const RETRANSMISSION: u16 = 32;
     /// Third packet of the handshake: from the sender, without data.
     pub const HANDSHAKE: u16 = 64;
+    /// The application's write ended here.
+    pub const PSH: u16 = 128;
 }
 
 /// No SACK blocks.

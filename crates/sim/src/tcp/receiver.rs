@@ -72,6 +72,8 @@ pub struct Receiver {
     ato: u64,
     last_data: u64,
     scheduled: bool,
+    /// A write of the sender's ended in what was not acknowledged yet.
+    pushed: bool,
     now_flag: bool,
     /// Tick of the delayed ACK, if one waits.
     delack: Option<u64>,
@@ -117,6 +119,7 @@ impl Receiver {
             ato: 0,
             last_data: 0,
             scheduled: false,
+            pushed: false,
             now_flag: false,
             delack: None,
             delack_fires: NEVER,
@@ -224,6 +227,7 @@ impl Receiver {
                 }
             }
             self.scheduled = false;
+            self.pushed = false;
             self.now_flag = false;
             self.delack = None;
             self.delack_fires = NEVER;
@@ -253,6 +257,7 @@ impl Receiver {
         }
         self.buffer.rtt_by_timestamp(p.tsecr, (now / MS) as u32);
         self.dsack = None;
+        let before = self.rcv_nxt;
         if seq == self.rcv_nxt {
             self.in_order(p, net);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
@@ -270,13 +275,14 @@ impl Receiver {
         if self.scheduled {
             self.check_ack(net);
         }
-        self.on_read(net);
+        self.on_read(self.rcv_nxt > before, net);
     }
 
     fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
         self.scheduled = true;
+        self.pushed |= p.has(flags::PSH);
         self.buffer.measure();
         self.buffer.rtt_by_window(self.rcv_nxt, net.now / 1000);
         self.time_delayed_ack(self.clock.jiffies(net.now));
@@ -340,6 +346,7 @@ impl Receiver {
         let seq = p.seq;
         self.on_codepoint(p.ecn, self.rcv_nxt, net);
         self.scheduled = true;
+        self.pushed |= p.has(flags::PSH);
         let at = self.ooo.partition_point(|&(_, end)| end < seq);
         match self.ooo.get_mut(at) {
             Some(run) if run.0 <= seq && seq < run.1 => {
@@ -430,10 +437,11 @@ impl Receiver {
         }
     }
 
-    /// The application reads; that may open the window enough for an ACK of its own.
-    fn on_read(&mut self, net: &mut Fabric) {
+    /// The application reads what there is. The end of a write of the sender's earns an ACK then, and so does a window that opens wide.
+    fn on_read(&mut self, some: bool, net: &mut Fabric) {
         self.buffer.on_read(self.rcv_nxt, net.now / 1000);
-        if self.scheduled && self.buffer.opens_wide(self.rcv_nxt, self.held) {
+        let write_ended = some && self.pushed && self.held == 0;
+        if self.scheduled && (write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held)) {
             self.send_ack(self.rcv_nxt, net);
         }
     }

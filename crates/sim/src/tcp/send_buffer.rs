@@ -5,6 +5,8 @@
 //!
 //! Leaves out: memory pressure, `TCP_NOTSENT_LOWAT`, the head that cutting a chunk adds.
 
+use std::collections::VecDeque;
+
 use super::tcb::{Tcb, MSS};
 use crate::network::HostSpec;
 
@@ -31,6 +33,10 @@ pub(super) struct SendBuffer {
     most: Option<u64>,
     /// Charged for a segment beside its payload, bytes.
     head: u64,
+    /// Segments with the PSH bit that are not acknowledged yet, in order.
+    pushed: VecDeque<u32>,
+    /// First segment after the last PSH.
+    pushed_until: u32,
 }
 
 impl SendBuffer {
@@ -41,18 +47,20 @@ impl SendBuffer {
             size: host.sndbuf.unwrap_or(host.wmem[1]),
             most: host.sndbuf.is_none().then_some(host.wmem[2]),
             head: if host.tso { HEAD / CHUNK_SEGMENTS } else { HEAD },
+            pushed: VecDeque::new(),
+            pushed_until: 1,
         }
     }
 
     /// The connection is established: the application writes.
-    pub fn open(&mut self, t: &Tcb, reordering: u32) {
+    pub fn open(&mut self, t: &Tcb, max_window: u32, reordering: u32) {
         self.grow(t, reordering);
-        self.fill(t);
+        self.fill(t, max_window);
     }
 
     /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
     #[inline]
-    pub fn refill(&mut self, t: &Tcb, window_full: bool, reordering: u32) -> bool {
+    pub fn refill(&mut self, t: &Tcb, window_full: bool, max_window: u32, reordering: u32) -> bool {
         if self.written == self.end {
             return false;
         }
@@ -63,7 +71,7 @@ impl SendBuffer {
         if self.size.saturating_sub(used) < used >> 1 {
             return false;
         }
-        self.fill(t);
+        self.fill(t, max_window);
         true
     }
 
@@ -73,11 +81,32 @@ impl SendBuffer {
         segments * (u64::from(MSS) + self.head) - u64::from(t.sacked_out) * self.head
     }
 
+    /// True if segment `seq` has the PSH bit.
+    #[inline]
+    pub fn is_pushed(&self, seq: u32) -> bool {
+        self.pushed.binary_search(&seq).is_ok()
+    }
+
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
-    fn fill(&mut self, t: &Tcb) {
+    /// What it writes ends in a PSH, and so does every half of the largest window (in segments) that was ever advertised.
+    fn fill(&mut self, t: &Tcb, max_window: u32) {
         let room = self.size.saturating_sub(self.used(t));
         let segments = room.div_ceil(u64::from(MSS) + self.head);
-        self.written = self.written.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
+        let from = self.written;
+        self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
+        while self.pushed.front().is_some_and(|&seq| seq < t.snd_una) {
+            self.pushed.pop_front();
+        }
+        let half = (max_window / 2).max(1);
+        let mut next = self.pushed_until + half;
+        while next < self.written - 1 {
+            self.pushed.push_back(next);
+            next += half + 1;
+        }
+        if self.written > from {
+            self.pushed.push_back(self.written - 1);
+            self.pushed_until = self.written;
+        }
     }
 
     fn grow(&mut self, t: &Tcb, reordering: u32) {
@@ -112,35 +141,42 @@ mod tests {
     #[test]
     fn a_new_buffer_takes_two_windows() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
-        b.open(&tcb(10, 1, 1), 3);
+        b.open(&tcb(10, 1, 1), 40, 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
         let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
-        b.open(&tcb(200, 1, 1), 3);
+        b.open(&tcb(200, 1, 1), 40, 3);
         assert_eq!(b.written, 101);
-        assert!(!b.refill(&tcb(200, 34, 101), false, 3), "66 of 100 segments are still there");
-        assert!(b.refill(&tcb(200, 35, 101), false, 3));
+        assert!(!b.refill(&tcb(200, 34, 101), false, 40, 3), "66 of 100 segments are still there");
+        assert!(b.refill(&tcb(200, 35, 101), false, 40, 3));
         assert_eq!(b.written, 135);
     }
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
-        b.open(&tcb(10, 1, 1), 3);
-        b.refill(&tcb(20, 10, 30), true, 3);
+        b.open(&tcb(10, 1, 1), 40, 3);
+        b.refill(&tcb(20, 10, 30), true, 40, 3);
         assert_eq!(b.size, 46_080);
-        b.refill(&tcb(20, 12, 22), false, 3);
+        b.refill(&tcb(20, 12, 22), false, 40, 3);
         assert_eq!(b.size, 2 * 20 * 2304);
+    }
+
+    #[test]
+    fn a_write_ends_in_a_push_and_so_does_half_a_window() {
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
+        b.open(&tcb(200, 1, 1), 80, 3);
+        assert_eq!((1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>(), [41, 82, 100]);
     }
 
     #[test]
     fn a_transfer_ends() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), 5);
-        b.open(&tcb(10, 1, 1), 3);
+        b.open(&tcb(10, 1, 1), 40, 3);
         assert_eq!(b.written, 5);
-        assert!(!b.refill(&tcb(10, 3, 5), false, 3));
+        assert!(!b.refill(&tcb(10, 3, 5), false, 40, 3));
     }
 }

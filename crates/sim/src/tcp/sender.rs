@@ -230,7 +230,7 @@ impl Sender {
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         net.send(ack);
-        self.buffer.open(&self.t, self.rec.reordering);
+        self.buffer.open(&self.t, self.max_window_segs, self.rec.reordering);
         self.write(net, false);
     }
 
@@ -244,6 +244,16 @@ impl Sender {
     #[inline]
     pub(super) fn has_data(&self) -> bool {
         self.t.snd_nxt < self.buffer.written
+    }
+
+    /// The PSH bit of segment `seq`, if it has it.
+    #[inline]
+    pub(super) fn push_flag(&self, seq: u32) -> u16 {
+        if self.buffer.is_pushed(seq) {
+            flags::PSH
+        } else {
+            0
+        }
     }
 
     /// Frame length of segment `seq`.

@@ -122,7 +122,7 @@ impl Sender {
         while sent < n && self.has_data() {
             let seq = self.t.snd_nxt;
             let cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
-            let p = self.packet(seq, self.frame_len(seq), cwr, ecn);
+            let p = self.packet(seq, self.frame_len(seq), cwr | self.push_flag(seq), ecn);
             self.counters.sent += 1;
             if net.send(p) == Verdict::Dropped && self.local_first_port {
                 self.enter_cwr();
@@ -189,7 +189,7 @@ impl Sender {
         if seq >= self.window_end && seq != self.t.snd_una {
             return false;
         }
-        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION, self.control_ecn());
+        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         let dropped = net.send(p) == Verdict::Dropped && self.local_first_port;
