@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.agreement.measures import written_flows
+from dumbbell.metrics import NS_PER_S
 from dumbbell.report import style
 from dumbbell.report.timeline import Line, Panel, timeline
 
@@ -22,7 +23,7 @@ _PORT_COLOUR = "#444444"
 
 
 def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") -> Figure:
-    """Window, smoothed RTT and backlog of one run: the reference broad and pale, the other engine thin."""
+    """Window, smoothed RTT and backlog of one run until its last flow ends: the reference broad and pale, the other engine thin."""
     runs = ((reference, True), (ours, False))
     written = written_flows(reference)
     flows = list(written)
@@ -43,7 +44,8 @@ def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") 
         Panel("srtt (ms)", lines("srtt_ms", shown, colours[:_MOST_FLOWS])),
         Panel("backlog (packets)", lines("backlog_packets", port, [_PORT_COLOUR])),
     ]
-    return timeline(title, panels, size)
+    ends = [counters["start_ns"] + counters["active_ns"] for run, _ in runs for counters in (run.counters[entity] for entity in flows)]
+    return timeline(title, panels, size, stop_s=max(ends) / NS_PER_S)
 
 
 def _busiest(run: Run) -> str:

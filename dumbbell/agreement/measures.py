@@ -37,7 +37,7 @@ DEFINITIONS: Mapping[str, str] = {
     "goodput": "payload read by all receivers over the time from the first start until the last flow has ended or the run has",
     "rtt_mean": "mean of all samples of smoothed RTT of all flows, from the start of each until it is stopped or complete",
     "rtt_p95": "95th percentile of the same samples",
-    "cwnd_mean": "mean of all samples of the window, over the same time",
+    "cwnd_mean": "mean of all samples of the window, at the same times",
     "share": "a flow's payload over the time it was active, divided by the sum of that over the flows; where there are several flows",
     "jain": "Jain's index of the same rates",
     "drops": "packets dropped by a port, whole run; where either engine dropped any",
@@ -108,16 +108,18 @@ FORMAT = Format(
 
 
 def _samples(run: Run, starts: Mapping[str, int], ends: Mapping[str, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """All samples of smoothed RTT (ms) and window (packets) of all flows while they are active."""
+    """All samples of smoothed RTT (ms) and window (packets) of all flows while they are active and have an RTT.
+
+    Before the first RTT engines differ in what a socket that is not connected yet says of its window.
+    """
     import polars as pl
 
     frame = run.frame.filter(pl.col("series").is_in(["srtt_ms", "cwnd"]) & pl.col("entity").is_in(list(starts)))
     bounds = pl.DataFrame({"entity": list(starts), "start": list(starts.values()), "end": list(ends.values())})
-    active = frame.join(bounds, on="entity", maintain_order="left").filter(
-        pl.col("t_ns").is_between(pl.col("start"), pl.col("end")) & pl.col("value").is_finite()
-    )
-    srtt, cwnd = (active.filter(pl.col("series") == name)["value"].to_numpy() for name in ("srtt_ms", "cwnd"))
-    return srtt, cwnd
+    within = frame.join(bounds, on="entity").filter(pl.col("t_ns").is_between(pl.col("start"), pl.col("end")) & pl.col("value").is_finite())
+    srtt, cwnd = (within.filter(pl.col("series") == name) for name in ("srtt_ms", "cwnd"))
+    known = cwnd.join(srtt, on=["entity", "t_ns"], how="semi")
+    return srtt.sort("entity", "t_ns")["value"].to_numpy(), known.sort("entity", "t_ns")["value"].to_numpy()
 
 
 def written_flows(run: Run) -> dict[str, Flow]:

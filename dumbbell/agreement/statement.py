@@ -127,15 +127,20 @@ def shares_table(document: Mapping[str, Any]) -> Table:
     return Table("", [f"{what} ({shares['scenarios']} scenarios, {shares['flows']} flows)", "reached"], rows)
 
 
-def worst_table(document: Mapping[str, Any]) -> Table:
-    """The cells furthest apart."""
+def worst_table(document: Mapping[str, Any], ranges: bool = True) -> Table:
+    """The cells furthest apart, with the ranges over their starts where there is room for them."""
+
+    def number(cell: Mapping[str, Any], value: str, low: str, high: str) -> str:
+        repeated = ranges and cell["repeats"] > 1
+        return f"{cell[value]:.4g}" + (f" ({cell[low]:.3g} to {cell[high]:.3g})" if repeated else "")
+
     rows = [
         [
             cell["scenario"],
             cell["entity"],
             METRICS[cell["metric"]].title,
-            f"{cell['reference']:.4g}" + _range(cell.get("reference_low"), cell.get("reference_high")),
-            f"{cell['ours']:.4g}" + (_range(cell["low"], cell["high"]) if cell["repeats"] > 1 else ""),
+            number(cell, "reference", "reference_low", "reference_high"),
+            number(cell, "ours", "low", "high"),
             f"{cell['error']:+.3g}",
         ]
         for cell in document["worst"]
@@ -251,7 +256,3 @@ def _percent(value: float | None) -> str:
 
 def _absolute(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" ({low:.3g} to {high:.3g})"

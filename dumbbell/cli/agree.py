@@ -66,7 +66,7 @@ def _agree(
         print_json({**document, "below_bar": lacking, "out": str(folder), "wall_s": wall_s})
     else:
         tables = [statement.statement_table(document), statement.shares_table(document)]
-        print_tables([*tables, *([statement.worst_table(document)] if document["worst"] else [])])
+        print_tables([*tables, *([statement.worst_table(document, ranges=False)] if document["worst"] else [])])
     for run in compared.invalid:
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
     for line in lacking:
