@@ -11,7 +11,7 @@ use super::tcb::MSS;
 use super::timer::Clock;
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
 use crate::time::{Time, MS, NEVER, US};
 
 /// Least delayed-ACK interval, ms (also the quick-ACK interval).
@@ -82,6 +82,7 @@ pub struct Receiver {
     dupacks: u32,
     dupacks_at: u32,
     compress: bool,
+    ack_full_push: bool,
     compressed: u32,
     ts_recent: u32,
     srtt_us: u64,
@@ -127,6 +128,7 @@ impl Receiver {
             dupacks: 0,
             dupacks_at: 0,
             compress: stack.sack_compression,
+            ack_full_push: stack.ack_full_push,
             compressed: 0,
             ts_recent: 0,
             srtt_us: 0,
@@ -282,7 +284,7 @@ impl Receiver {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
         self.scheduled = true;
-        self.pushed |= p.has(flags::PSH);
+        self.pushed |= self.ends_write(p);
         self.buffer.measure();
         self.buffer.rtt_by_window(self.rcv_nxt, net.now / 1000);
         self.time_delayed_ack(self.clock.jiffies(net.now));
@@ -304,6 +306,11 @@ impl Receiver {
         if self.rcv_nxt == self.end_seq {
             self.completed.get_or_insert(net.now);
         }
+    }
+
+    /// True if a segment shows that nothing follows it for now.
+    fn ends_write(&self, p: &Packet) -> bool {
+        p.has(flags::PSH) && (self.ack_full_push || p.len < FULL_FRAME)
     }
 
     /// Adapts the delayed-ACK interval to the spacing of the data.
@@ -346,7 +353,7 @@ impl Receiver {
         let seq = p.seq;
         self.on_codepoint(p.ecn, self.rcv_nxt, net);
         self.scheduled = true;
-        self.pushed |= p.has(flags::PSH);
+        self.pushed |= self.ends_write(p);
         let at = self.ooo.partition_point(|&(_, end)| end < seq);
         match self.ooo.get_mut(at) {
             Some(run) if run.0 <= seq && seq < run.1 => {
