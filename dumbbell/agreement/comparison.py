@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dumbbell.agreement.sets import ScenarioSet
     from dumbbell.report.format import Measured
     from dumbbell.results import Run
-    from dumbbell.scenario import ResolvedScenario
 
 _REFERENCE = "reference.json"
 """Of a folder: which reference runs it has, and the day on which the last of them was made."""
@@ -74,21 +73,17 @@ def compare(
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_dir() for name in engines):
         raise BadInput(f"{folder}: holds other files; expected an empty folder or one written by dumbbell agree")
     runs = [run for scenario in asked.scenarios for run in scenario.expand()]
-    done = 0
 
-    def tell(finished: int, todo: int) -> None:
-        if progress is not None:
-            progress(done + len(runs) - todo + finished, 2 * len(runs))
+    def run_on(engine: str, before: int) -> tuple[Run, ...]:
+        def tell(finished: int, todo: int) -> None:
+            if progress is not None:
+                progress(before + len(runs) - todo + finished, 2 * len(runs))
 
-    both = []
-    for name in engines:
-        both.append(tuple(execute(_on(name, runs), Store(folder / name), workers, tell)))
-        done += len(runs)
-    return Comparison(asked, engines, both[0], both[1], _dated(folder, both[0]))
+        return tuple(execute([run.on(engine) for run in runs], Store(folder / engine), workers, tell))
 
-
-def _on(engine: str, runs: Sequence[ResolvedScenario]) -> list[ResolvedScenario]:
-    return [run.on(engine) for run in runs]
+    reference = run_on(engines[0], 0)
+    date = _dated(folder, reference)
+    return Comparison(asked, engines, reference, run_on(engines[1], len(runs)), date)
 
 
 def _dated(folder: Path, runs: Sequence[Run]) -> str:

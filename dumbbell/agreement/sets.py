@@ -16,13 +16,8 @@ from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
-SETS = {
-    "smoke": "a dozen short runs: every shared congestion control and qdisc once",
-    "standard": "every shared congestion control x qdisc x 1 to 100 Mbit/s x 2 to 200 ms, sampled, 1 to 4 flows",
-    "random": "drawn over the whole space that both engines share (--seed, --count)",
-}
-_STARTS = {"smoke": 3, "standard": 10, "random": 10}
-"""Jittered starts of a scenario with several flows, by default."""
+STARTS = {"smoke": 3, "standard": 10, "random": 10}
+"""Set to jittered starts of a scenario with several flows, by default."""
 _SEED, _COUNT = 1, 100
 """Of `random`, by default."""
 
@@ -57,9 +52,9 @@ class ScenarioSet:
 
 def find_set(name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None) -> ScenarioSet:
     """A set by name; `seed` and `count` are of `random` alone. Raises `BadInput` if there is no such set."""
-    if name not in SETS:
-        raise BadInput(f"set {name!r} is unknown{nearest(name, SETS)}; expected one of {', '.join(SETS)}")
-    starts = _STARTS[name] if starts is None else starts
+    if name not in STARTS:
+        raise BadInput(f"set {name!r} is unknown{nearest(name, STARTS)}; expected one of {', '.join(STARTS)}")
+    starts = STARTS[name] if starts is None else starts
     if name == "random":
         seed, count = _SEED if seed is None else seed, _COUNT if count is None else count
         return ScenarioSet(name, seed, starts, tuple(scenario(seed, index, shared, starts) for index in range(count)))

@@ -31,13 +31,13 @@ class Bar:
     """What an agreement must reach."""
 
     metric: str
-    figure: str
+    statistic: str
     """`median_rel` and `p95_rel` are at most, `inside` is at least."""
     bar: float
 
     def met(self, reached: float) -> bool:
-        """Whether a figure is good enough."""
-        return reached >= self.bar if self.figure == _INSIDE else reached <= self.bar
+        """Whether what is reached is good enough."""
+        return reached >= self.bar if self.statistic == _INSIDE else reached <= self.bar
 
 
 BARS = (
@@ -54,12 +54,12 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     asked, engines = compared.asked, compared.engines
     metrics = {metric: {**_of_metric(metric), **each.as_json()} for metric, each in found.metrics.items()}
     shares = _shares(found)
-    reached = {(metric, figure): metrics[metric][figure] for metric in metrics for figure in (_MEDIAN, _P95)}
+    reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (_MEDIAN, _P95)}
     reached[_SHARE, _INSIDE] = shares["inside"] if asked.starts >= _RANGE_STARTS else None
     bars = [
-        {"metric": bar.metric, "figure": bar.figure, "bar": bar.bar, "reached": value, "met": bar.met(value)}
+        {"metric": bar.metric, "statistic": bar.statistic, "bar": bar.bar, "reached": value, "met": bar.met(value)}
         for bar in BARS
-        if (value := reached.get((bar.metric, bar.figure))) is not None
+        if (value := reached.get((bar.metric, bar.statistic))) is not None
     ]
     return {
         "set": asked.name,
@@ -99,25 +99,25 @@ def agree(document: Mapping[str, Any]) -> str:
 
 def summary(document: Mapping[str, Any]) -> str:
     """What was compared, and each bar beside what is reached, Markdown."""
-    rows = [[_bar_title(bar), f"{_SIGNS[bar['figure']]} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
+    rows = [[_bar_title(bar), f"{_SIGNS[bar['statistic']]} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
     return f"{provenance(document)}\n\n{Table('', ['', 'bar', 'reached'], rows).markdown()}"
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
     """One row a metric: how far the engine is from the reference, and the bars."""
-    bars = {(bar["metric"], bar["figure"]): bar for bar in document["bars"]}
+    bars = {(bar["metric"], bar["statistic"]): bar for bar in document["bars"]}
     rows = []
     for name, values in document["metrics"].items():
         label = f"{values['title']} ({values['unit']})" if values["unit"] else values["title"]
-        figures = [_beside_bar(values[figure], bars.get((name, figure))) for figure in (_MEDIAN, _P95)]
-        rows.append([label, str(values["cells"]), *figures, _absolute(values["median_abs"]), _absolute(values["p95_abs"])])
+        relative = [_beside_bar(values[statistic], bars.get((name, statistic))) for statistic in (_MEDIAN, _P95)]
+        rows.append([label, str(values["cells"]), *relative, _absolute(values["median_abs"]), _absolute(values["p95_abs"])])
     return Table("", ["metric", "compared", "median difference", "p95 difference", "median absolute", "p95 absolute"], rows)
 
 
 def shares_table(document: Mapping[str, Any]) -> Table:
     """How the shares of flows compare over jittered starts."""
     shares = document["shares"]
-    bar = next((bar for bar in document["bars"] if bar["figure"] == _INSIDE), None)
+    bar = next((bar for bar in document["bars"] if bar["statistic"] == _INSIDE), None)
     rows = [
         ["flows of a scenario inside the range, mean over the scenarios", _beside_bar(shares["inside"], bar)],
         ["scenarios with all flows inside", _percent(shares["all_inside"])],
@@ -241,13 +241,13 @@ def _mean(values: Sequence[float | bool | None]) -> float | None:
 
 def _bar_title(bar: Mapping[str, Any]) -> str:
     words = {_MEDIAN: "median difference", _P95: "p95 difference", _INSIDE: "inside the reference's range over starts"}
-    return f"{METRICS[bar['metric']].title}, {words[bar['figure']]}"
+    return f"{METRICS[bar['metric']].title}, {words[bar['statistic']]}"
 
 
 def _beside_bar(value: float | None, bar: Mapping[str, Any] | None) -> str:
     if bar is None:
         return _percent(value)
-    return f"{_percent(value)} ({_SIGNS[bar['figure']]} {100 * bar['bar']:g} %{'' if bar['met'] else ', missed'})"
+    return f"{_percent(value)} ({_SIGNS[bar['statistic']]} {100 * bar['bar']:g} %{'' if bar['met'] else ', missed'})"
 
 
 def _percent(value: float | None) -> str:

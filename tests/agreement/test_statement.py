@@ -34,7 +34,7 @@ def rows_of(metric, pairs):
 
 
 def bars_of(document):
-    return {(bar["metric"], bar["figure"]): bar["met"] for bar in document["bars"]}
+    return {(bar["metric"], bar["statistic"]): bar["met"] for bar in document["bars"]}
 
 
 def test_two_drops_beside_three_are_not_half(state):

@@ -1,0 +1,61 @@
+"""The blocks of the documents that a folder of `dumbbell agree` fills."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from dumbbell.agreement import outcome
+from dumbbell.errors import BadInput
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_folder_fills_the_blocks_of_its_set(generate, dumbbell, flavoured, tmp_path, monkeypatch):
+    flavoured()
+    assert dumbbell("agree", "random", "--seed", "3", "--count", "2", "--starts", "2", "--out", tmp_path / "agree").status == 0
+    document = tmp_path / "fidelity.md"
+    kept = "<!-- generated agree/standard agree -->\nkept\n<!-- end -->\n"
+    document.write_text(
+        f"# Head\n<!-- generated agree/random agree -->\nold\n<!-- end -->\n{kept}<!-- generated agree/random summary -->\n<!-- end -->\n"
+    )
+    monkeypatch.setattr(generate, "DOCUMENTS", (document,))
+    generate.main([str(tmp_path / "agree")])
+    text = document.read_text()
+    assert text.startswith("# Head\n<!-- generated agree/random agree -->\n\nSet random, seed 3: 2 scenarios")
+    assert "old" not in text
+    assert kept in text
+    assert "| goodput (Mbit/s) | 2 | 0.00 % (≤ 1 %) |" in text
+    assert "| goodput, median difference | ≤ 1 % | 0.00 % |" in text
+    generate.main([str(tmp_path / "agree")])
+    assert document.read_text() == text
+
+
+def test_the_documents_have_the_blocks(generate):
+    asked = {
+        (match["part"], match["what"])
+        for path in generate.DOCUMENTS
+        for match in generate.BLOCK.finditer(path.read_text())
+        if match["part"].startswith("agree/")
+    }
+    assert asked == {("agree/standard", "agree"), ("agree/random", "agree"), ("agree/random", "summary")}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("{", "cannot be read"), (json.dumps([1]), "is no statement of agreement"), (json.dumps({"set": "random"}), "is no statement")],
+)
+def test_a_broken_statement_is_told_in_one_line(tmp_path, text, what):
+    (tmp_path / "agree.json").write_text(text)
+    with pytest.raises(BadInput, match=rf"agree.json: {what}.*; expected .*dumbbell agree$"):
+        outcome.read(tmp_path)
+    assert outcome.read(tmp_path / "elsewhere") is None
