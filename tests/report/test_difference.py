@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -164,3 +165,23 @@ def test_tolerances_are_read_and_written(text, expected):
 def test_a_bad_tolerance_says_what_was_expected(text):
     with pytest.raises(BadInput, match="expected"):
         Tolerance.parse(text, ["rate_mbit"])
+
+
+def test_relative_differences_are_to_no_less_than_the_floor(format_):
+    floored = replace(format_, metrics={name: replace(metric, floor=10.0) for name, metric in format_.metrics.items()})
+    measured = {(("reno", 10.0), "rtt_ms"): [3.0], (("cubic", 10.0), "rtt_ms"): [30.0]}
+    values = reference(("reno", 10.0, "rtt_ms", 2.0), ("cubic", 10.0, "rtt_ms", 20.0))
+    assert [cell.relative for cell in difference(measured, values, floored).cells] == [0.1, 0.5]
+    assert [cell.relative for cell in difference(measured, values, format_).cells] == [0.5, 0.5]
+
+
+def test_a_repeated_reference_has_a_range(format_):
+    measured = {(("reno", 10.0), "rtt_ms"): [1.0, 5.0, 9.0], (("cubic", 10.0), "rtt_ms"): [4.0], (("dctcp", 10.0), "rtt_ms"): [4.0]}
+    values = [
+        ReferenceValue(("reno", 10.0), "rtt_ms", 6.0, 0, (5.0, 7.0)),
+        ReferenceValue(("cubic", 10.0), "rtt_ms", 6.0, 0, (5.0, 7.0)),
+        ReferenceValue(("dctcp", 10.0), "rtt_ms", 4.0, 2),
+    ]
+    cells = difference(measured, values, format_).cells
+    assert [cell.inside for cell in cells] == [True, False, None]
+    assert [(cell.as_json().get("reference_low"), cell.as_json().get("reference_high")) for cell in cells] == [(5, 7), (5, 7), (None, None)]
