@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dumbbell.agreement.measures import written_flows
-from dumbbell.metrics import NS_PER_S
+from dumbbell.metrics import NS_PER_S, mean
 from dumbbell.report import style
 from dumbbell.report.timeline import Line, Panel, timeline
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _MOST_FLOWS = 3
-"""Flows drawn; more hide each other."""
+"""Flows drawn, those that differ most; more hide each other."""
 _PORT_COLOUR = "#444444"
 
 
@@ -26,8 +27,9 @@ def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") 
     """Window, smoothed RTT and backlog of one run until its last flow ends: the reference broad and pale, the other engine thin."""
     runs = ((reference, True), (ours, False))
     written = written_flows(reference)
-    flows = list(written)
-    colours = style.colours([flow.cc for flow in written.values()])
+    furthest = sorted(written, key=lambda entity: -_apart(reference, ours, entity))[:_MOST_FLOWS]
+    flows = [entity for entity in written if entity in furthest]
+    colours = style.colours([written[entity].cc for entity in flows])
 
     def lines(series: str, entities: list[str], of: list[str]) -> list[Line]:
         found = []
@@ -38,14 +40,24 @@ def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") 
                     found.append(Line(label, values, colour, wide=wide))
         return found
 
-    shown, port = flows[:_MOST_FLOWS], [_busiest(reference)]
     panels = [
-        Panel("cwnd (packets)", lines("cwnd", shown, colours[:_MOST_FLOWS])),
-        Panel("srtt (ms)", lines("srtt_ms", shown, colours[:_MOST_FLOWS])),
-        Panel("backlog (packets)", lines("backlog_packets", port, [_PORT_COLOUR])),
+        Panel("cwnd (packets)", lines("cwnd", flows, colours)),
+        Panel("srtt (ms)", lines("srtt_ms", flows, colours)),
+        Panel("backlog (packets)", lines("backlog_packets", [_busiest(reference)], [_PORT_COLOUR])),
     ]
-    ends = [counters["start_ns"] + counters["active_ns"] for run, _ in runs for counters in (run.counters[entity] for entity in flows)]
+    ends = [counters["start_ns"] + counters["active_ns"] for run, _ in runs for counters in (run.counters[entity] for entity in written)]
     return timeline(title, panels, size, stop_s=max(ends) / NS_PER_S)
+
+
+def _apart(reference: Run, ours: Run, entity: str) -> float:
+    """How far apart the engines are in a flow: the relative difference of its mean window or of its mean RTT, whichever is greater."""
+
+    def relative(name: str) -> float:
+        both = [_series(run, entity, name) for run in (reference, ours)]
+        theirs, mine = (math.nan if series is None else mean(series) for series in both)
+        return abs(mine - theirs) / theirs if theirs and math.isfinite(mine - theirs) else 0.0
+
+    return max(relative("cwnd"), relative("srtt_ms"))
 
 
 def _busiest(run: Run) -> str:

@@ -44,11 +44,11 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
     for cell in worst(found):
         cells.setdefault(str(cell.key["scenario"]), cell)
     for rank, (name, cell) in enumerate(list(cells.items())[:_FIGURES], 1):
-        reference, ours = _furthest(compared, name, cell)
-        seed = reference.scenario["seed"]
         write_text(folder / "worst" / f"{name}.yaml", written(scenarios[name]))
-        title = f"{name}, seed {seed}: {METRICS[cell.metric].title} {cell.theirs:.4g} and {cell.ours:.4g}"
         if draw:
+            (reference, ours), values = _furthest(compared, name, cell)
+            beside = " and ".join(f"{value:.4g} ({engine})" for value, engine in zip(values, compared.engines, strict=True))
+            title = f"{name}, seed {reference.scenario['seed']}: {METRICS[cell.metric].title} {beside}"
             drawn += style.save(overlay(reference, ours, title), folder / "worst", f"worst-{rank}")
             lines.append(f"![{title}](worst/worst-{rank}.png)\n")
     write_text(folder / "agree.md", _page(document, lines))
@@ -86,8 +86,8 @@ def _page(document: Mapping[str, Any], figures: list[str]) -> str:
     return "\n".join(parts)
 
 
-def _furthest(compared: Comparison, name: str, cell: Cell) -> tuple[Run, Run]:
-    """Of a scenario's starts the one on which the engines differ most in what makes it one of the worst."""
+def _furthest(compared: Comparison, name: str, cell: Cell) -> tuple[tuple[Run, Run], tuple[float, float]]:
+    """Of a scenario's starts the one on which the engines differ most in what makes it one of the worst, and the two values."""
     at = (str(cell.key["entity"]), cell.metric)
-    pairs = [pair for pair in compared.pairs if pair[0].name == name]
-    return max(pairs, key=lambda pair: abs(measures(pair[0]).get(at, 0.0) - measures(pair[1]).get(at, 0.0)))
+    starts = [(pair, (measures(pair[0]).get(at, 0.0), measures(pair[1]).get(at, 0.0))) for pair in compared.pairs if pair[0].name == name]
+    return max(starts, key=lambda start: abs(start[1][0] - start[1][1]))
