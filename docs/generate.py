@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.agreement import outcome
-from dumbbell.agreement.statement import agree, summary
+from dumbbell.agreement.tables import agree, summary
 from dumbbell.errors import DumbbellError
 from dumbbell.report.agreement import agreement_table, breakdown_table, cells_table, every_cell_table
 from dumbbell.report.tables import Table

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.agreement.figures import overlay
 from dumbbell.agreement.measures import METRICS, measures
 from dumbbell.agreement.sets import written
-from dumbbell.agreement.statement import (
-    agree,
-    definitions_table,
-    differences_table,
-    worst,
-    worst_table,
-)
+from dumbbell.agreement.statement import worst
+from dumbbell.agreement.tables import agree, definitions_table, differences_table, worst_table
 from dumbbell.errors import BadInput
 from dumbbell.report import style
 from dumbbell.report.files import write_text

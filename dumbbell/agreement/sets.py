@@ -10,8 +10,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from dumbbell.agreement.qdiscs import plain
-from dumbbell.agreement.random import jitter, run_seconds, scenario
 from dumbbell.agreement.shared import Shared
+from dumbbell.agreement.space import jitter, run_seconds, scenario
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES

@@ -38,10 +38,11 @@ def _agree(
     json: JsonOption = False,
 ) -> None:
     """Compare two engines over a set of scenarios; what is in the results folder already is not run again."""
-    from dumbbell.agreement import outcome, statement
+    from dumbbell.agreement import outcome, tables
     from dumbbell.agreement.comparison import compare
     from dumbbell.agreement.sets import find_set
     from dumbbell.agreement.shared import Shared
+    from dumbbell.agreement.statement import statement
     from dumbbell.cli.tables import print_tables
     from dumbbell.engines import engine
 
@@ -59,14 +60,14 @@ def _agree(
         compared = compare(asked, chosen, folder, workers, progress)
     wall_s = time.perf_counter() - began
     found = compared.difference()
-    document = statement.statement(compared, found)
+    document = statement(compared, found)
     drawn = outcome.write(folder, document, compared, found, figures)
-    lacking = statement.below_bar(document)
+    lacking = tables.below_bar(document)
     if json:
         print_json({**document, "below_bar": lacking, "out": str(folder), "wall_s": wall_s})
     else:
-        tables = [statement.statement_table(document), statement.shares_table(document)]
-        print_tables([*tables, *([statement.worst_table(document, ranges=False)] if document["worst"] else [])])
+        furthest = [tables.worst_table(document, ranges=False)] if document["worst"] else []
+        print_tables([tables.statement_table(document), tables.shares_table(document), *furthest])
     for run in compared.invalid:
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
     for line in lacking:

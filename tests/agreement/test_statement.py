@@ -6,7 +6,8 @@ from support import make_run
 from dumbbell.agreement.comparison import Comparison
 from dumbbell.agreement.measures import ALL, FORMAT
 from dumbbell.agreement.sets import ScenarioSet
-from dumbbell.agreement.statement import agree, below_bar, differences_table, shares_table, statement, statement_table, summary, worst
+from dumbbell.agreement.statement import statement, worst
+from dumbbell.agreement.tables import agree, below_bar, differences_table, shares_table, statement_table, summary
 from dumbbell.report.difference import difference
 from dumbbell.report.reference import ReferenceValue
 
