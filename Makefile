@@ -1,6 +1,6 @@
 # Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
 
-.PHONY: setup demo test bench lint docs validate clean
+.PHONY: setup demo test bench kernel lint docs validate clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -43,6 +43,10 @@ test: setup
 
 bench: setup
 	@cargo bench -q --locked -p dumbbell-sim
+
+# The kernel that the engine `kernel` boots, into the user's cache: a few minutes the first time.
+kernel: setup
+	@$(BIN)/dumbbell kernel build
 
 lint: setup
 	@$(BIN)/ruff check

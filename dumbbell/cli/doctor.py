@@ -26,6 +26,13 @@ class Finding:
     name: str
     good: bool
     found: str
+    optional: bool = False
+    """Only some commands need it."""
+
+    @property
+    def mark(self) -> str:
+        """What stands before it in the table."""
+        return "ok" if self.good else "no" if self.optional else "BAD"
 
 
 def register(app: typer.Typer) -> None:
@@ -34,13 +41,14 @@ def register(app: typer.Typer) -> None:
 
 
 def _doctor(json: JsonOption = False) -> None:
-    """Check the machine: versions, the simulator, disk space. Exit status 3 if something is missing."""
+    """Check the machine: versions, the engines, disk space. Exit status 3 if something is missing that every command needs."""
     findings = list(_examine())
+    good = all(finding.good or finding.optional for finding in findings)
     if json:
-        print_json({"good": all(finding.good for finding in findings), "findings": [asdict(finding) for finding in findings]})
+        print_json({"good": good, "findings": [asdict(finding) for finding in findings]})
     else:
-        print_columns([("ok" if finding.good else "BAD", finding.name, finding.found) for finding in findings])
-    if not all(finding.good for finding in findings):
+        print_columns([(finding.mark, finding.name, finding.found) for finding in findings])
+    if not good:
         raise typer.Exit(3)
 
 
@@ -54,6 +62,7 @@ def _examine() -> Iterator[Finding]:
         except PackageNotFoundError:
             yield Finding(library, False, "not installed; expected `make setup` to have run")
     yield from _simulator()
+    yield _kernel()
     yield Finding("processors", True, str(default_workers()))
     free = shutil.disk_usage(Path.cwd()).free
     yield Finding("disk", free >= _LEAST_DISK, f"{human_size(free)} free in {Path.cwd()}")
@@ -70,3 +79,15 @@ def _simulator() -> Iterator[Finding]:
         yield Finding("simulator", False, str(error))
         return
     yield Finding("simulator", True, f"sources {source[:10]}, {speed / 1e6:.1f} M packets per CPU second")
+
+
+def _kernel() -> Finding:
+    from dumbbell.engines.kernel import binary, guest
+    from dumbbell.errors import EnvironmentFault
+
+    try:
+        found = binary.find()
+        boot_s = guest.boot_time(found)
+    except EnvironmentFault as fault:
+        return Finding("kernel", False, str(fault), optional=True)
+    return Finding("kernel", True, f"Linux {found.version}, boots in {boot_s:.2f} s", optional=True)

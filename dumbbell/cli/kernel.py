@@ -1,0 +1,64 @@
+"""`dumbbell kernel`: the kernel that the engine of that name boots."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from dumbbell.engines.kernel.binary import Binary
+
+_commands = typer.Typer(name="kernel", help="Build the kernel that the engine `kernel` boots.", no_args_is_help=True)
+
+SourceOption = Annotated[Path | None, typer.Option("--source", help="Tarball of Linux 6.12.x; by default the distribution's.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Compilers at a time; all processors by default.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    _commands.command(name="build")(_build)
+    _commands.command(name="status")(_status)
+    app.add_typer(_commands)
+
+
+def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOption = False) -> None:
+    """Build the kernel into the cache, unless it is there, and boot it once."""
+    from dumbbell.engines.kernel import binary, build
+    from dumbbell.engines.pool import default_workers
+
+    began = time.monotonic()
+    # Elsewhere than on a terminal the stages that are told are enough.
+    with progress_bar("compiling") if sys.stderr.isatty() else nullcontext(lambda _done, _total: None) as progress:
+        made = build.build(source, jobs or default_workers(), note, progress)
+    if made:
+        note(f"built in {human_time(time.monotonic() - began)}")
+    _show(_facts(binary.find()) | {"built": made}, json)
+
+
+def _status(json: JsonOption = False) -> None:
+    """Show which kernel the engine boots. Exit status 3 if there is none or it does not boot."""
+    from dumbbell.engines.kernel import binary
+
+    _show(_facts(binary.find()), json)
+
+
+def _facts(found: Binary) -> dict[str, Any]:
+    """Raises `EnvironmentFault` if it does not boot."""
+    from dumbbell.engines.kernel.guest import boot_time
+
+    facts = {"path": str(found.linux), "version": found.version, "key": found.key, "configuration": found.config_hash}
+    return facts | {"agent": found.agent_hash, "boot_s": round(boot_time(found), 3)}
+
+
+def _show(facts: dict[str, Any], json: bool) -> None:
+    if json:
+        print_json(facts)
+    else:
+        print_columns([(name, value) for name, value in facts.items() if name != "built"])

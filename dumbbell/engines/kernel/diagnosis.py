@@ -1,0 +1,77 @@
+"""Why a guest did not get to its end, in one line that says what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+PLAN, DONE, ERROR, LOG = "plan", "done", "error", "log"
+"""Files of the agent in the guest's folder."""
+_FULL = 4 << 20
+"""Bytes: a file system with less free is full as far as a guest is concerned."""
+_QUOTED_LINES = 3
+_ALLOW_PTRACE = "ptrace is forbidden here; allow it (a container needs SYS_PTRACE, kernel.yama.ptrace_scope must be at most 1)"
+_KNOWN = (
+    (r"ptrace\b.*(?:Operation not permitted|errno = 1\b)|PTRACE_TRACEME", _ALLOW_PTRACE),
+    (r"must be not mounted noexec|PROT_EXEC mmap in .*\.\.\.\S", "the folder of its memory is mounted noexec; TMPDIR names another"),
+    (r"No space left on device", "no space left for its memory or results"),
+    (r"Cannot allocate memory|out of memory", "not enough memory"),
+)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a guest ended."""
+
+    status: int
+    """Of the process; negative: the signal."""
+    hung_s: float | None
+    """The time limit that it did not keep."""
+    console: str
+    place: Path
+    """Where its memory was."""
+
+
+def fault(ending: Ending, folder: Path) -> str | None:
+    """What is wrong; None if the guest has done what its plan says."""
+    if ending.hung_s is not None:
+        return _with_console(f"the guest hangs: killed after {round(ending.hung_s, 1):g} s of host time", ending)
+    if (error := _read(folder / ERROR)) is not None:
+        return f"the guest's agent: {error or 'no message'}{_log(folder)}"
+    if ending.status == 0 and ((folder / DONE).is_file() or not (folder / PLAN).is_file()):
+        return None
+    return _with_console(f"the guest ended before it was done: {_reason(ending)}", ending)
+
+
+def _reason(ending: Ending) -> str:
+    facts = os.statvfs(ending.place)
+    if facts.f_bavail * facts.f_frsize < _FULL:
+        return f"{ending.place}, where its memory was, is full; make room there or run fewer at once (--workers)"
+    for pattern, reason in _KNOWN:
+        if re.search(pattern, ending.console):
+            return reason
+    if panic := re.search(r"Kernel panic - not syncing: (.*)", ending.console):
+        return f"its kernel panicked ({panic[1].strip()})"
+    if ending.status < 0:
+        return f"{signal.Signals(-ending.status).name}; was it killed, or is the host short of memory?"
+    return f"exit status {ending.status}"
+
+
+def _with_console(text: str, ending: Ending) -> str:
+    lines = [line.strip() for line in ending.console.splitlines() if line.strip()][-_QUOTED_LINES:]
+    return f"{text}; the console ends in: {' / '.join(lines)}" if lines else f"{text}; the console is empty"
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _log(folder: Path) -> str:
+    lines = (_read(folder / LOG) or "").splitlines()
+    return f"; the log ends in: {lines[-1].strip()}" if lines else ""

@@ -1,0 +1,69 @@
+"""The small static C programs of the engine: the agent, first process of a guest, and the launcher, which a guest is started by.
+
+Compiled on demand into the cache, under the hash of their sources.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.engines.kernel import cache
+from dumbbell.errors import EnvironmentFault
+
+_HERE = Path(__file__).parent
+_FLAGS = ("-O2", "-static", "-Wall", "-Wextra")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program."""
+
+    path: Path
+    key: str
+    """The hash of its sources."""
+
+
+def agent() -> Program:
+    """Carries out a plan in the guest. Raises `EnvironmentFault` if it cannot be compiled."""
+    return _compiled("agent", sorted((_HERE / "agent").glob("*.[ch]")))
+
+
+def launcher() -> Program:
+    """Starts a program that dies with its parent. Raises `EnvironmentFault` if it cannot be compiled."""
+    return _compiled("launch", [_HERE / "launch.c"])
+
+
+def _compiled(name: str, sources: list[Path]) -> Program:
+    key = cache.digest([cache.digest_of_files(sources).encode(), " ".join(_FLAGS).encode()])
+    program = Program(cache.folder() / f"{name}-{key}", key)
+    if not program.path.is_file():
+        _compile(program.path, [source for source in sources if source.suffix == ".c"])
+    return program
+
+
+def _compile(target: Path, sources: list[Path]) -> None:
+    """Several processes may do this at once: the last rename wins, and all are the same."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        raise EnvironmentFault("the engine kernel compiles its agent: gcc not found; on Debian or Ubuntu: apt-get install gcc libc6-dev")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+            output = Path(scratch) / target.name
+            command = [compiler, *_FLAGS, "-o", str(output), *map(str, sources)]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False)
+            if done.returncode:
+                raise EnvironmentFault(f"gcc cannot compile {target.name}: {_first_error(done.stderr)}")
+            os.replace(output, target)
+    except OSError as error:
+        raise EnvironmentFault(f"{target}: cannot be written: {error.strerror}") from error
+
+
+def _first_error(text: str) -> str:
+    lines = text.strip().splitlines() or ["no message"]
+    return next((line for line in lines if "error" in line or "cannot find" in line), lines[-1])

@@ -1,0 +1,70 @@
+"""What a machine must have before a kernel is built on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+from dumbbell.engines.kernel import source
+from dumbbell.errors import EnvironmentFault
+
+_TOOLS = {
+    "bc": "bc",
+    "bison": "bison",
+    "flex": "flex",
+    "gcc": "gcc",
+    "ip": "iproute2",
+    "make": "make",
+    "patch": "patch",
+    "strip": "binutils",
+    "tar": "tar",
+    "tc": "iproute2",
+    "xz": "xz-utils",
+}
+"""And the packages of Debian and Ubuntu that have them."""
+_SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Not in the PATH of every user, but ip and tc are there."""
+LEAST_DISK = 1_000_000_000
+"""Bytes: sources, objects and the binary take 650 MB while it is built."""
+
+
+def search_path() -> str:
+    """The PATH, with the folders of system programs."""
+    return os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_FOLDERS))
+
+
+def check(folder: Path, tarball: Path | None) -> None:
+    """Raises `EnvironmentFault` with everything that is missing.
+
+    Args:
+        folder: Where it is to be built; it is there.
+        tarball: The kernel's sources, None if there are none.
+    """
+    if platform.machine() not in ("x86_64", "AMD64"):
+        raise EnvironmentFault(f"the engine kernel needs an x86-64 machine; this is {platform.machine()}")
+    missing = {tool: package for tool, package in _TOOLS.items() if shutil.which(tool, path=search_path()) is None}
+    if "gcc" not in missing and not _links_statically():
+        missing["a static C library"] = "libc6-dev"
+    if tarball is None:
+        missing[f"the sources of Linux {source.SERIES} ({source.WHERE}, or --source FILE)"] = source.PACKAGE
+    problems = []
+    if missing:
+        packages = " ".join(dict.fromkeys(missing.values()))
+        problems.append(f"not found: {', '.join(missing)} (on Debian or Ubuntu: apt-get install {packages})")
+    if (free := shutil.disk_usage(folder).free) < LEAST_DISK:
+        problems.append(f"{folder}: {free / 1e9:.1f} GB free, expected {LEAST_DISK / 1e9:.1f} GB")
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        problems.append(f"{folder}: mounted noexec; XDG_CACHE_HOME chooses another folder")
+    if any(character in str(folder) for character in " \t:"):
+        problems.append(f"{folder}: a kernel cannot be built below a path with a blank or colon; XDG_CACHE_HOME chooses another")
+    if problems:
+        raise EnvironmentFault(f"the kernel cannot be built here: {'; '.join(problems)}")
+
+
+def _links_statically() -> bool:
+    program = b"#include <stdio.h>\nint main(void) { return 0; }\n"
+    command = ["gcc", "-static", "-x", "c", "-o", "/dev/null", "-"]
+    return subprocess.run(command, input=program, capture_output=True, check=False).returncode == 0

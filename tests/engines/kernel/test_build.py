@@ -1,0 +1,436 @@
+"""From sources to a kernel in the cache, with small sources that stand for Linux: what is built, what is refused, what is left behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from dumbbell.engines.kernel import binary, build, programs, requirements, source
+from dumbbell.errors import BadInput, EnvironmentFault
+
+from .conftest import processes_in, wait_until
+
+MAKEFILE = """\
+VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = {sublevel}
+allnoconfig:
+\tcp $(KCONFIG_ALLCONFIG) .config
+\techo "CONFIG_ARCH=\\"$(ARCH)\\"" >> .config
+linux:
+\t@echo "  CC      main.o"
+\t{before}
+\t@printf 'const char made[] = "%s"; int main(void) {{ return !*made; }}' "$$KBUILD_BUILD_USER [$$CFLAGS] $(shell cat patched)" > main.c
+\t$(CC) -o linux main.c
+"""
+PATCH = """\
+--- a/patched
++++ b/patched
+@@ -1 +1 @@
+-as it comes
++as it should be
+"""
+
+
+@pytest.fixture
+def tarball(tmp_path):
+    """A function that packs small sources."""
+
+    def pack(name="linux-6.12.9", sublevel=9, before="", files=()):
+        tree = tmp_path / "tree" / name
+        tree.mkdir(parents=True, exist_ok=True)
+        (tree / "Makefile").write_text(MAKEFILE.format(sublevel=sublevel, before=before))
+        (tree / "patched").write_text("as it comes\n")
+        for file in files:
+            (tree / file).parent.mkdir(parents=True, exist_ok=True)
+            (tree / file).write_text("")
+        path = tmp_path / f"{name}.tar.gz"
+        with tarfile.open(path, "w:gz") as tar:
+            tar.add(tree, arcname=name)
+        return path
+
+    return pack
+
+
+@pytest.fixture
+def machine(tmp_path, own_cache, monkeypatch):
+    """A machine that has all it needs, and small patches and a small configuration; the cache's folder."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("bc", "bison", "flex", "ip", "tc"):
+        (tools / tool).write_text("#!/bin/sh\necho 1.0\n")
+        (tools / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
+    patches, fragment = tmp_path / "patches", tmp_path / "fragment"
+    patches.mkdir()
+    (patches / "01-small.patch").write_text(PATCH)
+    fragment.write_text("CONFIG_NET=y\n# CONFIG_USB is not set\n")
+    monkeypatch.setattr(binary, "PATCHES", patches)
+    monkeypatch.setattr(binary, "FRAGMENT", fragment)
+    own_cache.mkdir(parents=True)
+    try:
+        requirements.check(own_cache, Path("linux.tar"))
+    except EnvironmentFault as fault:
+        pytest.skip(str(fault))
+    return own_cache
+
+
+def make(path, tell=lambda _: None, progress=lambda _done, _total: None):
+    return build.build(path, 2, tell, progress)
+
+
+def kernels(cache):
+    """Everything that could be taken for a kernel."""
+    return [path.parent for path in cache.rglob("linux") if path.is_file()]
+
+
+# --- a build ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_is_built_once(machine, tarball, monkeypatch):
+    told, counted, path = [], [], tarball()
+    monkeypatch.setenv("MAKEFLAGS", "--dry-run")
+    monkeypatch.setenv("CFLAGS", "-O0")
+    assert make(path, told.append, lambda done, total: counted.append((done, total)))
+    found = binary.find()
+    assert found.version == "6.12.9"
+    assert found.linux.parent.name == found.key
+    assert b"dumbbell [] as it should be" in found.linux.read_bytes()
+    assert counted == [(1, build.EXPECTED_OBJECTS)]
+    assert any("6.12.9" in line for line in told)
+    assert os.access(found.linux, os.X_OK)
+    assert os.access(found.agent, os.X_OK)
+    described = json.loads((found.linux.parent / "build.json").read_text())
+    assert described["config_hash"] == found.config_hash
+    assert described["source"]["name"] == "linux-6.12.9.tar.gz"
+    assert set(described["tools"]) == {"ld", "make", "bison", "flex"}
+    assert [path for path in machine.iterdir() if path.name.startswith(".building")] == []
+
+    def unexpected(*_):
+        raise AssertionError("nothing is to be done")
+
+    monkeypatch.setattr(source, "unpack", unexpected)
+    assert not make(path)
+    assert not make(None)
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_key_follows_from_all_that_goes_in_and_nothing_else(tarball, tmp_path, monkeypatch):
+    path = tarball()
+    make(path)
+    first = binary.find()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    make(path)
+    assert binary.find().key == first.key
+    assert binary.find().config_hash == first.config_hash
+    assert binary.find().linux.read_bytes() == first.linux.read_bytes()
+    keys = {first.key}
+    for change in (
+        lambda: (binary.PATCHES / "01-small.patch").write_text(PATCH.replace("should", "might")),
+        lambda: binary.FRAGMENT.write_text("CONFIG_NET=y\n"),
+        lambda: tarball(sublevel=10),
+    ):
+        change()
+        make(path)
+        keys.add(binary.find().key)
+    assert len(keys) == 4
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_kernel_of_other_patches_is_not_found(tarball):
+    make(tarball())
+    (binary.PATCHES / "01-small.patch").write_text(PATCH.replace("should", "might"))
+    with pytest.raises(EnvironmentFault, match=r"dumbbell kernel build.*make kernel"):
+        binary.find()
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_newest_version_is_found(tarball):
+    for sublevel in (9, 10, 2):
+        make(tarball(f"linux-6.12.{sublevel}", sublevel))
+    assert binary.find().version == "6.12.10"
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("missing", ["linux", "build.json"])
+def test_half_a_kernel_is_none(tarball, missing):
+    path = tarball()
+    make(path)
+    (binary.find().linux.parent / missing).unlink()
+    with pytest.raises(EnvironmentFault):
+        binary.find()
+    assert make(path)
+    assert binary.find().version == "6.12.9"
+
+
+def test_a_build_that_fails_shows_the_end_of_its_log(machine, tarball):
+    with pytest.raises(EnvironmentFault) as error:
+        make(tarball(before="@echo 'main.c: error: no such thing'; false"))
+    log = machine / build.LOG
+    assert str(log) in str(error.value)
+    assert "main.c: error: no such thing" in str(error.value)
+    assert "main.c: error: no such thing" in log.read_text()
+    assert kernels(machine) == []
+    assert make(tarball())
+    assert not log.exists()
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_symbol_that_does_not_take_effect_is_named(tarball):
+    binary.FRAGMENT.write_text("CONFIG_NET=y\n# CONFIG_ARCH is not set\n")
+    with pytest.raises(EnvironmentFault, match=r"^Linux 6\.12\.9 cannot be configured as expected: CONFIG_ARCH off did not take effect$"):
+        make(tarball())
+    with pytest.raises(EnvironmentFault, match="CONFIG_B=m, CONFIG_C=y did not take effect"):
+        build.check_configuration("CONFIG_A=y\nCONFIG_B=y\n", "CONFIG_A=y\nCONFIG_B=m\nCONFIG_C=y\n# CONFIG_D is not set\n", "6.12.9")
+
+
+def test_a_patch_that_does_not_apply_is_named(machine, tarball):
+    (binary.PATCHES / "02-other.patch").write_text(PATCH)
+    with pytest.raises(EnvironmentFault, match=r"^02-other\.patch does not apply to Linux 6\.12\.9: ."):
+        make(tarball())
+    assert kernels(machine) == []
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from dumbbell.engines.kernel import binary, build
+binary.PATCHES, binary.FRAGMENT, tarball = map(Path, sys.argv[1:])
+build.build(tarball, 1, lambda _: None, lambda *_: None)
+"""
+
+
+def building(path):
+    return subprocess.Popen([sys.executable, "-c", BUILD, binary.PATCHES, binary.FRAGMENT, path])
+
+
+def test_a_killed_build_leaves_nothing_that_looks_like_a_kernel(machine, tarball):
+    # A compiler prints as it goes, and has what looks like a kernel before it is done.
+    process = building(tarball(before="@cp /bin/true linux; while echo '  CC more.o'; do sleep 0.05; done"))
+    assert wait_until(lambda: kernels(machine))
+    (tree,) = kernels(machine)
+    process.kill()
+    process.wait()
+    assert wait_until(lambda: processes_in(tree) == [])
+    assert binary.built() == []
+    assert make(tarball())
+    assert kernels(machine) == [binary.find().linux.parent]
+
+
+def test_an_interrupted_build_ends_what_it_started(machine, tarball):
+    process = building(tarball(before="@cp /bin/true linux; sleep 100"))
+    assert wait_until(lambda: kernels(machine))
+    (tree,) = kernels(machine)
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    assert wait_until(lambda: processes_in(tree) == [])
+    assert kernels(machine) == []
+
+
+@pytest.mark.usefixtures("machine")
+def test_two_builds_at_once_are_one(tarball):
+    told, made = [], []
+    path = tarball(before="@sleep 0.5")
+    threads = [threading.Thread(target=lambda: made.append(make(path, told.append))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == [False, True]
+    assert sum("another build is under way" in line for line in told) == 1
+
+
+# --- what a build needs ----------------------------------------------------------------------------------------------
+
+
+def test_all_that_is_missing_is_said_at_once(own_cache, tmp_path, monkeypatch):
+    own_cache.mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(requirements, "_SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(requirements, "LEAST_DISK", 10**18)
+    with pytest.raises(EnvironmentFault) as error:
+        requirements.check(own_cache, None)
+    text = str(error.value)
+    assert "\n" not in text
+    for expected in ("bison, flex, gcc, ip, make", "linux-source-6.12.tar.xz", "iproute2", "xz-utils", "GB free, expected 1000000000.0 GB"):
+        assert expected in text
+    assert text.count("iproute2") == 1
+
+
+def test_a_c_library_that_cannot_be_linked_statically(own_cache, monkeypatch):
+    own_cache.mkdir(parents=True)
+    monkeypatch.setattr(requirements, "_TOOLS", {})
+    monkeypatch.setattr(requirements, "_links_statically", lambda: False)
+    with pytest.raises(EnvironmentFault, match=r"not found: a static C library \(on Debian or Ubuntu: apt-get install libc6-dev\)$"):
+        requirements.check(own_cache, Path("linux.tar"))
+
+
+def test_another_machine(own_cache, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    with pytest.raises(EnvironmentFault, match="x86-64 machine; this is aarch64"):
+        requirements.check(own_cache, None)
+
+
+def test_a_folder_that_make_cannot_work_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(requirements, "_TOOLS", {})
+    folder = tmp_path / "my kernels"
+    folder.mkdir()
+    with pytest.raises(EnvironmentFault, match="below a path with a blank or colon"):
+        requirements.check(folder, Path("linux.tar"))
+
+
+def test_a_folder_that_programs_cannot_be_run_in(small_disk, monkeypatch):
+    monkeypatch.setattr(requirements, "_TOOLS", {})
+    monkeypatch.setattr(requirements, "LEAST_DISK", 0)
+    subprocess.run(["mount", "-o", "remount,noexec", small_disk], check=True)
+    with pytest.raises(EnvironmentFault, match="mounted noexec; XDG_CACHE_HOME chooses another folder"):
+        requirements.check(small_disk, Path("linux.tar"))
+
+
+@pytest.mark.parametrize("home", ["", "relative"])
+def test_no_home(monkeypatch, home):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+    with pytest.raises(EnvironmentFault, match="HOME or XDG_CACHE_HOME"):
+        binary.find()
+
+
+def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch, tarball):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentFault, match=r"/file/dumbbell/kernel: cannot be made: Not a directory"):
+        make(tarball())
+
+
+# --- sources ---------------------------------------------------------------------------------------------------------
+
+
+def test_sources_that_are_not_there(tmp_path):
+    for path, what in ((tmp_path / "none.tar.xz", "is not there"), (tmp_path, "is a folder")):
+        with pytest.raises(BadInput, match=re.escape(f"{path}: {what}; expected the sources of Linux 6.12 as a tarball")):
+            source.named(path)
+
+
+def test_sources_that_are_damaged_or_others(tarball, tmp_path):
+    whole = tarball("linux-6.12.7", files=[f"kernel/{i}.c" for i in range(300)])
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(whole.read_bytes()[:-400])
+    text = tmp_path / "text.tar.xz"
+    text.write_text("no tarball")
+    empty = tmp_path / "empty.tar"
+    with tarfile.open(empty, "w") as tar:
+        tar.add(text, arcname="linux/readme")
+    other = tmp_path / "other.tar.gz"
+    with tarfile.open(other, "w:gz") as tar:
+        makefile = tmp_path / "Makefile"
+        makefile.write_text("VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 1\n")
+        tar.add(makefile, arcname="linux-6.13.1/Makefile")
+    for path, what in (
+        (cut, "cannot be unpacked"),
+        (text, "cannot be unpacked"),
+        (empty, "holds no kernel"),
+        (other, "holds Linux 6.13.1; expected 6.12.x"),
+    ):
+        folder = tmp_path / f"from-{path.name}"
+        folder.mkdir()
+        with pytest.raises(BadInput, match=rf"{path.name}: {what}"):
+            source.unpack(path, folder)
+
+
+def test_what_the_build_reads_is_unpacked(tarball, tmp_path):
+    read = [
+        "arch/um/a.c",
+        "arch/x86/um/a.S",
+        "arch/arm/crypto/Kconfig",
+        "drivers/net/veth.c",
+        "drivers/gpu/Kconfig",
+        "Documentation/Kconfig",
+    ]
+    others = ["arch/arm/a.c", "arch/xtensa/a.S", "drivers/gpu/drm/a.c", "Documentation/networking/a.rst", "tools/testing/a.sh"]
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    assert source.unpack(tarball(files=[*read, *others]), folder) == "6.12.9"
+    assert [name for name in (*read, *others) if (folder / name).is_file()] == read
+
+
+def test_the_newest_package_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "PLACE", tmp_path)
+    assert source.installed() is None
+    (tmp_path / "linux-source-6.12.9").mkdir()
+    for name in ("linux-source-6.8.tar.xz", "linux-source-6.12.7.tar.xz", "linux-source-6.12.9/linux-source-6.12.10.tar.bz2"):
+        (tmp_path / name).write_text("")
+    assert source.installed() == tmp_path / "linux-source-6.12.9/linux-source-6.12.10.tar.bz2"
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_agent_is_compiled_anew(own_cache, tmp_path, monkeypatch):
+    (tmp_path / "agent").mkdir()
+    main = tmp_path / "agent" / "main.c"
+    monkeypatch.setattr(programs, "_HERE", tmp_path)
+    answers = []
+    for answer in (3, 4, 3):
+        main.write_text(f"int main(void) {{ return {answer}; }}")
+        agent = programs.agent()
+        answers.append((agent.key, subprocess.run([agent.path], check=False).returncode))
+    assert [status for _, status in answers] == [3, 4, 3]
+    assert answers[0] == answers[2] != answers[1]
+    assert sorted(path.name for path in own_cache.iterdir()) == sorted({f"agent-{key}" for key, _ in answers})
+
+
+def test_an_agent_that_cannot_be_compiled(own_cache, tmp_path, monkeypatch):
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "main.c").write_text("int main(void) { return nothing; }")
+    monkeypatch.setattr(programs, "_HERE", tmp_path)
+    with pytest.raises(EnvironmentFault, match=r"gcc cannot compile agent-\w+: .*main\.c:1.*nothing"):
+        programs.agent()
+    assert list(own_cache.iterdir()) == []
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_status_without_a_kernel(own_cache, dumbbell):
+    answer = dumbbell("kernel", "status", "--json")
+    assert (answer.status, answer.out) == (3, "")
+    assert answer.err == f"the engine kernel has no kernel in {own_cache}; `dumbbell kernel build` (or `make kernel`) builds it\n"
+
+
+def test_doctor_without_a_kernel(own_cache, dumbbell):
+    answer = dumbbell("doctor")
+    assert answer.status == 0
+    assert re.search(rf"^no +kernel +the engine kernel has no kernel in {own_cache}; `dumbbell kernel build`", answer.out, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_built_kernel_is_booted_and_shown(tarball, dumbbell):
+    answer = dumbbell("kernel", "build", "--source", tarball(), "--json")
+    assert answer.status == 0
+    shown = json.loads(answer.out)
+    assert shown["built"] is True
+    assert shown["version"] == "6.12.9"
+    assert Path(shown["path"]).is_file()
+    assert dumbbell("kernel", "build", "--json").status == 0
+    status = json.loads(dumbbell("kernel", "status", "--json").out)
+    assert status["key"] == shown["key"]
+    assert re.search(r"^ok +kernel +Linux 6\.12\.9, boots in \d\.\d\d s$", dumbbell("doctor").out, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_wrong_source(dumbbell, tmp_path):
+    answer = dumbbell("kernel", "build", "--source", tmp_path / "none.tar.xz")
+    assert (answer.status, answer.out) == (2, "")
+    assert len(answer.err.splitlines()) == 1
+
+
+def test_the_real_kernel_is_found(real):
+    assert re.fullmatch(r"6\.12\.\d+", real.version)
+    assert subprocess.run([real.linux, "--version"], capture_output=True, text=True, check=True).stdout.strip() == real.version
