@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.engines.kernel.lower import Guest
+from dumbbell.engines.kernel.lower import Guest, peer
 from dumbbell.scenario import DelayStage, ResolvedScenario
 
 if TYPE_CHECKING:
@@ -45,6 +46,45 @@ FLOW_SERIES, PORT_SERIES = len(_FLOW_COLUMNS), len(_PORT_COLUMNS)
 Counters = dict[str, dict[str, int]]
 
 
+@dataclass(frozen=True)
+class _Queue:
+    """What a device's queue came to."""
+
+    packets: int
+    bytes: int
+    drops: int
+    queued: int
+    marks: int
+
+
+@dataclass
+class _Counted:
+    """The agent's counters (count.c), all read at one instant."""
+
+    flows: dict[int, dict[str, int]] = field(default_factory=dict)
+    queues: dict[str, _Queue] = field(default_factory=dict)
+    arrived: dict[str, int] = field(default_factory=dict)
+    """Device to the packets that filters handed to it."""
+    lost: dict[str, int] = field(default_factory=dict)
+    """Device to the packets that a filter dropped when they came out of it."""
+
+    @classmethod
+    def read(cls, path: Path) -> _Counted:
+        """The counters of a run."""
+        found = cls()
+        for line in path.read_text(encoding="ascii").splitlines():
+            match line.split():
+                case ["flow", index, key, value]:
+                    found.flows.setdefault(int(index), {})[key] = int(value)
+                case ["queue", device, *numbers]:
+                    found.queues[device] = _Queue(*map(int, numbers))
+                case ["hop", _, to, packets]:
+                    found.arrived[to] = found.arrived.get(to, 0) + int(packets)
+                case ["lost", device, packets]:
+                    found.lost[device] = found.lost.get(device, 0) + int(packets)
+        return found
+
+
 def blocks(guest: Guest, folder: Path) -> Iterator[Block]:
     """The series, flows first."""
     for i, flow in enumerate(guest.plan.flows):
@@ -63,90 +103,58 @@ def _block(path: Path, entity: str, columns: tuple[tuple[str, str], ...]) -> Blo
 
 def counters(guest: Guest, folder: Path, resolved: ResolvedScenario) -> tuple[Counters, list[str]]:
     """Final counters by entity, and what conservation finds wrong."""
-    found = _flow_counters(guest, folder, resolved)
-    ports, wrong = _port_counters(guest, folder)
-    return found | ports, wrong
+    counted = _Counted.read(folder / "counters")
+    ports, wrong = _port_counters(guest, counted, _details(folder / "end.json"))
+    return _flow_counters(guest, counted, resolved) | ports, wrong
 
 
-def _flow_counters(guest: Guest, folder: Path, resolved: ResolvedScenario) -> Counters:
-    read: dict[int, dict[str, int]] = {}
-    for line in (folder / "counters").read_text(encoding="ascii").splitlines():
-        index, key, value = line.split()
-        read.setdefault(int(index), {})[key] = int(value)
+def _flow_counters(guest: Guest, counted: _Counted, resolved: ResolvedScenario) -> Counters:
     found: Counters = {}
     for i, flow in enumerate(guest.plan.flows):
-        values = read[i]
+        values = counted.flows[i]
         ends = [values.get("completed_ns"), flow.stop_ns, int(resolved.settings.duration)]
         values["rx_bytes"] = values.pop("received")
         values["start_ns"] = flow.start_ns
         values["active_ns"] = max(0, min(end for end in ends if end is not None) - flow.start_ns)
         found[f"flow/{flow.name}"] = values
     for i, udp in enumerate(guest.plan.udp, len(guest.plan.flows)):
-        found[f"udp/{udp.name}"] = {"sent_packets": read[i]["sent"], "arrived_packets": read[i]["received"]}
+        found[f"udp/{udp.name}"] = {"sent_packets": counted.flows[i]["sent"], "arrived_packets": counted.flows[i]["received"]}
     return found
 
 
-def _documents(path: Path) -> Iterator[Any]:
-    """tc prints one JSON document after the other."""
-    text, decoder, at = path.read_text(encoding="utf-8"), json.JSONDecoder(), 0
-    while at < len(text):
-        if text[at].isspace():
-            at += 1
-            continue
-        document, at = decoder.raw_decode(text, at)
-        yield document
+def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """What tc prints of each queue discipline, by device and handle; it was asked a moment after the counters were read."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return {(entry["dev"], entry["handle"]): entry for entry in entries}
 
 
-def _port_counters(guest: Guest, folder: Path) -> tuple[Counters, list[str]]:
-    roots: dict[str, Mapping[str, Any]] = {}
-    leaves: dict[tuple[str, str], Mapping[str, Any]] = {}
-    arrived: dict[str, int] = {}
-    for document in _documents(folder / "end.json"):
-        for entry in document:
-            if "dev" in entry and "handle" in entry and "options" in entry and entry["kind"] != "clsact":
-                leaves[entry["dev"], entry["handle"]] = entry
-                if entry.get("root"):
-                    roots[entry["dev"]] = entry
-            for action in entry.get("options", {}).get("actions", ()):
-                if action["kind"] == "mirred":
-                    to = action["to_dev"]
-                    arrived[to] = arrived.get(to, 0) + action["stats"]["packets"]
-    lost = dict.fromkeys(guest.plan.ports, 0)
-    for port, file in guest.outages:
-        lost[port] += sum(action["stats"]["packets"] for action in _actions(folder / file))
+def _port_counters(guest: Guest, counted: _Counted, details: Mapping[tuple[str, str], Mapping[str, Any]]) -> tuple[Counters, list[str]]:
     found: Counters = {}
     wrong: list[str] = []
     for name, planned in guest.plan.ports.items():
         device, delay = guest.devices[name], guest.delay_devices.get(name)
-        root, leaf = roots[device], leaves[device, guest.leaves[name]]
-        overflow = root["drops"] if isinstance(planned.stage, DelayStage) else _overflow(leaf, root["drops"])
+        queue, lost = counted.queues[device], counted.lost.get(peer(device), 0)
+        is_delay = isinstance(planned.stage, DelayStage)
+        overflow = queue.drops if is_delay else min(queue.drops, _overflow(details[device, guest.leaves[name]], queue.drops))
         values = {
-            "arrived_packets": arrived.get(device, 0),
-            "sent_packets": root["packets"],
-            "sent_bytes": root["bytes"],
+            "arrived_packets": counted.arrived.get(device, 0),
+            "sent_packets": queue.packets,
+            "sent_bytes": queue.bytes,
             "dropped_overflow": overflow,
-            "dropped_aqm": root["drops"] - overflow,
-            "dropped_impairment": lost[name],
-            "queued_packets": root["qlen"],
-            "ce_marks": _marks(leaf),
+            "dropped_aqm": queue.drops - overflow,
+            "dropped_impairment": lost,
+            "queued_packets": queue.queued,
+            "ce_marks": queue.marks,
         }
         if delay is not None:
-            last = roots[delay]
-            values["delayed_packets"] = last["qlen"]
-            if (handed := arrived.get(delay, 0)) != last["packets"] + last["qlen"] + last["drops"]:
-                wrong.append(f"port/{name}: {handed} packets came to its delay, {last['packets']} + {last['qlen']} are accounted for")
-            if last["drops"]:
-                wrong.append(f"port/{name}: its delay dropped {last['drops']} packets")
-            if values["sent_packets"] != handed + lost[name]:
-                wrong.append(f"port/{name}: sent {values['sent_packets']} packets, {handed} came to its delay")
+            last, handed = counted.queues[delay], counted.arrived.get(delay, 0)
+            values["delayed_packets"] = last.queued
+            if handed != last.packets + last.queued:
+                wrong.append(f"port/{name}: {handed} packets came to its delay, {last.packets + last.queued} are accounted for")
+            if queue.packets != handed + lost:
+                wrong.append(f"port/{name}: sent {queue.packets} packets, {handed} came to its delay and {lost} were lost")
         found[f"port/{name}"] = values
     return found, wrong
-
-
-def _actions(path: Path) -> Iterator[Mapping[str, Any]]:
-    for document in _documents(path):
-        for entry in document:
-            yield from entry.get("options", {}).get("actions", ())
 
 
 def _overflow(leaf: Mapping[str, Any], drops: int) -> int:
@@ -163,11 +171,3 @@ def _overflow(leaf: Mapping[str, Any], drops: int) -> int:
         case "cake":
             return 0
     return drops
-
-
-def _marks(leaf: Mapping[str, Any]) -> int:
-    if leaf["kind"] == "cake":
-        return sum(int(tin["ecn_mark"]) for tin in leaf["tins"])
-    if leaf["kind"] == "red":
-        return int(leaf["marked"])
-    return int(leaf.get("ecn_mark", 0))

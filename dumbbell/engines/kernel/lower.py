@@ -9,8 +9,8 @@ host. So any list of ports is a path. A port with a propagation delay has a seco
 routed once, to gl (from the right to gr): the IP layer takes a packet off its sender's account there, as any other machine would;
 without that TCP small queues would count the packets in the bottleneck as the sender's own and hold back what follows.
 
-- the shaper `link` (store and forward) is tbf with a bucket of one packet, which takes a packet when the line is free, followed by
-  netem with the same rate, which gives it out when its last bit has passed
+- the shaper `link` (store and forward) is htb with next to no bucket, which takes a packet when the line is free, followed by netem
+  with the same rate, which gives it out when its last bit has passed
 - the stack's options are sysctls (reordering, sack_compression, tail_loss_probe) and route metrics (initial_cwnd, rto_min_ms)
 - a flow that is stopped early is cut off by a filter on its host: its packets end there, as if it had been unplugged
 """
@@ -54,8 +54,6 @@ class Guest:
     """Port to the device of its propagation delay, if it has one."""
     leaves: dict[str, str] = field(default_factory=dict)
     """Port to the handle of the qdisc that drops and marks."""
-    outages: list[tuple[str, str]] = field(default_factory=list)
-    """Port and file with the statistics of the filter that dropped what left it."""
     captures: list[str] = field(default_factory=list)
     """Files with packets."""
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -91,8 +89,10 @@ def lower(resolved: ResolvedScenario) -> Guest:
     lines += _flow_lines(guest, placed)
     lines += _impairments(guest)
     guest.files["net.tc"] = "".join(f"{line}\n" for line in (*_qdisc_lines(guest), *_filter_lines(guest, placed)))
-    guest.files["end.tc"] = "".join(f"{line}\n" for line in _statistics(guest))
+    guest.files["end.tc"] = "qdisc show\n"
     lines += [f"port {NET} {guest.devices[name]} {_major(guest.leaves[name])}" for name in planned.ports]
+    lines += [f"delay {NET} {device} 1" for device in guest.delay_devices.values()]
+    lines += [f"hop {device}" for device in _hops(guest)]
     if settings.capture:
         lines += [f"capture {side[0]}{k} {_capture(side, k)}" for k in profiles.values() for side in _GATES]
         guest.captures = [_capture(side, k) for k in profiles.values() for side in _GATES]
@@ -177,11 +177,11 @@ def _namespaces(guest: Guest, profiles: Mapping[_Profile, int], placed: list[tup
     for name, *_ in hosts:
         links.append(f"link add {name} address {_MAC} type veth peer name eth0 address {_MAC} netns {name}")
     for gate in _GATES.values():
-        links.append(f"link add {gate} address {_MAC} type veth peer name {_peer(gate)}")
+        links.append(f"link add {gate} address {_MAC} type veth peer name {peer(gate)}")
     for device in (*guest.devices.values(), *guest.delay_devices.values()):
-        links.append(f"link add {device} type veth peer name {_peer(device)}")
-    pairs = [end for device in (*guest.devices.values(), *guest.delay_devices.values()) for end in (device, _peer(device))]
-    gates = [end for gate in _GATES.values() for end in (gate, _peer(gate))]
+        links.append(f"link add {device} type veth peer name {peer(device)}")
+    pairs = [end for device in (*guest.devices.values(), *guest.delay_devices.values()) for end in (device, peer(device))]
+    gates = [end for gate in _GATES.values() for end in (gate, peer(gate))]
     ups = [f"link set {device} arp off up" for device in (*(name for name, *_ in hosts), *gates, *pairs)]
     routes = [f"route add {_SUBNET[side]}.0.0/16 dev {_GATES[_other(side)]}" for side in _GATES]
     guest.files["net.ip"] = "".join(f"{line}\n" for line in (*links, *ups, *routes))
@@ -209,7 +209,8 @@ def _namespaces(guest: Guest, profiles: Mapping[_Profile, int], placed: list[tup
 # --- ports ---------------------------------------------------------------------------------------------------------
 
 
-def _peer(device: str) -> str:
+def peer(device: str) -> str:
+    """The other end of a device's pair."""
     return {"p": "q", "x": "y", "g": "h"}[device[0]] + device[1:]
 
 
@@ -241,35 +242,41 @@ def _filter_lines(guest: Guest, placed: list[tuple[PlannedFlow, int]]) -> Iterat
             if not ports:
                 continue
             match = (proto, origin, i)
-            at = _peer(_GATES[origin])
+            at = peer(_GATES[origin])
             for name in ports:
                 hops.setdefault(at, {})[match] = guest.devices[name]
-                at = _peer(guest.devices[name])
+                at = peer(guest.devices[name])
                 if name in guest.delay_devices:
                     hops.setdefault(at, {})[match] = guest.delay_devices[name]
-                    at = _peer(guest.delay_devices[name])
+                    at = peer(guest.delay_devices[name])
             hops.setdefault(at, {})[match] = f"{target[0]}{k}"
+    outages = [
+        (i, peer(guest.devices[impairment.port]))
+        for i, impairment in enumerate(guest.plan.impairments)
+        if isinstance(impairment.what, Outage)
+    ]
     for at, nexts in hops.items():
         yield f"qdisc add dev {at} clsact"
+        for i, device in outages:
+            if device == at:
+                yield f"filter add dev {at} ingress protocol ip prio {i + 1} matchall action gact continue index {i + 1}"
         common, _ = Counter(nexts.values()).most_common(1)[0]
         prefix = f"filter add dev {at} ingress protocol ip"
         for (proto, origin, i), to in nexts.items():
             if to != common:
-                yield f"{prefix} prio 10 flower ip_proto {proto} src_port {_FIRST_PORT[origin] + i} action mirred egress redirect dev {to}"
-        yield f"{prefix} prio 20 matchall action mirred egress redirect dev {common}"
+                one = f"flower ip_proto {proto} src_port {_FIRST_PORT[origin] + i}"
+                yield f"{prefix} prio 1000 {one} action mirred egress redirect dev {to}"
+        yield f"{prefix} prio 2000 matchall action mirred egress redirect dev {common}"
 
 
 def _udp_sides(src: int, dst: int) -> tuple[str, str]:
     return ("left", "right") if src < dst else ("right", "left")
 
 
-def _statistics(guest: Guest) -> Iterator[str]:
-    """tc's questions at the end: all queues, and what each filter handed on."""
-    yield "qdisc show"
-    for device in (*guest.devices.values(), *guest.delay_devices.values()):
-        yield f"filter show dev {_peer(device)} ingress"
-    for gate in _GATES.values():
-        yield f"filter show dev {_peer(gate)} ingress"
+def _hops(guest: Guest) -> Iterator[str]:
+    """The devices whose filters hand packets on."""
+    for device in (*guest.devices.values(), *guest.delay_devices.values(), *_GATES.values()):
+        yield peer(device)
 
 
 def _impairments(guest: Guest) -> Iterator[str]:
@@ -281,12 +288,8 @@ def _impairment(guest: Guest, i: int, impairment: PlannedImpairment) -> Iterator
     device, port, what = guest.devices[impairment.port], guest.plan.ports[impairment.port], impairment.what
     at = int(what.at)
     if isinstance(what, Outage):
-        out = _peer(device)
-        guest.files[f"outage-{i}.tc"] = f"filter show dev {out} ingress prio {i + 1}\n"
-        guest.outages.append((impairment.port, f"outage-{i}.json"))
-        yield f"at {at} {NET} - tc filter add dev {out} ingress protocol ip prio {i + 1} matchall action drop"
-        yield f"at {at + what.for_} {NET} outage-{i}.json tc -s -j -batch outage-{i}.tc"
-        yield f"at {at + what.for_} {NET} - tc filter del dev {out} ingress prio {i + 1}"
+        for time, action in ((at, "drop"), (at + what.for_, "continue")):
+            yield f"at {time} {NET} - tc actions change action gact {action} index {i + 1}"
     elif isinstance(what, RateStep):
         for command in rate_commands(port, device, guest.delay_devices.get(impairment.port), int(what.rate)):
             yield f"at {at} {NET} - tc {command}"

@@ -21,10 +21,11 @@ from dumbbell.scenario import (
     Sfq,
     Tc,
 )
-from dumbbell.scenario.units import FRAME_BYTES
 
 _TBF_BURST, _HTB_BURST = 1540, 1600
 """Buckets, bytes, where the scenario names none: the kernel oracle's."""
+_LINK_BUCKET_US = 2
+"""Of a line: what its timer may be late without losing capacity."""
 _NO_LIMIT = 100_000_000
 """Packets (netem) or bytes (tbf's own fifo, replaced at once): more than ever wait."""
 _CHILD = "10:"
@@ -48,19 +49,18 @@ def queue_commands(port: PlannedPort, device: str) -> Iterator[str]:
         yield f"qdisc add dev {device} root handle 1: {_qdisc(port, stage, f'bandwidth {rate}bit')}"
         return
     yield from _shaper(stage, device, rate)
-    parent = "1:1" if stage.shaper_kind == "htb" else "1:"
+    parent = "1:" if stage.shaper_kind == "tbf" else "1:1"
     yield f"qdisc add dev {device} parent {parent} handle {_CHILD} {_qdisc(port, stage, 'unlimited')}"
 
 
 def _shaper(stage: QueueStage, device: str, rate: int, verb: str = "add") -> Iterator[str]:
-    if stage.shaper_kind == "htb":
-        burst = int(stage.burst or _HTB_BURST)
+    if stage.shaper_kind in ("htb", "link"):
+        burst = int(stage.burst or _HTB_BURST) if stage.shaper_kind == "htb" else max(1, rate * _LINK_BUCKET_US // (8 * 10**6))
         if verb == "add":
             yield f"qdisc add dev {device} root handle 1: htb default 1"
         yield f"class {verb} dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst}"
         return
-    burst = FRAME_BYTES if stage.shaper_kind == "link" else int(stage.burst or _TBF_BURST)
-    yield f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {burst} limit {_NO_LIMIT}"
+    yield f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {int(stage.burst or _TBF_BURST)} limit {_NO_LIMIT}"
 
 
 def link_delay(port: PlannedPort) -> str:

@@ -1,6 +1,6 @@
 /* The agent: first process of the guest, traffic generator and sampler in one. main.c carries out the plan, setup.c makes namespaces
- * and settings, traffic.c has the flows and the clock, sample.c reads TCP_INFO and the queues, capture.c writes
- * packets. */
+ * and settings, traffic.c has the flows and the clock, sample.c reads TCP_INFO and the queues, count.c writes what
+ * they come to, capture.c writes packets. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -40,13 +40,19 @@ struct flow {
 	FILE *series;
 };
 
-/* A queue whose statistics are sampled. */
+/* A device with a queue discipline. */
 struct port {
 	const char *device;
+	int sampled;
 	int index; /* of the device */
 	uint32_t leaf; /* major number of the qdisc whose marks count */
 	double qlen, backlog, drops, marks, packets, bytes;
 	FILE *series;
+};
+
+/* A device whose filters hand packets on. */
+struct hop {
+	const char *device;
 };
 
 /* Something done at a time of the run. */
@@ -69,11 +75,13 @@ struct plan {
 	int n_flows;
 	struct port *ports;
 	int n_ports;
+	struct hop *hops;
+	int n_hops;
 	struct deed *deeds;
 	int n_deeds;
 	struct capture *captures;
 	int n_captures;
-	const char *ports_ns;
+	const char *ports_ns; /* of ports and hops */
 	int64_t sample_ns, duration_ns;
 	struct timespec epoch; /* the run's time 0 on CLOCK_MONOTONIC */
 	struct timespec zero; /* the same on CLOCK_REALTIME */
@@ -100,11 +108,25 @@ void open_capture(struct capture *capture);
 void drain_capture(struct capture *capture, struct timespec zero);
 void close_capture(struct capture *capture, struct timespec zero);
 
+/* netlink.c */
+struct nlmsghdr;
+struct rtattr;
+typedef void (*reader)(const struct nlmsghdr *message, void *context);
+void open_netlink(const char *namespace);
+void dump(int type, int index, uint32_t parent, reader read, void *context);
+const struct rtattr *find(const void *from, int left, int type);
+void *payload(const struct rtattr *attribute, void *to, size_t size);
+uint64_t count_packets(const struct rtattr *stats);
+
 /* sample.c */
 void open_series(struct plan *plan);
 void read_sender(struct flow *flow);
 void sample_flows(struct plan *plan, int64_t t_ns);
 void sample_ports(struct plan *plan, int64_t t_ns);
+void read_qdiscs(struct plan *plan);
+void close_series(struct plan *plan);
+
+/* count.c */
 void write_counters(struct plan *plan);
 
 #endif

@@ -37,7 +37,7 @@ void open_capture(struct capture *capture)
 	if (capture->fd < 0 || setsockopt(capture->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
 	    setsockopt(capture->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) || bind(capture->fd, (void *)&at, sizeof(at)))
 		fail("capture in %s: %s", capture->namespace, strerror(errno));
-	capture->file = fopen(capture->name, "w");
+	capture->file = fopen(capture->name, "we");
 	if (!capture->file || fwrite(&header, sizeof(header), 1, capture->file) != 1)
 		fail("%s: %s", capture->name, strerror(errno));
 }

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,14 @@ static void read_port(struct plan *plan, char **words)
 	port = &plan->ports[plan->n_ports++];
 	plan->ports_ns = words[1];
 	port->device = words[2];
+	port->sampled = !strcmp(words[0], "port");
 	port->leaf = number(words[3]);
+}
+
+static void read_hop(struct plan *plan, char **words)
+{
+	plan->hops = grow(plan->hops, plan->n_hops, sizeof(*plan->hops));
+	plan->hops[plan->n_hops++].device = words[1];
 }
 
 static void read_capture(struct plan *plan, char **words)
@@ -138,7 +146,7 @@ static const struct {
 } directives[] = {
 	{ "namespace", 2 }, { "run", 4 }, { "sysctl", 4 },    { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
 	{ "udp", 11 },	    { "port", 4 }, { "at", 5 },	       { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
-	{ "capture", 3 },
+	{ "capture", 3 }, { "delay", 4 }, { "hop", 2 },
 };
 
 static void carry_out(struct plan *plan, char **words, int n)
@@ -161,7 +169,9 @@ static void carry_out(struct plan *plan, char **words, int n)
 		set_offload(words[1], words[2], words[3]);
 	else if (!strcmp(what, "tcp") || !strcmp(what, "udp"))
 		read_flow(plan, words, !strcmp(what, "udp"));
-	else if (!strcmp(what, "port"))
+	else if (!strcmp(what, "hop"))
+		read_hop(plan, words);
+	else if (!strcmp(what, "port") || !strcmp(what, "delay"))
 		read_port(plan, words);
 	else if (!strcmp(what, "capture"))
 		read_capture(plan, words);
@@ -176,6 +186,7 @@ static void carry_out(struct plan *plan, char **words, int n)
 		make_sockets(plan);
 		run_traffic(plan);
 		write_counters(plan);
+		close_series(plan);
 	}
 }
 
@@ -194,6 +205,19 @@ static char **split(char *line, int *n)
 	return words;
 }
 
+/* The first process may start without standard input and output: a file that took their place would be the programs' input. */
+static void occupy_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/", O_RDONLY | O_DIRECTORY);
+		if (fd < 0)
+			fail("/: %s", strerror(errno));
+	} while (fd <= STDERR_FILENO);
+	close(fd);
+}
+
 int main(void)
 {
 	struct plan plan = { 0 };
@@ -204,9 +228,10 @@ int main(void)
 
 	if (access("/plan", R_OK))
 		power_off();
+	occupy_standard_files();
 	make_root();
 	setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
-	file = fopen("plan", "r");
+	file = fopen("plan", "re");
 	if (!file)
 		fail("plan: %s", strerror(errno));
 	while (getline(&line, &room, file) > 0) {
