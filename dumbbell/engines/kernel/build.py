@@ -21,12 +21,12 @@ from dumbbell.engines.kernel import binary, cache, requirements, source
 from dumbbell.errors import EnvironmentFault
 
 EXPECTED_OBJECTS = 700
-"""Lines that name an object, with this configuration of Linux 6.12.117."""
+"""Compiled by this configuration of Linux 6.12.117."""
 LOG = "failed-build.log"
 _SCRATCH = ".building-"
 _TAIL = 15
 """Lines of the log that are shown."""
-_OBJECT = re.compile(r"^ +(CC|AS|HOSTCC|AR|LD) ")
+_OBJECT = re.compile(r"^ +(CC|AS|HOSTCC) ")
 _CONSTANTS = {
     "KBUILD_BUILD_TIMESTAMP": "2024-01-01 00:00:00 UTC",
     "KBUILD_BUILD_USER": "dumbbell",

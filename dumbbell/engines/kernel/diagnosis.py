@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 from dataclasses import dataclass
@@ -10,13 +9,13 @@ from pathlib import Path
 
 PLAN, DONE, ERROR, LOG = "plan", "done", "error", "log"
 """Files of the agent in the guest's folder."""
-_FULL = 4 << 20
-"""Bytes: a file system with less free is full as far as a guest is concerned."""
 _QUOTED_LINES = 3
 _ALLOW_PTRACE = "ptrace is forbidden here; allow it (a container needs SYS_PTRACE, kernel.yama.ptrace_scope must be at most 1)"
 _KNOWN = (
     (r"ptrace\b.*(?:Operation not permitted|errno = 1\b)|PTRACE_TRACEME", _ALLOW_PTRACE),
     (r"must be not mounted noexec|PROT_EXEC mmap in .*\.\.\.\S", "the folder of its memory is mounted noexec; TMPDIR names another"),
+    (r"set fp regs failed", "this processor has more registers than the kernel was built for; please report it with the processor's model"),
+    (r"Bus error - the host", "the file system of its memory is full; make room there or run fewer at once (--workers)"),
     (r"No space left on device", "no space left for its memory or results"),
     (r"Cannot allocate memory|out of memory", "not enough memory"),
 )
@@ -31,8 +30,6 @@ class Ending:
     hung_s: float | None
     """The time limit that it did not keep."""
     console: str
-    place: Path
-    """Where its memory was."""
 
 
 def fault(ending: Ending, folder: Path) -> str | None:
@@ -47,9 +44,6 @@ def fault(ending: Ending, folder: Path) -> str | None:
 
 
 def _reason(ending: Ending) -> str:
-    facts = os.statvfs(ending.place)
-    if facts.f_bavail * facts.f_frsize < _FULL:
-        return f"{ending.place}, where its memory was, is full; make room there or run fewer at once (--workers)"
     for pattern, reason in _KNOWN:
         if re.search(pattern, ending.console):
             return reason

@@ -151,7 +151,7 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
         process.wait()
         assert process.stdout is not None  # a pipe
         process.stdout.close()
-    return Ending(process.returncode, None if in_time else timeout_s, console.text(), place)
+    return Ending(process.returncode, None if in_time else timeout_s, console.text())
 
 
 @dataclass

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.engines.kernel import diagnosis, guest
-from dumbbell.engines.kernel.diagnosis import Ending
+from dumbbell.engines.kernel import guest
 from dumbbell.errors import EnvironmentFault
 
 from .conftest import compile_agent, processes_in, wait_until
@@ -66,6 +65,7 @@ def test_only_results_stay_in_the_folder(script, folder):
         ("kill -KILL $$", r"SIGKILL; was it killed, or is the host short of memory\?"),
         ("echo 'check_ptrace : ptrace failed, errno = 1'; exit 1", r"ptrace is forbidden here; allow it"),
         ("echo '/x must be not mounted noexec'; exit 1", r"mounted noexec; TMPDIR names another"),
+        ("echo 'Bus error - the host /dev/shm or'; kill -ABRT $$", r"the file system of its memory is full; make room there or run fewer"),
         ("echo 'write: No space left on device'; exit 1", r"no space left"),
         ("printf 'cc foo is not there' > error; exit 0", r"^the guest's agent: cc foo is not there$"),
         ("printf 'tc: failed' > error; echo 'What is \"dance\"?' > log; exit 0", r"tc: failed; the log ends in: What is \"dance\"\?$"),
@@ -120,13 +120,6 @@ def test_no_room_for_the_memory(script, folder):
     assert re.search(r"/dev/shm .*; expected \d+ MB in a folder that is not mounted noexec \(TMPDIR names another\)", text)
 
 
-def test_a_full_file_system(small_disk, folder):
-    with pytest.raises(OSError, match="No space"), (small_disk / "all").open("wb") as file:
-        file.write(bytes(2 << 20))
-    ending = Ending(status=-signal.SIGBUS, hung_s=None, console="", place=small_disk)
-    assert f"{small_disk}, where its memory was, is full" in diagnosis.fault(ending, folder)
-
-
 def test_an_interrupt_leaves_no_process(script, folder):
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     signal.setitimer(signal.ITIMER_REAL, 0.3)
@@ -168,6 +161,23 @@ int main(void)
 	return reboot(RB_POWER_OFF);
 }
 """
+MEMORY = """
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+	char line[100];
+	FILE *from, *to = fopen("/memory", "w");
+	if (mkdir("/proc", 0755) || mount("none", "/proc", "proc", 0, 0) || !(from = fopen("/proc/meminfo", "r")) || !to)
+		return 1;
+	if (!fgets(line, sizeof(line), from) || fputs(line, to) < 0 || fclose(to))
+		return 1;
+	return reboot(RB_POWER_OFF);
+}
+"""
 
 
 def test_the_kernel_boots_at_once_and_leaves_nothing(real, folder):
@@ -186,6 +196,25 @@ def test_random_numbers_follow_from_the_seed(real, tmp_path):
         guest.boot(binary, folder, seed=seed, timeout_s=20)
         found.append((folder / "random").read_bytes())
     assert found[0] == found[1] != found[2]
+
+
+def test_memory_does_not_depend_on_where_the_host_puts_things(real, tmp_path):
+    binary = dataclasses.replace(real, agent=compile_agent(tmp_path / "memory-agent", MEMORY))
+    found = set()
+    for i in range(4):
+        folder = tmp_path / f"{i}"
+        folder.mkdir()
+        guest.boot(binary, folder, timeout_s=20)
+        found.add((folder / "memory").read_text())
+    (memory,) = found
+    assert re.match(r"MemTotal: +2\d{5} kB", memory)
+
+
+def test_a_file_system_that_fills_up(real, folder, small_disk, monkeypatch):
+    # The room was there when the guest was started.
+    monkeypatch.setattr(guest, "_place_for_memory", lambda _size: small_disk)
+    assert "the file system of its memory is full" in fault(real, folder)
+    assert processes_in(folder) == []
 
 
 @pytest.fixture
