@@ -1,7 +1,9 @@
-"""Some one-flow cells as Linux 6.12.117 itself runs them, beside ours and the published ones.
+"""Some one-flow cells on a real kernel in virtual time, beside ours and the published ones.
 
-The kernel ran in virtual time with ECN and offloads on, netem of half the delay + 0.3 ms on both ingresses of the middlebox, cake on both
-egresses, ssthresh 5 on the route, 300 s.
+The kernel is Linux 6.12.117 with what the draft's tree had: cake's SCE ramp, the T1 echo, reno-sce, dctcp-sce and the tree's dctcp.
+ECN and offloads are on, netem of half the delay + 0.3 ms on both ingresses of the middlebox, cake on both egresses, ssthresh 5 from the
+start, 300 s, one run a cell. `rules_5_1`: five rules of TCP as Linux 5.1 has them (PRR, deferral of chunks, when the window limits, chunk
+sizes on short paths, no ACK for PSH).
 """
 
 from __future__ import annotations
@@ -21,15 +23,19 @@ if TYPE_CHECKING:
     from dumbbell.report.reference import Reference
     from dumbbell.results import Run
 
-_FILE = Path(__file__).parent / "kernel_6_12.csv"
+_FILE = Path(__file__).parent / "kernel.csv"
+_RULES = {"rules_5_1_mbit": "Linux, 5.1 rules", "rules_6_12_mbit": "Linux 6.12"}
+"""Column of the file and of the table."""
+
+Cell = tuple[str, float, float]
 
 
 @cache
-def kernel_throughputs() -> dict[tuple[str, float, float], float]:
-    """(cc, bandwidth in Mbit/s, delay in ms) -> the kernel's goodput over the run, Mbit/s."""
+def kernel_throughputs() -> dict[Cell, dict[str, float]]:
+    """(cc, bandwidth in Mbit/s, delay in ms) -> rules -> the kernel's goodput over the run, Mbit/s; empty where it was not run."""
     with _FILE.open(newline="", encoding="utf-8") as file:
         return {
-            (row["cc"], float(row["bandwidth_mbit"]), float(row["delay_ms"])): float(row["kernel_throughput_mbit"])
+            (row["cc"], float(row["bandwidth_mbit"]), float(row["delay_ms"])): {rules: float(row[rules]) for rules in _RULES if row[rules]}
             for row in csv.DictReader(file)
         }
 
@@ -46,5 +52,6 @@ def kernel_table(runs: Sequence[Run], published: Reference) -> Table:
         cc, bandwidth, delay = cell
         values = ours.get((cell, r.THROUGHPUT))
         mine = float(np.median(values)) if values else None
-        rows.append([f"{cc} {bandwidth:g} Mbit/s, {delay:g} ms", text(kernel), text(mine), text(theirs.get((cell, r.THROUGHPUT)))])
-    return Table("", ["flow", "Linux 6.12", "ours", "published"], rows)
+        listed = [text(kernel.get(rules)) for rules in _RULES]
+        rows.append([f"{cc} {bandwidth:g} Mbit/s, {delay:g} ms", *listed, text(mine), text(theirs.get((cell, r.THROUGHPUT)))])
+    return Table("", ["flow", *_RULES.values(), "ours", "published"], rows)

@@ -13,7 +13,7 @@ use crate::network::HostSpec;
 /// Memory charged beside the payload of each allocation, bytes.
 const HEAD: u64 = 832;
 /// Segments of one allocation where chunks are built.
-const CHUNK_SEGMENTS: u64 = 44;
+const CHUNK_SEGMENTS: u64 = 45;
 /// Memory counted on for a segment when the buffer grows, bytes.
 const GROWTH_PER_SEGMENT: u64 = 2304;
 /// Windows that a growing buffer has room for.

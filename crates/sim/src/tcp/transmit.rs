@@ -12,8 +12,10 @@ use crate::packet::{flags, Ecn};
 use crate::qdisc::Verdict;
 use crate::time::{Time, MS};
 
-/// Largest chunk, segments (64 KiB less headers).
-const MAX_CHUNK: u32 = 44;
+/// Largest chunk, segments (64 KiB less headers; `tcp_xmit_size_goal`).
+const MAX_CHUNK: u32 = 45;
+/// The first one, segments: it is written when the receiver has advertised no more than 64 KiB, and is bound to half of that.
+const FIRST_CHUNK: u32 = 22;
 /// Smallest chunk that the pacing rate asks for (sysctl tcp_min_tso_segs).
 const MIN_CHUNK: u32 = 2;
 /// A chunk carries about 1/1024 s at the pacing rate.
@@ -34,7 +36,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     pub fn new(enabled: bool) -> Self {
-        Self { enabled, left: MAX_CHUNK, last_sent: 0 }
+        Self { enabled, left: FIRST_CHUNK, last_sent: 0 }
     }
 }
 
