@@ -25,7 +25,6 @@ from dumbbell.errors import EnvironmentFault
 MEMORY = "256M"
 PROBE_TIME_LIMIT_S = 60.0
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_MEMORY_ARGUMENT = "mem="
 # Nothing here depends on the run, its folder or the user: the kernel mixes its command line into its random numbers.
 _ARGUMENTS = (
     "root=/dev/root",
@@ -129,7 +128,7 @@ def _link(source: Path, target: Path) -> None:
 def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float, memory: str) -> Ending:
     if not binary.linux.is_file():
         raise EnvironmentFault(f"{binary.linux}: is not there; {HOW_TO_BUILD}")
-    command = [str(binary.launcher), str(os.getpid()), str(binary.linux), f"{_MEMORY_ARGUMENT}{memory}", *_ARGUMENTS]
+    command = [str(binary.launcher), str(os.getpid()), str(binary.linux), f"mem={memory}", *_ARGUMENTS]
     # A guest keeps its memory in a file without a name in TMPDIR, and its state in HOME.
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(place), "DUMBBELL_SEED": str(seed), "HOME": "."}
     process = subprocess.Popen(
