@@ -1,0 +1,125 @@
+"""What a guest is told."""
+
+import pytest
+from support import PATH
+
+from dumbbell.engines.kernel.lower import lower
+from dumbbell.scenario import Scenario
+
+
+def guest(**more):
+    settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", "engine": "kernel", **more}
+    (resolved,) = Scenario.model_validate(settings).expand()
+    return lower(resolved)
+
+
+def queue(rate="10mbit", **more):
+    return {"rtt": "20ms", "reverse": "none", "bottleneck": {"rate": rate, **more}}
+
+
+def tc(**more):
+    return guest(**more).files["net.tc"].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "expected"),
+    [
+        (
+            {"shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "180p"}},
+            [
+                "qdisc add dev p1 root handle 1: tbf rate 10000000bit burst 1540 limit 100000000",
+                "qdisc add dev p1 parent 1: handle 10: pfifo limit 180",
+            ],
+        ),
+        (
+            {"shaper": "htb", "burst": "3000B", "qdisc": {"kind": "bfifo", "limit": "1bdp"}},
+            [
+                "qdisc add dev p1 root handle 1: htb default 1",
+                "class add dev p1 parent 1: classid 1:1 htb rate 10000000bit ceil 10000000bit burst 3000 cburst 3000",
+                "qdisc add dev p1 parent 1:1 handle 10: bfifo limit 25738",
+            ],
+        ),
+        (
+            {"qdisc": {"kind": "cake", "isolation": "flows", "overhead": 18, "rtt": "30ms"}},
+            ["qdisc add dev p1 root handle 1: cake bandwidth 10000000bit besteffort flows overhead 18 mpu 0 noatm rtt 30000us"],
+        ),
+        (
+            {"shaper": "tbf", "qdisc": {"kind": "red", "limit": "100kB", "min": "15kB", "max": "45kB", "ecn": True}},
+            ["handle 10: red limit 100000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.020000 bandwidth 10000000bit ecn"],
+        ),
+    ],
+)
+def test_commands_of_queues(bottleneck, expected):
+    lines = tc(path=queue(**bottleneck))
+    for line in expected:
+        assert any(written.endswith(line) for written in lines), lines
+
+
+def test_a_link_is_followed_by_a_line_of_its_rate_and_delay():
+    path = {
+        "rtt": "20ms",
+        "delay": {"where": "after"},
+        **{k: v for k, v in queue(qdisc={"kind": "pfifo", "limit": "9p"}).items() if k != "rtt"},
+    }
+    lines = tc(path=path)
+    assert "qdisc add dev x0 root handle 1: netem limit 100000000 delay 10000us rate 10000000bit" in lines
+    assert "filter add dev q0 ingress protocol ip prio 2000 matchall action mirred egress redirect dev x0" in lines
+
+
+def test_flows_of_another_rtt_take_another_way():
+    lines = tc(flows=[{"cc": "cubic", "count": 2}, {"cc": "reno", "rtt": "60ms"}])
+    assert [line for line in lines if "flower" in line and "10002" in line and "dev hl" in line]
+    assert not [line for line in lines if "flower" in line and "10000" in line and "dev hl" in line]
+
+
+def test_hosts_that_differ_have_a_namespace_each():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "name": "e", "ecn": True}, {"cc": "cubic", "name": "t", "host": {"offload": "tso"}}]
+    plan = guest(flows=flows).files["plan"]
+    assert {f"namespace {side}{k}" for side in "lr" for k in range(3)} <= set(plan.splitlines())
+    assert "sysctl l1 net.ipv4.tcp_ecn 1" in plan
+    assert "offload l2 eth0 tso" in plan
+    assert "gso_max_segs 1" in guest(flows=flows).files["l0.ip"]
+    assert "gso_max_segs" not in guest(flows=flows).files["l2.ip"]
+
+
+def test_options_of_the_stack_are_settings_of_the_kernel():
+    stack = {
+        "base": "linux-6.12",
+        "initial_cwnd": 4,
+        "rto_min_ms": 50,
+        "sack_compression": False,
+        "tail_loss_probe": False,
+        "reordering": 5,
+    }
+    host = {"cached_ssthresh": "30p", "sysctls": {"net.ipv4.tcp_notsent_lowat": 16384}}
+    files = guest(flows=[{"cc": "cubic", "stack": stack, "host": host}]).files
+    assert "initcwnd 4 rto_min 50ms ssthresh 30" in files["l0.ip"]
+    for setting in ("tcp_comp_sack_nr 0", "tcp_early_retrans 0", "tcp_reordering 5", "tcp_notsent_lowat 16384"):
+        assert f"sysctl r0 net.ipv4.{setting}\n" in files["plan"]
+
+
+def test_impairments_happen_at_their_time():
+    path = {
+        **PATH,
+        "impairments": [
+            {"at": "4s", "kind": "outage", "for": "100ms"},
+            {"at": "5s", "kind": "rate", "rate": "5mbit", "direction": "both"},
+        ],
+    }
+    lines = [line for line in guest(path=path).files["plan"].splitlines() if line.startswith("at ")]
+    assert lines[:2] == [
+        "at 4000000000 net - tc actions change action gact drop index 1",
+        "at 4100000000 net - tc actions change action gact continue index 1",
+    ]
+    assert all("5000000bit" in line for line in lines[2:])
+    assert len(lines) >= 4
+
+
+def test_a_flow_that_stops_early_is_cut_off():
+    plan = guest(flows=[{"cc": "cubic", "duration": "3s"}]).files["plan"]
+    assert "at 3000000000 l0 - tc filter add dev eth0 egress protocol ip prio 1 flower ip_proto tcp src_port 10000 action drop" in plan
+
+
+def test_a_reverse_flow_sends_from_the_right():
+    plan = guest(flows=[{"cc": "cubic", "direction": "reverse"}]).files["plan"]
+    assert "tcp r0 l0 10.2.0.2 10.1.0.1 30000 10000 0 -1 cubic -1 0 0" in plan.splitlines()

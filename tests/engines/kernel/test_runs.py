@@ -1,0 +1,128 @@
+"""What only the kernel can run, run."""
+
+import struct
+
+import numpy as np
+import pytest
+from support import PATH
+
+from dumbbell.engines import engine as find_engine
+from dumbbell.engines.execute import execute
+from dumbbell.errors import EnvironmentFault
+from dumbbell.scenario import Scenario
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    engine = find_engine("kernel")
+    try:
+        engine.require()
+    except EnvironmentFault as fault:
+        pytest.skip(str(fault))
+    return engine
+
+
+def resolved(**more):
+    settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "4s", "engine": "kernel", **more}
+    return Scenario.model_validate(settings).expand()
+
+
+def queue(qdisc, shaper="tbf"):
+    return {"rtt": "20ms", "reverse": "none", "bottleneck": {"rate": "10mbit", "shaper": shaper, "qdisc": qdisc}}
+
+
+@pytest.mark.parametrize(
+    "qdisc",
+    [
+        {"kind": "codel"},
+        {"kind": "fq_codel", "ce_threshold": "1ms"},
+        {"kind": "pie", "ecn": True},
+        {"kind": "fq_pie", "dq_rate_estimator": True},
+        {"kind": "red", "limit": "200kB", "min": "15kB", "max": "45kB", "adaptive": True},
+        {"kind": "sfq", "limit": "60p", "perturb": "1s"},
+        {"kind": "fq", "flow_limit": "50p"},
+        {"kind": "tc", "command": "hhf limit 100"},
+    ],
+    ids=lambda qdisc: qdisc["kind"],
+)
+@pytest.mark.parametrize("shaper", ["tbf", "htb", "link"])
+def test_every_queue_of_the_kernel_carries_traffic(kernel, qdisc, shaper):
+    (one,) = resolved(path=queue(qdisc, shaper), flows=[{"cc": "cubic", "ecn": True}, {"cc": "reno"}])
+    run = kernel.run(one)
+    assert (run.status, run.reasons) == ("ok", ())
+    received = sum(values["rx_bytes"] for entity, values in run.counters.items() if entity.startswith("flow/"))
+    assert 0.7 * 10e6 / 8 * 4 < received < 10e6 / 8 * 4
+    kind = qdisc["command"].split()[0] if qdisc["kind"] == "tc" else qdisc["kind"]
+    assert any(f" {kind} " in command for command in run.engine["tc"])
+
+
+def test_marks_of_a_queue_are_counted(kernel):
+    (one,) = resolved(path=queue({"kind": "codel", "ecn": True}), flows=[{"cc": "dctcp"}])
+    run = kernel.run(one)
+    marks = run.counters["port/bottleneck"]["ce_marks"]
+    assert marks > 0
+    assert run.counters["flow/dctcp"]["delivered_ce"] == pytest.approx(marks, abs=0.2 * marks)
+    assert run.series("port/bottleneck", "ce_marks")[1][-1] == marks
+
+
+@pytest.mark.parametrize("offload", ["none", "tso", "on"])
+def test_offload_decides_what_the_network_sees(kernel, offload):
+    flows = [{"cc": "cubic", "host": {"offload": offload}}]
+    (one,) = resolved(path=queue({"kind": "pfifo", "limit": "100p"}), flows=flows, capture=True)
+    run = kernel.run(one)
+    longest = max(length for _, length in packets(run.captures["left.pcap"]))
+    assert longest > 1514 if offload == "on" else longest == 1514
+    assert run.engine["offload"] == {"host 0": offload}
+
+
+def packets(capture):
+    """(time in ns, length) of each packet of a pcap file with ns."""
+    magic, _, _, _, snaplen, _ = struct.unpack("<IIIIII", capture[:24])
+    assert magic == 0xA1B23C4D
+    at = 24
+    while at < len(capture):
+        seconds, ns, captured, length = struct.unpack("<IIII", capture[at : at + 16])
+        assert captured == min(length, snaplen)
+        yield seconds * 10**9 + ns, length
+        at += 16 + captured
+
+
+def test_captures_hold_every_packet_at_its_time(kernel):
+    start = {"start": {"first": "300ms"}}
+    (one,) = resolved(flows=[{"cc": "cubic", **start}], capture=True)
+    run = kernel.run(one)
+    left, right = (list(packets(run.captures[f"{side}.pcap"])) for side in ("left", "right"))
+    assert left[0][0] == pytest.approx(300_000_000, abs=20_000)
+    assert right[0][0] - left[0][0] == pytest.approx(10_000_000, abs=200_000)
+    assert np.all(np.diff([time for time, _ in left]) >= 0)
+    full = sum(length == 1514 for _, length in left)
+    assert full == run.counters["flow/cubic"]["sent_packets"]
+
+
+def test_a_setting_of_the_kernel_matters(kernel):
+    plain, without = (
+        kernel.run(*resolved(flows=[{"cc": "cubic", "host": {"sysctls": sysctls}}], path=queue({"kind": "pfifo", "limit": "20p"})))
+        for sysctls in ({}, {"net.ipv4.tcp_sack": 0})
+    )
+    assert without.counters != plain.counters
+    assert without.engine["sysctls"]["host 0"]["net.ipv4.tcp_sack"] == "0"
+
+
+def test_an_unknown_setting_is_one_line(kernel):
+    (one,) = resolved(flows=[{"cc": "cubic", "host": {"sysctls": {"net.ipv4.tcp_nonsense": 1}}}])
+    with pytest.raises(EnvironmentFault, match=r"net\.ipv4\.tcp_nonsense"):
+        kernel.run(one)
+
+
+def test_guests_do_not_disturb_each_other(kernel):
+    runs = resolved(duration="2s", sweep={"path.rtt": ["20ms", "30ms", "40ms"]}, flows=[{"cc": "cubic", "count": 2}])
+    alone = [kernel.run(run).digest for run in runs]
+    together = [run.digest for run in execute(runs, workers=3)]
+    assert together == alone
+    assert len(set(alone)) == 3
+
+
+def test_the_seed_seeds_the_kernel(kernel):
+    runs = [kernel.run(*resolved(seed=seed, flows=[{"cc": "cubic", "count": 3}], path=queue({"kind": "pie"}))) for seed in (1, 1, 2)]
+    assert runs[0].digest == runs[1].digest
+    assert runs[2].digest != runs[0].digest
