@@ -5,11 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.engines import engine as find_engine
+from dumbbell.errors import EnvironmentFault
+from dumbbell.scenario import Scenario
+
 EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example(dumbbell, file, tmp_path):
+    try:
+        find_engine(Scenario.from_file(file).engine).require()
+    except EnvironmentFault as fault:
+        pytest.skip(str(fault))
     answer = dumbbell("run", file, "--out", tmp_path, "--json")
     assert answer.status == 0
     found = json.loads(answer.out)
