@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from contextlib import nullcontext
@@ -33,6 +34,8 @@ def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOptio
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.pool import default_workers
 
+    # Half a gigabyte is removed however a build is stopped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     # Elsewhere than on a terminal the stages that are told are enough.
     with progress_bar("compiling") if sys.stderr.isatty() else nullcontext(lambda _done, _total: None) as progress:

@@ -28,7 +28,7 @@ _TOOLS = {
 _SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Not in the PATH of every user, but ip and tc are there."""
 LEAST_DISK = 1_000_000_000
-"""Bytes: sources, objects and the binary take 650 MB while it is built."""
+"""Bytes: sources, objects and the binary take less than 650 MB while it is built."""
 
 
 def search_path() -> str:

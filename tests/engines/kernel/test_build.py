@@ -201,9 +201,11 @@ def test_a_patch_that_does_not_apply_is_named(machine, tarball):
 BUILD = """
 import sys
 from pathlib import Path
-from dumbbell.engines.kernel import binary, build
-binary.PATCHES, binary.FRAGMENT, tarball = map(Path, sys.argv[1:])
-build.build(tarball, 1, lambda _: None, lambda *_: None)
+from dumbbell import cli
+from dumbbell.engines.kernel import binary
+binary.PATCHES, binary.FRAGMENT = map(Path, sys.argv[1:3])
+sys.argv = ["dumbbell", "kernel", "build", "--source", sys.argv[3]]
+cli.main()
 """
 
 
@@ -224,12 +226,14 @@ def test_a_killed_build_leaves_nothing_that_looks_like_a_kernel(machine, tarball
     assert kernels(machine) == [binary.find().linux.parent]
 
 
-def test_an_interrupted_build_ends_what_it_started(machine, tarball):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_build_ends_and_removes_what_it_started(machine, tarball, how):
     process = building(tarball(before="@cp /bin/true linux; sleep 100"))
     assert wait_until(lambda: kernels(machine))
     (tree,) = kernels(machine)
-    process.send_signal(signal.SIGINT)
-    process.wait()
+    process.send_signal(how)
+    assert process.wait() == 130
+    assert list(machine.glob(".building*")) == []
     assert wait_until(lambda: processes_in(tree) == [])
     assert kernels(machine) == []
 
