@@ -76,6 +76,8 @@ pub struct Stack {
     pub tso_half_window: bool,
     /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
     pub ack_event_first: bool,
+    /// A chunk of several segments ends in a PSH (5.4 and later).
+    pub push_chunks: bool,
     /// A full segment that ends the sender's write is acknowledged as soon as it is read (6.6 and later); a short one always is.
     pub ack_full_push: bool,
     /// Tail loss probes (sysctl tcp_early_retrans 3).
@@ -106,6 +108,7 @@ const LINUX_6_12: Stack = Stack {
     tso_rtt_log: Some(9),
     tso_half_window: true,
     ack_event_first: false,
+    push_chunks: true,
     ack_full_push: true,
     tail_loss_probe: true,
     dctcp_window_cut: false,
@@ -122,6 +125,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     tso_defer: TsoDefer::HeadOld,
     tso_rtt_log: None,
     ack_event_first: true,
+    push_chunks: false,
     ack_full_push: false,
     dctcp_window_cut: true,
     dctcp_sce_latch: true,

@@ -124,7 +124,8 @@ impl Sender {
         while sent < n && self.has_data() {
             let seq = self.t.snd_nxt;
             let cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
-            let p = self.packet(seq, self.frame_len(seq), cwr | self.push_flag(seq), ecn);
+            let push = if self.stack.push_chunks && n > 1 && sent + 1 == n { flags::PSH } else { self.push_flag(seq) };
+            let p = self.packet(seq, self.frame_len(seq), cwr | push, ecn);
             self.counters.sent += 1;
             if net.send(p) == Verdict::Dropped && self.local_first_port {
                 self.enter_cwr();
