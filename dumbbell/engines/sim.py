@@ -11,10 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets, label
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.lowering import PlannedPort, plan
+from dumbbell.engines.lowering import PlannedImpairment, PlannedPort, PlannedUdp, plan
 from dumbbell.engines.refusal import placed
 from dumbbell.errors import BadInput, EnvironmentFault
-from dumbbell.scenario import Bfifo, Cake, DelayStage, Flow, Pfifo, Problem, QueueStage, ResolvedScenario, Scenario, ScenarioError
+from dumbbell.scenario import (
+    Bfifo,
+    Cake,
+    DelayStage,
+    Flow,
+    Outage,
+    Pfifo,
+    Problem,
+    QueueStage,
+    ResolvedScenario,
+    Scenario,
+    ScenarioError,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -22,10 +34,12 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _NAME = "sim"
-_TBF_BURST_BYTES = 1540
+_NS_PER_S = 10**9
+_BURST_BYTES = {"tbf": 1540, "htb": 1600}
+"""Buckets, where the scenario names none."""
 _SCE_SINGLE = 65535
 """What Linux's keyword `sce-single` becomes."""
-_FLOW_SERIES, _PORT_SERIES = 10, 8
+_FLOW_SERIES, _PORT_SERIES = 11, 8
 """Series of a flow and of a port."""
 _MOST_VALUES = 50_000_000
 """Sampled values of a run, which are in memory at once."""
@@ -73,6 +87,8 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
             }
             for flow in planned.flows
         ],
+        "udp": [_udp(stream, indices) for stream in planned.udp],
+        "impairments": [_impairment(each, indices) for each in planned.impairments],
     }
 
 
@@ -122,9 +138,28 @@ def _qdisc(port: PlannedPort, stage: QueueStage, rate_bps: int) -> dict[str, Any
 def _shaper(stage: QueueStage, rate_bps: int) -> dict[str, Any]:
     if stage.shaper_kind == "cake":
         return {"kind": "own"}
-    if stage.shaper_kind == "tbf":
-        return {"kind": "tbf", "rate_bps": rate_bps, "burst_bytes": int(stage.burst or _TBF_BURST_BYTES)}
-    return {"kind": "link", "rate_bps": rate_bps}
+    if stage.shaper_kind == "link":
+        return {"kind": "link", "rate_bps": rate_bps}
+    return {"kind": stage.shaper_kind, "rate_bps": rate_bps, "burst_bytes": int(stage.burst or _BURST_BYTES[stage.shaper_kind])}
+
+
+def _udp(stream: PlannedUdp, indices: dict[str, int]) -> dict[str, Any]:
+    return {
+        "name": stream.name,
+        "interval_ns": int(stream.traffic.size) * 8 * _NS_PER_S // int(stream.traffic.rate),
+        "size_bytes": int(stream.traffic.size),
+        "forward": [indices[name] for name in stream.forward],
+        "start_ns": stream.start_ns,
+        "stop_ns": stream.stop_ns,
+        "src_host": stream.src,
+        "dst_host": stream.dst,
+    }
+
+
+def _impairment(planned: PlannedImpairment, indices: dict[str, int]) -> dict[str, Any]:
+    what = planned.what
+    common = {"kind": what.kind, "port": indices[planned.port], "at_ns": int(what.at)}
+    return {**common, "for_ns": int(what.for_)} if isinstance(what, Outage) else {**common, "rate_bps": int(what.rate)}
 
 
 def _host(flow: Flow) -> dict[str, Any]:

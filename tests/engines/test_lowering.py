@@ -61,6 +61,8 @@ def test_the_whole_of_a_simple_network():
                 "dst_host": 2,
             }
         ],
+        "udp": [],
+        "impairments": [],
     }
 
 
@@ -69,6 +71,8 @@ def test_the_whole_of_a_simple_network():
     [
         ({"shaper": None}, {"kind": "link", "rate_bps": 10_000_000}),
         ({"shaper": "tbf", "burst": "3kB"}, {"kind": "tbf", "rate_bps": 10_000_000, "burst_bytes": 3000}),
+        ({"shaper": "htb"}, {"kind": "htb", "rate_bps": 10_000_000, "burst_bytes": 1600}),
+        ({"shaper": "htb", "burst": "3kB"}, {"kind": "htb", "rate_bps": 10_000_000, "burst_bytes": 3000}),
         ({"shaper": None, "qdisc": {"kind": "cake"}}, {"kind": "own"}),
         ({"shaper": "link", "qdisc": {"kind": "cake"}}, {"kind": "link", "rate_bps": 10_000_000}),
     ],
@@ -185,6 +189,40 @@ def test_flows_of_other_rtts_share_the_queue():
     network = lowered(flows=[{"cc": "reno"}, {"cc": "cubic", "rtt": "80ms"}])
     names = [[network["ports"][i]["name"] for i in flow["forward"]] for flow in network["flows"]]
     assert names == [["delay", "bottleneck"], ["delay-80ms", "bottleneck"]]
+
+
+def test_a_reverse_flow_goes_against_the_others():
+    network = lowered(flows=[{"cc": "reno"}, {"cc": "cubic", "direction": "reverse"}])
+    ahead, back = network["flows"]
+    assert (back["forward"], back["reverse"]) == (ahead["reverse"], ahead["forward"])
+    assert (back["src_host"], back["dst_host"]) == (ahead["dst_host"], ahead["src_host"])
+
+
+def test_datagrams():
+    background = [{"kind": "udp", "rate": "3mbit", "size": "1000B", "direction": "both", "start": "2s", "duration": "5s"}]
+    network = lowered(background=background)
+    common = {"interval_ns": 2_666_666, "size_bytes": 1000, "start_ns": 2_000_000_000, "stop_ns": 7_000_000_000}
+    assert network["udp"] == [
+        {"name": "udp", **common, "forward": [0, 1], "src_host": 1, "dst_host": 2},
+        {"name": "udp-reverse", **common, "forward": [2, 3], "src_host": 2, "dst_host": 1},
+    ]
+
+
+def test_datagrams_end_with_the_run():
+    (stream,) = lowered(background=[{"kind": "udp", "rate": "1mbit", "start": "2s", "duration": "20s"}])["udp"]
+    assert stream["stop_ns"] == 10_000_000_000
+
+
+def test_impairments_befall_the_bottleneck_of_their_direction():
+    outage = {"kind": "outage", "at": "4s", "for": "100ms", "direction": "both"}
+    step = {"kind": "rate", "at": "5s", "rate": "2mbit"}
+    network = lowered(path={**PATH, "impairments": [outage, step]})
+    assert [port["name"] for port in network["ports"]] == ["delay", "bottleneck", "delay-reverse", "bottleneck-reverse"]
+    assert network["impairments"] == [
+        {"kind": "outage", "port": 1, "at_ns": 4_000_000_000, "for_ns": 100_000_000},
+        {"kind": "outage", "port": 3, "at_ns": 4_000_000_000, "for_ns": 100_000_000},
+        {"kind": "rate", "port": 1, "at_ns": 5_000_000_000, "rate_bps": 2_000_000},
+    ]
 
 
 def test_what_the_key_depends_on():

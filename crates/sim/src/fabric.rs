@@ -9,7 +9,7 @@ use crate::qdisc::{Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::tcp::sack::{Blocks, Slab};
 use crate::time::{serialisation, Time, NEVER};
 
-/// Packets of one flow that the fabric dropped.
+/// Packets of one flow that the fabric dropped or lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowDrops {
     /// Data.
@@ -36,7 +36,7 @@ pub struct Fabric {
     pub events: EventSet,
     /// The ports.
     pub ports: Vec<Port>,
-    /// Routes by flow.
+    /// Routes by flow; streams of datagrams come after the TCP flows.
     pub routes: Vec<Route>,
     /// Addresses by flow.
     pub tuples: Vec<FlowTuple>,
@@ -50,7 +50,7 @@ pub struct Fabric {
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
-pub const PORTS: usize = 1;
+pub const PORTS: usize = 2;
 
 impl Fabric {
     /// A fabric at time 0 with `sources` event sources in all.
@@ -125,6 +125,8 @@ impl Fabric {
                 // except for cake, whose wake-up is the same for whatever packet comes next.
                 if self.events.pending(PORTS + 2 * i) == NEVER {
                     self.serve(i);
+                } else if self.ports[i].refilled {
+                    self.serve_early(i);
                 }
                 verdict
             }
@@ -143,8 +145,9 @@ impl Fabric {
                 Shaper::Own => now,
                 // A line takes a packet out only when it is free; a token bucket must know its length first.
                 Shaper::Link { free_at, .. } => *free_at,
-                Shaper::Tbf { .. } => match qdisc.peek(&mut s) {
-                    Some(len) => shaper.ready(len, now),
+                Shaper::Htb(htb) => htb.ready(),
+                Shaper::Tbf(tbf) => match qdisc.peek(&mut s) {
+                    Some(len) => tbf.ready(len, now),
                     None => break,
                 },
             };
@@ -172,12 +175,24 @@ impl Fabric {
         }
     }
 
+    /// The bucket of port `i` was filled behind the timer's back, and now somebody looks.
+    #[cold]
+    fn serve_early(&mut self, i: usize) {
+        self.ports[i].refilled = false;
+        self.on_shaper(i);
+    }
+
     /// A packet leaves the shaper of port `i` at `at` and enters the pipe.
     #[inline]
     fn leave(&mut self, i: usize, mut p: Packet, at: Time) {
         let port = &mut self.ports[i];
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(p.len);
+        if self.now < port.outage_until {
+            port.counters.lost += 1;
+            self.forget(&p);
+            return;
+        }
         let arrives = at + port.delay;
         if arrives == self.now && port.pipe.is_empty() {
             p.hop += 1;
@@ -212,17 +227,25 @@ impl Fabric {
     /// Accounts for the packets in `dropped`.
     #[cold]
     fn settle_drops(&mut self, i: usize) {
-        for (p, cause) in self.dropped.drain(..) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for (p, cause) in dropped.drain(..) {
             self.ports[i].counters.drop(cause, self.now);
-            if p.sack != NO_SACK {
-                self.sacks.take(p.sack);
-            }
-            let d = &mut self.drops[p.flow as usize];
-            if p.has(flags::ACK) {
-                d.acks += 1;
-            } else {
-                d.data += 1;
-            }
+            self.forget(&p);
+        }
+        self.dropped = dropped;
+    }
+
+    /// A packet is no more.
+    #[cold]
+    fn forget(&mut self, p: &Packet) {
+        if p.sack != NO_SACK {
+            self.sacks.take(p.sack);
+        }
+        let d = &mut self.drops[p.flow as usize];
+        if p.has(flags::ACK) {
+            d.acks += 1;
+        } else {
+            d.data += 1;
         }
     }
 

@@ -14,6 +14,7 @@ pub mod rng;
 pub mod simulation;
 pub mod tcp;
 pub mod time;
+pub mod traffic;
 
 pub use simulation::{check, simulate, simulate_with};
 
@@ -41,7 +42,7 @@ pub fn capabilities() -> serde_json::Value {
             "bfifo": {"summary": "tail drop by bytes"},
             "cake": {"summary": "CAKE, one tin: shaper, COBALT, DRR++, flow and host isolation, SCE"},
         },
-        "shaper": ["link", "tbf", "cake"],
-        "feature": ["SCE", "offload tso"],
+        "shaper": ["link", "tbf", "htb", "cake"],
+        "feature": ["SCE", "offload tso", "outages", "rate steps", "UDP", "reverse flows"],
     })
 }

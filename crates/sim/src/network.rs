@@ -18,6 +18,12 @@ pub struct Network {
     pub ports: Vec<PortSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+    /// The streams of datagrams.
+    #[serde(default)]
+    pub udp: Vec<UdpSpec>,
+    /// What befalls the ports.
+    #[serde(default)]
+    pub impairments: Vec<ImpairmentSpec>,
 }
 
 /// A port: somewhere a packet waits.
@@ -60,6 +66,14 @@ pub enum ShaperSpec {
     /// Token bucket (Linux sch_tbf.c): an idle bucket lets a packet go at once; the next packet is already taken
     /// out of the qdisc while it waits for tokens.
     Tbf {
+        /// Rate, bit/s.
+        rate_bps: u64,
+        /// Bucket, bytes.
+        burst_bytes: u64,
+    },
+    /// One class of Linux's htb (sch_htb.c) with rate = ceil and burst = cburst: a packet may leave while there are
+    /// tokens at all, and is taken out of the qdisc only then.
+    Htb {
         /// Rate, bit/s.
         rate_bps: u64,
         /// Bucket, bytes.
@@ -182,6 +196,52 @@ impl FlowSpec {
     }
 }
 
+/// Unresponsive datagrams at a constant rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpSpec {
+    /// Unique name; entity `udp/NAME` of the results.
+    pub name: String,
+    /// From one datagram to the next, ns.
+    pub interval_ns: u64,
+    /// Frame length on the meter, bytes.
+    pub size_bytes: u32,
+    /// Ports, in order.
+    pub forward: Vec<usize>,
+    /// Time of the first datagram, ns.
+    pub start_ns: u64,
+    /// No datagram is sent from this time on, ns.
+    pub stop_ns: u64,
+    /// Addresses, for hashing: source host.
+    pub src_host: u32,
+    /// Addresses, for hashing: destination host.
+    pub dst_host: u32,
+}
+
+/// Something that befalls a queue port at a set time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ImpairmentSpec {
+    /// Whatever leaves the queue is lost for a while: after the shaper, before the propagation delay.
+    Outage {
+        /// Index of the port.
+        port: usize,
+        /// When, ns.
+        at_ns: u64,
+        /// How long, ns.
+        for_ns: u64,
+    },
+    /// The shaper's rate changes, as by `tc qdisc change`.
+    Rate {
+        /// Index of the port.
+        port: usize,
+        /// When, ns.
+        at_ns: u64,
+        /// The new rate, bit/s.
+        rate_bps: u64,
+    },
+}
+
 /// A named stack with fields of it overridden.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,7 +276,7 @@ pub struct HostSpec {
 pub struct Output {
     /// Sampled series, one table an entity.
     pub tables: Vec<Table>,
-    /// Counters, one map an entity (`flow/NAME`, `port/NAME`), in order of the network's description.
+    /// Counters, one map an entity (`flow/NAME`, `udp/NAME`, `port/NAME`), each kind in order of the network's description.
     pub counters: Vec<(String, Vec<(String, u64)>)>,
     /// What the conservation check found wrong; empty is good.
     pub conservation: Vec<String>,

@@ -3,9 +3,9 @@
 use crate::cc::{AnyCc, CustomControl, CONTROLS};
 use crate::events::{MAX_SOURCES, MAX_TIME};
 use crate::fabric::{Fabric, Route, PORTS};
-use crate::network::{FlowSpec, Network, Output};
+use crate::network::{FlowSpec, Network, Output, UdpSpec};
 use crate::packet::flags;
-use crate::port::Port;
+use crate::port::{Port, Schedule};
 use crate::probe::Sampler;
 use crate::qdisc::FlowTuple;
 use crate::tcp::receiver::{self, Receiver};
@@ -13,9 +13,12 @@ use crate::tcp::sender::Sender;
 use crate::tcp::stack::Stack;
 use crate::tcp::tcb::MSS;
 use crate::time::{Time, NEVER};
+use crate::traffic::Udp;
 
 /// Event source of the sampler.
 const SAMPLER: usize = 0;
+/// Event source of the impairments.
+const IMPAIRMENTS: usize = 1;
 /// Event sources of a flow: the receiver's, the sender's timer, start and stop.
 const FLOW_SOURCES: usize = receiver::SOURCES + 2;
 const SENDER_TIMER: usize = receiver::SOURCES;
@@ -73,6 +76,8 @@ const MIN_BUFFER: u64 = 4608;
 struct World {
     fabric: Fabric,
     flows: Vec<Flow>,
+    udp: Vec<Udp>,
+    impairments: Schedule,
     sampler: Sampler,
     end: Time,
     first_flow_source: usize,
@@ -81,11 +86,12 @@ struct World {
 
 impl World {
     fn build(network: &Network, controls: &Controls) -> Result<Self, String> {
-        let flow_count = u32::try_from(network.flows.len()).map_err(|_| "too many flows".to_owned())?;
         let first_flow_source = PORTS + 2 * network.ports.len();
-        let sources = first_flow_source + FLOW_SOURCES * network.flows.len();
+        let first_udp_source = first_flow_source + FLOW_SOURCES * network.flows.len();
+        let sources = first_udp_source + network.udp.len();
         if sources > MAX_SOURCES || network.ports.len() > usize::from(u16::MAX) {
-            return Err(format!("{flow_count} flows and {} ports are too many", network.ports.len()));
+            let [flows, udp, ports] = [network.flows.len(), network.udp.len(), network.ports.len()];
+            return Err(format!("{flows} flows, {udp} streams of datagrams and {ports} ports are too many"));
         }
         if network.duration_ns > MAX_TIME {
             return Err(format!(
@@ -96,45 +102,65 @@ impl World {
         }
         let ports: Vec<Port> =
             network.ports.iter().map(|spec| Port::build(spec, network.seed)).collect::<Result<_, _>>()?;
-        let (mut routes, mut tuples, mut flows) = (vec![], vec![], vec![]);
-        for (spec, index) in network.flows.iter().zip(0..flow_count) {
+        let impairments = Schedule::build(&network.impairments, &ports)?;
+        let (mut routes, mut tuples, mut flows, mut udp) = (vec![], vec![], vec![], vec![]);
+        let tuple = |index: u32, src: u32, dst: u32| FlowTuple {
+            src,
+            dst,
+            sport: 10_000 + (index % 50_000) as u16,
+            dport: 5_000 + (index / 50_000) as u16,
+        };
+        for (spec, index) in network.flows.iter().zip(0..) {
             routes.push(Self::route(spec, &ports)?);
-            tuples.push(FlowTuple {
-                src: spec.src_host,
-                dst: spec.dst_host,
-                sport: 10_000 + (index % 50_000) as u16,
-                dport: 5_000 + (index / 50_000) as u16,
-            });
+            tuples.push(tuple(index, spec.src_host, spec.dst_host));
             let source = first_flow_source + FLOW_SOURCES * index as usize;
             flows.push(Self::flow(spec, index, source, network.duration_ns, controls)?);
+        }
+        for (spec, i) in network.udp.iter().zip(0..) {
+            let index = flows.len() as u32 + i;
+            routes.push(Self::one_way(spec, &ports)?);
+            tuples.push(tuple(index, spec.src_host, spec.dst_host));
+            udp.push(Udp::build(spec, index, first_udp_source + i as usize)?);
         }
         let mut fabric = Fabric::new(ports, routes, tuples, sources);
         for (i, flow) in flows.iter().enumerate() {
             fabric.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
         }
+        for (stream, spec) in udp.iter().zip(&network.udp) {
+            stream.schedule(spec.start_ns, &mut fabric);
+        }
+        fabric.events.set(IMPAIRMENTS, impairments.next());
         if network.sample_ns > 0 {
             fabric.events.set(SAMPLER, 0);
         }
         let sampler = Sampler::new(network.sample_ns, &flows, &fabric.ports);
-        Ok(Self { fabric, flows, sampler, end: network.duration_ns, first_flow_source, events: 0 })
+        let end = network.duration_ns;
+        Ok(Self { fabric, flows, udp, impairments, sampler, end, first_flow_source, events: 0 })
+    }
+
+    fn hops(list: &[usize], ports: &[Port], whose: &str) -> Result<Box<[u16]>, String> {
+        if list.is_empty() || list.len() > 255 {
+            return Err(format!("{whose} path has {} ports; 1 to 255 expected", list.len()));
+        }
+        list.iter()
+            .map(|&i| {
+                if i < ports.len() {
+                    Ok(i as u16)
+                } else {
+                    Err(format!("{whose} path names port {i} of {}", ports.len()))
+                }
+            })
+            .collect()
+    }
+
+    fn one_way(spec: &UdpSpec, ports: &[Port]) -> Result<Route, String> {
+        let forward = Self::hops(&spec.forward, ports, &format!("udp {}: the forward", spec.name))?;
+        Ok(Route { forward, reverse: Box::default() })
     }
 
     fn route(spec: &FlowSpec, ports: &[Port]) -> Result<Route, String> {
-        let check = |list: &[usize], what: &str| -> Result<Box<[u16]>, String> {
-            if list.is_empty() || list.len() > 255 {
-                return Err(format!("flow {}: the {what} path has {} ports; 1 to 255 expected", spec.name, list.len()));
-            }
-            list.iter()
-                .map(|&i| {
-                    if i < ports.len() {
-                        Ok(i as u16)
-                    } else {
-                        Err(format!("flow {}: the {what} path names port {i} of {}", spec.name, ports.len()))
-                    }
-                })
-                .collect()
-        };
-        let route = Route { forward: check(&spec.forward, "forward")?, reverse: check(&spec.reverse, "reverse")? };
+        let hops = |list: &[usize], way: &str| Self::hops(list, ports, &format!("flow {}: the {way}", spec.name));
+        let route = Route { forward: hops(&spec.forward, "forward")?, reverse: hops(&spec.reverse, "reverse")? };
         let takes_time = |list: &[u16]| list.iter().any(|&i| ports[usize::from(i)].takes_time());
         if !takes_time(&route.forward) && !takes_time(&route.reverse) {
             return Err(format!("flow {}: its round trip takes no time; give it a delay or a rate", spec.name));
@@ -184,7 +210,10 @@ impl World {
             self.events += 1;
             self.dispatch(source);
             while let Some(p) = self.fabric.arrivals.pop_front() {
-                let flow = &mut self.flows[p.flow as usize];
+                let Some(flow) = self.flows.get_mut(p.flow as usize) else {
+                    self.udp[p.flow as usize - self.flows.len()].arrived += 1;
+                    continue;
+                };
                 if p.has(flags::ACK) {
                     flow.sender.on_ack(&p, &mut self.fabric);
                 } else {
@@ -200,10 +229,13 @@ impl World {
         if source >= self.first_flow_source {
             let offset = source - self.first_flow_source;
             let (flow, which) = (offset / FLOW_SOURCES, offset % FLOW_SOURCES);
+            let Some(f) = self.flows.get_mut(flow) else {
+                return self.udp[offset - FLOW_SOURCES * self.flows.len()].on_timer(&mut self.fabric);
+            };
             match which {
-                SENDER_TIMER => self.flows[flow].sender.on_timer(&mut self.fabric),
+                SENDER_TIMER => f.sender.on_timer(&mut self.fabric),
                 CONTROL => self.on_control(flow, source),
-                _ => self.flows[flow].receiver.on_timer(which, &mut self.fabric),
+                _ => f.receiver.on_timer(which, &mut self.fabric),
             }
         } else if source >= PORTS {
             let port = (source - PORTS) / 2;
@@ -212,9 +244,14 @@ impl World {
             } else {
                 self.fabric.on_pipe(port);
             }
-        } else {
+        } else if source == SAMPLER {
             let next = self.sampler.sample(&self.flows, &self.fabric);
             self.fabric.events.set(SAMPLER, next);
+        } else {
+            while let Some((port, what)) = self.impairments.due(self.fabric.now) {
+                self.fabric.ports[port].impair(what);
+            }
+            self.fabric.events.set(IMPAIRMENTS, self.impairments.next());
         }
     }
 
@@ -237,7 +274,7 @@ impl World {
             delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
             ..Output::default()
         };
-        crate::probe::count(&self.flows, &self.fabric, &inside, self.end, &mut output.counters);
+        crate::probe::count(&self.flows, &self.udp, &self.fabric, &inside, self.end, &mut output.counters);
         output.tables = self.sampler.finish();
         output
     }
@@ -256,6 +293,10 @@ impl World {
             let (s, r) = (&f.sender.counters, f.receiver.counters());
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
+        }
+        for (i, u) in self.udp.iter().enumerate() {
+            let i = self.flows.len() + i;
+            check(format!("udp {}", u.name), u.sent, u.arrived + self.fabric.drops[i].data + inside[i].0);
         }
         for p in &self.fabric.ports {
             let c = &p.counters;

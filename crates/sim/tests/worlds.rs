@@ -1,90 +1,13 @@
 //! Whole runs: conservation, in-order delivery, determinism and first principles over random and chosen worlds.
 
+mod common;
+
+use common::{cake, counter, dumbbell, fingerprint, flow, host, run, MS, MSS, SEC};
 use dumbbell_sim::network::{
-    CakeFraming, CakeIsolation, FlowSpec, HostSpec, Network, Output, PortSpec, QdiscSpec, ShaperSpec, StackSpec,
+    CakeIsolation, FlowSpec, HostSpec, ImpairmentSpec, Network, PortSpec, QdiscSpec, ShaperSpec, UdpSpec,
 };
 use dumbbell_sim::simulate;
 use proptest::prelude::*;
-
-const MS: u64 = 1_000_000;
-const SEC: u64 = 1_000_000_000;
-const MSS: u64 = 1448;
-
-fn host() -> HostSpec {
-    HostSpec {
-        tso: false,
-        rmem: [4096, 131_072, 6_291_456],
-        rcvbuf: None,
-        wmem: [4096, 16_384, 4_194_304],
-        sndbuf: None,
-        cached_ssthresh: None,
-    }
-}
-
-fn flow(name: &str, cc: &str, stack: &str) -> FlowSpec {
-    FlowSpec {
-        name: name.into(),
-        cc: cc.into(),
-        stack: StackSpec { name: stack.into(), options: serde_json::Map::new() },
-        host: host(),
-        ecn: cc.contains("dctcp"),
-        sce_echo: false,
-        local_first_port: false,
-        forward: vec![0, 1],
-        reverse: vec![2],
-        start_ns: 0,
-        stop_ns: None,
-        transfer_bytes: None,
-        src_host: 1,
-        dst_host: 2,
-    }
-}
-
-fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
-    QdiscSpec::Cake {
-        rate_bps: Some(rate_bps),
-        isolation,
-        rtt_ns: 100 * MS,
-        overhead_bytes: None,
-        mpu_bytes: 0,
-        framing: CakeFraming::Noatm,
-        memory_limit_bytes: None,
-        sce,
-    }
-}
-
-/// One way out (delay, then the bottleneck), one delay back.
-fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<FlowSpec>) -> Network {
-    let delay =
-        |name: &str| PortSpec::Delay { name: name.into(), delay_ns: rtt_ns / 2, rate_bps: None, limit_packets: None };
-    Network {
-        seed: 1,
-        duration_ns: seconds * SEC,
-        sample_ns: 100 * MS,
-        ports: vec![
-            delay("out"),
-            PortSpec::Queue { name: "bottleneck".into(), qdisc, shaper, delay_ns: 0 },
-            delay("back"),
-        ],
-        flows,
-    }
-}
-
-fn run(network: &Network) -> Output {
-    let output = simulate(network).expect("a runnable network");
-    assert_eq!(output.conservation, Vec::<String>::new());
-    output
-}
-
-fn counter(output: &Output, entity: &str, name: &str) -> u64 {
-    let (_, list) = output.counters.iter().find(|(e, _)| e == entity).expect("the entity exists");
-    list.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
-}
-
-/// Bytes of every table, for comparison.
-fn fingerprint(output: &Output) -> Vec<u64> {
-    output.tables.iter().flat_map(|t| t.values.iter().map(|v| v.to_bits())).collect()
-}
 
 #[test]
 fn a_saturated_link_delivers_its_rate_and_no_more() {
@@ -210,7 +133,7 @@ prop_compose! {
     fn any_flow()(
         cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"]),
         stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce"]),
-        (ecn, sce_echo, tso, local) in any::<(bool, bool, bool, bool)>(),
+        (ecn, sce_echo, tso, local, back) in any::<(bool, bool, bool, bool, bool)>(),
         start_ms in 0u64..2000,
         stop_ms in prop::option::of(0u64..6000),
         bytes in prop::option::of(1u64..3_000_000),
@@ -221,6 +144,10 @@ prop_compose! {
         f.ecn |= ecn;
         f.sce_echo = sce_echo;
         f.local_first_port = local;
+        if back {
+            // Against the others: data and ACKs meet in every port.
+            (f.forward, f.reverse) = (vec![2], vec![0, 1]);
+        }
         f.start_ns = start_ms * MS;
         f.stop_ns = stop_ms.map(|ms| (start_ms + ms) * MS);
         f.transfer_bytes = bytes;
@@ -230,27 +157,69 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn any_udp()(
+        interval_us in 100u64..50_000,
+        size_bytes in 64u32..=1514,
+        (start_ms, stop_ms) in (0u64..4000, 0u64..6000),
+        back in any::<bool>(),
+    ) -> UdpSpec {
+        UdpSpec {
+            name: String::new(),
+            interval_ns: interval_us * 1000,
+            size_bytes,
+            forward: if back { vec![2] } else { vec![0, 1] },
+            start_ns: start_ms * MS,
+            stop_ns: stop_ms * MS,
+            src_host: 1,
+            dst_host: 2,
+        }
+    }
+}
+
+fn any_impairment() -> impl Strategy<Value = ImpairmentSpec> {
+    let at_ns = (0u64..6000).prop_map(|ms| ms * MS);
+    prop_oneof![
+        (at_ns.clone(), 1u64..1000).prop_map(|(at_ns, ms)| ImpairmentSpec::Outage { port: 1, at_ns, for_ns: ms * MS }),
+        (at_ns, 10u64..50_000).prop_map(|(at_ns, kbit)| ImpairmentSpec::Rate { port: 1, at_ns, rate_bps: kbit * 1000 }),
+    ]
+}
+
+prop_compose! {
     fn any_network()(
         flows in prop::collection::vec(any_flow(), 1..5),
+        udp in prop::collection::vec(any_udp(), 0..3),
+        impairments in prop::collection::vec(any_impairment(), 0..4),
         rate_kbit in 100u64..50_000,
         limit in 1u64..200,
-        kind in 0..6,
+        kind in 0..8,
         rtt_ms in 1u64..200,
         seed in any::<u64>(),
     ) -> Network {
         let rate_bps = rate_kbit * 1000;
         let tbf = ShaperSpec::Tbf { rate_bps, burst_bytes: 1540 };
+        let htb = ShaperSpec::Htb { rate_bps, burst_bytes: 1600 };
         let (qdisc, shaper) = match kind {
             0 => (QdiscSpec::Pfifo { limit_packets: limit }, tbf),
             1 => (QdiscSpec::Bfifo { limit_bytes: limit * 1514 }, tbf),
             2 => (QdiscSpec::Pfifo { limit_packets: limit }, ShaperSpec::Link { rate_bps }),
             3 => (cake(rate_bps, CakeIsolation::Flowblind, 1), ShaperSpec::Own),
             4 => (cake(rate_bps, CakeIsolation::Flows, 65_535), ShaperSpec::Own),
-            _ => (cake(rate_bps, CakeIsolation::TripleIsolate, 0), ShaperSpec::Own),
+            5 => (cake(rate_bps, CakeIsolation::TripleIsolate, 0), ShaperSpec::Own),
+            6 => (unlimited(cake(rate_bps, CakeIsolation::Flows, 0)), tbf),
+            _ => (QdiscSpec::Pfifo { limit_packets: limit }, htb),
         };
         let named = flows.into_iter().enumerate().map(|(i, f)| FlowSpec { name: format!("f{i}"), ..f }).collect();
-        Network { seed, ..dumbbell(qdisc, shaper, rtt_ms * MS, 5, named) }
+        let udp = udp.into_iter().enumerate().map(|(i, u)| UdpSpec { name: format!("u{i}"), ..u }).collect();
+        Network { seed, udp, impairments, ..dumbbell(qdisc, shaper, rtt_ms * MS, 5, named) }
     }
+}
+
+/// The same without a shaper of its own.
+fn unlimited(mut qdisc: QdiscSpec) -> QdiscSpec {
+    if let QdiscSpec::Cake { rate_bps, .. } = &mut qdisc {
+        *rate_bps = None;
+    }
+    qdisc
 }
 
 proptest! {

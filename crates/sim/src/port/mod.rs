@@ -1,8 +1,14 @@
 //! Ports: a queue discipline behind a shaper, or a delay stage; each with a pipe of packets in flight behind it.
 
+mod htb;
+mod impairment;
 mod shaper;
+mod tbf;
 
+pub use htb::Htb;
+pub use impairment::{Impairment, Schedule};
 pub use shaper::Shaper;
+pub use tbf::Tbf;
 
 use std::collections::VecDeque;
 
@@ -23,6 +29,10 @@ pub struct Port {
     pub pipe: VecDeque<Packet>,
     /// Propagation delay, ns.
     pub delay: Duration,
+    /// End of the latest outage: what leaves the queue before is lost.
+    pub outage_until: Time,
+    /// A change of rate filled the bucket, but left the timer as it was.
+    pub refilled: bool,
     /// Counters.
     pub counters: Counters,
     /// The port's random stream.
@@ -61,6 +71,8 @@ pub struct Counters {
     pub sent_bytes: u64,
     /// Packets dropped, by cause.
     pub dropped: [u64; DROP_CAUSES],
+    /// Of the packets that left the shaper, those that an outage took.
+    pub lost: u64,
     /// Time of the first drop.
     pub first_drop: Option<Time>,
 }
@@ -105,6 +117,8 @@ impl Port {
             kind,
             pipe: VecDeque::new(),
             delay,
+            outage_until: 0,
+            refilled: false,
             counters: Counters::default(),
             rng: Rng::for_component(seed, &format!("port/{name}")),
         })
@@ -114,6 +128,22 @@ impl Port {
     #[must_use]
     pub fn takes_time(&self) -> bool {
         self.delay > 0 || !matches!(self.kind, Kind::Delay { rate_bps: None, .. })
+    }
+
+    /// Something befalls a queue port.
+    pub fn impair(&mut self, what: Impairment) {
+        let Kind::Queue { qdisc, shaper } = &mut self.kind else { unreachable!("the schedule names queue ports only") };
+        match (what, shaper) {
+            (Impairment::OutageUntil(end), _) => self.outage_until = self.outage_until.max(end),
+            // A packet on the line is out when it would have been.
+            (Impairment::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
+            (Impairment::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),
+            (Impairment::Rate(rate), Shaper::Own) => qdisc.set_rate(rate),
+            (Impairment::Rate(rate), Shaper::Tbf(tbf)) => {
+                tbf.set_rate(rate);
+                self.refilled = true;
+            }
+        }
     }
 
     /// Packets and bytes that wait here (a delay stage holds its packets in the pipe: none wait).

@@ -8,12 +8,14 @@ use crate::qdisc::{Qdisc, QdiscStats};
 use crate::simulation::Flow;
 use crate::tcp::tcb::INFINITE_SSTHRESH;
 use crate::time::Time;
+use crate::traffic::Udp;
 
 const FLOW_COLUMNS: &[(&str, &str)] = &[
     ("cwnd", "packets"),
     ("ssthresh", "packets"),
     ("srtt_ms", "ms"),
     ("rtt_ms", "ms"),
+    ("min_rtt_ms", "ms"),
     ("inflight", "packets"),
     ("delivered", "packets"),
     ("delivered_ce", "packets"),
@@ -71,6 +73,7 @@ impl Sampler {
                 unless(t.ssthresh == INFINITE_SSTHRESH, f64::from(t.ssthresh)),
                 unless(t.srtt_us8 == 0, f64::from(t.srtt_us8) / 8e3),
                 unless(t.srtt_us8 == 0, f64::from(f.sender.rtt.last_us) / 1e3),
+                unless(t.min_rtt_us == u32::MAX, f64::from(t.min_rtt_us) / 1e3),
                 f64::from(t.in_flight()),
                 f64::from(t.delivered),
                 f64::from(t.delivered_ce),
@@ -114,9 +117,10 @@ fn stats(p: &Port) -> QdiscStats {
     }
 }
 
-/// Counters of every flow and port at the end of a run; `inside` are the packets still under way, by flow.
+/// Counters of every flow, stream of datagrams and port at the end of a run; `inside` are the packets still under way, by flow.
 pub fn count(
     flows: &[Flow],
+    udp: &[Udp],
     fabric: &Fabric,
     inside: &[(u64, u64)],
     end: Time,
@@ -152,6 +156,16 @@ pub fn count(
         }
         out.push((format!("flow/{}", f.name), list));
     }
+    for (i, u) in udp.iter().enumerate() {
+        let i = flows.len() + i;
+        let list = own(vec![
+            ("sent_packets", u.sent),
+            ("arrived_packets", u.arrived),
+            ("dropped_packets", fabric.drops[i].data),
+            ("in_flight_packets", inside[i].0),
+        ]);
+        out.push((format!("udp/{}", u.name), list));
+    }
     for p in &fabric.ports {
         let (c, st) = (&p.counters, stats(p));
         let mut list = own(vec![
@@ -161,6 +175,7 @@ pub fn count(
             ("dropped_overflow", c.dropped[DropCause::Overflow as usize]),
             ("dropped_aqm", c.dropped[DropCause::Aqm as usize]),
             ("dropped_blue", c.dropped[DropCause::Blue as usize]),
+            ("dropped_impairment", c.lost),
             ("queued_packets", p.backlog().0 as u64),
             ("ce_marks", st.ce_marks),
             ("sce_marks", st.sce_marks),

@@ -33,6 +33,16 @@ impl AnyQdisc {
     }
 }
 
+impl AnyQdisc {
+    /// Changes the rate of a discipline that shapes itself, bit/s.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        match self {
+            Self::Fifo(_) => unreachable!("a FIFO does not shape"),
+            Self::Cake(q) => q.set_rate(rate_bps),
+        }
+    }
+}
+
 impl Qdisc for AnyQdisc {
     #[inline]
     fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {

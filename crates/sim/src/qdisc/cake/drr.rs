@@ -84,13 +84,20 @@ impl Drr {
     pub fn new(isolation: CakeIsolation, rate: Option<u64>) -> Self {
         use CakeIsolation::{DualDsthost, DualSrchost, TripleIsolate};
         let hosts_if = |wanted: bool| wanted.then(Hosts::new);
-        Self {
+        let mut drr = Self {
             queues: Vec::new(),
             lists: Lists::new(),
-            quantum: rate.map_or(FULL_FRAME, |rate| (rate >> 12).clamp(300, u64::from(FULL_FRAME)) as u32),
+            quantum: 0,
             sources: hosts_if(matches!(isolation, DualSrchost | TripleIsolate)),
             destinations: hosts_if(matches!(isolation, DualDsthost | TripleIsolate)),
-        }
+        };
+        drr.set_rate(rate);
+        drr
+    }
+
+    /// The quantum for a shaper of `rate` byte/s.
+    pub fn set_rate(&mut self, rate: Option<u64>) {
+        self.quantum = rate.map_or(FULL_FRAME, |rate| (rate >> 12).clamp(300, u64::from(FULL_FRAME)) as u32);
     }
 
     /// Adds the queue of a slot of the flow table, out of service; returns its index.

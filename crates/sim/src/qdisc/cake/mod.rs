@@ -36,9 +36,23 @@ const LIMIT_PACKETS: u64 = 10240;
 /// Least memory limit of a shaped cake without keyword `memlimit`, bytes.
 const LEAST_MEMORY: u32 = 4 << 20;
 
+/// Least rate, bit/s: tc hands the kernel byte/s.
+pub const LEAST_RATE_BPS: u64 = 8;
+
+/// What depends on the rate besides, as configured.
+#[derive(Clone, Copy, Debug)]
+struct Nominal {
+    interval_us: u64,
+    /// Keyword `memlimit`, bytes; 0 is cake's own choice.
+    memory_limit: u32,
+    /// The ramp's parameter.
+    sce: u32,
+}
+
 /// A cake with one tin.
 #[derive(Clone, Debug)]
 pub struct Cake {
+    nominal: Nominal,
     shaper: Shaper,
     framing: Framing,
     flows: Flows,
@@ -76,24 +90,28 @@ impl Cake {
         else {
             return Err("cake: not a cake".into());
         };
-        if rate_bps.is_some_and(|bps| bps < 8) {
-            return Err("cake: rate_bps must be at least 8".into());
+        if rate_bps.is_some_and(|bps| bps < LEAST_RATE_BPS) {
+            return Err(format!("cake: rate_bps must be at least {LEAST_RATE_BPS}"));
         }
-        // tc hands the kernel byte/s and whole microseconds, none of them zero.
-        let rate = rate_bps.map(|bps| bps / 8);
+        // tc hands the kernel whole microseconds, at least one.
         let interval_us = (rtt_ns / US).max(1);
-        let target_us = (interval_us / 20).max(1);
         if interval_us > u64::from(u32::MAX) {
             return Err(format!("cake: rtt_ns must be below 4294967296000, not {rtt_ns}"));
         }
+        let memory_limit = memory_limit_bytes.unwrap_or(0);
+        let memory_limit = u32::try_from(memory_limit)
+            .map_err(|_| format!("cake: memory_limit_bytes must be below 4 GiB, not {memory_limit}"))?;
+        let nominal = Nominal { interval_us, memory_limit, sce };
+        let rate = rate_bps.map(|bps| bps / 8);
         let shaper = Shaper::new(rate);
-        let cobalt = Params::new(target_us * US, interval_us * US, shaper.duration(FULL_FRAME));
+        let cobalt = nominal.cobalt(&shaper);
         Ok(Self {
+            nominal,
             framing: Framing::new(overhead_bytes, mpu_bytes, framing)?,
             flows: Flows::new(isolation, rng),
             drr: Drr::new(isolation, rate),
             ramp: Ramp::new(sce, cobalt.target)?,
-            memory_limit: memory_limit(rate, interval_us, memory_limit_bytes)?,
+            memory_limit: nominal.memory_limit(rate),
             shaper,
             cobalt,
             overflow: Overflow::default(),
@@ -103,6 +121,16 @@ impl Cake {
             peeked: None,
             stats: QdiscStats::default(),
         })
+    }
+
+    /// Changes the shaper's rate, bit/s, and all that follows from it. The next departure stays when it was to be.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        let rate = Some(rate_bps / 8);
+        self.shaper = self.shaper.at_rate(rate);
+        self.cobalt = self.nominal.cobalt(&self.shaper);
+        self.ramp = Ramp::new(self.nominal.sce, self.cobalt.target).expect("the ramp's parameter was accepted before");
+        self.drr.set_rate(rate);
+        self.memory_limit = self.nominal.memory_limit(rate);
     }
 
     /// Drops heads of the fattest queues until the memory limit holds; true if `arrived` lost a packet.
@@ -195,17 +223,23 @@ impl Cake {
     }
 }
 
-/// The memory limit for a shaper of `rate` byte/s, bytes.
-fn memory_limit(rate: Option<u64>, interval_us: u64, configured: Option<u64>) -> Result<u64, String> {
-    let configured = u32::try_from(configured.unwrap_or(0))
-        .map_err(|_| format!("cake: memory_limit_bytes must be below 4 GiB, not {}", configured.unwrap_or(0)))?;
-    let wanted = match (configured, rate) {
-        // Four times what the rate carries in an interval, as far as it fits 32 bits.
-        (0, Some(rate)) => ((rate.wrapping_mul(interval_us) / (1_000_000 / 4)) as u32).max(LEAST_MEMORY),
-        (0, None) => u32::MAX,
-        (bytes, _) => bytes,
-    };
-    Ok(u64::from(wanted).min((LIMIT_PACKETS * u64::from(FULL_FRAME)).max(u64::from(configured))))
+impl Nominal {
+    /// COBALT's parameters behind a shaper.
+    fn cobalt(&self, shaper: &Shaper) -> Params {
+        let target_us = (self.interval_us / 20).max(1);
+        Params::new(target_us * US, self.interval_us * US, shaper.duration(FULL_FRAME))
+    }
+
+    /// The memory limit for a shaper of `rate` byte/s, bytes.
+    fn memory_limit(&self, rate: Option<u64>) -> u64 {
+        let wanted = match (self.memory_limit, rate) {
+            // Four times what the rate carries in an interval, as far as it fits 32 bits.
+            (0, Some(rate)) => ((rate.wrapping_mul(self.interval_us) / (1_000_000 / 4)) as u32).max(LEAST_MEMORY),
+            (0, None) => u32::MAX,
+            (bytes, _) => bytes,
+        };
+        u64::from(wanted).min((LIMIT_PACKETS * u64::from(FULL_FRAME)).max(u64::from(self.memory_limit)))
+    }
 }
 
 impl Qdisc for Cake {

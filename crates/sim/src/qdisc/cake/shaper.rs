@@ -31,6 +31,11 @@ impl Shaper {
         Self { ns_per_byte, shift, next: 0 }
     }
 
+    /// The same clock at another rate.
+    pub fn at_rate(&self, rate: Option<u64>) -> Self {
+        Self { next: self.next, ..Self::new(rate) }
+    }
+
     /// There is a rate.
     #[inline]
     pub fn is_limited(&self) -> bool {

@@ -334,15 +334,19 @@ fn quantum_follows_the_rate() {
         (None, 1514),
     ] {
         // A new flow starts with one quantum: it stays ahead of the bulk flow until it has sent that much.
-        let mut lab = Lab::separate(&spec(bps, CakeIsolation::Flows, 0), 2);
-        lab.fill(0, 30, 200);
-        for _ in 0..55 {
-            lab.send();
+        let mut turned = Lab::separate(&spec(Some(40_000_000), CakeIsolation::Flows, 0), 2);
+        bps.inspect(|&bps| turned.cake.set_rate(bps));
+        let labs = [Some(Lab::separate(&spec(bps, CakeIsolation::Flows, 0), 2)), bps.map(|_| turned)];
+        for mut lab in labs.into_iter().flatten() {
+            lab.fill(0, 30, 200);
+            for _ in 0..55 {
+                lab.send();
+            }
+            lab.fill(1, 30, 100);
+            let ahead = (0..100).take_while(|_| lab.send().is_some_and(|p| p.flow == 1)).count() as u32;
+            // Sent while the deficit is above zero; dithering takes at most one byte off the quantum.
+            assert!([quantum, quantum - 1].map(|q: u32| q.div_ceil(30)).contains(&ahead), "{bps:?}: {ahead} packets");
         }
-        lab.fill(1, 30, 100);
-        let ahead = (0..100).take_while(|_| lab.send().is_some_and(|p| p.flow == 1)).count() as u32;
-        // Sent while the deficit is above zero; dithering takes at most one byte off the quantum.
-        assert!([quantum, quantum - 1].map(|q: u32| q.div_ceil(30)).contains(&ahead), "{bps:?}: {ahead} packets");
     }
 }
 
@@ -543,6 +547,22 @@ fn a_peek_keeps_the_packet_counted() {
     assert_eq!(lab.send().unwrap().seq, 1);
     assert_eq!(lab.with(|cake, s| cake.peek(s)), None);
     assert_eq!((lab.cake.packets(), lab.cake.bytes()), (0, 0));
+}
+
+#[test]
+fn a_change_of_rate_makes_it_the_cake_of_that_rate() {
+    for (from, to) in [(100_000_000, 500_000), (500_000, 1_000_000_000)] {
+        let mut lab = Lab::separate(&spec(Some(from), CakeIsolation::TripleIsolate, 1), 1);
+        lab.fill(0, FULL_FRAME, 3);
+        assert!(lab.send().is_some());
+        let next = lab.cake.shaper.next();
+        lab.cake.set_rate(to);
+        assert_eq!(lab.cake.shaper.next(), next, "the next departure stays when it was to be");
+        let other = Lab::separate(&spec(Some(to), CakeIsolation::TripleIsolate, 1), 1).cake;
+        assert_eq!(lab.cake.cobalt, other.cobalt);
+        assert_eq!(lab.cake.ramp, other.ramp);
+        assert_eq!(lab.cake.memory_limit, other.memory_limit);
+    }
 }
 
 #[test]

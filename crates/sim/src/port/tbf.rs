@@ -1,0 +1,82 @@
+//! Token bucket filter with one rate (Linux 6.12 net/sched/sch_tbf.c): tokens count time; a packet leaves, whole, once there are
+//! tokens for it.
+
+use super::shaper::tokens_for;
+use crate::time::Time;
+
+/// A token bucket.
+#[derive(Clone, Debug)]
+pub struct Tbf {
+    rate_bps: u64,
+    burst_bytes: u64,
+    /// Bucket, ns.
+    bucket: i64,
+    /// Tokens at the last update, ns.
+    tokens: i64,
+    updated: Time,
+}
+
+impl Tbf {
+    /// A full bucket of `burst_bytes`; an error says what cannot be.
+    pub fn new(rate_bps: u64, burst_bytes: u64) -> Result<Self, String> {
+        if burst_bytes < u64::from(crate::packet::FULL_FRAME) {
+            return Err(format!("burst of {burst_bytes} bytes is below one frame (1514)"));
+        }
+        let bucket = tokens_for(burst_bytes, rate_bps);
+        Ok(Self { rate_bps, burst_bytes, bucket, tokens: bucket, updated: 0 })
+    }
+
+    /// When a packet of `len` bytes may be taken, `now` at the earliest.
+    #[must_use]
+    pub fn ready(&self, len: u32, now: Time) -> Time {
+        let have = (self.tokens + (now - self.updated) as i64).min(self.bucket);
+        let missing = tokens_for(u64::from(len), self.rate_bps) - have;
+        now + missing.max(0) as u64
+    }
+
+    /// Takes a packet of `len` bytes at `now`.
+    pub fn take(&mut self, len: u32, now: Time) {
+        let have = (self.tokens + (now - self.updated) as i64).min(self.bucket);
+        self.tokens = have - tokens_for(u64::from(len), self.rate_bps);
+        self.updated = now;
+    }
+
+    /// The rate changes: the bucket has the same bytes, and Linux fills it.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        self.rate_bps = rate_bps;
+        self.bucket = tokens_for(self.burst_bytes, rate_bps);
+        self.tokens = self.bucket;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tbf;
+    use crate::time::SEC;
+
+    #[test]
+    fn an_idle_packet_goes_at_once_and_the_rest_are_spaced() {
+        let mut s = Tbf::new(10_000_000, 1540).unwrap();
+        let mut now = 5 * SEC;
+        assert_eq!(s.ready(1514, now), now);
+        s.take(1514, now);
+        // 1540 - 1514 bytes of tokens are left for the second.
+        assert_eq!(s.ready(1514, now), now + (1514 - 26) * 800);
+        for _ in 0..100 {
+            let next = s.ready(1514, now);
+            s.take(1514, next);
+            now = next;
+        }
+        assert_eq!(now, 5 * SEC + (1514 * 100 - 26) * 800);
+    }
+
+    #[test]
+    fn a_change_of_rate_fills_the_bucket() {
+        let mut s = Tbf::new(10_000_000, 1540).unwrap();
+        s.take(1514, 0);
+        s.set_rate(1_000_000);
+        assert_eq!(s.ready(1514, 7), 7);
+        s.take(1514, 7);
+        assert_eq!(s.ready(1514, 7), 7 + (1514 - 26) * 8000);
+    }
+}

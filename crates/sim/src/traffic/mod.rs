@@ -1,0 +1,5 @@
+//! Traffic that is not TCP.
+
+mod udp;
+
+pub use udp::Udp;

@@ -1,0 +1,74 @@
+//! Unresponsive datagrams at a constant rate: one every interval, whatever becomes of them. Not ECN-capable.
+
+use crate::fabric::Fabric;
+use crate::network::UdpSpec;
+use crate::packet::{Ecn, Packet, FULL_FRAME, NO_SACK};
+use crate::time::{Time, NEVER};
+
+/// Least frame, bytes.
+const LEAST_FRAME: u32 = 64;
+
+/// A stream, both ends.
+#[derive(Debug)]
+pub struct Udp {
+    /// Name in the results.
+    pub name: String,
+    /// Index among all flows.
+    flow: u32,
+    /// Event source.
+    source: usize,
+    len: u32,
+    interval: Time,
+    stop: Time,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that arrived.
+    pub arrived: u64,
+}
+
+impl Udp {
+    /// A stream that has not begun; an error says what cannot be.
+    pub fn build(spec: &UdpSpec, flow: u32, source: usize) -> Result<Self, String> {
+        if spec.interval_ns == 0 {
+            return Err(format!("udp {}: datagrams every 0 ns; at least 1 ns", spec.name));
+        }
+        if !(LEAST_FRAME..=FULL_FRAME).contains(&spec.size_bytes) {
+            let (name, size) = (&spec.name, spec.size_bytes);
+            return Err(format!("udp {name}: frames of {size} bytes; expected {LEAST_FRAME} to {FULL_FRAME}"));
+        }
+        Ok(Self {
+            name: spec.name.clone(),
+            flow,
+            source,
+            len: spec.size_bytes,
+            interval: spec.interval_ns,
+            stop: spec.stop_ns,
+            sent: 0,
+            arrived: 0,
+        })
+    }
+
+    /// Sets the time of the next datagram.
+    pub fn schedule(&self, at: Time, net: &mut Fabric) {
+        net.events.set(self.source, if at < self.stop { at } else { NEVER });
+    }
+
+    /// A datagram is due.
+    pub fn on_timer(&mut self, net: &mut Fabric) {
+        self.sent += 1;
+        self.schedule(net.now.saturating_add(self.interval), net);
+        net.send(Packet {
+            time: 0,
+            flow: self.flow,
+            len: self.len,
+            seq: 0,
+            window: 0,
+            tsval: 0,
+            tsecr: 0,
+            sack: NO_SACK,
+            flags: 0,
+            ecn: Ecn::NotEct,
+            hop: 0,
+        });
+    }
+}

@@ -1,0 +1,88 @@
+//! Worlds that several tests are made of.
+
+use dumbbell_sim::network::{
+    CakeFraming, CakeIsolation, FlowSpec, HostSpec, Network, Output, PortSpec, QdiscSpec, ShaperSpec, StackSpec,
+};
+use dumbbell_sim::simulate;
+
+pub const MS: u64 = 1_000_000;
+pub const SEC: u64 = 1_000_000_000;
+pub const MSS: u64 = 1448;
+
+pub fn host() -> HostSpec {
+    HostSpec {
+        tso: false,
+        rmem: [4096, 131_072, 6_291_456],
+        rcvbuf: None,
+        wmem: [4096, 16_384, 4_194_304],
+        sndbuf: None,
+        cached_ssthresh: None,
+    }
+}
+
+pub fn flow(name: &str, cc: &str, stack: &str) -> FlowSpec {
+    FlowSpec {
+        name: name.into(),
+        cc: cc.into(),
+        stack: StackSpec { name: stack.into(), options: serde_json::Map::new() },
+        host: host(),
+        ecn: cc.contains("dctcp"),
+        sce_echo: false,
+        local_first_port: false,
+        forward: vec![0, 1],
+        reverse: vec![2],
+        start_ns: 0,
+        stop_ns: None,
+        transfer_bytes: None,
+        src_host: 1,
+        dst_host: 2,
+    }
+}
+
+pub fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
+    QdiscSpec::Cake {
+        rate_bps: Some(rate_bps),
+        isolation,
+        rtt_ns: 100 * MS,
+        overhead_bytes: None,
+        mpu_bytes: 0,
+        framing: CakeFraming::Noatm,
+        memory_limit_bytes: None,
+        sce,
+    }
+}
+
+/// One way out (delay, then the bottleneck), one delay back.
+pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<FlowSpec>) -> Network {
+    let delay =
+        |name: &str| PortSpec::Delay { name: name.into(), delay_ns: rtt_ns / 2, rate_bps: None, limit_packets: None };
+    Network {
+        seed: 1,
+        duration_ns: seconds * SEC,
+        sample_ns: 100 * MS,
+        ports: vec![
+            delay("out"),
+            PortSpec::Queue { name: "bottleneck".into(), qdisc, shaper, delay_ns: 0 },
+            delay("back"),
+        ],
+        flows,
+        udp: vec![],
+        impairments: vec![],
+    }
+}
+
+pub fn run(network: &Network) -> Output {
+    let output = simulate(network).expect("a runnable network");
+    assert_eq!(output.conservation, Vec::<String>::new());
+    output
+}
+
+pub fn counter(output: &Output, entity: &str, name: &str) -> u64 {
+    let (_, list) = output.counters.iter().find(|(e, _)| e == entity).expect("the entity exists");
+    list.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
+}
+
+/// Bytes of every table, for comparison.
+pub fn fingerprint(output: &Output) -> Vec<u64> {
+    output.tables.iter().flat_map(|t| t.values.iter().map(|v| v.to_bits())).collect()
+}
