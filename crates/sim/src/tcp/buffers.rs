@@ -48,7 +48,9 @@ impl ReceiveBuffer {
         let most = host.rmem[2];
         let full = (size * DEFAULT_RATIO) >> 8;
         let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), 65_535);
-        let scale = full.max(most).max(RMEM_MAX).ilog2().saturating_sub(15).min(14);
+        // An explicit buffer bounds the scale, too.
+        let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
+        let scale = scaled.ilog2().saturating_sub(15).min(14);
         Self {
             tuned: host.rcvbuf.is_none(),
             most,
