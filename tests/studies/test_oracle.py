@@ -100,7 +100,7 @@ def test_scenarios_are_the_kernel_s():
     }
     assert pfifo["path"]["delay"]["where"] == "ack-path"
     assert pfifo["flows"][0]["host"]["rmem"] == ["4KiB", "128KiB", "64MiB"]
-    assert not pfifo["flows"][0]["host"]["tso"]
+    assert pfifo["flows"][0]["host"]["offload"] == "none"
     cake = runs["dctcp_10m_20ms_cakefb"].dump()
     assert cake["path"]["bottleneck"]["qdisc"]["isolation"] == "flowblind"
     assert cake["flows"][0]["ecn"]

@@ -86,6 +86,9 @@ def rate_commands(port: PlannedPort, device: str, delay_device: str | None, rate
         yield f"qdisc change dev {device} root handle 1: cake bandwidth {rate}bit"
         return
     yield from _shaper(stage, device, rate, "change")
+    if stage.shaper_kind == "tbf" and isinstance(stage.qdisc, Pfifo | Bfifo):
+        # Changing tbf gives its own limit to a fifo below it.
+        yield f"qdisc change dev {device} parent 1: handle {_CHILD} {_qdisc(port, stage, '')}"
     if stage.shaper_kind == "link":
         yield f"qdisc change dev {delay_device} root handle 1: {netem(int(stage.delay), rate, None)}"
 
