@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
+from dumbbell.engines.kernel.blame import blame
 from dumbbell.engines.kernel.lower import description, lower
+from dumbbell.errors import EnvironmentFault
 from dumbbell.scenario import DelayStage, Problem, ResolvedScenario, ScenarioError, flow_names
 
 if TYPE_CHECKING:
@@ -75,7 +77,12 @@ class Kernel(Engine):
             folder = Path(place)
             for name, text in guest.files.items():
                 (folder / name).write_text(text, encoding="ascii")
-            boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
+            try:
+                boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
+            except EnvironmentFault as fault:
+                if problem := blame(resolved, str(fault)):
+                    raise ScenarioError([problem]) from None
+                raise
             blocks = tuple(collect.blocks(guest, folder)) if resolved.settings.sample else ()
             captures = {name: (folder / name).read_bytes() for name in guest.captures}
             counters, wrong = collect.counters(guest, folder, resolved)
@@ -114,7 +121,6 @@ def _ready() -> Binary:
     """The kernel, after a guest without work was booted."""
     from dumbbell.engines.kernel.binary import find
     from dumbbell.engines.kernel.guest import probe
-    from dumbbell.errors import EnvironmentFault
 
     binary = find()
     if reason := probe(binary):

@@ -9,7 +9,7 @@ from support import PATH
 from dumbbell.engines import engine as find_engine
 from dumbbell.engines.execute import execute
 from dumbbell.errors import EnvironmentFault
-from dumbbell.scenario import Scenario
+from dumbbell.scenario import Scenario, ScenarioError
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,14 @@ def test_a_setting_of_the_kernel_matters(kernel):
 
 def test_an_unknown_setting_is_one_line(kernel):
     (one,) = resolved(flows=[{"cc": "cubic", "host": {"sysctls": {"net.ipv4.tcp_nonsense": 1}}}])
-    with pytest.raises(EnvironmentFault, match=r"net\.ipv4\.tcp_nonsense"):
+    with pytest.raises(ScenarioError, match=r"flows\.0\.host\.sysctls: net\.ipv4\.tcp_nonsense: this kernel has no such setting; expected"):
+        kernel.run(one)
+
+
+@pytest.mark.parametrize("command", ["nonsense limit 3", "hhf limit many"])
+def test_a_command_that_tc_refuses_is_one_line(kernel, command):
+    (one,) = resolved(path=queue({"kind": "tc", "command": command}))
+    with pytest.raises(ScenarioError, match=rf"path\.bottleneck\.qdisc\.command: tc refuses '{command}' .*; expected"):
         kernel.run(one)
 
 
