@@ -83,7 +83,7 @@ def _keep(resolved: ResolvedScenario, run_key: str, store: Store | None) -> Run:
         finished = produce(resolved, run_key)
         if not finished.counters:
             return finished
-        cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.thread_time() - cpu}
+        cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.thread_time() - cpu + (finished.cpu_s or 0.0)}
         return store.write(finished, shlex.join(sys.argv), {**host(), **cost})
 
 

@@ -44,6 +44,8 @@ class Run:
     """The series: in memory, or the file that holds them."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
     """pcap files by name: in memory, or where they lie."""
+    cpu_s: float | None = field(default=None, repr=False, compare=False)
+    """CPU seconds that the engine's processes took; None: it ran in this one."""
 
     @property
     def frame(self) -> pl.DataFrame:

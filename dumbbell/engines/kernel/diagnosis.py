@@ -30,6 +30,8 @@ class Ending:
     hung_s: float | None
     """The time limit that it did not keep."""
     console: str
+    cpu_s: float = 0.0
+    """That the guest took."""
 
 
 def fault(ending: Ending, folder: Path) -> str | None:

@@ -78,7 +78,7 @@ class Kernel(Engine):
             for name, text in guest.files.items():
                 (folder / name).write_text(text, encoding="ascii")
             try:
-                boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
+                cpu_s = boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
             except EnvironmentFault as fault:
                 if problem := blame(resolved, str(fault)):
                     raise ScenarioError([problem]) from None
@@ -100,6 +100,7 @@ class Kernel(Engine):
             engine=_facts(binary) | guest.metadata,
             samples=blocks,
             captures=captures,
+            cpu_s=cpu_s,
         )
 
 

@@ -46,8 +46,8 @@ _LOOK_S = 0.5
 """Between looks at whether a guest that prints nothing is alive."""
 
 
-def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> None:
-    """Runs a guest to its end.
+def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> float:
+    """Runs a guest to its end; returns the CPU seconds that it took.
 
     Args:
         binary: The kernel and its programs.
@@ -63,6 +63,7 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
         ending = _run(binary, folder, place, seed, timeout_s, memory)
         if fault := diagnosis.fault(ending, folder):
             raise EnvironmentFault(fault)
+    return ending.cpu_s
 
 
 def boot_time(binary: Binary) -> float:
@@ -147,10 +148,11 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
         # Before it is waited for: until then the number of the process group cannot be another's.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         assert process.stdout is not None  # a pipe
         process.stdout.close()
-    return Ending(process.returncode, None if in_time else timeout_s, console.text())
+    return Ending(process.returncode, None if in_time else timeout_s, console.text(), used.ru_utime + used.ru_stime)
 
 
 @dataclass
