@@ -67,7 +67,8 @@ def expected_packets(resolved: ResolvedScenario) -> int:
     sizes = [flow.bytes for flow in settings.flows]
     if None not in sizes:
         packets = min(packets, sum(flow.count * (int(flow.bytes or 0) // _SEGMENT_BYTES + 1) for flow in settings.flows))
-    return packets
+    seconds = int(settings.duration) / 10**9
+    return packets + sum(int(int(udp.rate) / (8 * int(udp.size)) * seconds) for udp in settings.background)
 
 
 def label(resolved: ResolvedScenario) -> str:

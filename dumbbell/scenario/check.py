@@ -255,12 +255,15 @@ def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
         yield ("for",), "0s is no time at all; expected a time above 0"
     if isinstance(impairment, RateStep):
         yield from _too_fast(("rate",), impairment.rate)
+        if impairment.rate < _SLOWEST_CAKE:
+            yield ("rate",), f"{impairment.rate} is too slow; expected at least {_SLOWEST_CAKE}"
 
 
 def _udp(udp: Udp, settings: Settings) -> Wrong:
     if not _LEAST_FRAME <= udp.size <= FRAME_BYTES:
         yield ("size",), f"{udp.size} is no Ethernet frame; expected {_LEAST_FRAME} to {FRAME_BYTES}B"
-    yield from _too_fast(("rate",), udp.rate)
+    if int(udp.size) * 8 * 10**6 < udp.rate:
+        yield ("rate",), f"{udp.rate} are several datagrams of {udp.size} a microsecond; expected at most {Rate(int(udp.size) * 8 * 10**6)}"
     if settings.duration and udp.start >= settings.duration:
         yield ("start",), f"{udp.start} is not within the run's {settings.duration}; expected an earlier time"
     if udp.duration == 0:

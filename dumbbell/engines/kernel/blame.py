@@ -22,8 +22,6 @@ def blame(resolved: ResolvedScenario, fault: str) -> Problem | None:
         for location, bottleneck in bottlenecks(settings):
             if isinstance(bottleneck.qdisc, Tc):
                 said = fault.partition("the log ends in: ")[2] or "no message"
-                what = (
-                    f"tc refuses {bottleneck.qdisc.command!r} ({said}); expected a qdisc and its parameters as `man tc` has them"
-                )
+                what = f"tc refuses {bottleneck.qdisc.command!r} ({said}); expected a qdisc and its parameters as `man tc` has them"
                 return resolved.problem((*location, "qdisc", "command"), what)
     return None
