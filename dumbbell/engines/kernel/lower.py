@@ -200,6 +200,8 @@ def _namespaces(guest: Guest, profiles: Mapping[_Profile, int], placed: list[tup
         yield f"offload {name} eth0 {profile.offload}"
         yield f"run {name} - ip -batch {name}.ip"
         yield f"sysctl {name} net.ipv4.tcp_no_metrics_save 1"
+        # On one machine a packet keeps the hash that its sender gave it, and TCP changes that after each timeout: no router would see it.
+        yield f"sysctl {name} net.core.txrehash 0"
         yield f"sysctl {name} net.ipv4.tcp_ecn {int(profile.ecn)}"
         for key, value in profile.sysctls:
             yield f"sysctl {name} {key} {value}"

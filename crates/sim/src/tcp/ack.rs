@@ -109,7 +109,7 @@ impl Sender {
         let sent = self.write(net, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.refill(&self.t, window_full, self.max_window_segs, self.rec.reordering) {
+        if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
             self.write(net, false);
         }
     }

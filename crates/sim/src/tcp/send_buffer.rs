@@ -35,8 +35,19 @@ pub(super) struct SendBuffer {
     head: u64,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
     pushed: VecDeque<u32>,
+    /// Several segments are allocated as one, and the last such chunk waits for more.
+    chunks: bool,
     /// First segment after the last PSH.
     pushed_until: u32,
+}
+
+/// What the receiver has advertised, segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    /// The largest window ever.
+    pub largest: u32,
+    /// First segment beyond the present one.
+    pub end: u32,
 }
 
 impl SendBuffer {
@@ -47,20 +58,21 @@ impl SendBuffer {
             size: host.sndbuf.unwrap_or(host.wmem[1]),
             most: host.sndbuf.is_none().then_some(host.wmem[2]),
             head: if host.tso { HEAD / CHUNK_SEGMENTS } else { HEAD },
+            chunks: host.tso,
             pushed: VecDeque::new(),
             pushed_until: 1,
         }
     }
 
     /// The connection is established: the application writes.
-    pub fn open(&mut self, t: &Tcb, max_window: u32, reordering: u32) {
+    pub fn open(&mut self, t: &Tcb, windows: Windows, reordering: u32) {
         self.grow(t, reordering);
-        self.fill(t, max_window);
+        self.fill(t, windows);
     }
 
     /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
     #[inline]
-    pub fn refill(&mut self, t: &Tcb, window_full: bool, max_window: u32, reordering: u32) -> bool {
+    pub fn refill(&mut self, t: &Tcb, window_full: bool, windows: Windows, reordering: u32) -> bool {
         if self.written == self.end {
             return false;
         }
@@ -71,7 +83,7 @@ impl SendBuffer {
         if self.size.saturating_sub(used) < used >> 1 {
             return false;
         }
-        self.fill(t, max_window);
+        self.fill(t, windows);
         true
     }
 
@@ -88,8 +100,8 @@ impl SendBuffer {
     }
 
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
-    /// What it writes ends in a PSH, and so does every half of the largest window (in segments) that was ever advertised.
-    fn fill(&mut self, t: &Tcb, max_window: u32) {
+    /// What it writes ends in a PSH if it cannot be sent at once, and so does every half of the largest window.
+    fn fill(&mut self, t: &Tcb, windows: Windows) {
         let room = self.size.saturating_sub(self.used(t));
         let segments = room.div_ceil(u64::from(MSS) + self.head);
         let from = self.written;
@@ -97,16 +109,20 @@ impl SendBuffer {
         while self.pushed.front().is_some_and(|&seq| seq < t.snd_una) {
             self.pushed.pop_front();
         }
-        let half = (max_window / 2).max(1);
-        let mut next = self.pushed_until + half;
-        while next < self.written - 1 {
-            self.pushed.push_back(next);
-            next += half + 1;
+        let half = (windows.largest / 2).max(1);
+        while self.pushed_until + half < self.written {
+            self.push(self.pushed_until + half);
         }
-        if self.written > from {
-            self.pushed.push_back(self.written - 1);
-            self.pushed_until = self.written;
+        let allowed = t.cwnd.saturating_sub(t.in_flight()).min(windows.end.saturating_sub(t.snd_nxt));
+        let waits = self.chunks || self.written - t.snd_nxt > allowed;
+        if waits && self.written > from && self.written > self.pushed_until {
+            self.push(self.written - 1);
         }
+    }
+
+    fn push(&mut self, seq: u32) {
+        self.pushed.push_back(seq);
+        self.pushed_until = seq + 1;
     }
 
     fn grow(&mut self, t: &Tcb, reordering: u32) {
@@ -120,6 +136,8 @@ impl SendBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const WIDE: Windows = Windows { largest: 40, end: 10_000 };
 
     fn host(sndbuf: Option<u64>, most: u64) -> HostSpec {
         HostSpec {
@@ -141,42 +159,46 @@ mod tests {
     #[test]
     fn a_new_buffer_takes_two_windows() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
-        b.open(&tcb(10, 1, 1), 40, 3);
+        b.open(&tcb(10, 1, 1), WIDE, 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
         let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
-        b.open(&tcb(200, 1, 1), 40, 3);
+        b.open(&tcb(200, 1, 1), WIDE, 3);
         assert_eq!(b.written, 101);
-        assert!(!b.refill(&tcb(200, 34, 101), false, 40, 3), "66 of 100 segments are still there");
-        assert!(b.refill(&tcb(200, 35, 101), false, 40, 3));
+        assert!(!b.refill(&tcb(200, 34, 101), false, WIDE, 3), "66 of 100 segments are still there");
+        assert!(b.refill(&tcb(200, 35, 101), false, WIDE, 3));
         assert_eq!(b.written, 135);
     }
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
-        b.open(&tcb(10, 1, 1), 40, 3);
-        b.refill(&tcb(20, 10, 30), true, 40, 3);
+        b.open(&tcb(10, 1, 1), WIDE, 3);
+        b.refill(&tcb(20, 10, 30), true, WIDE, 3);
         assert_eq!(b.size, 46_080);
-        b.refill(&tcb(20, 12, 22), false, 40, 3);
+        b.refill(&tcb(20, 12, 22), false, WIDE, 3);
         assert_eq!(b.size, 2 * 20 * 2304);
     }
 
     #[test]
-    fn a_write_ends_in_a_push_and_so_does_half_a_window() {
-        let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
-        b.open(&tcb(200, 1, 1), 80, 3);
-        assert_eq!((1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>(), [41, 82, 100]);
+    fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
+        let pushed = |cwnd| {
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
+            b.open(&tcb(cwnd, 1, 1), Windows { largest: 80, end: 10_000 }, 3);
+            (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
+        };
+        assert_eq!(pushed(99), [41, 82, 100]);
+        assert_eq!(pushed(100), [41, 82]);
     }
 
     #[test]
     fn a_transfer_ends() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), 5);
-        b.open(&tcb(10, 1, 1), 40, 3);
+        b.open(&tcb(10, 1, 1), WIDE, 3);
         assert_eq!(b.written, 5);
-        assert!(!b.refill(&tcb(10, 3, 5), false, 40, 3));
+        assert!(!b.refill(&tcb(10, 3, 5), false, WIDE, 3));
     }
 }

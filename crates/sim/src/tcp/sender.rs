@@ -6,7 +6,7 @@ use super::rack::Rack;
 use super::recovery::Recovery;
 use super::rtt::{RttEstimator, WindowedMin};
 use super::scoreboard::Scoreboard;
-use super::send_buffer::SendBuffer;
+use super::send_buffer::{SendBuffer, Windows};
 use super::stack::Stack;
 use super::tcb::{Tcb, INFINITE_SSTHRESH, MSS};
 use super::timer::Clock;
@@ -230,7 +230,7 @@ impl Sender {
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         net.send(ack);
-        self.buffer.open(&self.t, self.max_window_segs, self.rec.reordering);
+        self.buffer.open(&self.t, self.windows(), self.rec.reordering);
         self.write(net, false);
     }
 
@@ -244,6 +244,12 @@ impl Sender {
     #[inline]
     pub(super) fn has_data(&self) -> bool {
         self.t.snd_nxt < self.buffer.written
+    }
+
+    /// What the receiver has advertised.
+    #[inline]
+    pub(super) fn windows(&self) -> Windows {
+        Windows { largest: self.max_window_segs, end: self.window_end }
     }
 
     /// The PSH bit of segment `seq`, if it has it.
