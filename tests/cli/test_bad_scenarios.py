@@ -202,7 +202,6 @@ CASES = {
         "has no offload on",
         "engine: kernel",
     ),
-    "an unknown engine": ("sample: 100ms", "engine: ns3", 12, "engine", "'ns3' is unknown", "sim, kernel"),
     # unknown names
     "an unknown key": ("duration: 2s", "duration: 2s\ndurration: 3s", 12, "durration", "unknown key (did you mean 'duration'?)", "one of"),
     "an unknown key inside": ("rtt: 20ms", "rtt: 20ms\n  loss: 1", 4, "path.loss", "unknown key", "one of access, bottleneck"),
