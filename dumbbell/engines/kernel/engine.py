@@ -51,6 +51,10 @@ class Kernel(Engine):
             if (count := sum(map(len, flow_names(flows)))) > _MOST_FLOWS:
                 what = f"are {count}; expected at most {_MOST_FLOWS} in the engine kernel"
                 problems[resolved.problem(("flows",), what)] = None
+            for i, flow in enumerate(flows):
+                if flow.host.cached_ssthresh is not None:
+                    what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route); expected engine: sim"
+                    problems[resolved.problem(("flows", i, "host", "cached_ssthresh"), what)] = None
         if problems:
             raise ScenarioError(list(problems))
 

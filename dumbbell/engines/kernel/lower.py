@@ -139,8 +139,6 @@ def _profile(flow: PlannedFlow) -> _Profile:
         metrics += f" initcwnd {options['initial_cwnd']}"
     if "rto_min_ms" in options:
         metrics += f" rto_min {options['rto_min_ms']}ms"
-    if host.cached_ssthresh is not None:
-        metrics += f" ssthresh {int(host.cached_ssthresh)}"
     return _Profile(host.offload, flow.ecn, tuple(sorted(sysctls.items())), metrics)
 
 

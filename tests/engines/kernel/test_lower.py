@@ -3,8 +3,9 @@
 import pytest
 from support import PATH
 
+from dumbbell.engines import engine as find_engine
 from dumbbell.engines.kernel.lower import lower
-from dumbbell.scenario import Scenario
+from dumbbell.scenario import Scenario, ScenarioError
 
 
 def guest(**more):
@@ -91,9 +92,9 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         "tail_loss_probe": False,
         "reordering": 5,
     }
-    host = {"cached_ssthresh": "30p", "sysctls": {"net.ipv4.tcp_notsent_lowat": 16384}}
+    host = {"sysctls": {"net.ipv4.tcp_notsent_lowat": 16384}}
     files = guest(flows=[{"cc": "cubic", "stack": stack, "host": host}]).files
-    assert "initcwnd 4 rto_min 50ms ssthresh 30" in files["l0.ip"]
+    assert "initcwnd 4 rto_min 50ms" in files["l0.ip"]
     for setting in ("tcp_comp_sack_nr 0", "tcp_early_retrans 0", "tcp_reordering 5", "tcp_notsent_lowat 16384"):
         assert f"sysctl r0 net.ipv4.{setting}\n" in files["plan"]
 
@@ -124,3 +125,9 @@ def test_a_flow_that_stops_early_is_cut_off():
 def test_a_reverse_flow_sends_from_the_right():
     plan = guest(flows=[{"cc": "cubic", "direction": "reverse"}]).files["plan"]
     assert "tcp r0 l0 10.2.0.2 10.1.0.1 30000 10000 0 -1 cubic -1 0 0" in plan.splitlines()
+
+
+def test_a_cached_ssthresh_is_refused():
+    settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic", "host": {"cached_ssthresh": "5p"}}], "duration": "10s"}
+    with pytest.raises(ScenarioError, match=r"flows\.0\.host\.cached_ssthresh: the engine kernel has no .*expected engine: sim"):
+        find_engine("kernel").refuse(Scenario.model_validate(settings).expand())
