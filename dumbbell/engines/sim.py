@@ -17,10 +17,14 @@ from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.scenario import (
     Bfifo,
     Cake,
+    Codel,
     DelayStage,
     Flow,
+    FqCodel,
+    FqPie,
     Outage,
     Pfifo,
+    Pie,
     Problem,
     QueueStage,
     ResolvedScenario,
@@ -115,24 +119,68 @@ def _port(port: PlannedPort) -> dict[str, Any]:
 
 def _qdisc(port: PlannedPort, stage: QueueStage, rate_bps: int) -> dict[str, Any]:
     qdisc = stage.qdisc
-    if isinstance(qdisc, Cake):
-        own = rate_bps if stage.shaper_kind == "cake" else None
-        ramps: dict[bool | str, int] = {False: 0, True: 1, "single": _SCE_SINGLE}
-        return {
-            "kind": "cake",
-            "rate_bps": own,
-            "isolation": qdisc.isolation,
-            "rtt_ns": int(qdisc.rtt),
-            "overhead_bytes": qdisc.overhead,
-            "mpu_bytes": qdisc.mpu,
-            "framing": qdisc.framing,
-            "memory_limit_bytes": _number(qdisc.memlimit),
-            "sce": ramps[qdisc.sce] if isinstance(qdisc.sce, bool | str) else qdisc.sce,
-        }
-    if isinstance(qdisc, Bfifo):
-        return {"kind": "bfifo", "limit_bytes": port.bytes(qdisc.limit)}
-    assert isinstance(qdisc, Pfifo)  # the table of capabilities has no other
-    return {"kind": "pfifo", "limit_packets": port.packets(qdisc.limit)}
+    match qdisc:
+        case Cake():
+            return _cake(qdisc, rate_bps if stage.shaper_kind == "cake" else None)
+        case Bfifo():
+            return {"kind": "bfifo", "limit_bytes": port.bytes(qdisc.limit)}
+        case Pfifo() | Codel() | FqCodel() | Pie() | FqPie():
+            return {"kind": qdisc.kind, "limit_packets": port.packets(qdisc.limit), **_parameters(qdisc)}
+    raise AssertionError(qdisc.kind)  # the table of capabilities has no other
+
+
+def _cake(cake: Cake, rate_bps: int | None) -> dict[str, Any]:
+    ramps: dict[bool | str, int] = {False: 0, True: 1, "single": _SCE_SINGLE}
+    return {
+        "kind": "cake",
+        "rate_bps": rate_bps,
+        "isolation": cake.isolation,
+        "rtt_ns": int(cake.rtt),
+        "overhead_bytes": cake.overhead,
+        "mpu_bytes": cake.mpu,
+        "framing": cake.framing,
+        "memory_limit_bytes": _number(cake.memlimit),
+        "sce": ramps[cake.sce] if isinstance(cake.sce, bool | str) else cake.sce,
+    }
+
+
+def _parameters(qdisc: Pfifo | Codel | FqCodel | Pie | FqPie) -> dict[str, Any]:
+    match qdisc:
+        case Codel():
+            return {"control": _codel(qdisc)}
+        case FqCodel():
+            return {"control": _codel(qdisc), "queues": _queues(qdisc), "drop_batch": qdisc.drop_batch}
+        case Pie():
+            return {"control": _pie(qdisc)}
+        case FqPie():
+            return {"control": _pie(qdisc), "queues": _queues(qdisc), "ecn_prob": qdisc.ecn_prob}
+    return {}
+
+
+def _queues(qdisc: FqCodel | FqPie) -> dict[str, Any]:
+    return {"flows": qdisc.flows, "quantum_bytes": int(qdisc.quantum), "memory_limit_bytes": int(qdisc.memory_limit)}
+
+
+def _codel(qdisc: Codel | FqCodel) -> dict[str, Any]:
+    return {
+        "target_ns": int(qdisc.target),
+        "interval_ns": int(qdisc.interval),
+        "ecn": qdisc.ecn,
+        "ce_threshold_ns": _number(qdisc.ce_threshold),
+        "floor": "mtu",
+    }
+
+
+def _pie(qdisc: Pie | FqPie) -> dict[str, Any]:
+    return {
+        "target_ns": int(qdisc.target),
+        "tupdate_ns": int(qdisc.tupdate),
+        "alpha": qdisc.alpha,
+        "beta": qdisc.beta,
+        "ecn": qdisc.ecn,
+        "bytemode": qdisc.bytemode,
+        "dq_rate_estimator": qdisc.dq_rate_estimator,
+    }
 
 
 def _shaper(stage: QueueStage, rate_bps: int) -> dict[str, Any]:

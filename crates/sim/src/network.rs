@@ -116,6 +116,100 @@ pub enum QdiscSpec {
         /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`.
         sce: u32,
     },
+    /// CoDel on one queue.
+    Codel {
+        /// Limit, packets.
+        limit_packets: u64,
+        /// The control law.
+        control: CodelSpec,
+    },
+    /// CoDel on each of many queues, served by DRR++.
+    FqCodel {
+        /// Limit, packets.
+        limit_packets: u64,
+        /// The queues.
+        queues: QueuesSpec,
+        /// Most packets dropped at once when a limit is met.
+        drop_batch: u64,
+        /// The control law.
+        control: CodelSpec,
+    },
+    /// PIE on one queue.
+    Pie {
+        /// Limit, packets.
+        limit_packets: u64,
+        /// The control law.
+        control: PieSpec,
+    },
+    /// PIE on each of many queues, served by DRR++.
+    FqPie {
+        /// Limit, packets.
+        limit_packets: u64,
+        /// The queues.
+        queues: QueuesSpec,
+        /// Above this drop probability, %, also packets that could be marked are dropped.
+        ecn_prob: u64,
+        /// The control law.
+        control: PieSpec,
+    },
+}
+
+/// The queues of a discipline that hashes flows to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueuesSpec {
+    /// Their number.
+    pub flows: u32,
+    /// Bytes of a turn.
+    pub quantum_bytes: u32,
+    /// Most memory, bytes; `None` is unlimited.
+    pub memory_limit_bytes: Option<u64>,
+}
+
+/// CoDel's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodelSpec {
+    /// Largest persistent sojourn time, ns.
+    pub target_ns: u64,
+    /// Initial interval of signals, ns.
+    pub interval_ns: u64,
+    /// Marks instead of dropping.
+    pub ecn: bool,
+    /// Marks everything that waited longer, ns.
+    pub ce_threshold_ns: Option<u64>,
+    /// See [`CodelFloor`].
+    pub floor: CodelFloor,
+}
+
+/// The backlog that CoDel always tolerates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodelFloor {
+    /// A full frame of the device (since Linux 4.2).
+    Mtu,
+    /// The largest packet seen so far (before).
+    LargestSeen,
+}
+
+/// PIE's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PieSpec {
+    /// Delay aimed at, ns.
+    pub target_ns: u64,
+    /// Between updates of the probability, ns.
+    pub tupdate_ns: u64,
+    /// Weight of the deviation from the target, in sixteenths.
+    pub alpha: u32,
+    /// Weight of the trend, in sixteenths.
+    pub beta: u32,
+    /// Marks instead of dropping while the probability is low.
+    pub ecn: bool,
+    /// Scales the probability by packet size.
+    pub bytemode: bool,
+    /// Estimates the delay from the departure rate instead of from time stamps.
+    pub dq_rate_estimator: bool,
 }
 
 /// Cake's isolation keywords.

@@ -1,6 +1,7 @@
 //! The queue discipline of a port: one closed enum, so that the event loop dispatches statically.
 
-use super::{Cake, Dequeued, Fifo, Limit, Qdisc, QdiscStats, Surroundings, Verdict};
+use super::peeked::{Deciding, Peeked};
+use super::{Cake, Codel, Dequeued, Fifo, FqCodel, FqPie, Limit, Pie, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
 use crate::rng::Rng;
@@ -12,6 +13,14 @@ pub enum AnyQdisc {
     Fifo(Fifo),
     /// cake.
     Cake(Box<Cake>),
+    /// codel.
+    Codel(Box<Peeked<Codel>>),
+    /// fq_codel.
+    FqCodel(Box<Peeked<FqCodel>>),
+    /// pie.
+    Pie(Box<Peeked<Pie>>),
+    /// fq_pie.
+    FqPie(Box<Peeked<FqPie>>),
 }
 
 impl AnyQdisc {
@@ -20,16 +29,40 @@ impl AnyQdisc {
     /// # Errors
     /// A parameter outside what the discipline accepts, named.
     pub fn build(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, String> {
-        match *spec {
-            QdiscSpec::Pfifo { limit_packets: 0 } => Err("pfifo: limit_packets must be at least 1".into()),
-            QdiscSpec::Bfifo { limit_bytes: 0 } => Err("bfifo: limit_bytes must be at least 1".into()),
+        Ok(match *spec {
             QdiscSpec::Pfifo { limit_packets } => {
-                let limit = usize::try_from(limit_packets).map_err(|e| format!("pfifo: limit_packets: {e}"))?;
-                Ok(Self::Fifo(Fifo::new(Limit::Packets(limit))))
+                Self::Fifo(Fifo::new(Limit::Packets(at_least_1("pfifo", limit_packets)?)))
             }
-            QdiscSpec::Bfifo { limit_bytes } => Ok(Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))),
-            QdiscSpec::Cake { .. } => Ok(Self::Cake(Box::new(Cake::from_spec(spec, rng)?))),
-        }
+            QdiscSpec::Bfifo { limit_bytes: 0 } => return Err("bfifo: limit_bytes must be at least 1".into()),
+            QdiscSpec::Bfifo { limit_bytes } => Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes))),
+            QdiscSpec::Cake { .. } => Self::Cake(Box::new(Cake::from_spec(spec, rng)?)),
+            QdiscSpec::Codel { limit_packets, ref control } => {
+                Self::Codel(boxed(Codel::new(at_least_1("codel", limit_packets)?, control)?))
+            }
+            QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, ref control } => {
+                let limit = at_least_1("fq_codel", limit_packets)?;
+                Self::FqCodel(boxed(FqCodel::new(limit, queues, drop_batch, control, rng)?))
+            }
+            QdiscSpec::Pie { limit_packets, ref control } => {
+                Self::Pie(boxed(Pie::new(at_least_1("pie", limit_packets)?, control)?))
+            }
+            QdiscSpec::FqPie { limit_packets, ref queues, ecn_prob, ref control } => {
+                let limit = at_least_1("fq_pie", limit_packets)?;
+                Self::FqPie(boxed(FqPie::new(limit, queues, ecn_prob, control, rng)?))
+            }
+        })
+    }
+}
+
+fn boxed<Q: Deciding>(qdisc: Q) -> Box<Peeked<Q>> {
+    Box::new(Peeked::new(qdisc))
+}
+
+fn at_least_1(kind: &str, limit_packets: u64) -> Result<usize, String> {
+    match usize::try_from(limit_packets) {
+        Ok(0) => Err(format!("{kind}: limit_packets must be at least 1")),
+        Ok(limit) => Ok(limit),
+        Err(e) => Err(format!("{kind}: limit_packets: {e}")),
     }
 }
 
@@ -37,76 +70,51 @@ impl AnyQdisc {
     /// Changes the rate of a discipline that shapes itself, bit/s.
     pub fn set_rate(&mut self, rate_bps: u64) {
         match self {
-            Self::Fifo(_) => unreachable!("a FIFO does not shape"),
             Self::Cake(q) => q.set_rate(rate_bps),
+            _ => unreachable!("only cake shapes itself"),
         }
     }
 }
 
-impl Qdisc for AnyQdisc {
-    #[inline]
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
-        match self {
-            Self::Fifo(q) => q.enqueue(p, s),
-            Self::Cake(q) => q.enqueue(p, s),
+macro_rules! dispatch {
+    ($($variant:ident),*) => {
+        impl Qdisc for AnyQdisc {
+            #[inline]
+            fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+                match self { $(Self::$variant(q) => q.enqueue(p, s),)* }
+            }
+            #[inline]
+            fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+                match self { $(Self::$variant(q) => q.dequeue(s),)* }
+            }
+            #[inline]
+            fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+                match self { $(Self::$variant(q) => q.peek(s),)* }
+            }
+            fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+                match self { $(Self::$variant(q) => q.for_each(f),)* }
+            }
+            #[inline]
+            fn shapes_itself(&self) -> bool {
+                match self { $(Self::$variant(q) => q.shapes_itself(),)* }
+            }
+            #[inline]
+            fn packets(&self) -> usize {
+                match self { $(Self::$variant(q) => q.packets(),)* }
+            }
+            #[inline]
+            fn bytes(&self) -> u64 {
+                match self { $(Self::$variant(q) => q.bytes(),)* }
+            }
+            #[inline]
+            fn stats(&self) -> &QdiscStats {
+                match self { $(Self::$variant(q) => q.stats(),)* }
+            }
         }
-    }
-
-    #[inline]
-    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
-        match self {
-            Self::Fifo(q) => q.dequeue(s),
-            Self::Cake(q) => q.dequeue(s),
-        }
-    }
-
-    #[inline]
-    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
-        match self {
-            Self::Fifo(q) => q.peek(s),
-            Self::Cake(q) => q.peek(s),
-        }
-    }
-
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        match self {
-            Self::Fifo(q) => q.for_each(f),
-            Self::Cake(q) => q.for_each(f),
-        }
-    }
-
-    #[inline]
-    fn shapes_itself(&self) -> bool {
-        match self {
-            Self::Fifo(q) => q.shapes_itself(),
-            Self::Cake(q) => q.shapes_itself(),
-        }
-    }
-
-    #[inline]
-    fn packets(&self) -> usize {
-        match self {
-            Self::Fifo(q) => q.packets(),
-            Self::Cake(q) => q.packets(),
-        }
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::Fifo(q) => q.bytes(),
-            Self::Cake(q) => q.bytes(),
-        }
-    }
-
-    #[inline]
-    fn stats(&self) -> &QdiscStats {
-        match self {
-            Self::Fifo(q) => q.stats(),
-            Self::Cake(q) => q.stats(),
-        }
-    }
+    };
 }
+
+dispatch!(Fifo, Cake, Codel, FqCodel, Pie, FqPie);
 
 #[cfg(test)]
 mod tests {

@@ -2,12 +2,27 @@
 
 mod any;
 pub mod cake;
+mod codel;
 mod ecn;
 mod fifo;
+mod flow_queues;
+mod fq_codel;
+mod fq_pie;
+mod hash;
+mod jiffies;
+mod lists;
+mod peeked;
+mod pie;
+mod truesize;
 
 pub use any::AnyQdisc;
 pub use cake::Cake;
+pub use codel::Codel;
 pub use fifo::{Fifo, Limit};
+pub use fq_codel::FqCodel;
+pub use fq_pie::FqPie;
+pub use peeked::Peeked;
+pub use pie::Pie;
 
 use crate::packet::{DropCause, Packet};
 use crate::rng::Rng;

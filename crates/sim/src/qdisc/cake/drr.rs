@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use super::cobalt::{Cobalt, Params};
 use super::flows::QUEUES;
 use super::hosts::Hosts;
-use super::lists::{List, Lists};
 use crate::network::CakeIsolation;
 use crate::packet::{Packet, FULL_FRAME};
+use crate::qdisc::lists::{List, Lists};
 use crate::rng::Rng;
 use crate::time::Time;
 

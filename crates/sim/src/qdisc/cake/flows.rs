@@ -1,10 +1,9 @@
 //! From packet to queue: a keyed hash of addresses and ports into 1024 queues, eight-way set-associative.
-//!
-//! The hash differs from Linux's, whose key is random at each boot: only the statistics of collisions can agree.
 
 use super::drr::Drr;
 use crate::network::CakeIsolation;
-use crate::packet::{flags, Packet};
+use crate::packet::Packet;
+use crate::qdisc::hash::{directed, Hasher};
 use crate::qdisc::FlowTuple;
 use crate::rng::Rng;
 
@@ -38,36 +37,6 @@ pub(super) fn associate(hash: u32, is_mine: impl Fn(usize) -> bool, is_free: imp
     }
 }
 
-/// A keyed hash of addresses.
-#[derive(Clone, Debug)]
-struct Hasher([u64; 2]);
-
-/// Multiplies to 128 bits and folds: every bit of the result depends on every bit of both factors.
-#[inline]
-fn fold(x: u64, y: u64) -> u64 {
-    let product = u128::from(x) * u128::from(y);
-    product as u64 ^ (product >> 64) as u64
-}
-
-impl Hasher {
-    #[inline]
-    fn mix(&self, hosts: u64, ports: u64) -> u32 {
-        let Self([k0, k1]) = *self;
-        (fold(fold(hosts ^ k0, 0x9e37_79b9_7f4a_7c15) ^ ports, k1 | 1) >> 16) as u32
-    }
-
-    #[inline]
-    fn flow(&self, t: &FlowTuple) -> u32 {
-        self.mix(u64::from(t.src) << 32 | u64::from(t.dst), u64::from(t.sport) << 16 | u64::from(t.dport))
-    }
-
-    /// The same for a host as source and as destination.
-    #[inline]
-    fn host(&self, address: u32) -> u32 {
-        self.mix(u64::from(address), 1 << 32)
-    }
-}
-
 /// An entry of the table of queues.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
@@ -88,7 +57,7 @@ pub(super) struct Flows {
 impl Flows {
     /// An empty table; the hash key comes from `rng`.
     pub fn new(isolation: CakeIsolation, rng: &mut Rng) -> Self {
-        let hasher = Hasher([rng.u64(), rng.u64()]);
+        let hasher = Hasher::new(rng);
         Self { isolation, hasher, entries: Box::new([Entry::default(); QUEUES]) }
     }
 
@@ -159,14 +128,4 @@ impl Flows {
 #[inline]
 fn is_active(entry: Entry, drr: &Drr) -> bool {
     entry.queue != 0 && drr.is_active(usize::from(entry.queue) - 1)
-}
-
-/// The tuple as a packet carries it: ACKs travel from the data's receiver.
-#[inline]
-fn directed(t: &FlowTuple, p: &Packet) -> FlowTuple {
-    if p.has(flags::ACK) {
-        FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport }
-    } else {
-        *t
-    }
 }

@@ -1,28 +1,10 @@
-//! The memory limit: what a packet is charged, and which queue loses its head when the limit is exceeded.
+//! The memory limit: which queue loses its head when it is exceeded.
 
 use super::drr::Queue;
 use super::flows::QUEUES;
-use crate::packet::FULL_FRAME;
 
 /// Dequeues without an overflow after which the heap is no longer kept up.
 const IDLE_DEQUEUES: u16 = u16::MAX;
-
-/// Memory charged for a frame of `len` bytes: Linux's truesize of a packet that a driver received into one linear buffer on
-/// a 64-bit machine. That is the sk_buff (256 bytes) and a power-of-two buffer for headroom (64), frame and
-/// skb_shared_info (320): 2304 bytes for 1514, 768 for 66.
-#[inline]
-pub(super) fn truesize(len: u32) -> u32 {
-    const FULL: u32 = linear(FULL_FRAME);
-    if len == FULL_FRAME {
-        FULL
-    } else {
-        linear(len)
-    }
-}
-
-const fn linear(len: u32) -> u32 {
-    256 + ((len + 64).next_multiple_of(64) + 320).next_power_of_two()
-}
 
 /// Entries of the heap: the queues of eight tins, of which one is in use.
 const ENTRIES: usize = 8 * QUEUES;

@@ -1,10 +1,10 @@
 //! A whole cake against the closed forms of its parts.
 
 use super::flows::{associate, Place, QUEUES};
-use super::overflow::truesize;
 use super::Cake;
 use crate::network::{CakeFraming, CakeIsolation, QdiscSpec};
 use crate::packet::{flags, DropCause, Ecn, Packet, ACK_FRAME, FULL_FRAME, NO_SACK};
+use crate::qdisc::truesize::truesize;
 use crate::qdisc::{AnyQdisc, Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::rng::Rng;
 use crate::time::{Time, MS, SEC};

@@ -1,4 +1,4 @@
-//! The three lists of queues in service, doubly linked by index.
+//! The lists of queues in service, doubly linked by index.
 
 /// A list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,26 +7,26 @@ pub(super) enum List {
     New,
     /// Queues that used up a quantum.
     Old,
-    /// Empty queues whose COBALT state has not come to rest.
+    /// Of cake: empty queues whose COBALT state has not come to rest.
     Decaying,
 }
 
 /// No queue.
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
 
 /// A queue's place.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    previous: u16,
-    next: u16,
+    previous: u32,
+    next: u32,
     list: Option<List>,
 }
 
 /// The ends of the lists and the place of each queue.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
-    first: [u16; 3],
-    last: [u16; 3],
+    first: [u32; 3],
+    last: [u32; 3],
     nodes: Vec<Node>,
 }
 
@@ -44,7 +44,13 @@ impl Lists {
     #[inline]
     pub fn first(&self, list: List) -> Option<usize> {
         let first = self.first[list as usize];
-        (first != NONE).then_some(usize::from(first))
+        (first != NONE).then_some(first as usize)
+    }
+
+    /// The list a queue is in.
+    #[inline]
+    pub fn list_of(&self, queue: usize) -> Option<List> {
+        self.nodes[queue].list
     }
 
     /// Takes a queue out of the list it is in, if any.
@@ -52,11 +58,11 @@ impl Lists {
     pub fn remove(&mut self, queue: usize) {
         let Node { previous, next, list } = self.nodes[queue];
         let Some(list) = list else { return };
-        match self.nodes.get_mut(usize::from(previous)) {
+        match self.nodes.get_mut(previous as usize) {
             Some(node) => node.next = next,
             None => self.first[list as usize] = next,
         }
-        match self.nodes.get_mut(usize::from(next)) {
+        match self.nodes.get_mut(next as usize) {
             Some(node) => node.previous = previous,
             None => self.last[list as usize] = previous,
         }
@@ -67,16 +73,16 @@ impl Lists {
     #[inline]
     pub fn move_to_end(&mut self, queue: usize, list: List) {
         let last = self.last[list as usize];
-        if usize::from(last) == queue {
+        if last as usize == queue {
             return;
         }
         self.remove(queue);
         self.nodes[queue] = Node { previous: last, next: NONE, list: Some(list) };
-        match self.nodes.get_mut(usize::from(last)) {
-            Some(node) => node.next = queue as u16,
-            None => self.first[list as usize] = queue as u16,
+        match self.nodes.get_mut(last as usize) {
+            Some(node) => node.next = queue as u32,
+            None => self.first[list as usize] = queue as u32,
         }
-        self.last[list as usize] = queue as u16;
+        self.last[list as usize] = queue as u32;
     }
 }
 

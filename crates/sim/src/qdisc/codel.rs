@@ -1,0 +1,267 @@
+//! CoDel: drops or marks at departure, at intervals that shrink with the square root of a count, once packets have waited
+//! longer than a target for an interval (RFC 8289; Linux 6.12 include/net/codel_impl.h, net/sched/sch_codel.c).
+//!
+//! Times are as Linux keeps them, in units of 1024 ns and 32 bits. Left out: the mask and selector of `ce_threshold`.
+
+use std::collections::VecDeque;
+
+use super::ecn::set_ce;
+use super::peeked::{Backlog, Deciding};
+use super::{QdiscStats, Surroundings, Verdict};
+use crate::network::{CodelFloor, CodelSpec};
+use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::time::{Time, US};
+
+/// A time, 1024 ns.
+type Tick = u32;
+
+fn tick(t: Time) -> Tick {
+    (t >> 10) as Tick
+}
+
+/// True if `a` is later than `b`, on a clock that wraps.
+fn after(a: Tick, b: Tick) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+/// Bits of the reciprocal square root that Linux does not keep.
+const INV_SQRT_SHIFT: u32 = 16;
+/// Times the interval within which the frequency of the last episode is taken up again.
+const RECENT: u32 = 16;
+
+/// What the queues of a discipline share.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    target: Tick,
+    interval: Tick,
+    ecn: bool,
+    ce_threshold: Option<Tick>,
+    floor: CodelFloor,
+    /// Largest packet that left, bytes.
+    largest: u32,
+}
+
+/// State of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct State {
+    /// Signals' frequency; more since the qdisc dropped for want of room.
+    pub count: u32,
+    /// The count at the start of the episode.
+    last_count: u32,
+    dropping: bool,
+    /// 2^16 / sqrt(count).
+    inv_sqrt: u16,
+    /// When the sojourn will have been above the target for an interval; 0: it is not.
+    first_above: Tick,
+    drop_next: Tick,
+    /// Sojourn of the last packet looked at.
+    sojourn: Tick,
+}
+
+/// Where packets come from.
+pub(super) trait Source {
+    /// Takes the next packet.
+    fn pop(&mut self) -> Option<Packet>;
+    /// Bytes that the whole discipline holds.
+    fn backlog(&self) -> u64;
+}
+
+impl State {
+    /// One Newton step towards 1 / sqrt(count).
+    fn newton_step(&mut self) {
+        let x = u32::from(self.inv_sqrt) << INV_SQRT_SHIFT;
+        let square = (u64::from(x) * u64::from(x)) >> 32;
+        let correction = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square)) >> 2;
+        self.inv_sqrt = ((correction.wrapping_mul(u64::from(x)) >> 31) as u32 >> INV_SQRT_SHIFT) as u16;
+    }
+
+    /// interval / sqrt(count) after `t`.
+    fn control(&self, t: Tick, interval: Tick) -> Tick {
+        let x = u32::from(self.inv_sqrt) << INV_SQRT_SHIFT;
+        t.wrapping_add(((u64::from(interval) * u64::from(x)) >> 32) as Tick)
+    }
+}
+
+impl Law {
+    /// The described law.
+    pub fn new(spec: &CodelSpec, kind: &str) -> Result<Self, String> {
+        // tc hands over whole microseconds.
+        let ticks = |name: &str, ns: u64| {
+            Tick::try_from((ns / US * US) >> 10)
+                .ok()
+                .filter(|&t| t <= Tick::MAX / RECENT)
+                .ok_or_else(|| format!("{kind}: {name} of {ns} ns is too long"))
+        };
+        Ok(Self {
+            target: ticks("target", spec.target_ns)?,
+            interval: ticks("interval", spec.interval_ns)?,
+            ecn: spec.ecn,
+            ce_threshold: spec.ce_threshold_ns.map(|ns| ticks("ce_threshold", ns)).transpose()?,
+            floor: spec.floor,
+            largest: 0,
+        })
+    }
+
+    /// The packet has waited too long for too long.
+    fn late(&mut self, state: &mut State, head: Option<&Packet>, backlog: u64, now: Tick) -> bool {
+        let Some(p) = head else {
+            state.first_above = 0;
+            return false;
+        };
+        state.sojourn = now.wrapping_sub(tick(p.time));
+        self.largest = self.largest.max(p.len);
+        let floor = match self.floor {
+            CodelFloor::Mtu => FULL_FRAME,
+            CodelFloor::LargestSeen => self.largest,
+        };
+        if after(self.target, state.sojourn) || backlog <= u64::from(floor) {
+            state.first_above = 0;
+            false
+        } else if state.first_above == 0 {
+            state.first_above = now.wrapping_add(self.interval);
+            false
+        } else {
+            after(now, state.first_above)
+        }
+    }
+
+    /// Takes the next packet of a queue that may pass; what may not goes to `dropped`.
+    pub fn dequeue(
+        &mut self,
+        state: &mut State,
+        source: &mut impl Source,
+        now: Time,
+        dropped: &mut Vec<(Packet, DropCause)>,
+        stats: &mut QdiscStats,
+    ) -> Option<Packet> {
+        let Some(mut p) = source.pop() else {
+            state.first_above = 0;
+            state.dropping = false;
+            return None;
+        };
+        let at = tick(now);
+        let late = self.late(state, Some(&p), source.backlog(), at);
+        if state.dropping {
+            if !late {
+                state.dropping = false;
+            }
+            while state.dropping && !after(state.drop_next, at) {
+                state.count = state.count.wrapping_add(1);
+                state.newton_step();
+                if self.ecn && set_ce(&mut p.ecn) {
+                    stats.ce_marks += 1;
+                    state.drop_next = state.control(state.drop_next, self.interval);
+                    break;
+                }
+                dropped.push((p, DropCause::Aqm));
+                let next = source.pop();
+                if self.late(state, next.as_ref(), source.backlog(), at) {
+                    state.drop_next = state.control(state.drop_next, self.interval);
+                } else {
+                    state.dropping = false;
+                }
+                p = next?;
+            }
+        } else if late {
+            let next = if self.ecn && set_ce(&mut p.ecn) {
+                stats.ce_marks += 1;
+                Some(p)
+            } else {
+                dropped.push((p, DropCause::Aqm));
+                let next = source.pop();
+                self.late(state, next.as_ref(), source.backlog(), at);
+                next
+            };
+            state.dropping = true;
+            // The frequency that controlled the queue lately is a good one to start with.
+            let grown = state.count.wrapping_sub(state.last_count);
+            if grown > 1 && after(RECENT * self.interval, at.wrapping_sub(state.drop_next)) {
+                state.count = grown;
+                state.newton_step();
+            } else {
+                state.count = 1;
+                state.inv_sqrt = u16::MAX;
+            }
+            state.last_count = state.count;
+            state.drop_next = state.control(at, self.interval);
+            p = next?;
+        }
+        if self.ce_threshold.is_some_and(|threshold| after(state.sojourn, threshold)) && set_ce(&mut p.ecn) {
+            stats.ce_marks += 1;
+        }
+        stats.last_sojourn = now - p.time;
+        Some(p)
+    }
+}
+
+/// One queue under CoDel.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    limit: usize,
+    law: Law,
+    state: State,
+    queue: Queue,
+    stats: QdiscStats,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    packets: VecDeque<Packet>,
+    held: Backlog,
+}
+
+impl Source for Queue {
+    fn pop(&mut self) -> Option<Packet> {
+        let p = self.packets.pop_front()?;
+        self.held.remove(p.len);
+        Some(p)
+    }
+
+    fn backlog(&self) -> u64 {
+        self.held.bytes
+    }
+}
+
+impl Codel {
+    /// An empty queue of at most `limit` packets.
+    ///
+    /// # Errors
+    /// A parameter outside what Linux can hold, named.
+    pub fn new(limit: usize, spec: &CodelSpec) -> Result<Self, String> {
+        let law = Law::new(spec, "codel")?;
+        Ok(Self { limit, law, state: State::default(), queue: Queue::default(), stats: QdiscStats::default() })
+    }
+}
+
+impl Deciding for Codel {
+    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+        if self.queue.held.packets >= self.limit {
+            s.dropped.push((p, DropCause::Overflow));
+            return Verdict::Dropped;
+        }
+        p.time = s.now;
+        self.queue.held.add(p.len);
+        self.queue.packets.push_back(p);
+        Verdict::Queued
+    }
+
+    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+        self.law.dequeue(&mut self.state, &mut self.queue, s.now, s.dropped, &mut self.stats)
+    }
+
+    fn backlog(&mut self) -> &mut Backlog {
+        &mut self.queue.held
+    }
+
+    fn held(&self) -> Backlog {
+        self.queue.held
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.packets.iter().for_each(f);
+    }
+
+    fn stats(&self) -> &QdiscStats {
+        &self.stats
+    }
+}

@@ -1,0 +1,158 @@
+//! Many queues that flows are hashed to, and the order of their service: a queue that lately became active goes before the
+//! others for one quantum (DRR++; RFC 8290 section 4; Linux 6.12 net/sched/sch_fq_codel.c and sch_fq_pie.c).
+
+use std::collections::VecDeque;
+
+use super::hash::{directed, Hasher};
+use super::lists::{List, Lists};
+use super::peeked::Backlog;
+use super::truesize::truesize;
+use super::FlowTuple;
+use crate::network::QueuesSpec;
+use crate::packet::Packet;
+use crate::rng::Rng;
+
+/// Largest number of queues, as Linux allows.
+const MAX_FLOWS: u32 = 65_536;
+/// Least quantum, bytes; a smaller one is raised to it.
+const LEAST_QUANTUM: u32 = 256;
+/// Largest quantum, bytes.
+const MAX_QUANTUM: u32 = 1 << 20;
+
+/// A queue and the state of its AQM.
+#[derive(Clone, Debug)]
+pub(super) struct FlowQueue<S> {
+    /// The packets; `Packet::time` is the arrival.
+    pub packets: VecDeque<Packet>,
+    /// Bytes held.
+    pub backlog: u64,
+    /// Where flows are hashed to it.
+    pub slot: u32,
+    /// State of its AQM.
+    pub state: S,
+    /// Bytes it may send before its turn ends.
+    deficit: i64,
+}
+
+/// The queues. Those that no packet has come to do not exist.
+#[derive(Clone, Debug)]
+pub(super) struct FlowQueues<S> {
+    /// In order of creation.
+    pub queues: Vec<FlowQueue<S>>,
+    /// All that is held.
+    pub held: Backlog,
+    /// Memory charged for it, bytes.
+    pub memory: u64,
+    /// Of each slot, the index of its queue plus one; 0 is none yet.
+    slots: Box<[u32]>,
+    hasher: Hasher,
+    lists: Lists,
+    quantum: i64,
+}
+
+impl<S: Default> FlowQueues<S> {
+    /// No queues yet; the hash key comes from `rng`.
+    pub fn new(spec: &QueuesSpec, kind: &str, rng: &mut Rng) -> Result<Self, String> {
+        if !(1..=MAX_FLOWS).contains(&spec.flows) {
+            return Err(format!("{kind}: flows must be 1 to {MAX_FLOWS}, not {}", spec.flows));
+        }
+        if !(1..=MAX_QUANTUM).contains(&spec.quantum_bytes) {
+            return Err(format!("{kind}: quantum_bytes must be 1 to {MAX_QUANTUM}, not {}", spec.quantum_bytes));
+        }
+        Ok(Self {
+            queues: Vec::new(),
+            held: Backlog::default(),
+            memory: 0,
+            slots: vec![0; spec.flows as usize].into(),
+            hasher: Hasher::new(rng),
+            lists: Lists::new(),
+            quantum: i64::from(spec.quantum_bytes.max(LEAST_QUANTUM)),
+        })
+    }
+
+    /// The queue of a packet, created if it is the first to need it.
+    #[inline]
+    pub fn classify(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
+        let hash = self.hasher.flow(&directed(&tuples[p.flow as usize], p));
+        let slot = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
+        match self.slots[slot] {
+            0 => self.create(slot),
+            queue => queue as usize - 1,
+        }
+    }
+
+    #[cold]
+    fn create(&mut self, slot: usize) -> usize {
+        self.lists.add_queue();
+        let (packets, state) = (VecDeque::new(), S::default());
+        self.queues.push(FlowQueue { packets, backlog: 0, slot: slot as u32, state, deficit: 0 });
+        self.slots[slot] = self.queues.len() as u32;
+        self.queues.len() - 1
+    }
+
+    /// Adds a packet to a queue.
+    #[inline]
+    pub fn push(&mut self, queue: usize, p: Packet) {
+        self.held.add(p.len);
+        self.memory += u64::from(truesize(p.len));
+        let q = &mut self.queues[queue];
+        q.backlog += u64::from(p.len);
+        q.packets.push_back(p);
+        if self.lists.list_of(queue).is_none() {
+            q.deficit = self.quantum;
+            self.lists.move_to_end(queue, List::New);
+        }
+    }
+
+    /// Takes the oldest packet of a queue.
+    #[inline]
+    pub fn pop(&mut self, queue: usize) -> Option<Packet> {
+        let q = &mut self.queues[queue];
+        let p = q.packets.pop_front()?;
+        q.backlog -= u64::from(p.len);
+        self.held.remove(p.len);
+        self.memory -= u64::from(truesize(p.len));
+        Some(p)
+    }
+
+    /// The queue whose turn it is.
+    #[inline]
+    pub fn select(&mut self) -> Option<usize> {
+        loop {
+            let queue = self.lists.first(List::New).or_else(|| self.lists.first(List::Old))?;
+            let q = &mut self.queues[queue];
+            if q.deficit > 0 {
+                return Some(queue);
+            }
+            q.deficit += self.quantum;
+            self.lists.move_to_end(queue, List::Old);
+        }
+    }
+
+    /// The queue sent `len` bytes.
+    #[inline]
+    pub fn charge(&mut self, queue: usize, len: u32) {
+        self.queues[queue].deficit -= i64::from(len);
+    }
+
+    /// The queue had nothing to send at its turn. A new one passes once through the old ones, lest it starve them.
+    #[inline]
+    pub fn retire(&mut self, queue: usize) {
+        if self.lists.list_of(queue) == Some(List::New) && self.lists.first(List::Old).is_some() {
+            self.lists.move_to_end(queue, List::Old);
+        } else {
+            self.lists.remove(queue);
+        }
+    }
+
+    /// The fattest queue; of equals the one with the lowest slot.
+    pub fn fattest(&self) -> Option<usize> {
+        let key = |&i: &usize| (self.queues[i].backlog, std::cmp::Reverse(self.queues[i].slot));
+        (0..self.queues.len()).max_by_key(key)
+    }
+
+    /// Calls `f` for every packet held.
+    pub fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queues.iter().flat_map(|q| &q.packets).for_each(f);
+    }
+}

@@ -1,0 +1,134 @@
+//! fq_pie: PIE on each of many queues, sparse flows first (Linux 6.12 net/sched/sch_fq_pie.c).
+//!
+//! As there, the memory limit is only counted against, never enforced. Left out: tc filters.
+
+use super::ecn::set_ce;
+use super::flow_queues::FlowQueues;
+use super::jiffies::Timer;
+use super::peeked::{Backlog, Deciding};
+use super::pie::{Law, State, FIRST_UPDATE, MAX_PROB};
+use super::{QdiscStats, Surroundings, Verdict};
+use crate::network::{PieSpec, QueuesSpec};
+use crate::packet::{DropCause, Packet};
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// Slots whose controllers run at one tick.
+const UPDATES_AT_ONCE: u32 = 2048;
+
+/// An fq_pie.
+#[derive(Clone, Debug)]
+pub struct FqPie {
+    limit: usize,
+    /// Above this probability also packets that could be marked are dropped.
+    mark_up_to: u64,
+    law: Law,
+    flows: FlowQueues<State>,
+    slots: u32,
+    /// First slot whose controller runs next.
+    cursor: u32,
+    timer: Timer,
+    stats: QdiscStats,
+}
+
+impl FqPie {
+    /// An empty discipline of at most `limit` packets.
+    ///
+    /// # Errors
+    /// A parameter that Linux refuses, named.
+    pub fn new(
+        limit: usize,
+        queues: &QueuesSpec,
+        ecn_prob: u64,
+        control: &PieSpec,
+        rng: &mut Rng,
+    ) -> Result<Self, String> {
+        if ecn_prob > 100 {
+            return Err(format!("fq_pie: ecn_prob must be 0 to 100, not {ecn_prob}"));
+        }
+        Ok(Self {
+            limit,
+            mark_up_to: MAX_PROB / 100 * ecn_prob,
+            law: Law::new(control, "fq_pie")?,
+            flows: FlowQueues::new(queues, "fq_pie", rng)?,
+            slots: queues.flows,
+            cursor: 0,
+            timer: Timer::new(FIRST_UPDATE),
+            stats: QdiscStats::default(),
+        })
+    }
+
+    /// Runs the controllers for the ticks that have passed. Queues without a packet so far need none.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.timer.is_due(now) {
+            self.update();
+        }
+    }
+
+    fn update(&mut self) {
+        let end = self.cursor.saturating_add(UPDATES_AT_ONCE).min(self.slots);
+        for q in &mut self.flows.queues {
+            if (self.cursor..end).contains(&q.slot) {
+                self.law.update(&mut q.state, q.backlog);
+            }
+        }
+        let done = end == self.slots;
+        self.cursor = if done { 0 } else { end };
+        self.timer.rearm(if done { self.law.tupdate } else { 0 });
+    }
+}
+
+impl Deciding for FqPie {
+    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+        self.catch_up(s.now);
+        let queue = self.flows.classify(&p, s.tuples);
+        let q = &mut self.flows.queues[queue];
+        let full = self.flows.held.packets >= self.limit;
+        if full || self.law.signals(&mut q.state, q.backlog, p.len, s.rng) {
+            let mark = !full && self.law.ecn && q.state.prob <= self.mark_up_to;
+            if !(mark && set_ce(&mut p.ecn)) {
+                q.state.on_drop();
+                s.dropped.push((p, if full { DropCause::Overflow } else { DropCause::Aqm }));
+                // As Linux: the packet is gone, yet its sender hears of congestion only.
+                return Verdict::Congestion;
+            }
+            self.stats.ce_marks += 1;
+        }
+        p.time = s.now;
+        self.flows.push(queue, p);
+        Verdict::Queued
+    }
+
+    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+        self.catch_up(s.now);
+        loop {
+            let queue = self.flows.select()?;
+            let Some(p) = self.flows.pop(queue) else {
+                self.flows.retire(queue);
+                continue;
+            };
+            self.flows.charge(queue, p.len);
+            let q = &mut self.flows.queues[queue];
+            self.law.on_departure(&mut q.state, &p, q.backlog, s.now);
+            self.stats.last_sojourn = s.now - p.time;
+            return Some(p);
+        }
+    }
+
+    fn backlog(&mut self) -> &mut Backlog {
+        &mut self.flows.held
+    }
+
+    fn held(&self) -> Backlog {
+        self.flows.held
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.flows.for_each(f);
+    }
+
+    fn stats(&self) -> &QdiscStats {
+        &self.stats
+    }
+}

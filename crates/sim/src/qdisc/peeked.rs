@@ -1,0 +1,107 @@
+//! Disciplines that decide about a packet when it leaves: peeking takes it out and keeps it at hand, where it still counts
+//! as held (Linux qdisc_peek_dequeued).
+
+use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
+use crate::packet::Packet;
+
+/// What a discipline holds, the packet at hand included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: usize,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Backlog {
+    /// A packet of `len` bytes came.
+    #[inline]
+    pub fn add(&mut self, len: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+    }
+
+    /// A packet of `len` bytes is gone.
+    #[inline]
+    pub fn remove(&mut self, len: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(len);
+    }
+}
+
+/// A discipline that decides when a packet leaves.
+pub trait Deciding {
+    /// Offers a packet.
+    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict;
+    /// Takes the next packet that may pass.
+    fn next(&mut self, s: &mut Surroundings) -> Option<Packet>;
+    /// What is held.
+    fn backlog(&mut self) -> &mut Backlog;
+    /// What is held.
+    fn held(&self) -> Backlog;
+    /// Calls `f` for every packet held, except the one at hand.
+    fn for_each(&self, f: &mut dyn FnMut(&Packet));
+    /// Counters.
+    fn stats(&self) -> &QdiscStats;
+}
+
+/// A deciding discipline and the packet at hand.
+#[derive(Clone, Debug)]
+pub struct Peeked<Q> {
+    qdisc: Q,
+    at_hand: Option<Packet>,
+}
+
+impl<Q: Deciding> Peeked<Q> {
+    /// With nothing at hand.
+    #[must_use]
+    pub fn new(qdisc: Q) -> Self {
+        Self { qdisc, at_hand: None }
+    }
+}
+
+impl<Q: Deciding> Qdisc for Peeked<Q> {
+    #[inline]
+    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+        self.qdisc.enqueue(p, s)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+        if let Some(p) = self.at_hand.take() {
+            self.qdisc.backlog().remove(p.len);
+            return Dequeued::Packet(p);
+        }
+        self.qdisc.next(s).map_or(Dequeued::Empty, Dequeued::Packet)
+    }
+
+    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+        if self.at_hand.is_none() {
+            self.at_hand = self.qdisc.next(s);
+            if let Some(p) = &self.at_hand {
+                self.qdisc.backlog().add(p.len);
+            }
+        }
+        self.at_hand.map(|p| p.len)
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.at_hand.iter().for_each(&mut *f);
+        self.qdisc.for_each(f);
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.qdisc.held().packets
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.qdisc.held().bytes
+    }
+
+    #[inline]
+    fn stats(&self) -> &QdiscStats {
+        self.qdisc.stats()
+    }
+}

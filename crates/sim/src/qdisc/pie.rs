@@ -1,0 +1,310 @@
+//! PIE: drops at arrival with a probability that a controller sets from the delay (RFC 8033; Linux 6.12 net/sched/sch_pie.c).
+//!
+//! Times are as Linux keeps them, in units of 64 ns; probabilities in units of 2^-56.
+
+use std::collections::VecDeque;
+
+use super::ecn::set_ce;
+use super::jiffies::{ticks, Timer};
+use super::peeked::{Backlog, Deciding};
+use super::{QdiscStats, Surroundings, Verdict};
+use crate::network::PieSpec;
+use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::rng::Rng;
+use crate::time::{Time, MS, SEC, US};
+
+/// Certainty.
+pub(super) const MAX_PROB: u64 = u64::MAX >> 8;
+/// Units of time in a second.
+const TICKS_PER_SEC: u64 = SEC >> 6;
+/// Bytes that must leave for an estimate of the departure rate.
+const RATE_CYCLE: u64 = 16 * 1024;
+/// Fraction bits of the departure rate.
+const RATE_SHIFT: u32 = 8;
+/// Time without drops at first, 64 ns.
+const BURST: u64 = (150 * MS) >> 6;
+/// Ticks until the controller first runs.
+pub(super) const FIRST_UPDATE: u64 = 500;
+/// Backlog below which nothing is dropped, bytes.
+const FLOOR: u64 = 2 * FULL_FRAME as u64;
+
+/// What the queues of a discipline share.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    /// Delay aimed at, 64 ns.
+    target: u64,
+    /// Ticks between updates.
+    pub tupdate: u64,
+    alpha: u64,
+    beta: u64,
+    pub ecn: bool,
+    bytemode: bool,
+    dq_rate_estimator: bool,
+}
+
+/// State of one queue.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    delay: u64,
+    delay_before: u64,
+    /// What is left of the time without drops.
+    burst: u64,
+    /// Last departure, or start of the measurement of the departure rate.
+    since: Option<u64>,
+    /// Probability of a drop.
+    pub prob: u64,
+    /// Sum of the probabilities since the last drop.
+    accumulated: u64,
+    /// Bytes that left since `since`, if the departure rate is being measured.
+    measured: Option<u64>,
+    /// Departure rate, bytes per 64 ns, `RATE_SHIFT` fraction bits; 0 without an estimate.
+    rate: u32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { delay: 0, delay_before: 0, burst: BURST, since: None, prob: 0, accumulated: 0, measured: None, rate: 0 }
+    }
+}
+
+impl State {
+    /// The next congestion is met as the first one was.
+    fn restart(&mut self) {
+        self.burst = BURST;
+        self.since = None;
+        self.accumulated = 0;
+        self.measured = None;
+        self.rate = 0;
+    }
+
+    /// A packet was dropped.
+    pub fn on_drop(&mut self) {
+        self.accumulated = 0;
+    }
+}
+
+impl Law {
+    /// The described law.
+    pub fn new(spec: &PieSpec, kind: &str) -> Result<Self, String> {
+        if spec.tupdate_ns == 0 {
+            return Err(format!("{kind}: tupdate_ns must be at least 1"));
+        }
+        if spec.alpha > 32 || spec.beta > 32 {
+            return Err(format!("{kind}: alpha and beta must be 0 to 32, not {} and {}", spec.alpha, spec.beta));
+        }
+        Ok(Self {
+            target: (spec.target_ns / US * US) >> 6,
+            tupdate: ticks(spec.tupdate_ns / US * US),
+            alpha: u64::from(spec.alpha),
+            beta: u64::from(spec.beta),
+            ecn: spec.ecn,
+            bytemode: spec.bytemode,
+            dq_rate_estimator: spec.dq_rate_estimator,
+        })
+    }
+
+    /// Whether an arriving packet of `len` bytes is to be dropped or marked; its queue holds `backlog` bytes.
+    pub fn signals(&self, state: &mut State, backlog: u64, len: u32, rng: &mut Rng) -> bool {
+        if state.burst > 0 || (state.delay < self.target / 2 && state.prob < MAX_PROB / 5) || backlog < FLOOR {
+            return false;
+        }
+        let prob = if self.bytemode && len <= FULL_FRAME {
+            u64::from(len) * (state.prob / u64::from(FULL_FRAME))
+        } else {
+            state.prob
+        };
+        state.accumulated = if prob == 0 { 0 } else { state.accumulated.wrapping_add(prob) };
+        // Drops neither cluster nor stay away for long.
+        if state.accumulated < MAX_PROB / 100 * 85 {
+            return false;
+        }
+        if state.accumulated >= MAX_PROB / 2 * 17 {
+            return true;
+        }
+        if rng.u64() >> 8 < prob {
+            state.accumulated = 0;
+            return true;
+        }
+        false
+    }
+
+    /// A packet left its queue, which then held `backlog` bytes.
+    pub fn on_departure(&self, state: &mut State, p: &Packet, backlog: u64, now: Time) {
+        let now = now >> 6;
+        let elapsed = |since: u64| u64::from((now - since) as u32);
+        let span = if self.dq_rate_estimator {
+            if backlog >= RATE_CYCLE && state.measured.is_none() {
+                state.since = Some(now);
+                state.measured = Some(0);
+            }
+            let Some(measured) = &mut state.measured else { return };
+            *measured += u64::from(p.len);
+            if *measured < RATE_CYCLE {
+                return;
+            }
+            let span = state.since.map_or(0, elapsed);
+            if span == 0 {
+                return;
+            }
+            let rate = (((*measured as u32) << RATE_SHIFT) / span as u32, state.rate);
+            state.rate = match rate {
+                (rate, 0) => rate,
+                (rate, before) => before - (before >> 3) + (rate >> 3),
+            };
+            if backlog < RATE_CYCLE {
+                state.measured = None;
+            } else {
+                state.measured = Some(0);
+                state.since = Some(now);
+            }
+            span
+        } else {
+            state.delay = if backlog > 0 { now - (p.time >> 6) } else { 0 };
+            let span = state.since.map_or(0, elapsed);
+            state.since = Some(now);
+            span
+        };
+        state.burst = state.burst.saturating_sub(span);
+    }
+
+    /// The controller runs; the queue holds `backlog` bytes.
+    pub fn update(&self, state: &mut State, backlog: u64) {
+        let (delay, before) = if self.dq_rate_estimator {
+            let before = state.delay;
+            state.delay_before = before;
+            (((backlog as u32) << RATE_SHIFT).checked_div(state.rate).map_or(0, u64::from), before)
+        } else {
+            (state.delay, state.delay_before)
+        };
+        // A short queue has no measurable delay.
+        let mut settle = delay != 0 || backlog == 0;
+
+        let mut alpha = (self.alpha * (MAX_PROB / TICKS_PER_SEC)) >> 4;
+        let mut beta = (self.beta * (MAX_PROB / TICKS_PER_SEC)) >> 4;
+        if state.prob < MAX_PROB / 10 {
+            alpha >>= 1;
+            beta >>= 1;
+            let mut power = 100;
+            while power <= 1_000_000 && state.prob < MAX_PROB / power {
+                alpha >>= 2;
+                beta >>= 2;
+                power *= 10;
+            }
+        }
+        let mut delta = (alpha.wrapping_mul(delay.wrapping_sub(self.target)))
+            .wrapping_add(beta.wrapping_mul(delay.wrapping_sub(before))) as i64;
+        let step = (MAX_PROB / 50) as i64;
+        if delta > step && state.prob >= MAX_PROB / 10 {
+            delta = (MAX_PROB / 100 * 2) as i64;
+        }
+        if delay > (250 * MS) >> 6 {
+            delta += step;
+        }
+        let prob = state.prob.wrapping_add(delta as u64);
+        state.prob = if delta > 0 && prob < state.prob {
+            settle = false;
+            MAX_PROB
+        } else if delta <= 0 && prob > state.prob {
+            0
+        } else {
+            prob
+        };
+        if delay == 0 && before == 0 && settle {
+            state.prob -= state.prob / 64;
+        }
+        state.delay = delay;
+        let low = self.target / 2;
+        let known = !self.dq_rate_estimator || state.rate > 0;
+        if state.delay < low && state.delay_before < low && state.prob == 0 && known {
+            state.restart();
+        }
+        if !self.dq_rate_estimator {
+            state.delay_before = delay;
+        }
+    }
+}
+
+/// One queue under PIE.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    limit: usize,
+    law: Law,
+    state: State,
+    timer: Timer,
+    queue: VecDeque<Packet>,
+    held: Backlog,
+    stats: QdiscStats,
+}
+
+impl Pie {
+    /// An empty queue of at most `limit` packets.
+    ///
+    /// # Errors
+    /// A parameter that Linux refuses, named.
+    pub fn new(limit: usize, spec: &PieSpec) -> Result<Self, String> {
+        Ok(Self {
+            limit,
+            law: Law::new(spec, "pie")?,
+            state: State::default(),
+            timer: Timer::new(FIRST_UPDATE),
+            queue: VecDeque::new(),
+            held: Backlog::default(),
+            stats: QdiscStats::default(),
+        })
+    }
+
+    /// Runs the controller for the ticks that have passed.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.timer.is_due(now) {
+            self.law.update(&mut self.state, self.held.bytes);
+            self.timer.rearm(self.law.tupdate);
+        }
+    }
+}
+
+impl Deciding for Pie {
+    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+        self.catch_up(s.now);
+        let full = self.held.packets >= self.limit;
+        if full || self.law.signals(&mut self.state, self.held.bytes, p.len, s.rng) {
+            // Packets that can be marked are, up to a probability of 10 %.
+            let mark = !full && self.law.ecn && self.state.prob <= MAX_PROB / 10;
+            if !(mark && set_ce(&mut p.ecn)) {
+                self.state.on_drop();
+                s.dropped.push((p, if full { DropCause::Overflow } else { DropCause::Aqm }));
+                return Verdict::Dropped;
+            }
+            self.stats.ce_marks += 1;
+        }
+        p.time = s.now;
+        self.held.add(p.len);
+        self.queue.push_back(p);
+        Verdict::Queued
+    }
+
+    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+        self.catch_up(s.now);
+        let p = self.queue.pop_front()?;
+        self.held.remove(p.len);
+        self.law.on_departure(&mut self.state, &p, self.held.bytes, s.now);
+        self.stats.last_sojourn = s.now - p.time;
+        Some(p)
+    }
+
+    fn backlog(&mut self) -> &mut Backlog {
+        &mut self.held
+    }
+
+    fn held(&self) -> Backlog {
+        self.held
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.iter().for_each(f);
+    }
+
+    fn stats(&self) -> &QdiscStats {
+        &self.stats
+    }
+}
