@@ -6,7 +6,7 @@ use super::ecn::set_ce;
 use super::flow_queues::FlowQueues;
 use super::jiffies::Timer;
 use super::peeked::{Backlog, Deciding};
-use super::pie::{Law, State, FIRST_UPDATE, MAX_PROB};
+use super::pie::{Law, State, MAX_PROB};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::{PieSpec, QueuesSpec};
 use crate::packet::{DropCause, Packet};
@@ -46,26 +46,20 @@ impl FqPie {
         if ecn_prob > 100 {
             return Err(format!("fq_pie: ecn_prob must be 0 to 100, not {ecn_prob}"));
         }
+        let law = Law::new(control, "fq_pie")?;
         Ok(Self {
             limit,
             mark_up_to: MAX_PROB / 100 * ecn_prob,
-            law: Law::new(control, "fq_pie")?,
             flows: FlowQueues::new(queues, "fq_pie", rng)?,
             slots: queues.flows,
             cursor: 0,
-            timer: Timer::new(FIRST_UPDATE),
+            timer: Timer::new(law.tupdate),
+            law,
             stats: QdiscStats::default(),
         })
     }
 
-    /// Runs the controllers for the ticks that have passed. Queues without a packet so far need none.
-    #[inline]
-    fn catch_up(&mut self, now: Time) {
-        while self.timer.is_due(now) {
-            self.update();
-        }
-    }
-
+    /// Runs the controllers once; queues without a packet so far need none.
     fn update(&mut self) {
         let end = self.cursor.saturating_add(UPDATES_AT_ONCE).min(self.slots);
         for q in &mut self.flows.queues {
@@ -80,8 +74,14 @@ impl FqPie {
 }
 
 impl Deciding for FqPie {
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.timer.is_due(now) {
+            self.update();
+        }
+    }
+
     fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
-        self.catch_up(s.now);
         let queue = self.flows.classify(&p, s.tuples);
         let q = &mut self.flows.queues[queue];
         let full = self.flows.held.packets >= self.limit;
@@ -101,7 +101,6 @@ impl Deciding for FqPie {
     }
 
     fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
-        self.catch_up(s.now);
         loop {
             let queue = self.flows.select()?;
             let Some(p) = self.flows.pop(queue) else {

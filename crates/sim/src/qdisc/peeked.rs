@@ -3,6 +3,7 @@
 
 use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::packet::Packet;
+use crate::time::Time;
 
 /// What a discipline holds, the packet at hand included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +32,8 @@ impl Backlog {
 
 /// A discipline that decides when a packet leaves.
 pub trait Deciding {
+    /// Does what was due by now; called before anything changes.
+    fn catch_up(&mut self, _now: Time) {}
     /// Offers a packet.
     fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict;
     /// Takes the next packet that may pass.
@@ -63,11 +66,13 @@ impl<Q: Deciding> Peeked<Q> {
 impl<Q: Deciding> Qdisc for Peeked<Q> {
     #[inline]
     fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+        self.qdisc.catch_up(s.now);
         self.qdisc.enqueue(p, s)
     }
 
     #[inline]
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+        self.qdisc.catch_up(s.now);
         if let Some(p) = self.at_hand.take() {
             self.qdisc.backlog().remove(p.len);
             return Dequeued::Packet(p);
@@ -77,6 +82,7 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
 
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
         if self.at_hand.is_none() {
+            self.qdisc.catch_up(s.now);
             self.at_hand = self.qdisc.next(s);
             if let Some(p) = &self.at_hand {
                 self.qdisc.backlog().add(p.len);

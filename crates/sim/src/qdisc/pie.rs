@@ -23,8 +23,6 @@ const RATE_CYCLE: u64 = 16 * 1024;
 const RATE_SHIFT: u32 = 8;
 /// Time without drops at first, 64 ns.
 const BURST: u64 = (150 * MS) >> 6;
-/// Ticks until the controller first runs.
-pub(super) const FIRST_UPDATE: u64 = 500;
 /// Backlog below which nothing is dropped, bytes.
 const FLOOR: u64 = 2 * FULL_FRAME as u64;
 
@@ -242,18 +240,21 @@ impl Pie {
     /// # Errors
     /// A parameter that Linux refuses, named.
     pub fn new(limit: usize, spec: &PieSpec) -> Result<Self, String> {
+        let law = Law::new(spec, "pie")?;
         Ok(Self {
             limit,
-            law: Law::new(spec, "pie")?,
+            // The queue was there long before the run, and its timer has run all the while.
+            timer: Timer::new(law.tupdate),
+            law,
             state: State::default(),
-            timer: Timer::new(FIRST_UPDATE),
             queue: VecDeque::new(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
         })
     }
+}
 
-    /// Runs the controller for the ticks that have passed.
+impl Deciding for Pie {
     #[inline]
     fn catch_up(&mut self, now: Time) {
         while self.timer.is_due(now) {
@@ -261,11 +262,8 @@ impl Pie {
             self.timer.rearm(self.law.tupdate);
         }
     }
-}
 
-impl Deciding for Pie {
     fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
-        self.catch_up(s.now);
         let full = self.held.packets >= self.limit;
         if full || self.law.signals(&mut self.state, self.held.bytes, p.len, s.rng) {
             // Packets that can be marked are, up to a probability of 10 %.
@@ -284,7 +282,6 @@ impl Deciding for Pie {
     }
 
     fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
-        self.catch_up(s.now);
         let p = self.queue.pop_front()?;
         self.held.remove(p.len);
         self.law.on_departure(&mut self.state, &p, self.held.bytes, s.now);
