@@ -24,6 +24,7 @@ METRICS: Mapping[str, Metric] = {
     "goodput": Metric("Mbit/s", "goodput", Tolerance(relative=0.05), floor=0.01),
     "rtt_mean": Metric("ms", "mean srtt", Tolerance(relative=0.10), floor=1.0),
     "rtt_p95": Metric("ms", "p95 srtt", Tolerance(relative=0.15), floor=1.0),
+    "queue_delay": Metric("ms", "mean queueing delay", Tolerance(relative=0.15), floor=1.0),
     "cwnd_mean": Metric("packets", "mean cwnd", Tolerance(relative=0.15), floor=4.0),
     "share": Metric("", "share of a flow", Tolerance(absolute=0.05), floor=0.02),
     "jain": Metric("", "Jain's index", Tolerance(absolute=0.1)),
@@ -37,6 +38,7 @@ DEFINITIONS: Mapping[str, str] = {
     "goodput": "payload read by all receivers over the time from the first start until the last flow has ended or the run has",
     "rtt_mean": "mean of all samples of smoothed RTT of all flows, from the start of each until it is stopped or complete",
     "rtt_p95": "95th percentile of the same samples",
+    "queue_delay": "mean of all samples of a port's backlog over its rate of departures (Little's law), packets; where packets wait 1 ms",
     "cwnd_mean": "mean of all samples of the window, at the same times",
     "share": "a flow's payload over the time it was active, divided by the sum of that over the flows; where there are several flows",
     "jain": "Jain's index of the same rates",
@@ -48,7 +50,16 @@ DEFINITIONS: Mapping[str, str] = {
 """What each metric is, over which window and over which scenarios."""
 COMPLETED = "completed"
 """Beside `completion`: whether the transfer completed, 0 or 1."""
-ONLY_WHERE: Mapping[str, str] = {"drops": "drops", "ce_marks": "ce_marks", "retransmits": "retransmits", "completion": COMPLETED}
+QUEUES = "queues"
+"""Beside `queue_delay`: whether packets wait long enough, 0 or 1."""
+_LEAST_DELAY_MS = 1.0
+ONLY_WHERE: Mapping[str, str] = {
+    "queue_delay": QUEUES,
+    "drops": "drops",
+    "ce_marks": "ce_marks",
+    "retransmits": "retransmits",
+    "completion": COMPLETED,
+}
 """Metrics compared only where this is above 0 on either engine: nothing beside nothing is no agreement."""
 
 _DROPPED = ("dropped_overflow", "dropped_aqm", "dropped_blue")
@@ -81,6 +92,9 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
         if entity.startswith("port/"):
             found[entity, "drops"] = float(sum(values.get(cause, 0) for cause in _DROPPED))
             found[entity, "ce_marks"] = float(values.get("ce_marks", 0))
+    for entity, delay_ms in _queue_delays(run).items():
+        found[entity, "queue_delay"] = delay_ms
+        found[entity, QUEUES] = float(delay_ms >= _LEAST_DELAY_MS)
     for entity, written in written_flows(run).items():
         if written.bytes is not None:
             found[entity, "completion"] = flows[entity]["active_ns"] / metrics.NS_PER_S
@@ -120,6 +134,23 @@ def _samples(run: Run, starts: Mapping[str, int], ends: Mapping[str, int]) -> tu
     srtt, cwnd = (within.filter(pl.col("series") == name) for name in ("srtt_ms", "cwnd"))
     known = cwnd.join(srtt, on=["entity", "t_ns"], how="semi")
     return srtt.sort("entity", "t_ns")["value"].to_numpy(), known.sort("entity", "t_ns")["value"].to_numpy()
+
+
+def _queue_delays(run: Run) -> dict[str, float]:
+    """Mean queueing delay of every queue whose backlog is sampled and that sent anything, ms; not of delay stages."""
+    import polars as pl
+
+    from dumbbell.scenario import Settings, queue_names
+
+    found = {}
+    wanted = [f"port/{name}" for name in queue_names(Settings.model_validate({**run.scenario, "name": run.name}))]
+    sampled = run.frame.filter((pl.col("series") == "backlog_packets") & pl.col("entity").is_in(wanted))
+    for (entity,), samples in sorted(sampled.sort("t_ns").partition_by("entity", as_dict=True).items()):
+        sent = run.counters[entity]["sent_packets"]
+        elapsed_s = float(samples["t_ns"][-1]) / metrics.NS_PER_S
+        if sent and elapsed_s:
+            found[entity] = metrics.queueing_delay_ms(samples["value"].to_numpy(), sent / elapsed_s)
+    return found
 
 
 def written_flows(run: Run) -> dict[str, Flow]:

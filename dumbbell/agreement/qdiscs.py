@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dumbbell.agreement.draw import Draw
+from dumbbell.scenario import DICE
 from dumbbell.scenario.units import FRAME_BYTES
 
 _FLAG = (False, True)
@@ -43,6 +44,11 @@ _OWN_LIMIT = 0.5
 """Part of the drawn disciplines, of those with a default limit, that have another."""
 _OTHER_VALUE = 0.3
 """Part of the parameters that are not at their default."""
+
+
+def throws_dice(kind: str) -> bool:
+    """Whether two runs of one scenario differ by chance: they are compared as several flows are, over many seeds."""
+    return kind in {model.model_fields["kind"].default for model in DICE}
 
 
 def plain(kind: str, packets: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from dumbbell.agreement.qdiscs import plain
+from dumbbell.agreement.qdiscs import plain, throws_dice
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import jitter, run_seconds, scenario
 from dumbbell.errors import BadInput
@@ -17,9 +17,9 @@ from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
 STARTS = {"smoke": 3, "standard": 10, "random": 10}
-"""Set to jittered starts of a scenario with several flows, by default."""
+"""Set to jittered starts of a scenario with several flows or a qdisc that throws dice, by default."""
 _SEED, _COUNT = 1, 100
-"""Of `random`, by default."""
+"""Of a set, and of `random`, by default."""
 
 _STANDARD = 150
 """Scenarios of `standard`, about; more if the pairs of congestion control and qdisc are more."""
@@ -39,9 +39,9 @@ class ScenarioSet:
 
     name: str
     seed: int | None
-    """Of a drawn set."""
+    """Of a drawn set, or the first of the jittered starts, if it was asked for."""
     starts: int
-    """Of scenarios with several flows."""
+    """Of scenarios with several flows or a qdisc that throws dice."""
     scenarios: tuple[Scenario, ...]
 
     @property
@@ -51,16 +51,17 @@ class ScenarioSet:
 
 
 def find_set(name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None) -> ScenarioSet:
-    """A set by name; `seed` and `count` are of `random` alone. Raises `BadInput` if there is no such set."""
+    """A set by name; `count` is of `random` alone. Raises `BadInput` if there is no such set."""
     if name not in STARTS:
         raise BadInput(f"set {name!r} is unknown{nearest(name, STARTS)}; expected one of {', '.join(STARTS)}")
     starts = STARTS[name] if starts is None else starts
     if name == "random":
         seed, count = _SEED if seed is None else seed, _COUNT if count is None else count
         return ScenarioSet(name, seed, starts, tuple(scenario(seed, index, shared, starts) for index in range(count)))
-    if seed is not None or count is not None:
-        raise BadInput(f"the set {name} is always the same; expected --seed and --count with the set random alone")
-    return ScenarioSet(name, None, starts, tuple(_smoke(shared, starts) if name == "smoke" else _standard(shared, starts)))
+    if count is not None:
+        raise BadInput(f"the set {name} has always the same scenarios; expected --count with the set random alone")
+    made = _smoke(shared, starts) if name == "smoke" else _standard(shared, starts)
+    return ScenarioSet(name, seed, starts, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
 
 
 def written(scenario: Scenario) -> str:
@@ -123,7 +124,7 @@ def _made(prefix: str, flows: list[dict[str, Any]], qdisc: str, mbit: int, ms: i
         "flows": flows,
         "duration": f"{seconds}s",
     }
-    if total > 1:
+    if total > 1 or throws_dice(qdisc):
         settings["repeat"] = starts
         settings["flows"] = [{**flow, "start": {"jitter": jitter(1000 * ms)}} for flow in flows]
     return Scenario.model_validate(settings)

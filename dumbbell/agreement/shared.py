@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from dumbbell.engines import Capabilities
 from dumbbell.errors import BadInput
+from dumbbell.scenario import nearest
 
 _STACK = "linux-6.12"
 _NEEDS_COMMAND = "tc"
@@ -42,6 +44,13 @@ class Shared:
             if not names:
                 raise BadInput(f"the engines {first.engine} and {second.engine} share no {what}; expected engines that can be compared")
         return shared
+
+    def with_qdiscs(self, names: Sequence[str]) -> Shared:
+        """The same with these qdiscs alone. Raises `BadInput` for one that is not shared."""
+        for name in names:
+            if name not in self.qdisc:
+                raise BadInput(f"qdisc {name!r} is not shared{nearest(name, self.qdisc)}; expected some of {', '.join(self.qdisc)}")
+        return replace(self, qdisc=tuple(names))
 
     def shapers(self, qdisc: str) -> tuple[str, ...]:
         """The shapers that a qdisc may stand behind, its own first."""

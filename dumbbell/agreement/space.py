@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dumbbell.agreement.draw import Draw
-from dumbbell.agreement.qdiscs import drawn
+from dumbbell.agreement.qdiscs import drawn, throws_dice
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE, UDP
 from dumbbell.scenario import Scenario
@@ -33,7 +33,10 @@ _BURSTS = ("1600B", "3028B", "10kB", "64kB")
 
 
 def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
-    """The scenario `index` of a seed; others do not shift it. With several flows it repeats with `starts` jittered starts."""
+    """The scenario `index` of a seed; others do not shift it.
+
+    With several flows or a qdisc that throws dice it repeats with `starts` jittered starts.
+    """
     draw = Draw("agree", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
     bdp_packets = kbit * rtt_us / (8e3 * FRAME_BYTES)
@@ -50,7 +53,7 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
         path["impairments"] = impairments
     if UDP in shared.feature and draw.chance("udp", 0.15):
         settings["background"] = [{"kind": "udp", "rate": f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"}]
-    if sum(flow.get("count", 1) for flow in flows) > 1:
+    if sum(flow.get("count", 1) for flow in flows) > 1 or throws_dice(path["bottleneck"]["qdisc"]["kind"]):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)

@@ -43,6 +43,7 @@ BARS = (
     Bar("goodput", P95, 0.05),
     Bar("rtt_mean", MEDIAN, 0.03),
     Bar("rtt_mean", P95, 0.10),
+    Bar("queue_delay", P95, 0.15),
     Bar(_SHARE, INSIDE, 0.90),
 )
 

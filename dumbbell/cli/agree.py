@@ -23,9 +23,12 @@ def register(app: typer.Typer) -> None:
 
 def _agree(
     name: Annotated[str, typer.Argument(metavar="SET", help="smoke (a dozen short runs), standard (about 150 scenarios) or random.")],
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the set random; 1 by default.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of the drawn scenarios, or of the jittered starts; 1 by default.")
+    ] = None,
     count: Annotated[int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of the set random; 100 by default.")] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
+    qdiscs: Annotated[str | None, typer.Option("--qdisc", metavar="A,B", help="Only these qdiscs; by default all that both have.")] = None,
     starts: Annotated[
         int | None,
         typer.Option("--starts", min=2, max=1000, help="Jittered starts of scenarios with several flows; 10 by default, 3 for smoke."),
@@ -48,7 +51,10 @@ def _agree(
 
     chosen = _two(engines)
     first, second = (engine(each).capabilities() for each in chosen)
-    asked = find_set(name, Shared.of(first, second), seed, count, starts)
+    shared = Shared.of(first, second)
+    if qdiscs is not None:
+        shared = shared.with_qdiscs(_names(qdiscs))
+    asked = find_set(name, shared, seed, count, starts)
     if listed:
         _list(asked.scenarios, json)
         return
@@ -79,8 +85,12 @@ def _agree(
         raise typer.Exit(1)
 
 
+def _names(written: str) -> list[str]:
+    return [name.strip() for name in written.split(",")]
+
+
 def _two(written: str) -> tuple[str, str]:
-    names = [name.strip() for name in written.split(",")]
+    names = _names(written)
     if len(names) != 2 or names[0] == names[1]:
         raise BadInput(f"--engines {written!r}: expected two engines that differ, the reference first, such as kernel,sim")
     return names[0], names[1]

@@ -6,7 +6,7 @@ RFC 5166: throughput is what the receiving application reads, utilisation is thr
 
 from __future__ import annotations
 
-from dumbbell.metrics.delay import mean, percentile
+from dumbbell.metrics.delay import mean, percentile, queueing_delay_ms
 from dumbbell.metrics.fairness import coefficient_of_variation, jain
 from dumbbell.metrics.statistics import confidence_interval, rank_correlation
 from dumbbell.metrics.throughput import (
@@ -30,6 +30,7 @@ __all__ = [
     "jain",
     "mean",
     "percentile",
+    "queueing_delay_ms",
     "rank_correlation",
     "sliding_throughput_mbit",
     "throughput_mbit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dumbbell.metrics.window import Series, in_window
 
@@ -24,3 +25,8 @@ def percentile(series: Series, q: float, start_s: float = 0.0, stop_s: float = m
         raise ValueError(f"a percentile is from 0 to 100, not {q}")
     values = in_window(series, start_s, stop_s)[1]
     return float(np.percentile(values, q)) if values.size else math.nan
+
+
+def queueing_delay_ms(backlog_packets: NDArray[np.float64], departures_per_s: float) -> float:
+    """Mean time that packets wait in a queue, ms, by Little's law: mean of the backlog's samples over the rate of departures."""
+    return float(np.mean(backlog_packets)) / departures_per_s * 1e3

@@ -13,19 +13,21 @@ from dumbbell.scenario.model import (
     Path,
     QueueStage,
     RateStep,
+    Settings,
     Stack,
     Stage,
     Start,
     Udp,
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
-from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
+from dumbbell.scenario.qdiscs import DICE, Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
-from dumbbell.scenario.stages import Stages, stages
+from dumbbell.scenario.stages import Stages, queue_names, stages
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 __all__ = [
+    "DICE",
     "Access",
     "Bfifo",
     "Bottleneck",
@@ -56,6 +58,7 @@ __all__ = [
     "Sample",
     "Scenario",
     "ScenarioError",
+    "Settings",
     "Sfq",
     "Size",
     "Stack",
@@ -69,5 +72,6 @@ __all__ = [
     "flow_names",
     "nearest",
     "one_of",
+    "queue_names",
     "stages",
 ]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, Path, QueueStage, Stage
+from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.units import Duration
 
 
@@ -27,6 +27,12 @@ class Stages:
     reverse: tuple[DelayStage | QueueStage, ...]
     base_rtt_ns: int
     """The RTT that `bdp` means: `rtt` as written, or the sum of the delays of explicit stages."""
+
+
+def queue_names(settings: Settings) -> list[str]:
+    """The names of all stages that queue, in either direction."""
+    ways = [stages(settings.path, settings.flows, flow) for flow in settings.flows]
+    return sorted({str(stage.name) for way in ways for stage in way.forward + way.reverse if isinstance(stage, QueueStage)})
 
 
 _WIRE = (DelayStage(name="delay-reverse"),)

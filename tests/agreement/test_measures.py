@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, measured, measures, written_flows
+from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, QUEUES, measured, measures, written_flows
 from dumbbell.results import Block, Run
 
 SECOND = 10**9
@@ -29,7 +29,11 @@ def run():
         key="0",
         name="two",
         cell={},
-        scenario={"flows": [{"cc": "reno"}, {"cc": "cubic", "bytes": "500kB"}]},
+        scenario={
+            "path": {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "10p"}}, "reverse": "none"},
+            "flows": [{"cc": "reno"}, {"cc": "cubic", "bytes": "500kB"}],
+            "duration": "4s",
+        },
         status="ok",
         reasons=(),
         counters={
@@ -42,6 +46,10 @@ def run():
         samples=(
             series("flow/reno", [np.nan, 20, 30, 40, 50], [10, 20, 30, 40, 50]),
             series("flow/cubic", [60, 80, 1000], [10, 20, 1000], first_s=2),
+            *(
+                Block(f"port/{name}", ("backlog_packets",), ("packets",), np.arange(5) * SECOND, np.array([[0.0, 9, 9, 18, 9]]))
+                for name in ("bottleneck", "delay")
+            ),
             Block("port/bottleneck", ("srtt_ms",), ("ms",), np.array([0]), np.array([[5000.0]])),
         ),
     )
@@ -66,15 +74,18 @@ def test_every_metric_of_a_run(run):
         ("port/delay", "ce_marks"): 0,
         ("port/bottleneck", "drops"): 7,
         ("port/bottleneck", "ce_marks"): 7,
+        # Nine packets wait on average; nine leave in four seconds.
+        ("port/bottleneck", "queue_delay"): 4000,
+        ("port/bottleneck", QUEUES): 1,
     }
     assert found == pytest.approx(expected)
-    assert {metric for _, metric in found} == {*METRICS, COMPLETED}
+    assert {metric for _, metric in found} == {*METRICS, COMPLETED, QUEUES}
     assert METRICS.keys() == DEFINITIONS.keys()
 
 
 def test_a_flow_alone_has_no_share(run):
     alone = {"flow/reno": run.counters["flow/reno"]}
-    one = Run(**{**run.__dict__, "scenario": {"flows": [{"cc": "reno"}]}, "counters": alone})
+    one = Run(**{**run.__dict__, "scenario": {**run.scenario, "flows": [{"cc": "reno"}]}, "counters": alone, "samples": run.samples[:2]})
     assert {metric for _, metric in measures(one)} == {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "retransmits"}
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dumbbell.agreement.qdiscs import throws_dice
 from dumbbell.agreement.sets import find_set, written
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines import engine as find_engine
@@ -72,7 +73,7 @@ def test_several_flows_have_several_jittered_starts(name, shared):
     asked = find_set(name, shared, starts=7)
     assert asked.starts == 7
     for scenario in asked.scenarios:
-        several = flows_of(scenario) > 1
+        several = flows_of(scenario) > 1 or throws_dice(scenario.path.bottleneck.qdisc.kind)
         assert scenario.repeat == (7 if several else 1)
         assert all(bool(flow.start.jitter) == several for flow in scenario.flows)
         if several:
@@ -81,8 +82,7 @@ def test_several_flows_have_several_jittered_starts(name, shared):
 
 def test_smoke_is_small_and_meets_every_name(shared, wide):
     found = find_set("smoke", shared).scenarios
-    assert sum(scenario.repeat for scenario in found) == 12
-    assert sum(map(kernel_cpu_s, found)) < 25
+    assert sum(map(kernel_cpu_s, found)) < 35
     for table in (shared, wide):
         found = find_set("smoke", table).scenarios
         assert {flow.cc for scenario in found for flow in scenario.flows} == set(table.cc)
