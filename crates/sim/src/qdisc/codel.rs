@@ -265,3 +265,133 @@ impl Deciding for Codel {
         &self.stats
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lab::Lab;
+    use super::super::Qdisc;
+    use crate::network::{CodelFloor, CodelSpec, QdiscSpec};
+    use crate::packet::{DropCause, Ecn};
+    use crate::time::{Time, MS};
+
+    /// A full packet at 10 Mbit/s, ns.
+    const SLOT: u64 = 1_211_200;
+
+    fn spec(ecn: bool) -> CodelSpec {
+        CodelSpec { target_ns: 5 * MS, interval_ns: 100 * MS, ecn, ce_threshold_ns: None, floor: CodelFloor::Mtu }
+    }
+
+    fn lab(control: CodelSpec) -> Lab {
+        Lab::new(&QdiscSpec::Codel { limit_packets: 1000, control }, 1)
+    }
+
+    /// A packet leaves every slot and another comes; returns the times of signals up to `until`.
+    fn overload(lab: &mut Lab, ecn: Ecn, until: Time) -> Vec<Time> {
+        let mut signals = vec![];
+        while lab.now < until {
+            lab.now += SLOT;
+            let marks = lab.qdisc.stats().ce_marks;
+            lab.take();
+            let count = lab.dropped.drain(..).count() as u64 + lab.qdisc.stats().ce_marks - marks;
+            signals.extend((0..count).map(|_| lab.now));
+            lab.offer_full(0, 1, ecn);
+        }
+        signals
+    }
+
+    #[test]
+    fn signals_begin_after_an_interval_and_come_at_its_inverse_square_roots() {
+        let mut lab = lab(spec(true));
+        lab.offer_full(0, 100, Ecn::Ect0);
+        let signals = overload(&mut lab, Ecn::Ect0, 1500 * MS);
+        // The first packet that waited 5 ms leaves at the fifth slot; an interval later the first signal comes.
+        let first = 5 * SLOT + 100 * MS;
+        assert!((first..first + 2 * SLOT).contains(&signals[0]), "{signals:?}");
+        for (n, pair) in (1..).zip(signals.windows(2)) {
+            // The first Newton step, from 1, takes 1 / sqrt(2) for 1/2.
+            let expected = if n == 2 { 50e6 } else { 100e6 / f64::from(n).sqrt() };
+            let gap = (pair[1] - pair[0]) as f64;
+            assert!((gap - expected).abs() < 3e6, "gap {n}: {gap}, not {expected}");
+        }
+        assert!(signals.len() > 40);
+    }
+
+    #[test]
+    fn what_cannot_be_marked_is_dropped() {
+        let mut lab = lab(spec(true));
+        lab.offer_full(0, 100, Ecn::NotEct);
+        assert!(!overload(&mut lab, Ecn::NotEct, 500 * MS).is_empty());
+        assert_eq!(lab.qdisc.stats().ce_marks, 0);
+    }
+
+    #[test]
+    fn a_full_packet_may_stand() {
+        // One packet arrives when one leaves, having waited 50 ms: only one is ever left behind.
+        let mut lab = lab(spec(false));
+        lab.offer_full(0, 2, Ecn::NotEct);
+        for _ in 0..100 {
+            lab.now += 50 * MS;
+            lab.take();
+            lab.offer_full(0, 1, Ecn::NotEct);
+        }
+        assert!(lab.dropped.is_empty());
+    }
+
+    #[test]
+    fn an_old_kernel_tolerates_the_largest_packet_seen() {
+        let control = CodelSpec { floor: CodelFloor::LargestSeen, ..spec(false) };
+        let mut lab = lab(control);
+        let small = |lab: &mut Lab| {
+            lab.offer(super::super::lab::packet(0, 66, 0, Ecn::NotEct));
+        };
+        (0..5).for_each(|_| small(&mut lab));
+        for _ in 0..100 {
+            lab.now += 50 * MS;
+            lab.take();
+            small(&mut lab);
+        }
+        assert!(!lab.dropped.is_empty(), "four packets of 66 bytes are more than the largest");
+    }
+
+    #[test]
+    fn an_episode_soon_after_another_goes_on_at_its_frequency() {
+        let mut lab = lab(spec(true));
+        lab.offer_full(0, 100, Ecn::Ect0);
+        let first = overload(&mut lab, Ecn::Ect0, 1000 * MS);
+        while lab.take().is_some() {}
+        lab.offer_full(0, 100, Ecn::Ect0);
+        let until = lab.now + 300 * MS;
+        let again = overload(&mut lab, Ecn::Ect0, until);
+        let gap = again[1] - again[0];
+        assert!(first[1] - first[0] > 95 * MS);
+        assert!(gap < 30 * MS, "{gap}");
+    }
+
+    #[test]
+    fn the_threshold_marks_whatever_waited_longer() {
+        let mut lab = lab(CodelSpec { ce_threshold_ns: Some(2 * MS), ..spec(false) });
+        lab.offer_full(0, 3, Ecn::Ect0);
+        let taken = |lab: &mut Lab, at| {
+            lab.now = at;
+            lab.take().map(|p| p.ecn)
+        };
+        assert_eq!(taken(&mut lab, MS), Some(Ecn::Ect0));
+        assert_eq!(taken(&mut lab, 3 * MS), Some(Ecn::Ce));
+        assert_eq!(lab.qdisc.stats().ce_marks, 1);
+    }
+
+    #[test]
+    fn a_full_queue_drops_what_arrives() {
+        let mut lab = Lab::new(&QdiscSpec::Codel { limit_packets: 2, control: spec(false) }, 1);
+        lab.offer_full(0, 3, Ecn::NotEct);
+        assert_eq!(
+            lab.dropped.iter().map(|(p, cause)| (p.seq, *cause)).collect::<Vec<_>>(),
+            [(3, DropCause::Overflow)]
+        );
+        // A packet at hand counts as held.
+        lab.dropped.clear();
+        assert!(lab.peek().is_some());
+        lab.offer_full(0, 1, Ecn::NotEct);
+        assert_eq!(lab.dropped.len(), 1);
+    }
+}

@@ -132,3 +132,96 @@ impl Deciding for FqCodel {
         &self.stats
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lab::{packet, Lab};
+    use super::super::{Qdisc, Verdict};
+    use crate::network::{CodelFloor, CodelSpec, QdiscSpec, QueuesSpec};
+    use crate::packet::{Ecn, ACK_FRAME, FULL_FRAME};
+    use crate::time::MS;
+
+    fn lab(limit_packets: u64, memory: Option<u64>, drop_batch: u64) -> Lab {
+        let control = CodelSpec {
+            target_ns: 5 * MS,
+            interval_ns: 100 * MS,
+            ecn: true,
+            ce_threshold_ns: None,
+            floor: CodelFloor::Mtu,
+        };
+        let queues = QueuesSpec { flows: 1024, quantum_bytes: FULL_FRAME, memory_limit_bytes: memory };
+        Lab::new(&QdiscSpec::FqCodel { limit_packets, queues, drop_batch, control }, 1)
+    }
+
+    fn flows(lab: &mut Lab, count: usize) -> Vec<u32> {
+        (0..count).filter_map(|_| lab.take()).map(|p| p.flow).collect()
+    }
+
+    #[test]
+    fn flows_take_turns_of_a_quantum() {
+        let mut lab = lab(1000, None, 64);
+        for flow in 0..3 {
+            lab.offer_full(flow, 4, Ecn::NotEct);
+        }
+        assert_eq!(flows(&mut lab, 12), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_sparse_flow_goes_first_and_cannot_starve_the_others() {
+        let mut lab = lab(1000, None, 64);
+        lab.offer_full(0, 8, Ecn::NotEct);
+        flows(&mut lab, 2);
+        lab.offer(packet(1, ACK_FRAME, 0, Ecn::NotEct));
+        assert_eq!(flows(&mut lab, 1), [1]);
+        // It comes again before the queue was found empty: still new, with what is left of its quantum.
+        lab.offer(packet(1, ACK_FRAME, 1, Ecn::NotEct));
+        assert_eq!(flows(&mut lab, 2), [1, 0]);
+        // Found empty, it had to pass through the old flows: it is not new yet.
+        lab.offer(packet(1, ACK_FRAME, 2, Ecn::NotEct));
+        assert_eq!(flows(&mut lab, 2), [1, 0]);
+    }
+
+    #[test]
+    fn overflow_halves_the_fattest_flow_from_its_head() {
+        let mut lab = lab(20, None, 64);
+        lab.offer_full(0, 16, Ecn::NotEct);
+        lab.offer_full(1, 4, Ecn::NotEct);
+        assert_eq!(lab.offer(packet(1, FULL_FRAME, 99, Ecn::NotEct)), Verdict::Queued);
+        assert_eq!(lab.dropped.iter().map(|(p, _)| p.seq).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+        assert_eq!(lab.losers(), [0; 8]);
+        assert_eq!(lab.qdisc.packets(), 13);
+    }
+
+    #[test]
+    fn a_batch_bounds_the_drops_and_the_sender_hears_of_them() {
+        let mut lab = lab(20, None, 3);
+        lab.offer_full(0, 20, Ecn::NotEct);
+        assert_eq!(lab.offer(packet(0, FULL_FRAME, 99, Ecn::NotEct)), Verdict::Congestion);
+        assert_eq!(lab.losers(), [0; 3]);
+    }
+
+    #[test]
+    fn memory_counts_as_well_as_packets() {
+        let mut lab = lab(1000, Some(10 * 2304), 64);
+        lab.offer_full(0, 10, Ecn::NotEct);
+        assert!(lab.dropped.is_empty());
+        lab.offer_full(0, 1, Ecn::NotEct);
+        assert_eq!(lab.dropped.len(), 6);
+    }
+
+    #[test]
+    fn each_flow_has_its_own_codel() {
+        let mut lab = lab(1000, None, 64);
+        lab.offer_full(0, 400, Ecn::Ect0);
+        let (mut marked, mut sparse) = (0, 0);
+        for _ in 0..300 {
+            lab.now += 1_211_200;
+            lab.offer(packet(1, ACK_FRAME, 0, Ecn::Ect0));
+            for p in [lab.take(), lab.take()].into_iter().flatten() {
+                let ce = u32::from(p.ecn == Ecn::Ce);
+                *(if p.flow == 0 { &mut marked } else { &mut sparse }) += ce;
+            }
+        }
+        assert!(marked > 3 && sparse == 0, "{marked} {sparse}");
+    }
+}

@@ -131,3 +131,52 @@ impl Deciding for FqPie {
         &self.stats
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lab::{packet, Lab};
+    use super::super::{Qdisc, Verdict};
+    use crate::network::{PieSpec, QdiscSpec, QueuesSpec};
+    use crate::packet::{Ecn, ACK_FRAME, FULL_FRAME};
+    use crate::time::{MS, SEC};
+
+    fn lab(limit_packets: u64, flows: u32) -> Lab {
+        let control = PieSpec {
+            target_ns: 15 * MS,
+            tupdate_ns: 15 * MS,
+            alpha: 2,
+            beta: 20,
+            ecn: false,
+            bytemode: false,
+            dq_rate_estimator: false,
+        };
+        let queues = QueuesSpec { flows, quantum_bytes: FULL_FRAME, memory_limit_bytes: None };
+        Lab::new(&QdiscSpec::FqPie { limit_packets, queues, ecn_prob: 10, control }, 1)
+    }
+
+    #[test]
+    fn only_the_flow_that_queues_is_dropped() {
+        for flows in [1024, 5000] {
+            let mut lab = lab(1000, flows);
+            let slot = 1_211_200;
+            while lab.now < 20 * SEC {
+                lab.now += slot;
+                lab.offer_full(0, 1 + u32::from((lab.now / slot).is_multiple_of(4)), Ecn::NotEct);
+                lab.offer(packet(1, ACK_FRAME, 0, Ecn::NotEct));
+                lab.take();
+                lab.take();
+            }
+            let losers = lab.losers();
+            assert!(losers.len() > 1000 && losers.iter().all(|&flow| flow == 0), "{}", losers.len());
+            assert!(lab.qdisc.packets() < 50, "{}", lab.qdisc.packets());
+        }
+    }
+
+    #[test]
+    fn a_full_discipline_drops_what_arrives_and_says_congestion() {
+        let mut lab = lab(2, 1024);
+        lab.offer_full(0, 2, Ecn::NotEct);
+        assert_eq!(lab.offer(packet(1, ACK_FRAME, 9, Ecn::NotEct)), Verdict::Congestion);
+        assert_eq!(lab.losers(), [1]);
+    }
+}

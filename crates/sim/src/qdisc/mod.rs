@@ -10,9 +10,13 @@ mod fq_codel;
 mod fq_pie;
 mod hash;
 mod jiffies;
+#[cfg(test)]
+mod lab;
 mod lists;
 mod peeked;
 mod pie;
+#[cfg(test)]
+mod properties;
 mod truesize;
 
 pub use any::AnyQdisc;

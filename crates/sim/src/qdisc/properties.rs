@@ -1,0 +1,183 @@
+//! What holds of every discipline that does not shape itself, for any arrival pattern.
+
+use proptest::prelude::*;
+
+use super::lab::{packet, Lab};
+use super::{Qdisc, Verdict};
+use crate::network::{CodelFloor, CodelSpec, PieSpec, QdiscSpec, QueuesSpec};
+use crate::packet::Ecn;
+use crate::time::{Time, MS};
+
+const FLOWS: u32 = 6;
+
+/// An arrival: flow, length, whether ECN-capable, ns since the one before.
+type Arrival = (u32, u32, bool, u64);
+
+#[derive(Clone, Debug)]
+struct Pattern {
+    spec: QdiscSpec,
+    /// Time that a byte takes on the line, ns.
+    byte_ns: u64,
+    /// The line looks at a packet before it takes it, as a token bucket does.
+    peeks: bool,
+    seed: u64,
+    arrivals: Vec<Arrival>,
+}
+
+fn codel() -> impl Strategy<Value = CodelSpec> {
+    let threshold = prop::option::of(0..20 * MS);
+    let floor = prop::sample::select(vec![CodelFloor::Mtu, CodelFloor::LargestSeen]);
+    (0..20 * MS, MS..50 * MS, any::<bool>(), threshold, floor).prop_map(
+        |(target_ns, interval_ns, ecn, ce_threshold_ns, floor)| CodelSpec {
+            target_ns,
+            interval_ns,
+            ecn,
+            ce_threshold_ns,
+            floor,
+        },
+    )
+}
+
+fn pie() -> impl Strategy<Value = PieSpec> {
+    (0..20 * MS, MS..40 * MS, 0..33_u32, 0..33_u32, any::<(bool, bool, bool)>()).prop_map(
+        |(target_ns, tupdate_ns, alpha, beta, (ecn, bytemode, dq_rate_estimator))| PieSpec {
+            target_ns,
+            tupdate_ns,
+            alpha,
+            beta,
+            ecn,
+            bytemode,
+            dq_rate_estimator,
+        },
+    )
+}
+
+fn queues() -> impl Strategy<Value = QueuesSpec> {
+    (1..2000_u32, 1..4000_u32, prop::option::of(2_000..200_000_u64))
+        .prop_map(|(flows, quantum_bytes, memory_limit_bytes)| QueuesSpec { flows, quantum_bytes, memory_limit_bytes })
+}
+
+fn spec() -> impl Strategy<Value = QdiscSpec> {
+    let limit = 1..100_u64;
+    prop_oneof![
+        limit.clone().prop_map(|limit_packets| QdiscSpec::Pfifo { limit_packets }),
+        (1..100_000_u64).prop_map(|limit_bytes| QdiscSpec::Bfifo { limit_bytes }),
+        (limit.clone(), codel()).prop_map(|(limit_packets, control)| QdiscSpec::Codel { limit_packets, control }),
+        (limit.clone(), queues(), 1..70_u64, codel()).prop_map(|(limit_packets, queues, drop_batch, control)| {
+            QdiscSpec::FqCodel { limit_packets, queues, drop_batch, control }
+        }),
+        (limit.clone(), pie()).prop_map(|(limit_packets, control)| QdiscSpec::Pie { limit_packets, control }),
+        (limit, queues(), 0..101_u64, pie()).prop_map(|(limit_packets, queues, ecn_prob, control)| {
+            QdiscSpec::FqPie { limit_packets, queues, ecn_prob, control }
+        }),
+    ]
+}
+
+fn pattern() -> impl Strategy<Value = Pattern> {
+    let gap = prop_oneof![4 => Just(0), 4 => 0..100_000_u64, 1 => 0..50 * MS];
+    let arrivals = prop::collection::vec((0..FLOWS, 60..1515_u32, any::<bool>(), gap), 1..400);
+    (spec(), 10..2_000_u64, any::<bool>(), any::<u64>(), arrivals)
+        .prop_map(|(spec, byte_ns, peeks, seed, arrivals)| Pattern { spec, byte_ns, peeks, seed, arrivals })
+}
+
+/// What happened: packets sent and dropped, with their times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct History {
+    sent: Vec<(Time, u32, u32, u32, Ecn)>,
+    dropped: Vec<(u32, u32, u32)>,
+    ce_marks: u64,
+}
+
+/// A discipline behind a line, with the invariants checked at each step.
+struct Run {
+    lab: Lab,
+    byte_ns: u64,
+    peeks: bool,
+    free_at: Time,
+    history: History,
+    offered: (usize, u64),
+}
+
+impl Run {
+    fn arrive(&mut self, arrival: Arrival, seq: u32) {
+        let (flow, len, ect, _) = arrival;
+        self.offered.0 += 1;
+        self.offered.1 += u64::from(len);
+        let verdict = self.lab.offer(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
+        let own = self.lab.dropped.iter().any(|(d, _)| d.seq == seq);
+        assert!(verdict != Verdict::Dropped || own);
+        assert!(verdict == Verdict::Queued || !self.lab.dropped.is_empty());
+        self.check();
+    }
+
+    /// Everything is sent, dropped or held.
+    fn check(&mut self) {
+        let drops = self.lab.dropped.drain(..).map(|(p, _)| (p.flow, p.seq, p.len));
+        self.history.dropped.extend(drops);
+        let h = &self.history;
+        let bytes: u64 = h.sent.iter().map(|s| u64::from(s.3)).chain(h.dropped.iter().map(|d| u64::from(d.2))).sum();
+        let held = (self.lab.qdisc.packets(), self.lab.qdisc.bytes());
+        assert_eq!((h.sent.len() + h.dropped.len() + held.0, bytes + held.1), self.offered);
+        let mut found = (0, 0);
+        self.lab.qdisc.for_each(&mut |p| found = (found.0 + 1, found.1 + u64::from(p.len)));
+        assert_eq!(found, held);
+    }
+
+    /// Serves the queue up to `until`.
+    fn serve(&mut self, until: Time) {
+        while self.free_at.max(self.lab.now) <= until {
+            self.lab.now = self.lab.now.max(self.free_at);
+            let seen = if self.peeks { self.lab.peek() } else { None };
+            self.check();
+            let Some(p) = self.lab.take() else {
+                assert_eq!(self.lab.qdisc.packets(), 0, "idle with packets held");
+                break;
+            };
+            assert!(!self.peeks || seen == Some(p.len));
+            assert!(self.peeks || self.lab.qdisc.stats().last_sojourn == self.lab.now - p.time);
+            self.free_at = self.lab.now + u64::from(p.len) * self.byte_ns;
+            self.history.sent.push((self.lab.now, p.flow, p.seq, p.len, p.ecn));
+            self.check();
+        }
+    }
+}
+
+fn run(pattern: &Pattern) -> History {
+    let lab = Lab::new(&pattern.spec, pattern.seed);
+    let (byte_ns, peeks) = (pattern.byte_ns, pattern.peeks);
+    let mut run = Run { lab, byte_ns, peeks, free_at: 0, history: History::default(), offered: (0, 0) };
+    let mut at = 0;
+    for (seq, &arrival) in (0..).zip(&pattern.arrivals) {
+        at += arrival.3;
+        run.serve(at);
+        run.lab.now = at;
+        run.arrive(arrival, seq);
+    }
+    run.serve(Time::MAX / 2);
+    assert_eq!((run.lab.qdisc.packets(), run.lab.qdisc.bytes()), (0, 0));
+    run.history.ce_marks = run.lab.qdisc.stats().ce_marks;
+    run.history
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
+        let history = run(&pattern);
+        for flow in 0..FLOWS {
+            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow).map(|s| s.2).collect();
+            prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
+        }
+        let capable = |seq: u32| pattern.arrivals[seq as usize].2;
+        prop_assert!(history.sent.iter().all(|s| capable(s.2) == (s.4 != Ecn::NotEct)));
+        let marked = history.sent.iter().filter(|s| s.4 == Ecn::Ce).count() as u64;
+        prop_assert!(marked <= history.ce_marks);
+        prop_assert!(history.ce_marks == 0 || pattern.arrivals.iter().any(|a| a.2));
+    }
+
+    #[test]
+    fn same_pattern_same_history(pattern in pattern()) {
+        prop_assert_eq!(run(&pattern), run(&pattern));
+    }
+}
