@@ -9,8 +9,11 @@ from typing import Any
 from dumbbell.scenario import (
     Bottleneck,
     Cake,
+    Codel,
     Flow,
+    FqCodel,
     Outage,
+    Pie,
     Problem,
     ResolvedScenario,
     ScenarioError,
@@ -27,6 +30,7 @@ RATE_STEP = "rate steps"
 UDP = "UDP"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
+OTHER_KERNELS = "qdiscs of other kernels"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -158,3 +162,5 @@ def _queue_needs(location: Location, bottleneck: Bottleneck) -> Iterator[_Need]:
     yield _Need((*location, "shaper"), "shaper", bottleneck.shaper_kind)
     if isinstance(bottleneck.qdisc, Cake) and bottleneck.qdisc.sce:
         yield _Need((*location, "qdisc", "sce"), "feature", SCE)
+    if isinstance(bottleneck.qdisc, Codel | FqCodel | Pie) and bottleneck.qdisc.variant != "linux-6.12":
+        yield _Need((*location, "qdisc", "variant"), "feature", OTHER_KERNELS)

@@ -149,38 +149,42 @@ def _parameters(qdisc: Pfifo | Codel | FqCodel | Pie | FqPie) -> dict[str, Any]:
         case Codel():
             return {"control": _codel(qdisc)}
         case FqCodel():
-            return {"control": _codel(qdisc), "queues": _queues(qdisc), "drop_batch": qdisc.drop_batch}
+            today = qdisc.variant == "linux-6.12"
+            batch = {"drop_batch": qdisc.drop_batch if today else 1, "drops_raise_count": today}
+            return {"control": _codel(qdisc), "queues": _queues(qdisc, today), **batch}
+        case Pie(variant="2013"):
+            return {"kind": "pie2013", "control": {**_pie_weights(qdisc), "hz": qdisc.hz}}
         case Pie():
             return {"control": _pie(qdisc)}
         case FqPie():
-            return {"control": _pie(qdisc), "queues": _queues(qdisc), "ecn_prob": qdisc.ecn_prob}
+            return {"control": _pie(qdisc), "queues": _queues(qdisc, True), "ecn_prob": qdisc.ecn_prob}
     return {}
 
 
-def _queues(qdisc: FqCodel | FqPie) -> dict[str, Any]:
-    return {"flows": qdisc.flows, "quantum_bytes": int(qdisc.quantum), "memory_limit_bytes": int(qdisc.memory_limit)}
+def _queues(qdisc: FqCodel | FqPie, limits_memory: bool) -> dict[str, Any]:
+    memory = int(qdisc.memory_limit) if limits_memory else None
+    return {"flows": qdisc.flows, "quantum_bytes": int(qdisc.quantum), "memory_limit_bytes": memory}
 
 
 def _codel(qdisc: Codel | FqCodel) -> dict[str, Any]:
+    today = qdisc.variant == "linux-6.12"
     return {
         "target_ns": int(qdisc.target),
         "interval_ns": int(qdisc.interval),
         "ecn": qdisc.ecn,
         "ce_threshold_ns": _number(qdisc.ce_threshold),
-        "floor": "mtu",
+        "floor": "mtu" if today else "largest-seen",
+        "forgets_when_empty": today,
     }
 
 
 def _pie(qdisc: Pie | FqPie) -> dict[str, Any]:
-    return {
-        "target_ns": int(qdisc.target),
-        "tupdate_ns": int(qdisc.tupdate),
-        "alpha": qdisc.alpha,
-        "beta": qdisc.beta,
-        "ecn": qdisc.ecn,
-        "bytemode": qdisc.bytemode,
-        "dq_rate_estimator": qdisc.dq_rate_estimator,
-    }
+    flags = {"ecn": qdisc.ecn, "bytemode": qdisc.bytemode, "dq_rate_estimator": qdisc.dq_rate_estimator}
+    return {**_pie_weights(qdisc), **flags}
+
+
+def _pie_weights(qdisc: Pie | FqPie) -> dict[str, Any]:
+    return {"target_ns": int(qdisc.target), "tupdate_ns": int(qdisc.tupdate), "alpha": qdisc.alpha, "beta": qdisc.beta}
 
 
 def _shaper(stage: QueueStage, rate_bps: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from dumbbell.scenario.base import Kinded
@@ -62,10 +62,22 @@ class Cake(Kinded):
     """The SCE ramp: true (`sce`), `single` (`sce-single`) or N (`sce-thresh N`)."""
 
 
+def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
+    """Refuses what a variant does not have."""
+    for key in keys:
+        if key in model.model_fields_set and getattr(model, key) != type(model).model_fields[key].default:
+            raise ValueError(f"the variant {variant} has no {key}; expected it left out")
+
+
+_CodelVariant = Literal["linux-6.12", "linux-3.10"]
+
+
 class Codel(Kinded):
     """CoDel (RFC 8289, Linux codel)."""
 
     kind: Literal["codel"] = "codel"
+    variant: _CodelVariant = "linux-6.12"
+    """The kernel whose code it is."""
     limit: Limit = Limit.parse("1000p")
     """Packets or `bdp`."""
     target: Duration = _Ms5
@@ -74,11 +86,19 @@ class Codel(Kinded):
     ce_threshold: Duration | None = None
     """Marks everything that waited longer."""
 
+    @model_validator(mode="after")
+    def _of_its_time(self) -> Codel:
+        if self.variant == "linux-3.10":
+            _without(self, "linux-3.10", ("ce_threshold",))
+        return self
+
 
 class FqCodel(Kinded):
     """FlowQueue-CoDel (RFC 8290, Linux fq_codel)."""
 
     kind: Literal["fq_codel"] = "fq_codel"
+    variant: _CodelVariant = "linux-6.12"
+    """The kernel whose code it is; that of 3.10 drops a single packet of the fattest flow when the limit is met."""
     limit: Limit = Limit.parse("10240p")
     """Packets or `bdp`."""
     flows: Annotated[int, Field(ge=1, le=65536)] = 1024
@@ -93,11 +113,21 @@ class FqCodel(Kinded):
     ce_threshold: Duration | None = None
     """Marks everything that waited longer."""
 
+    @model_validator(mode="after")
+    def _of_its_time(self) -> FqCodel:
+        if self.variant == "linux-3.10":
+            _without(self, "linux-3.10", ("memory_limit", "drop_batch", "ce_threshold"))
+        return self
+
 
 class Pie(Kinded):
     """PIE (RFC 8033, Linux pie)."""
 
     kind: Literal["pie"] = "pie"
+    variant: Literal["linux-6.12", "2013"] = "linux-6.12"
+    """`2013`: the module that its authors distributed before Linux had it; times in whole milliseconds."""
+    hz: Annotated[int, Field(ge=100, le=10_000)] = 1000
+    """Ticks a second, in which the variant 2013 counts time."""
     limit: Limit = Limit.parse("1000p")
     """Packets or `bdp`."""
     target: Duration = _Ms15
@@ -110,6 +140,14 @@ class Pie(Kinded):
     bytemode: bool = False
     dq_rate_estimator: bool = False
     """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
+
+    @model_validator(mode="after")
+    def _of_its_time(self) -> Pie:
+        if self.variant == "2013":
+            _without(self, "2013", ("ecn", "bytemode", "dq_rate_estimator"))
+        else:
+            _without(self, self.variant, ("hz",))
+        return self
 
 
 class FqPie(Kinded):

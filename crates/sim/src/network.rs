@@ -131,6 +131,8 @@ pub enum QdiscSpec {
         queues: QueuesSpec,
         /// Most packets dropped at once when a limit is met.
         drop_batch: u64,
+        /// Such drops make CoDel signal more often (Linux 6.12; 3.10 does not).
+        drops_raise_count: bool,
         /// The control law.
         control: CodelSpec,
     },
@@ -140,6 +142,13 @@ pub enum QdiscSpec {
         limit_packets: u64,
         /// The control law.
         control: PieSpec,
+    },
+    /// PIE as it was in 2013, on one queue.
+    Pie2013 {
+        /// Limit, packets.
+        limit_packets: u64,
+        /// The control law.
+        control: Pie2013Spec,
     },
     /// PIE on each of many queues, served by DRR++.
     FqPie {
@@ -180,16 +189,34 @@ pub struct CodelSpec {
     pub ce_threshold_ns: Option<u64>,
     /// See [`CodelFloor`].
     pub floor: CodelFloor,
+    /// A queue that was found empty has not been above the target for any time (Linux 6.12; 3.10 does not).
+    pub forgets_when_empty: bool,
 }
 
 /// The backlog that CoDel always tolerates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodelFloor {
-    /// A full frame of the device (since Linux 4.2).
+    /// A full frame of the device (Linux 6.12).
     Mtu,
-    /// The largest packet seen so far (before).
+    /// The largest packet seen so far (Linux 3.10).
     LargestSeen,
+}
+
+/// Parameters of the PIE of 2013.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pie2013Spec {
+    /// Delay aimed at, ns; whole milliseconds.
+    pub target_ns: u64,
+    /// Between updates of the probability, ns; whole milliseconds.
+    pub tupdate_ns: u64,
+    /// Weight of the deviation from the target, in sixteenths.
+    pub alpha: u32,
+    /// Weight of the trend, in sixteenths.
+    pub beta: u32,
+    /// Ticks a second of the kernel, in which it counts time.
+    pub hz: u32,
 }
 
 /// PIE's parameters.

@@ -1,7 +1,9 @@
 //! The queue discipline of a port: one closed enum, so that the event loop dispatches statically.
 
 use super::peeked::{Deciding, Peeked};
-use super::{Cake, Codel, Dequeued, Fifo, FqCodel, FqPie, Limit, Pie, Qdisc, QdiscStats, Surroundings, Verdict};
+use super::{
+    Cake, Codel, Dequeued, Fifo, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Surroundings, Verdict,
+};
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
 use crate::rng::Rng;
@@ -19,6 +21,8 @@ pub enum AnyQdisc {
     FqCodel(Box<Peeked<FqCodel>>),
     /// pie.
     Pie(Box<Peeked<Pie>>),
+    /// pie as it was in 2013.
+    Pie2013(Box<Peeked<Pie2013>>),
     /// fq_pie.
     FqPie(Box<Peeked<FqPie>>),
 }
@@ -39,12 +43,15 @@ impl AnyQdisc {
             QdiscSpec::Codel { limit_packets, ref control } => {
                 Self::Codel(boxed(Codel::new(at_least_1("codel", limit_packets)?, control)?))
             }
-            QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, ref control } => {
+            QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, drops_raise_count, ref control } => {
                 let limit = at_least_1("fq_codel", limit_packets)?;
-                Self::FqCodel(boxed(FqCodel::new(limit, queues, drop_batch, control, rng)?))
+                Self::FqCodel(boxed(FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, rng)?))
             }
             QdiscSpec::Pie { limit_packets, ref control } => {
                 Self::Pie(boxed(Pie::new(at_least_1("pie", limit_packets)?, control)?))
+            }
+            QdiscSpec::Pie2013 { limit_packets, ref control } => {
+                Self::Pie2013(boxed(Pie2013::new(at_least_1("pie", limit_packets)?, control)?))
             }
             QdiscSpec::FqPie { limit_packets, ref queues, ecn_prob, ref control } => {
                 let limit = at_least_1("fq_pie", limit_packets)?;
@@ -114,7 +121,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, Codel, FqCodel, Pie, FqPie);
+dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! CoDel: drops or marks at departure, at intervals that shrink with the square root of a count, once packets have waited
-//! longer than a target for an interval (RFC 8289; Linux 6.12 include/net/codel_impl.h, net/sched/sch_codel.c).
+//! longer than a target for an interval (RFC 8289; Linux 6.12 include/net/codel_impl.h, net/sched/sch_codel.c; what 3.10 has
+//! otherwise is data, see [`CodelSpec`]).
 //!
 //! Times are as Linux keeps them, in units of 1024 ns and 32 bits. Left out: the mask and selector of `ce_threshold`.
 
@@ -29,6 +30,9 @@ const INV_SQRT_SHIFT: u32 = 16;
 /// Times the interval within which the frequency of the last episode is taken up again.
 const RECENT: u32 = 16;
 
+/// What counts as the largest packet before a larger one has left, bytes.
+const LEAST_LARGEST: u32 = 256;
+
 /// What the queues of a discipline share.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
@@ -37,6 +41,7 @@ pub(super) struct Law {
     ecn: bool,
     ce_threshold: Option<Tick>,
     floor: CodelFloor,
+    forgets_when_empty: bool,
     /// Largest packet that left, bytes.
     largest: u32,
 }
@@ -98,7 +103,8 @@ impl Law {
             ecn: spec.ecn,
             ce_threshold: spec.ce_threshold_ns.map(|ns| ticks("ce_threshold", ns)).transpose()?,
             floor: spec.floor,
-            largest: 0,
+            forgets_when_empty: spec.forgets_when_empty,
+            largest: LEAST_LARGEST,
         })
     }
 
@@ -135,7 +141,9 @@ impl Law {
         stats: &mut QdiscStats,
     ) -> Option<Packet> {
         let Some(mut p) = source.pop() else {
-            state.first_above = 0;
+            if self.forgets_when_empty {
+                state.first_above = 0;
+            }
             state.dropping = false;
             return None;
         };
@@ -278,7 +286,14 @@ mod tests {
     const SLOT: u64 = 1_211_200;
 
     fn spec(ecn: bool) -> CodelSpec {
-        CodelSpec { target_ns: 5 * MS, interval_ns: 100 * MS, ecn, ce_threshold_ns: None, floor: CodelFloor::Mtu }
+        CodelSpec {
+            target_ns: 5 * MS,
+            interval_ns: 100 * MS,
+            ecn,
+            ce_threshold_ns: None,
+            floor: CodelFloor::Mtu,
+            forgets_when_empty: true,
+        }
     }
 
     fn lab(control: CodelSpec) -> Lab {

@@ -16,6 +16,7 @@ pub struct FqCodel {
     limit: usize,
     memory_limit: u64,
     drop_batch: u64,
+    drops_raise_count: bool,
     law: Law,
     flows: FlowQueues<State>,
     stats: QdiscStats,
@@ -46,6 +47,7 @@ impl FqCodel {
         limit: usize,
         queues: &QueuesSpec,
         drop_batch: u64,
+        drops_raise_count: bool,
         control: &CodelSpec,
         rng: &mut Rng,
     ) -> Result<Self, String> {
@@ -56,6 +58,7 @@ impl FqCodel {
             limit,
             memory_limit: queues.memory_limit_bytes.unwrap_or(u64::MAX),
             drop_batch,
+            drops_raise_count,
             law: Law::new(control, "fq_codel")?,
             flows: FlowQueues::new(queues, "fq_codel", rng)?,
             stats: QdiscStats::default(),
@@ -76,9 +79,10 @@ impl FqCodel {
                 break;
             }
         }
-        // CoDel is told to signal more often.
-        let state = &mut self.flows.queues[fattest].state;
-        state.count = state.count.wrapping_add(dropped);
+        if self.drops_raise_count {
+            let state = &mut self.flows.queues[fattest].state;
+            state.count = state.count.wrapping_add(dropped);
+        }
         Some(fattest)
     }
 }
@@ -148,9 +152,10 @@ mod tests {
             ecn: true,
             ce_threshold_ns: None,
             floor: CodelFloor::Mtu,
+            forgets_when_empty: true,
         };
         let queues = QueuesSpec { flows: 1024, quantum_bytes: FULL_FRAME, memory_limit_bytes: memory };
-        Lab::new(&QdiscSpec::FqCodel { limit_packets, queues, drop_batch, control }, 1)
+        Lab::new(&QdiscSpec::FqCodel { limit_packets, queues, drop_batch, drops_raise_count: true, control }, 1)
     }
 
     fn flows(lab: &mut Lab, count: usize) -> Vec<u32> {

@@ -15,6 +15,7 @@ mod lab;
 mod lists;
 mod peeked;
 mod pie;
+mod pie_2013;
 #[cfg(test)]
 mod properties;
 mod truesize;
@@ -27,6 +28,7 @@ pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use peeked::Peeked;
 pub use pie::Pie;
+pub use pie_2013::Pie2013;
 
 use crate::packet::{DropCause, Packet};
 use crate::rng::Rng;

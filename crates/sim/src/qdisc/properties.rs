@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::lab::{packet, Lab};
 use super::{Qdisc, Verdict};
-use crate::network::{CodelFloor, CodelSpec, PieSpec, QdiscSpec, QueuesSpec};
+use crate::network::{CodelFloor, CodelSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec};
 use crate::packet::Ecn;
 use crate::time::{Time, MS};
 
@@ -27,13 +27,14 @@ struct Pattern {
 fn codel() -> impl Strategy<Value = CodelSpec> {
     let threshold = prop::option::of(0..20 * MS);
     let floor = prop::sample::select(vec![CodelFloor::Mtu, CodelFloor::LargestSeen]);
-    (0..20 * MS, MS..50 * MS, any::<bool>(), threshold, floor).prop_map(
-        |(target_ns, interval_ns, ecn, ce_threshold_ns, floor)| CodelSpec {
+    (0..20 * MS, MS..50 * MS, any::<bool>(), threshold, floor, any::<bool>()).prop_map(
+        |(target_ns, interval_ns, ecn, ce_threshold_ns, floor, forgets_when_empty)| CodelSpec {
             target_ns,
             interval_ns,
             ecn,
             ce_threshold_ns,
             floor,
+            forgets_when_empty,
         },
     )
 }
@@ -63,10 +64,18 @@ fn spec() -> impl Strategy<Value = QdiscSpec> {
         limit.clone().prop_map(|limit_packets| QdiscSpec::Pfifo { limit_packets }),
         (1..100_000_u64).prop_map(|limit_bytes| QdiscSpec::Bfifo { limit_bytes }),
         (limit.clone(), codel()).prop_map(|(limit_packets, control)| QdiscSpec::Codel { limit_packets, control }),
-        (limit.clone(), queues(), 1..70_u64, codel()).prop_map(|(limit_packets, queues, drop_batch, control)| {
-            QdiscSpec::FqCodel { limit_packets, queues, drop_batch, control }
-        }),
+        (limit.clone(), queues(), 1..70_u64, any::<bool>(), codel()).prop_map(
+            |(limit_packets, queues, drop_batch, drops_raise_count, control)| {
+                QdiscSpec::FqCodel { limit_packets, queues, drop_batch, drops_raise_count, control }
+            }
+        ),
         (limit.clone(), pie()).prop_map(|(limit_packets, control)| QdiscSpec::Pie { limit_packets, control }),
+        (limit.clone(), MS..20 * MS, 10 * MS..40 * MS, 0..33_u32, 100..10_001_u32).prop_map(
+            |(limit_packets, target_ns, tupdate_ns, alpha, hz)| {
+                let control = Pie2013Spec { target_ns, tupdate_ns, alpha, beta: 20, hz };
+                QdiscSpec::Pie2013 { limit_packets, control }
+            }
+        ),
         (limit, queues(), 0..101_u64, pie()).prop_map(|(limit_packets, queues, ecn_prob, control)| {
             QdiscSpec::FqPie { limit_packets, queues, ecn_prob, control }
         }),
