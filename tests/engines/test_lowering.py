@@ -5,8 +5,8 @@ import copy
 import pytest
 from support import PATH
 
-from dumbbell.engines import sim
-from dumbbell.scenario import Scenario
+from dumbbell.engines import engine, sim
+from dumbbell.scenario import Scenario, ScenarioError
 
 
 def lowered(**more):
@@ -240,3 +240,43 @@ def test_the_key_depends_on_the_sources(monkeypatch):
     before = sim.ENGINE.key(resolved)
     monkeypatch.setattr(sim.native(), "SOURCE_HASH", "0" * 64)
     assert sim.ENGINE.key(resolved) != before
+
+
+def test_codel_and_its_old_variant():
+    qdisc = queue(qdisc={"kind": "fq_codel", "limit": "100p", "ecn": False})["qdisc"]
+    control = {"target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": False, "ce_threshold_ns": None}
+    today = {"floor": "mtu", "forgets_when_empty": True}
+    queues = {"flows": 1024, "quantum_bytes": 1514, "memory_limit_bytes": 32 << 20}
+    assert qdisc == {
+        "kind": "fq_codel",
+        "limit_packets": 100,
+        "control": {**control, **today},
+        "queues": queues,
+        "drop_batch": 64,
+        "drops_raise_count": True,
+    }
+    old = queue(qdisc={"kind": "fq_codel", "limit": "100p", "ecn": False, "variant": "linux-3.10"})["qdisc"]
+    assert old == {
+        **qdisc,
+        "control": {**control, "floor": "largest-seen", "forgets_when_empty": False},
+        "queues": {**queues, "memory_limit_bytes": None},
+        "drop_batch": 1,
+        "drops_raise_count": False,
+    }
+
+
+def test_pie_and_its_old_variant():
+    pie = queue(qdisc={"kind": "pie", "tupdate": "30ms", "ecn": True})["qdisc"]
+    weights = {"target_ns": 15_000_000, "tupdate_ns": 30_000_000, "alpha": 2, "beta": 20}
+    assert pie == {"kind": "pie", "limit_packets": 1000, "control": {**weights, "ecn": True, "bytemode": False, "dq_rate_estimator": False}}
+    old = queue(qdisc={"kind": "pie", "tupdate": "30ms", "variant": "2013", "hz": 10_000})["qdisc"]
+    assert old == {"kind": "pie2013", "limit_packets": 1000, "control": {**weights, "hz": 10_000}}
+
+
+def test_the_kernel_engine_refuses_other_kernels():
+    path = copy.deepcopy(PATH)
+    path["bottleneck"]["qdisc"] = {"kind": "codel", "variant": "linux-3.10"}
+    runs = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
+    line = r"path\.bottleneck\.qdisc\.variant: the engine kernel has no qdiscs of other kernels; expected engine: sim"
+    with pytest.raises(ScenarioError, match=line):
+        engine("kernel").refuse(runs)
