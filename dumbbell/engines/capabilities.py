@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dumbbell.scenario import (
@@ -46,6 +46,14 @@ class Capability:
     """For a congestion control: it answers to SCE marks."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """For a stack: the fields a scenario may override, and their values."""
+    cc: Collection[str] | None = None
+    """For a stack: the congestion controls that run on it; None: all."""
+    ecn: bool = True
+    """For a stack: it negotiates ECN."""
+    offload: bool = True
+    """For a stack: it builds multi-segment chunks."""
+    buffer_factor: int = 2
+    """For a stack: what it makes of the size of a socket buffer that an application asks for (Linux doubles it)."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +83,13 @@ class Capabilities:
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
         """From plain data.
 
-        `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": {name: {summary}}, "stack": {name: {summary, options}},
-        "shaper": [names], "feature": [names]}`
+        `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload,
+        buffer_factor}}, "shaper": [names], "feature": [names]}`; what an entry does not name has its default, and what is unknown is left
         """
+        known = [each.name for each in fields(Capability)]
 
         def entries(kind: str) -> dict[str, Capability]:
-            return {
-                name: Capability(entry["summary"], entry.get("needs_ecn", False), entry.get("wants_sce", False), entry.get("options", {}))
-                for name, entry in table[kind].items()
-            }
+            return {name: Capability(**{key: entry[key] for key in known if key in entry}) for name, entry in table[kind].items()}
 
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]))
 
@@ -126,6 +132,21 @@ class Capabilities:
             cc = self.cc.get(flow.cc)
             if cc is not None and cc.needs_ecn and flow.ecn is False:
                 yield ("flows", i, "ecn"), f"false leaves {flow.cc} without the marks that it works on; expected true, or another cc"
+            if stack := self.stack.get(flow.stack.base):
+                yield from _unlike(("flows", i), flow, stack)
+
+
+def _unlike(location: Location, flow: Flow, stack: Capability) -> Iterator[tuple[Location, str]]:
+    """What the stack of a flow does not do."""
+    name = f"the stack {flow.stack.base}"
+    if stack.cc is not None and flow.cc not in stack.cc:
+        yield (*location, "cc"), f"{flow.cc} does not run on {name}; expected {one_of(sorted(stack.cc))}"
+    if not stack.ecn and flow.ecn:
+        yield (*location, "ecn"), f"{name} does not negotiate ECN; expected false"
+    if not stack.ecn and flow.sce_echo:
+        yield (*location, "sce_echo"), f"{name} does not echo marks; expected false"
+    if not stack.offload and flow.host.offload != "none":
+        yield (*location, "host", "offload"), f"{name} sends packet by packet; expected none"
 
 
 def _needs(run: ResolvedScenario) -> Iterator[_Need]:

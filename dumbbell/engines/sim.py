@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets, label
-from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.capabilities import Capabilities, Capability
 from dumbbell.engines.lowering import PlannedImpairment, PlannedPort, PlannedUdp, plan
 from dumbbell.engines.refusal import placed
 from dumbbell.errors import BadInput, EnvironmentFault
@@ -216,12 +216,14 @@ def _impairment(planned: PlannedImpairment, indices: dict[str, int]) -> dict[str
 
 def _host(flow: Flow) -> dict[str, Any]:
     host = flow.host
+    stack = ENGINE.capabilities().stack.get(flow.stack.base)
+    factor = stack.buffer_factor if stack else Capability.buffer_factor
     return {
         "tso": host.offload != "none",
         "rmem": [int(size) for size in host.rmem],
-        "rcvbuf": None if host.rcvbuf is None else 2 * host.rcvbuf,
+        "rcvbuf": None if host.rcvbuf is None else factor * host.rcvbuf,
         "wmem": [int(size) for size in host.wmem],
-        "sndbuf": None if host.sndbuf is None else 2 * host.sndbuf,
+        "sndbuf": None if host.sndbuf is None else factor * host.sndbuf,
         "cached_ssthresh": _number(host.cached_ssthresh),
     }
 

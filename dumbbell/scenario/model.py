@@ -196,21 +196,21 @@ class Host(Model):
     """`none`: TCP sends packet by packet; `tso`: it builds multi-segment chunks, which the host cuts into packets;
     `on`: chunks travel through the network whole, as between virtual machines."""
     rcvbuf: Size | None = None
-    """SO_RCVBUF as the application sets it (the kernel doubles it): no auto-tuning."""
+    """SO_RCVBUF as the application sets it (Linux doubles it): no auto-tuning."""
     sndbuf: Size | None = None
-    """SO_SNDBUF as the application sets it (the kernel doubles it): no auto-tuning."""
+    """SO_SNDBUF as the application sets it (Linux doubles it): no auto-tuning."""
     rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("128KiB"),
         Size.parse("6MiB"),
     ]
-    """sysctl tcp_rmem: least (without effect in the simulator), initial, most."""
+    """sysctl tcp_rmem of Linux: least (without effect in the simulator), initial, most."""
     wmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("16KiB"),
         Size.parse("4MiB"),
     ]
-    """sysctl tcp_wmem: least, initial (both without effect in the simulator), most."""
+    """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most."""
     cached_ssthresh: Packets | None = None
     """ssthresh that the metrics cache remembers for the destination."""
     sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = {}

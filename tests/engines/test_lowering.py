@@ -86,6 +86,12 @@ def test_limits_in_packets(limit, packets):
     assert queue(qdisc={"kind": "pfifo", "limit": limit})["qdisc"] == {"kind": "pfifo", "limit_packets": packets}
 
 
+@pytest.mark.parametrize(("stack", "bytes_"), [("linux-6.12", 1_200_000), ("freebsd-9", 600_000)])
+def test_a_socket_buffer_is_what_the_stack_makes_of_it(stack, bytes_):
+    (flow,) = lowered(flows=[{"cc": "reno", "stack": stack, "host": {"sndbuf": "600kB", "rcvbuf": "600kB"}}])["flows"]
+    assert (flow["host"]["sndbuf"], flow["host"]["rcvbuf"]) == (bytes_, bytes_)
+
+
 @pytest.mark.parametrize(("limit", "count"), [("64KiB", 65536), ("1bdp", 17 * 1514)])
 def test_limits_in_bytes(limit, count):
     assert queue(qdisc={"kind": "bfifo", "limit": limit})["qdisc"] == {"kind": "bfifo", "limit_bytes": count}

@@ -30,13 +30,9 @@ pub fn capabilities() -> serde_json::Value {
             ((*name).to_owned(), json!({"summary": summary, "needs_ecn": needs_ecn, "wants_sce": wants_sce}))
         })
         .collect();
-    let stack: Map<String, Value> = tcp::stack::STACKS
-        .iter()
-        .map(|(name, summary, data)| ((*name).to_owned(), json!({"summary": summary, "options": data})))
-        .collect();
     json!({
         "cc": cc,
-        "stack": stack,
+        "stack": tcp::implementation::listing(),
         "qdisc": {
             "pfifo": {"summary": "tail drop by packets"},
             "bfifo": {"summary": "tail drop by bytes"},

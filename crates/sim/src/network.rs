@@ -380,13 +380,13 @@ pub struct StackSpec {
 pub struct HostSpec {
     /// TCP builds multi-segment chunks (TSO sizing and deferral).
     pub tso: bool,
-    /// Receive buffer: least (without effect here), initial, most (sysctl tcp_rmem), bytes.
+    /// Receive buffer: least (without effect here), initial, most (sysctl tcp_rmem), bytes; Linux only.
     pub rmem: [u64; 3],
-    /// An explicit SO_RCVBUF, bytes (as doubled by the kernel): no auto-tuning.
+    /// An explicit SO_RCVBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
     pub rcvbuf: Option<u64>,
-    /// Send buffer: least, initial (both without effect here), most (sysctl tcp_wmem), bytes.
+    /// Send buffer: least, initial (both without effect here), most (sysctl tcp_wmem), bytes; Linux only.
     pub wmem: [u64; 3],
-    /// An explicit SO_SNDBUF, bytes (as doubled by the kernel): no auto-tuning.
+    /// An explicit SO_SNDBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
     pub sndbuf: Option<u64>,
     /// ssthresh remembered for the destination by the metrics cache, segments.
     pub cached_ssthresh: Option<u32>,

@@ -8,10 +8,11 @@ use crate::packet::flags;
 use crate::port::{Port, Schedule};
 use crate::probe::Sampler;
 use crate::qdisc::FlowTuple;
-use crate::tcp::receiver::{self, Receiver};
-use crate::tcp::sender::Sender;
+use crate::tcp::endpoint::{Receiver, Sender};
+use crate::tcp::implementation::{check_bsd, Implementation};
 use crate::tcp::stack::Stack;
 use crate::tcp::tcb::MSS;
+use crate::tcp::{bsd, receiver, sender};
 use crate::time::{Time, NEVER};
 use crate::traffic::Udp;
 
@@ -170,11 +171,7 @@ impl World {
 
     fn flow(spec: &FlowSpec, index: u32, source: usize, end: Time, controls: &Controls) -> Result<Flow, String> {
         let at = |e: String| format!("flow {}: {e}", spec.name);
-        let stack = Stack::from_spec(&spec.stack).map_err(at)?;
-        let unknown = || at(format!("unknown congestion control {:?}", spec.cc));
-        let own = || controls(&spec.cc).map(AnyCc::Custom);
-        let cc = AnyCc::build(&spec.cc, &stack).or_else(own).ok_or_else(unknown)?;
-        let needs_ecn = CONTROLS.iter().any(|(name, _, needs)| *name == spec.cc && *needs);
+        let stack = Implementation::from_spec(&spec.stack).map_err(at)?;
         match spec.transfer_bytes {
             Some(0) => return Err(at("a transfer of 0 bytes".to_owned())),
             Some(bytes) if bytes > MAX_TRANSFER => {
@@ -192,13 +189,37 @@ impl World {
                 return Err(at(format!("a {name} buffer of {bytes} bytes; at least {MIN_BUFFER}")));
             }
         }
+        let (sender, receiver) = match &stack {
+            Implementation::Linux(stack) => Self::linux(spec, index, source, stack, controls).map_err(at)?,
+            Implementation::Bsd(stack) => {
+                check_bsd(spec, stack).map_err(at)?;
+                let sender = bsd::sender::Sender::new(index, source + SENDER_TIMER, spec, stack);
+                (Sender::Bsd(sender), Receiver::Bsd(bsd::receiver::Receiver::new(index, source, spec, stack)))
+            }
+        };
         Ok(Flow {
             name: spec.name.clone(),
-            receiver: Receiver::new(index, source, spec, &stack, needs_ecn),
-            sender: Sender::new(index, source + SENDER_TIMER, spec, stack, cc, needs_ecn),
+            sender,
+            receiver,
             start: spec.start_ns,
             stop: spec.stop_ns.unwrap_or(NEVER).min(end),
         })
+    }
+
+    fn linux(
+        spec: &FlowSpec,
+        index: u32,
+        source: usize,
+        stack: &Stack,
+        controls: &Controls,
+    ) -> Result<(Sender, Receiver), String> {
+        let unknown = || format!("unknown congestion control {:?}", spec.cc);
+        let own = || controls(&spec.cc).map(AnyCc::Custom);
+        let cc = AnyCc::build(&spec.cc, stack).or_else(own).ok_or_else(unknown)?;
+        let needs_ecn = CONTROLS.iter().any(|(name, _, needs)| *name == spec.cc && *needs);
+        let receiver = receiver::Receiver::new(index, source, spec, stack, needs_ecn);
+        let sender = sender::Sender::new(index, source + SENDER_TIMER, spec, stack.clone(), cc, needs_ecn);
+        Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
     }
 
     fn run(&mut self) {
@@ -290,7 +311,7 @@ impl World {
         for (i, f) in self.flows.iter().enumerate() {
             let (data, acks) = inside[i];
             let drops = &self.fabric.drops[i];
-            let (s, r) = (&f.sender.counters, f.receiver.counters());
+            let (s, r) = (f.sender.counters(), f.receiver.counters());
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
         }

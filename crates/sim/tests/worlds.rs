@@ -40,14 +40,44 @@ fn every_control_runs_through_cake_with_marks() {
 }
 
 #[test]
+fn freebsds_reno_fills_a_long_path_from_a_buffer_of_its_own_and_halves_at_its_end() {
+    let mut f = flow("f", "reno", "freebsd-9");
+    (f.host.rcvbuf, f.host.sndbuf) = (Some(600_000), Some(600_000));
+    let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
+    let net = Network {
+        sample_ns: 10 * MS,
+        ..dumbbell(QdiscSpec::Pfifo { limit_packets: 180 }, shaper, 200 * MS, 20, vec![f])
+    };
+    let out = run(&net);
+    let table = &out.tables[0];
+    let series = |name: &str| {
+        let column = table.columns.iter().position(|c| c.0 == name).unwrap();
+        table.values.chunks(table.columns.len()).map(move |row| row[column])
+    };
+    // The path and its queue hold about 350 segments; the window goes on to the receiver's, 600 kB less the segment not yet read.
+    let peak = series("cwnd").fold(0.0, f64::max);
+    assert!((414.0..416.0).contains(&peak), "{peak}");
+    let halved = series("ssthresh").find(|v| !v.is_nan()).unwrap();
+    assert_eq!(halved, (peak / 2.0).floor());
+    let rtt = series("rtt_ms").fold(0.0, f64::max);
+    assert!((410.0..425.0).contains(&rtt), "{rtt}: 200 ms and a queue of 218");
+    assert_eq!(counter(&out, "flow/f", "rto_timeouts"), 0);
+    let bytes = counter(&out, "flow/f", "rx_bytes");
+    let ceiling = 10_000_000 / 8 * 20 * MSS / 1514;
+    assert!(bytes <= ceiling && bytes > ceiling * 88 / 100, "{bytes} of {ceiling}");
+}
+
+#[test]
 fn a_sized_transfer_completes_with_every_byte() {
-    let mut f = flow("f", "cubic", "linux-6.12");
-    f.transfer_bytes = Some(1_000_001);
-    let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
-    let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 20 }, shaper, 20 * MS, 10, vec![f]));
-    assert_eq!(counter(&out, "flow/f", "rx_bytes"), 1_000_001);
-    let took = counter(&out, "flow/f", "completed_ns");
-    assert!(took > 850 * MS && took < 3 * SEC, "{took}");
+    for (cc, stack) in [("cubic", "linux-6.12"), ("reno", "freebsd-9")] {
+        let mut f = flow("f", cc, stack);
+        f.transfer_bytes = Some(1_000_001);
+        let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
+        let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 20 }, shaper, 20 * MS, 10, vec![f]));
+        assert_eq!(counter(&out, "flow/f", "rx_bytes"), 1_000_001, "{stack}");
+        let took = counter(&out, "flow/f", "completed_ns");
+        assert!(took > 850 * MS && took < 3 * SEC, "{stack}: {took}");
+    }
 }
 
 #[test]
@@ -102,6 +132,12 @@ fn what_cannot_run_is_refused_in_one_line() {
     };
     refused(&|n| n.flows[0].cc = "vegas".into(), "vegas");
     refused(&|n| n.flows[0].stack.name = "linux-9".into(), "linux-9");
+    let bsd = |n: &mut Network| n.flows[0].stack.name = "freebsd-9".into();
+    let fixed = |n: &mut Network, bytes| n.flows[0].host.rcvbuf = Some(bytes);
+    refused(&|n| (bsd(n), n.flows[0].cc = "cubic".into()).1, "cc cubic on the stack freebsd-9; expected reno");
+    refused(&|n| (bsd(n), n.flows[0].ecn = true).1, "ECN on the stack freebsd-9");
+    refused(&|n| (bsd(n), n.flows[0].host.tso = true).1, "chunks on the stack freebsd-9");
+    refused(&|n| (bsd(n), fixed(n, 2 << 20)).1, "a receive buffer of 2097152 bytes; at most 1864135");
     refused(&|n| n.flows[0].forward = vec![7], "port 7");
     refused(&|n| n.flows[0].reverse = vec![], "reverse");
     refused(&|n| n.duration_ns = u64::MAX, "duration");
@@ -132,7 +168,7 @@ fn what_cannot_run_is_refused_in_one_line() {
 prop_compose! {
     fn any_flow()(
         cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"]),
-        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "freebsd-9"]),
         (ecn, sce_echo, tso, local, back) in any::<(bool, bool, bool, bool, bool)>(),
         start_ms in 0u64..2000,
         stop_ms in prop::option::of(0u64..6000),
@@ -152,6 +188,10 @@ prop_compose! {
         f.stop_ns = stop_ms.map(|ms| (start_ms + ms) * MS);
         f.transfer_bytes = bytes;
         f.host = HostSpec { tso, rcvbuf, sndbuf, ..host() };
+        if stack == "freebsd-9" {
+            f.cc = "reno".into();
+            (f.ecn, f.sce_echo, f.host.tso) = (false, false, false);
+        }
         f
     }
 }

@@ -6,7 +6,6 @@ use crate::packet::DropCause;
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};
 use crate::simulation::Flow;
-use crate::tcp::tcb::INFINITE_SSTHRESH;
 use crate::time::Time;
 use crate::traffic::Udp;
 
@@ -65,21 +64,20 @@ impl Sampler {
             if now < f.start {
                 continue;
             }
-            let t = &f.sender.t;
-            let unless = |missing: bool, v: f64| if missing { f64::NAN } else { v };
+            let s = f.sender.sample();
             table.t_ns.push(now as i64);
             table.values.extend([
-                f64::from(t.cwnd),
-                unless(t.ssthresh == INFINITE_SSTHRESH, f64::from(t.ssthresh)),
-                unless(t.srtt_us8 == 0, f64::from(t.srtt_us8) / 8e3),
-                unless(t.srtt_us8 == 0, f64::from(f.sender.rtt.last_us) / 1e3),
-                unless(t.min_rtt_us == u32::MAX, f64::from(t.min_rtt_us) / 1e3),
-                f64::from(t.in_flight()),
-                f64::from(t.delivered),
-                f64::from(t.delivered_ce),
-                f.sender.counters.retransmits as f64,
+                s.cwnd,
+                s.ssthresh.unwrap_or(f64::NAN),
+                s.srtt_ms.unwrap_or(f64::NAN),
+                s.rtt_ms.unwrap_or(f64::NAN),
+                s.min_rtt_ms.unwrap_or(f64::NAN),
+                f64::from(s.in_flight),
+                f64::from(s.delivered),
+                f64::from(s.delivered_ce),
+                f.sender.counters().retransmits as f64,
                 f.receiver.bytes_read() as f64,
-                f64::from(t.state as u8),
+                f64::from(s.state as u8),
             ]);
         }
         for (p, table) in fabric.ports.iter().zip(&mut self.ports) {
@@ -128,7 +126,7 @@ pub fn count(
 ) {
     let own = |list: Vec<(&str, u64)>| list.into_iter().map(|(k, v)| (k.to_owned(), v)).collect::<Vec<_>>();
     for (i, f) in flows.iter().enumerate() {
-        let (s, r, drops) = (&f.sender.counters, f.receiver.counters(), &fabric.drops[i]);
+        let (s, r, drops) = (f.sender.counters(), f.receiver.counters(), &fabric.drops[i]);
         let (data, acks) = inside[i];
         let mut list = own(vec![
             ("sent_packets", s.sent),
@@ -142,16 +140,16 @@ pub fn count(
             ("acks_dropped", drops.acks),
             ("acks_in_flight", acks),
             ("rx_bytes", f.receiver.bytes_read()),
-            ("active_ns", f.receiver.completed.unwrap_or(f.stop).min(f.stop).min(end).saturating_sub(f.start)),
+            ("active_ns", f.receiver.completed().unwrap_or(f.stop).min(f.stop).min(end).saturating_sub(f.start)),
             ("rto_timeouts", s.rto_timeouts),
             ("tlp_probes", s.tlp_probes),
             ("undos", s.undos),
             ("ce_arrived", r.ce),
             ("sce_arrived", r.sce),
-            ("delivered_ce", u64::from(f.sender.t.delivered_ce)),
+            ("delivered_ce", u64::from(f.sender.sample().delivered_ce)),
             ("cwnd_reductions", s.cwnd_reductions),
         ]);
-        if let Some(t) = f.receiver.completed {
+        if let Some(t) = f.receiver.completed() {
             list.push(("completed_ns".to_owned(), t));
         }
         out.push((format!("flow/{}", f.name), list));

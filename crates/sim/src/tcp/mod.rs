@@ -1,8 +1,12 @@
 //! TCP as Linux does it, in segments: one file a concern. Reference: Linux 6.12 net/ipv4/tcp_{input,output,recovery,timer}.c.
+//! FreeBSD's stands apart, in `bsd`; a stack's `implementation` says whose it is.
 
 mod ack;
+pub mod bsd;
 mod buffers;
 mod ecn;
+pub mod endpoint;
+pub mod implementation;
 mod rack;
 pub mod receiver;
 mod recovery;

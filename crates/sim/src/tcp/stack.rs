@@ -1,7 +1,8 @@
 //! TCP stacks as named data: what differs between implementations is a field here, never a branch on a name.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::network::StackSpec;
 
@@ -142,43 +143,51 @@ pub const STACKS: &[(&str, &str, Stack)] = &[
 impl Stack {
     /// The stack of a description; an error names what does not exist.
     pub fn from_spec(spec: &StackSpec) -> Result<Self, String> {
-        let base = STACKS
+        let (_, _, base) = STACKS
             .iter()
             .find(|(name, ..)| *name == spec.name)
-            .map(|(_, _, stack)| stack)
             .ok_or_else(|| format!("unknown stack {:?}", spec.name))?;
-        if spec.options.is_empty() {
-            return Ok(base.clone());
-        }
-        let Value::Object(mut fields) = serde_json::to_value(base).map_err(|e| e.to_string())? else {
-            unreachable!("a struct serialises to an object")
-        };
-        for (key, value) in &spec.options {
-            if fields.insert(key.clone(), value.clone()).is_none() {
-                return Err(format!("stack {}: unknown option {key:?}", spec.name));
-            }
-        }
-        let stack: Self =
-            serde_json::from_value(Value::Object(fields)).map_err(|e| format!("stack {}: {e}", spec.name))?;
-        stack.check().map_err(|e| format!("stack {}: {e}", spec.name))?;
-        Ok(stack)
+        overridden(base, &spec.options)
+            .and_then(|s| s.check().map(|()| s))
+            .map_err(|e| format!("stack {}: {e}", spec.name))
     }
 
     /// Refuses values that no kernel can have.
     fn check(&self) -> Result<(), String> {
-        let range = |name: &str, value: u32, least: u32, most: u32| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(format!("option {name} is {value}; expected {least} to {most}"))
-            }
-        };
         range("hz", self.hz, 100, 1000)?;
         range("initial_cwnd", self.initial_cwnd, 1, 1000)?;
         range("reordering", self.reordering, 1, 300)?;
         range("rto_min_ms", self.rto_min_ms, 1, 120_000)?;
         range("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), 0, 31)?;
         range("sce_scale_bytes", self.sce_scale_bytes, 88, super::tcb::MSS)
+    }
+}
+
+/// Data with fields overridden.
+pub(super) fn overridden<T: Clone + Serialize + DeserializeOwned>(
+    base: &T,
+    options: &Map<String, Value>,
+) -> Result<T, String> {
+    if options.is_empty() {
+        return Ok(base.clone());
+    }
+    let Value::Object(mut fields) = serde_json::to_value(base).map_err(|e| e.to_string())? else {
+        unreachable!("a struct serialises to an object")
+    };
+    for (key, value) in options {
+        if fields.insert(key.clone(), value.clone()).is_none() {
+            return Err(format!("unknown option {key:?}"));
+        }
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|e| e.to_string())
+}
+
+/// Refuses a number beyond its bounds.
+pub(super) fn range<T: PartialOrd + std::fmt::Display>(name: &str, value: T, least: T, most: T) -> Result<(), String> {
+    if value >= least && value <= most {
+        Ok(())
+    } else {
+        Err(format!("option {name} is {value}; expected {least} to {most}"))
     }
 }
 

@@ -1,0 +1,163 @@
+//! ACK processing (FreeBSD 9.3 sys/netinet/tcp_input.c `tcp_do_segment`). Header prediction is no path of its own: for an ACK that it
+//! accepts both do the same.
+//!
+//! Leaves out: PAWS, challenge ACKs.
+
+use super::sender::{Phase, Sender};
+use crate::fabric::Fabric;
+use crate::packet::{flags, Packet, NO_SACK};
+use crate::tcp::sack::Blocks;
+use crate::tcp::tcb::MSS;
+
+const SEG: u64 = MSS as u64;
+/// Duplicate ACKs that show a loss (`tcprexmtthresh`).
+const REXMT_THRESH: u32 = 3;
+
+impl Sender {
+    /// A packet of the receiver arrives.
+    pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
+        self.counters.acks_arrived += 1;
+        let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
+        self.rcv_tick = self.clock.ticks(net.now);
+        match (self.phase, p.has(flags::SYN)) {
+            (Phase::SynSent, true) => self.on_syn_ack(p, net),
+            (Phase::Established, true) => {
+                // A SYN again: the ACK of the first was slow.
+                self.ack_now = true;
+                self.output(net, false);
+            }
+            (Phase::Established, false) => self.on_established(p, &blocks, net),
+            (Phase::Closed, _) | (Phase::SynSent, false) => {}
+        }
+    }
+
+    fn on_established(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {
+        let (ack, window) = (p.seq, u64::from(p.window));
+        if blocks.count > 0 || !self.holes.is_empty() {
+            self.holes.update(self.snd_una, ack, self.snd_max, blocks.as_slice());
+        }
+        self.note_delivery(ack.max(self.snd_una));
+        let advanced = ack > self.snd_una;
+        if advanced {
+            self.on_new_ack(p, net);
+        } else {
+            self.note_timestamp(p);
+            if window != self.snd_wnd {
+                self.dupacks = 0;
+            } else if self.on_duplicate(ack, net) {
+                return;
+            }
+        }
+        let mut needs_output = advanced && ack == self.snd_max;
+        if self.snd_wl2 < ack || (self.snd_wl2 == ack && window > self.snd_wnd) {
+            self.snd_wnd = window;
+            self.snd_wl2 = ack;
+            needs_output = true;
+        }
+        if needs_output || self.ack_now {
+            self.output(net, false);
+        }
+        if advanced {
+            self.write(net);
+        }
+    }
+
+    /// An ACK that changes nothing; true if it has been dealt with.
+    fn on_duplicate(&mut self, ack: u32, net: &mut Fabric) -> bool {
+        if !self.retransmit_pending() || ack != self.snd_una {
+            self.dupacks = 0;
+            return false;
+        }
+        self.dupacks += 1;
+        self.window.compare(self.snd_wnd);
+        if self.dupacks > REXMT_THRESH || self.window.fast_recovery {
+            if self.window.fast_recovery {
+                self.inflate();
+            } else {
+                self.window.cwnd += SEG;
+            }
+            self.output(net, false);
+        } else if self.dupacks == REXMT_THRESH {
+            self.enter_recovery(net);
+        } else if self.limited_transmit {
+            self.send_limited(net);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// In recovery a segment may follow while less than the new window is out.
+    fn inflate(&mut self) {
+        let out = i64::from(self.snd_nxt) - i64::from(self.holes.fack) + i64::from(self.holes.retransmitted);
+        let w = &mut self.window;
+        if out * i64::from(MSS) < w.ssthresh as i64 {
+            w.cwnd = (w.cwnd + SEG).min(w.ssthresh);
+        }
+    }
+
+    fn enter_recovery(&mut self, net: &mut Fabric) {
+        self.counters.cwnd_reductions += u64::from(!self.window.cong_recovery);
+        self.snd_recover = self.snd_max;
+        self.window.enter_recovery();
+        self.timer.stop();
+        self.sack_newdata = self.snd_nxt;
+        self.window.cwnd = SEG;
+        self.output(net, false);
+    }
+
+    /// Each of the first two duplicate ACKs lets a new segment out, if the receiver's window does (RFC 3042).
+    fn send_limited(&mut self, net: &mut Fabric) {
+        if self.dupacks == 1 {
+            self.limited_sent = 0;
+        }
+        let (cwnd, max) = (self.window.cwnd, self.snd_max);
+        let out = u64::from(self.snd_nxt - self.snd_una) * SEG;
+        self.window.cwnd = out + u64::from(self.dupacks - self.limited_sent) * SEG;
+        if self.buffer.held(self.snd_una) > out {
+            self.output(net, false);
+        }
+        self.limited_sent += self.snd_max - max;
+        self.window.cwnd = cwnd;
+    }
+
+    /// Something was acknowledged.
+    fn on_new_ack(&mut self, p: &Packet, net: &mut Fabric) {
+        let ack = p.seq;
+        let bytes = u64::from(ack - self.snd_una) * SEG;
+        if self.window.fast_recovery {
+            if ack < self.snd_recover {
+                self.on_partial_ack(bytes, net);
+            } else {
+                self.window.post_recovery(u64::from(self.snd_max - ack) * SEG);
+            }
+        }
+        self.dupacks = 0;
+        self.check_bad_retransmit(net.now);
+        self.take_rtt(p, net.now);
+        if ack == self.snd_max {
+            self.timer.stop();
+        } else if !self.persist_pending() {
+            self.set_retransmit(net);
+        }
+        self.window.ack_received(bytes, self.snd_wnd, self.going_back());
+        self.snd_wnd = self.snd_wnd.saturating_sub(bytes);
+        if self.window.cong_recovery && ack >= self.snd_recover {
+            self.window.exit_recovery();
+        }
+        self.snd_una = ack;
+        self.snd_recover = self.snd_recover.max(ack);
+        self.snd_nxt = self.snd_nxt.max(ack);
+    }
+
+    /// Recovery goes on: one or two segments may follow.
+    fn on_partial_ack(&mut self, bytes: u64, net: &mut Fabric) {
+        self.timer.stop();
+        let more = if bytes / SEG >= 2 { 2 } else { 1 };
+        let new = self.snd_nxt.saturating_sub(self.sack_newdata);
+        let out = u64::from(self.holes.retransmitted) + u64::from(new);
+        self.window.cwnd = ((out + more) * SEG).min(self.window.ssthresh);
+        self.ack_now = true;
+        self.output(net, false);
+    }
+}

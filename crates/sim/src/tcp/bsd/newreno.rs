@@ -1,0 +1,237 @@
+//! The congestion window in bytes: FreeBSD's NewReno and what surrounds it (FreeBSD 9.3 sys/netinet/cc/cc_newreno.c; tcp_input.c
+//! `cc_ack_received`, `cc_conn_init`, `cc_cong_signal`, `cc_post_recovery`; RFC 5681, RFC 3465, RFC 3390).
+//!
+//! Leaves out: ECN, other modules of cc(4).
+
+use super::stack::Stack;
+use crate::tcp::tcb::MSS;
+
+/// Payload of a segment, bytes.
+const SEG: u64 = MSS as u64;
+/// "No threshold yet": the largest window there is.
+pub(super) const INFINITE_SSTHRESH: u64 = 65_535 << 14;
+
+/// Congestion window and recovery state.
+#[derive(Clone, Debug)]
+pub(super) struct NewReno {
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold, bytes.
+    pub ssthresh: u64,
+    /// In fast recovery.
+    pub fast_recovery: bool,
+    /// In any recovery: the window was reduced for what is out.
+    pub cong_recovery: bool,
+    /// Bytes acknowledged towards the next increase, and whether they have made a window.
+    bytes_acked: u64,
+    sent_a_window: bool,
+    /// The congestion window, not the receiver's, limits sending.
+    cwnd_limited: bool,
+    byte_counting: bool,
+    most_per_ack: u64,
+    most: u64,
+    restart: u64,
+}
+
+impl NewReno {
+    /// Before the handshake; `ssthresh`: segments that the host cache remembers; `scale`: of the peer's window.
+    pub fn new(stack: &Stack, ssthresh: Option<u32>, scale: u32) -> Self {
+        let rfc3390 = (4 * SEG).min((2 * SEG).max(4380));
+        let initial = match (stack.initcwnd10, stack.rfc3390) {
+            (true, _) => (10 * SEG).min((2 * SEG).max(14_600)),
+            (_, true) => rfc3390,
+            _ => 3 * SEG,
+        };
+        Self {
+            cwnd: initial,
+            ssthresh: ssthresh.map_or(INFINITE_SSTHRESH, |segments| u64::from(segments).max(2) * SEG),
+            fast_recovery: false,
+            cong_recovery: false,
+            bytes_acked: 0,
+            sent_a_window: false,
+            cwnd_limited: false,
+            byte_counting: stack.rfc3465,
+            most_per_ack: u64::from(stack.abc_l_var) * SEG,
+            most: super::stack::MAX_WINDOW << scale,
+            restart: if stack.rfc3390 { rfc3390 } else { 2 * SEG },
+        }
+    }
+
+    /// The SYN was lost.
+    pub fn start_small(&mut self) {
+        self.cwnd = SEG;
+    }
+
+    /// Notes which window limits sending.
+    pub fn compare(&mut self, snd_wnd: u64) {
+        self.cwnd_limited = self.cwnd <= snd_wnd;
+    }
+
+    /// An ACK of `bytes` new ones; `after_timeout`: what was sent before a timeout is being sent again.
+    pub fn ack_received(&mut self, bytes: u64, snd_wnd: u64, after_timeout: bool) {
+        self.compare(snd_wnd);
+        if self.cwnd > self.ssthresh {
+            self.bytes_acked += bytes.min(self.most_per_ack);
+            if self.bytes_acked >= self.cwnd {
+                self.bytes_acked -= self.cwnd;
+                self.sent_a_window = true;
+            }
+        } else {
+            self.sent_a_window = false;
+            self.bytes_acked = 0;
+        }
+        if self.cong_recovery || !self.cwnd_limited {
+            return;
+        }
+        let increment = match (self.cwnd > self.ssthresh, self.byte_counting) {
+            (true, true) if std::mem::take(&mut self.sent_a_window) => SEG,
+            (true, true) => return,
+            (true, false) => (SEG * SEG / self.cwnd).max(1),
+            (false, true) => bytes.min(if after_timeout { SEG } else { self.most_per_ack }),
+            (false, false) => SEG,
+        };
+        self.cwnd = (self.cwnd + increment).min(self.most);
+    }
+
+    /// Three duplicate ACKs.
+    pub fn enter_recovery(&mut self) {
+        if !self.fast_recovery {
+            if !self.cong_recovery {
+                self.ssthresh = (self.cwnd / 2 / SEG).max(2) * SEG;
+            }
+            (self.fast_recovery, self.cong_recovery) = (true, true);
+        }
+    }
+
+    /// Everything that was out is acknowledged, and `outstanding` bytes were sent since: no burst.
+    pub fn post_recovery(&mut self, outstanding: u64) {
+        self.cwnd = if self.ssthresh > outstanding { outstanding + SEG } else { self.ssthresh };
+        self.bytes_acked = 0;
+    }
+
+    /// Recovery is over.
+    pub fn exit_recovery(&mut self) {
+        (self.fast_recovery, self.cong_recovery) = (false, false);
+    }
+
+    /// A retransmission timeout.
+    pub fn on_timeout(&mut self, snd_wnd: u64) {
+        self.exit_recovery();
+        self.bytes_acked = 0;
+        self.ssthresh = (self.cwnd.min(snd_wnd) / 2 / SEG).max(2) * SEG;
+        self.cwnd = SEG;
+    }
+
+    /// Nothing was sent or received for a timeout.
+    pub fn after_idle(&mut self) {
+        self.cwnd = self.cwnd.min(self.restart);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::bsd::stack::STACKS;
+
+    const WIDE: u64 = 1 << 20;
+
+    fn window(change: impl FnOnce(&mut Stack)) -> NewReno {
+        let mut stack = STACKS[0].2.clone();
+        change(&mut stack);
+        NewReno::new(&stack, None, 6)
+    }
+
+    #[test]
+    fn the_initial_window_is_rfc_3390s_in_bytes() {
+        assert_eq!(window(|_| {}).cwnd, 4380);
+        assert_eq!(window(|s| s.initcwnd10 = true).cwnd, 14_480);
+        assert_eq!(window(|s| s.rfc3390 = false).cwnd, 3 * SEG);
+        let mut w = window(|_| {});
+        w.start_small();
+        assert_eq!(w.cwnd, SEG);
+    }
+
+    #[test]
+    fn slow_start_adds_two_segments_an_ack_and_one_after_a_timeout() {
+        let mut w = window(|_| {});
+        w.ack_received(3 * SEG, WIDE, false);
+        assert_eq!(w.cwnd, 4380 + 2 * SEG);
+        w.ack_received(3 * SEG, WIDE, true);
+        assert_eq!(w.cwnd, 4380 + 3 * SEG);
+        let mut plain = window(|s| s.rfc3465 = false);
+        plain.ack_received(2 * SEG, WIDE, false);
+        assert_eq!(plain.cwnd, 4380 + SEG);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_for_a_window_of_bytes() {
+        let mut w = window(|_| {});
+        (w.cwnd, w.ssthresh) = (10 * SEG, 9 * SEG);
+        for _ in 0..4 {
+            w.ack_received(2 * SEG, WIDE, false);
+        }
+        assert_eq!(w.cwnd, 10 * SEG);
+        w.ack_received(2 * SEG, WIDE, false);
+        assert_eq!(w.cwnd, 11 * SEG);
+        assert_eq!(w.bytes_acked, 0);
+        // One ACK counts for no more than two segments.
+        w.ack_received(9 * SEG, WIDE, false);
+        assert_eq!(w.bytes_acked, 2 * SEG);
+    }
+
+    #[test]
+    fn the_threshold_itself_still_belongs_to_slow_start() {
+        let mut w = window(|_| {});
+        (w.cwnd, w.ssthresh) = (10 * SEG, 10 * SEG);
+        w.ack_received(2 * SEG, WIDE, false);
+        assert_eq!(w.cwnd, 12 * SEG);
+    }
+
+    #[test]
+    fn a_window_beyond_the_receivers_does_not_grow() {
+        let mut w = window(|_| {});
+        w.cwnd = 20 * SEG;
+        w.ack_received(2 * SEG, 20 * SEG, false);
+        assert_eq!(w.cwnd, 22 * SEG, "as wide as the receiver's: limited by the congestion window");
+        w.ack_received(2 * SEG, 20 * SEG, false);
+        assert_eq!(w.cwnd, 22 * SEG);
+    }
+
+    #[test]
+    fn recovery_halves_by_the_congestion_window_alone_and_a_timeout_by_the_lesser() {
+        let mut w = window(|_| {});
+        w.cwnd = 101 * SEG;
+        w.enter_recovery();
+        assert_eq!(w.ssthresh, 50 * SEG);
+        w.cwnd = 40 * SEG;
+        w.enter_recovery();
+        assert_eq!(w.ssthresh, 50 * SEG, "one reduction an episode");
+        w.on_timeout(30 * SEG);
+        assert_eq!((w.cwnd, w.ssthresh, w.fast_recovery), (SEG, 15 * SEG, false));
+        w.on_timeout(30 * SEG);
+        assert_eq!(w.ssthresh, 2 * SEG);
+    }
+
+    #[test]
+    fn recovery_ends_without_a_burst() {
+        let mut w = window(|_| {});
+        w.ssthresh = 50 * SEG;
+        w.post_recovery(60 * SEG);
+        assert_eq!(w.cwnd, 50 * SEG);
+        w.post_recovery(50 * SEG);
+        assert_eq!(w.cwnd, 50 * SEG);
+        w.post_recovery(20 * SEG);
+        assert_eq!(w.cwnd, 21 * SEG);
+    }
+
+    #[test]
+    fn idling_returns_to_the_restart_window() {
+        let mut w = window(|_| {});
+        w.cwnd = 40 * SEG;
+        w.after_idle();
+        assert_eq!(w.cwnd, 4380);
+        w.cwnd = SEG;
+        w.after_idle();
+        assert_eq!(w.cwnd, SEG);
+    }
+}

@@ -1,0 +1,178 @@
+//! Sending (FreeBSD 9.3 sys/netinet/tcp_output.c `tcp_output`).
+//!
+//! Leaves out: Nagle for short writes (the application writes ahead), probes of one byte (a whole segment probes a closed window).
+
+use super::sender::{Phase, Sender};
+use crate::fabric::Fabric;
+use crate::packet::Packet;
+use crate::qdisc::Verdict;
+use crate::tcp::tcb::MSS;
+
+const SEG: i64 = MSS as i64;
+
+/// What is to be sent next.
+enum Next {
+    /// A segment out of a hole; more may follow.
+    Retransmission,
+    /// The segment at `snd_nxt`, and whether more may follow.
+    Data {
+        more: bool,
+    },
+    Nothing,
+}
+
+impl Sender {
+    /// Sends what windows and holes allow; `force`: at least a probe of the receiver's window.
+    pub(super) fn output(&mut self, net: &mut Fabric, mut force: bool) {
+        if self.phase != Phase::Established {
+            return;
+        }
+        if self.snd_max == self.snd_una && self.clock.ticks(net.now) - self.rcv_tick >= self.rtt.rxtcur {
+            self.window.after_idle();
+        }
+        loop {
+            if self.going_back() {
+                self.snd_nxt = self.holes.adjust(self.snd_nxt);
+            }
+            let more = match self.next() {
+                Next::Retransmission => self.send_retransmission(net),
+                Next::Data { more } => self.send_data(net) && more,
+                Next::Nothing if force && self.buffer.held(self.snd_una) > 0 => {
+                    self.probe(net);
+                    false
+                }
+                Next::Nothing if self.ack_now => {
+                    self.ack_now = false;
+                    let p = self.empty_packet(net.now);
+                    self.counters.sent += 1;
+                    net.send(p);
+                    false
+                }
+                Next::Nothing => return self.keep_a_timer(net),
+            };
+            if !more {
+                return;
+            }
+            force = false;
+        }
+    }
+
+    /// True if the timer must run although nothing was sent.
+    fn keep_a_timer(&mut self, net: &mut Fabric) {
+        if self.timer.active() {
+            return;
+        }
+        if self.snd_max > self.snd_una {
+            self.set_retransmit(net);
+        } else if self.buffer.held(self.snd_una) > 0 {
+            self.rtt.shift = 0;
+            self.set_persist(net);
+        }
+    }
+
+    fn next(&mut self) -> Next {
+        let send_window = self.snd_wnd.min(self.window.cwnd) as i64;
+        let mut again = 0;
+        if self.window.fast_recovery {
+            again = i64::from(self.holes.retransmitted) * SEG;
+            let recover = self.snd_recover;
+            if let Some(hole) = self.holes.next() {
+                // What is beyond `recover` waits for the next recovery.
+                if hole.rxmit < recover && send_window - again >= SEG {
+                    return Next::Retransmission;
+                }
+            }
+        }
+        let held = self.buffer.held(self.snd_una) as i64;
+        let offset = i64::from(self.snd_nxt - self.snd_una) * SEG;
+        let mut len = held.min(send_window) - offset;
+        if again > 0 {
+            let new = i64::from(self.snd_nxt) - i64::from(self.sack_newdata);
+            len = (held.min(self.snd_wnd as i64) - offset).min(self.window.cwnd as i64 - new * SEG - again);
+        }
+        self.grow_buffer(held, send_window, offset);
+        let ends = self.buffer.complete() && offset + len == held;
+        if len >= SEG || (len > 0 && ends) {
+            Next::Data { more: len > SEG }
+        } else {
+            Next::Nothing
+        }
+    }
+
+    /// The buffer grows while it, and not a window, holds back the sender.
+    fn grow_buffer(&mut self, held: i64, send_window: i64, offset: i64) {
+        let size = self.buffer.size.bytes;
+        if self.buffer.size.auto()
+            && self.snd_wnd / 4 * 5 >= size
+            && held as u64 >= size / 8 * 7
+            && send_window >= held - offset
+        {
+            self.buffer.size.grow();
+        }
+    }
+
+    /// Sends the next segment of a hole; false after a local drop.
+    fn send_retransmission(&mut self, net: &mut Fabric) -> bool {
+        let Some(hole) = self.holes.next() else { unreachable!("there was a hole") };
+        let seq = hole.rxmit;
+        hole.rxmit += 1;
+        self.holes.retransmitted += 1;
+        let p = self.data_packet(seq, net.now);
+        self.counters.retransmits += 1;
+        self.start_timer(net, true);
+        let sent = self.transmit(p, net);
+        if !sent {
+            if let Some(hole) = self.holes.at(seq) {
+                hole.rxmit = seq;
+                self.holes.retransmitted -= 1;
+            }
+        }
+        sent
+    }
+
+    /// Sends the segment at `snd_nxt`; false after a local drop.
+    fn send_data(&mut self, net: &mut Fabric) -> bool {
+        let p = self.data_packet(self.snd_nxt, net.now);
+        self.counters.retransmits += u64::from(self.going_back());
+        self.snd_nxt += 1;
+        self.snd_max = self.snd_max.max(self.snd_nxt);
+        self.start_timer(net, false);
+        let sent = self.transmit(p, net);
+        if !sent {
+            self.snd_nxt -= 1;
+        }
+        sent
+    }
+
+    /// Sends the first segment whatever the window; `snd_nxt` stays.
+    fn probe(&mut self, net: &mut Fabric) {
+        let p = self.data_packet(self.snd_una, net.now);
+        self.counters.retransmits += u64::from(self.snd_una < self.snd_max);
+        self.snd_max = self.snd_max.max(self.snd_una + 1);
+        self.transmit(p, net);
+    }
+
+    fn start_timer(&mut self, net: &mut Fabric, retransmission: bool) {
+        let outstanding = (retransmission && self.snd_nxt != self.snd_max) || self.snd_nxt != self.snd_una;
+        if !self.retransmit_pending() && outstanding {
+            if self.persist_pending() {
+                self.rtt.shift = 0;
+            }
+            self.set_retransmit(net);
+        }
+    }
+
+    /// Puts a packet on its way; false if the local queue dropped it, which leaves a window of one segment.
+    fn transmit(&mut self, p: Packet, net: &mut Fabric) -> bool {
+        self.counters.sent += 1;
+        if net.send(p) == Verdict::Dropped && self.local_first_port {
+            if !self.timer.active() {
+                self.set_retransmit(net);
+            }
+            self.window.cwnd = SEG as u64;
+            return false;
+        }
+        self.ack_now = false;
+        true
+    }
+}

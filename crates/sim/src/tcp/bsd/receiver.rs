@@ -1,0 +1,324 @@
+//! The receiver: reassembly, SACK blocks, delayed ACKs, the advertised window (FreeBSD 9.3 sys/netinet/tcp_input.c `tcp_do_segment`,
+//! tcp_reass.c, tcp_sack.c `tcp_update_sack_list`, tcp_output.c, tcp_syncache.c; RFC 1122, RFC 2018). The application reads as soon as
+//! a segment has been processed: an ACK that a segment makes still shows its data in the buffer.
+//!
+//! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), PAWS, limits on the segments that wait
+//! for a gap to close (the window is smaller).
+
+use super::sockbuf::Size;
+use super::stack::{Stack, MAX_WINDOW};
+use super::timer::{Callout, Clock};
+use crate::fabric::Fabric;
+use crate::network::FlowSpec;
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::tcp::receiver::Counters;
+use crate::tcp::sack::Blocks;
+use crate::tcp::tcb::MSS;
+use crate::time::{Time, MS};
+
+const SEG: u64 = MSS as u64;
+/// Blocks remembered (`MAX_SACK_BLKS`).
+const SACK_MEMORY: usize = 6;
+
+/// Round trips as growth of the buffer counts them: timestamp of the first packet, and bytes since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    began_ms: Option<u32>,
+    bytes: u64,
+}
+
+/// A receiver.
+#[derive(Debug)]
+pub struct Receiver {
+    flow: u32,
+    clock: Clock,
+    established: bool,
+    delack_ticks: u64,
+    delays: bool,
+    hz: u32,
+    scale: u32,
+    buffer: Size,
+    /// Next segment expected.
+    rcv_nxt: u32,
+    /// Ranges received out of order, sorted.
+    queue: Vec<(u32, u32)>,
+    /// SACK blocks, the most recent first.
+    sacks: Vec<(u32, u32)>,
+    /// In order and not read yet, bytes.
+    unread: u64,
+    /// First byte beyond the advertised window (segment 1 begins at byte 0).
+    rcv_adv: u64,
+    last_ack_sent: u32,
+    sent_zero_window: bool,
+    ts_recent: u32,
+    delack: Callout,
+    round: Round,
+    counters: Counters,
+    end_seq: u32,
+    bytes_total: Option<u64>,
+    completed: Option<Time>,
+}
+
+impl Receiver {
+    /// A listening receiver whose delayed-ACK timer is event source `source`.
+    #[must_use]
+    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack) -> Self {
+        Self {
+            flow,
+            clock: Clock::new(stack.hz),
+            established: false,
+            delack_ticks: stack.ticks(stack.delacktime_ms),
+            delays: stack.delayed_ack,
+            hz: stack.hz,
+            scale: stack.window_scale(),
+            buffer: Size::new(stack, spec.host.rcvbuf, stack.recvspace, stack.recvbuf_inc, stack.recvbuf_max),
+            rcv_nxt: 1,
+            queue: Vec::new(),
+            sacks: Vec::with_capacity(SACK_MEMORY + 1),
+            unread: 0,
+            rcv_adv: 0,
+            last_ack_sent: 1,
+            sent_zero_window: false,
+            ts_recent: 0,
+            delack: Callout::new(source),
+            round: Round::default(),
+            counters: Counters::default(),
+            end_seq: spec.end_seq(),
+            bytes_total: spec.transfer_bytes,
+            completed: None,
+        }
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Time at which a sized transfer was complete.
+    #[must_use]
+    pub fn completed(&self) -> Option<Time> {
+        self.completed
+    }
+
+    /// Payload read in order by the application, bytes.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        let bytes = self.next_byte();
+        self.bytes_total.map_or(bytes, |total| bytes.min(total))
+    }
+
+    /// Byte that `rcv_nxt` begins at.
+    fn next_byte(&self) -> u64 {
+        u64::from(self.rcv_nxt - 1) * SEG
+    }
+
+    /// A packet of the sender arrives.
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
+        self.counters.arrived += 1;
+        if p.has(flags::SYN) {
+            self.ts_recent = p.tsval;
+            let window = self.buffer.bytes.min(MAX_WINDOW);
+            self.rcv_adv = self.rcv_adv.max(window);
+            let syn_ack = Packet {
+                len: SYN_FRAME,
+                flags: flags::ACK | flags::SYN,
+                window: window as u32,
+                ..self.packet(1, net.now)
+            };
+            self.counters.acks_sent += 1;
+            net.send(syn_ack);
+            return;
+        }
+        let first = !std::mem::replace(&mut self.established, true);
+        if !p.has(flags::HANDSHAKE) {
+            self.on_data(p, net);
+        } else if first {
+            // The SYN-ACK could not tell of more than 64 KiB.
+            self.announce(net);
+        }
+    }
+
+    fn packet(&self, ack: u32, now: Time) -> Packet {
+        Packet {
+            time: 0,
+            flow: self.flow,
+            len: ACK_FRAME,
+            seq: ack,
+            window: 0,
+            tsval: (now / MS) as u32,
+            tsecr: self.ts_recent,
+            sack: NO_SACK,
+            flags: flags::ACK,
+            ecn: Ecn::NotEct,
+            hop: 0,
+        }
+    }
+
+    fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
+        let seq = p.seq;
+        match p.ecn {
+            Ecn::Ce => self.counters.ce += 1,
+            Ecn::Sce => self.counters.sce += 1,
+            Ecn::NotEct | Ecn::Ect0 => {}
+        }
+        if seq < self.rcv_nxt {
+            // Of an old segment nothing is left but its end.
+            self.counters.duplicates += 1;
+            self.round = Round::default();
+            if seq + 1 == self.last_ack_sent {
+                self.ts_recent = p.tsval;
+            }
+            return self.send_ack(net);
+        }
+        let end = self.next_byte() + self.buffer.bytes;
+        if u64::from(seq) * SEG > end.max(self.rcv_adv) {
+            return self.send_ack(net);
+        }
+        if seq <= self.last_ack_sent && self.last_ack_sent <= seq + 1 {
+            self.ts_recent = p.tsval;
+        }
+        if seq == self.rcv_nxt && self.queue.is_empty() {
+            self.in_order(p, net);
+        } else {
+            self.round = Round::default();
+            self.reassemble(seq);
+            self.update_sacks(seq);
+            self.send_ack(net);
+        }
+        if self.rcv_nxt == self.end_seq {
+            self.completed.get_or_insert(net.now);
+        }
+        self.on_read(net);
+    }
+
+    /// The common case.
+    fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
+        self.sacks.clear();
+        self.rcv_nxt += 1;
+        self.unread += SEG;
+        self.tune(p.tsecr);
+        if self.delays && !self.delack.active() && !self.sent_zero_window {
+            let tick = self.clock.ticks(net.now) + self.delack_ticks;
+            self.delack.set(self.clock.time(tick), net);
+        } else {
+            self.send_ack(net);
+        }
+    }
+
+    /// The buffer grows by a step if a round trip brought seven eighths of it.
+    fn tune(&mut self, tsecr: u32) {
+        if !self.buffer.auto() {
+            return;
+        }
+        match self.round.began_ms {
+            Some(began) if tsecr > began && tsecr - began < self.hz => {
+                if self.round.bytes > self.buffer.bytes / 8 * 7 {
+                    self.buffer.grow();
+                }
+                self.round = Round::default();
+            }
+            _ => self.round.bytes += SEG,
+        }
+    }
+
+    /// Queues a segment, and takes in what is in order now.
+    fn reassemble(&mut self, seq: u32) {
+        let at = self.queue.partition_point(|&(_, end)| end < seq);
+        match self.queue.get_mut(at) {
+            Some(run) if run.0 <= seq && seq < run.1 => self.counters.duplicates += 1,
+            Some(run) if run.1 == seq => {
+                run.1 += 1;
+                if self.queue.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
+                    self.queue[at].1 = self.queue[at + 1].1;
+                    self.queue.remove(at + 1);
+                }
+            }
+            Some(run) if run.0 == seq + 1 => run.0 = seq,
+            _ => self.queue.insert(at, (seq, seq + 1)),
+        }
+        if let Some(&(start, end)) = self.queue.first() {
+            if start == self.rcv_nxt {
+                self.unread += u64::from(end - start) * SEG;
+                self.rcv_nxt = end;
+                self.queue.remove(0);
+            }
+        }
+    }
+
+    /// Puts the range of a segment first, joined with those that it touches.
+    fn update_sacks(&mut self, seq: u32) {
+        let (next, mut head) = (self.rcv_nxt, (seq, seq + 1));
+        self.sacks.retain(|&(start, end)| {
+            let joins = start > next && head.0 <= end && head.1 >= start;
+            if joins {
+                head = (head.0.min(start), head.1.max(end));
+            }
+            start > next && !joins
+        });
+        if head.0 > next {
+            self.sacks.truncate(SACK_MEMORY - 1);
+            self.sacks.insert(0, head);
+        }
+    }
+
+    /// The window to offer, bytes: never less than was offered before.
+    fn window(&self) -> u64 {
+        let mut window = self.buffer.bytes.saturating_sub(self.unread);
+        if window < self.buffer.bytes / 4 && window < SEG {
+            window = 0;
+        }
+        window.max(self.offered()).min(MAX_WINDOW << self.scale)
+    }
+
+    /// What is left of the window offered before, bytes.
+    fn offered(&self) -> u64 {
+        self.rcv_adv.saturating_sub(self.next_byte())
+    }
+
+    fn send_ack(&mut self, net: &mut Fabric) {
+        let window = self.window();
+        let scaled = window >> self.scale << self.scale;
+        let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, net.now) };
+        if !self.sacks.is_empty() {
+            let mut blocks = Blocks::default();
+            self.sacks.iter().for_each(|&b| blocks.push(b));
+            p.len += blocks.option_bytes();
+            net.attach(&mut p, blocks);
+        }
+        if self.buffer.auto() {
+            self.round.began_ms.get_or_insert((net.now / MS) as u32);
+        }
+        self.sent_zero_window = scaled == 0;
+        self.counters.acks_sent += 1;
+        self.rcv_adv = self.rcv_adv.max(self.next_byte() + window);
+        self.last_ack_sent = self.rcv_nxt;
+        self.delack.stop();
+        net.send(p);
+    }
+
+    /// The application reads what there is.
+    fn on_read(&mut self, net: &mut Fabric) {
+        if std::mem::take(&mut self.unread) > 0 {
+            self.announce(net);
+        }
+    }
+
+    /// Tells of the window if it has opened by a quarter of the buffer.
+    fn announce(&mut self, net: &mut Fabric) {
+        let (size, offered) = (self.buffer.bytes, self.offered());
+        let open = size.min(MAX_WINDOW << self.scale);
+        let opens = open.saturating_sub(offered);
+        let shows = offered >> self.scale != open >> self.scale;
+        if shows && opens >= 2 * SEG && (opens >= size / 4 || size <= 8 * SEG) {
+            self.send_ack(net);
+        }
+    }
+
+    /// The delayed-ACK timer's event.
+    pub fn on_timer(&mut self, net: &mut Fabric) {
+        if self.delack.due(net) {
+            self.send_ack(net);
+        }
+    }
+}

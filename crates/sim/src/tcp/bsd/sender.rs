@@ -1,0 +1,255 @@
+//! The sender: its state and the handshake (FreeBSD 9.3 sys/netinet/tcp_usrreq.c `tcp_connect`, tcp_subr.c `tcp_newtcpcb`). ACK
+//! processing is in `input`, sending in `output`.
+//!
+//! Leaves out: closing, urgent data, ECN, segmentation offload, connections without timestamps or SACK.
+
+use super::newreno::{NewReno, INFINITE_SSTHRESH};
+use super::rtt::RttEstimator;
+use super::sack::Holes;
+use super::sockbuf::{SendBuffer, Size};
+use super::stack::Stack;
+use super::timer::{Callout, Clock, Purpose};
+use crate::fabric::Fabric;
+use crate::network::FlowSpec;
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
+use crate::tcp::endpoint::SenderSample;
+use crate::tcp::sender::Counters;
+use crate::tcp::tcb::{CaState, MSS};
+use crate::time::{Time, MS};
+
+/// Progress of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// What a timeout that proves wrong gives back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Previous {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub fast_recovery: bool,
+    pub cong_recovery: bool,
+    pub recover: u32,
+    /// Tick until which an ACK shows that it was wrong.
+    pub until: u64,
+}
+
+/// A sender.
+#[derive(Debug)]
+pub struct Sender {
+    flow: u32,
+    pub(super) phase: Phase,
+    pub(super) clock: Clock,
+    pub(super) limited_transmit: bool,
+    /// First unacknowledged segment, next to send, and first never sent.
+    pub(super) snd_una: u32,
+    pub(super) snd_nxt: u32,
+    pub(super) snd_max: u32,
+    /// End of what was out when the present recovery began.
+    pub(super) snd_recover: u32,
+    /// First new segment of the present recovery.
+    pub(super) sack_newdata: u32,
+    /// Receiver's window, bytes, and the ACK that it came with.
+    pub(super) snd_wnd: u64,
+    pub(super) snd_wl2: u32,
+    pub(super) window: NewReno,
+    pub(super) dupacks: u32,
+    /// New segments sent for the first two duplicate ACKs.
+    pub(super) limited_sent: u32,
+    pub(super) holes: Holes,
+    pub(super) rtt: RttEstimator,
+    pub(super) timer: Callout,
+    pub(super) purpose: Purpose,
+    pub(super) previous: Option<Previous>,
+    /// A packet must go, be it an empty one.
+    pub(super) ack_now: bool,
+    /// Tick of the last arrival.
+    pub(super) rcv_tick: u64,
+    pub(super) buffer: SendBuffer,
+    pub(super) local_first_port: bool,
+    pub(super) syn_lost: bool,
+    ts_recent: u32,
+    /// Segments that the receiver is known to have.
+    delivered: u32,
+    end_seq: u32,
+    last_len: u32,
+    /// Counters.
+    pub counters: Counters,
+}
+
+impl Sender {
+    /// A closed sender whose timer is event source `source`.
+    #[must_use]
+    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack) -> Self {
+        let scale = stack.window_scale();
+        let size = Size::new(stack, spec.host.sndbuf, stack.sendspace, stack.sendbuf_inc, stack.sendbuf_max);
+        Self {
+            flow,
+            phase: Phase::Closed,
+            clock: Clock::new(stack.hz),
+            limited_transmit: stack.rfc3042,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            snd_recover: 0,
+            sack_newdata: 0,
+            snd_wnd: 0,
+            snd_wl2: 0,
+            window: NewReno::new(stack, spec.host.cached_ssthresh, scale),
+            dupacks: 0,
+            limited_sent: 0,
+            holes: Holes::new(stack.sack_maxholes),
+            rtt: RttEstimator::new(stack),
+            timer: Callout::new(source),
+            purpose: Purpose::Retransmit,
+            previous: None,
+            ack_now: false,
+            rcv_tick: 0,
+            buffer: SendBuffer::new(size, spec.transfer_bytes),
+            local_first_port: spec.local_first_port,
+            syn_lost: false,
+            ts_recent: 0,
+            delivered: 0,
+            end_seq: spec.end_seq(),
+            last_len: spec.transfer_bytes.map_or(MSS, |bytes| ((bytes - 1) % u64::from(MSS)) as u32 + 1),
+            counters: Counters::default(),
+        }
+    }
+
+    /// connect(): sends the SYN.
+    pub fn connect(&mut self, net: &mut Fabric) {
+        self.phase = Phase::SynSent;
+        self.rcv_tick = self.clock.ticks(net.now);
+        self.send_syn(net);
+    }
+
+    pub(super) fn send_syn(&mut self, net: &mut Fabric) {
+        let p = self.packet(0, SYN_FRAME, flags::SYN, net.now);
+        self.counters.sent += 1;
+        (self.snd_nxt, self.snd_max) = (1, 1);
+        net.send(p);
+        self.set_retransmit(net);
+    }
+
+    /// The SYN-ACK completes the handshake; data follows at once.
+    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Fabric) {
+        self.phase = Phase::Established;
+        self.snd_una = 1;
+        // The window of a SYN is not scaled.
+        self.snd_wnd = u64::from(p.window);
+        self.snd_wl2 = 1;
+        if self.syn_lost {
+            self.window.start_small();
+        }
+        self.take_rtt(p, net.now);
+        self.timer.stop();
+        self.ack_now = true;
+        self.output(net, false);
+        self.write(net);
+    }
+
+    /// The application writes, if there is room.
+    pub(super) fn write(&mut self, net: &mut Fabric) {
+        if self.buffer.fill(self.snd_una) {
+            self.output(net, false);
+        }
+    }
+
+    /// The flow is cut off: nothing more is sent.
+    pub fn close(&mut self) {
+        self.phase = Phase::Closed;
+        self.timer.stop();
+    }
+
+    /// A packet of this sender.
+    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, now: Time) -> Packet {
+        Packet {
+            time: 0,
+            flow: self.flow,
+            len,
+            seq,
+            window: 0,
+            tsval: (now / MS) as u32,
+            tsecr: self.ts_recent,
+            sack: NO_SACK,
+            flags,
+            ecn: Ecn::NotEct,
+            hop: 0,
+        }
+    }
+
+    /// A packet without data.
+    pub(super) fn empty_packet(&self, now: Time) -> Packet {
+        self.packet(self.snd_max, ACK_FRAME, flags::HANDSHAKE, now)
+    }
+
+    /// A packet with segment `seq`.
+    pub(super) fn data_packet(&self, seq: u32, now: Time) -> Packet {
+        let payload = if seq + 1 == self.end_seq { self.last_len } else { MSS };
+        let again = if seq < self.snd_max { flags::RETRANSMISSION } else { 0 };
+        self.packet(seq, HEADERS + payload, again, now)
+    }
+
+    /// Notes the timestamps of an ACK.
+    pub(super) fn take_rtt(&mut self, p: &Packet, now: Time) {
+        self.ts_recent = p.tsval;
+        self.rtt.sample(((now / MS) as u32).saturating_sub(p.tsecr));
+    }
+
+    /// Notes the timestamp of an ACK that gives no sample.
+    pub(super) fn note_timestamp(&mut self, p: &Packet) {
+        self.ts_recent = p.tsval;
+    }
+
+    /// Notes what the receiver has by now, with everything before `ack`.
+    pub(super) fn note_delivery(&mut self, ack: u32) {
+        self.delivered = self.delivered.max(ack + self.holes.sacked(ack));
+    }
+
+    /// True if what was sent before a timeout is being sent again.
+    pub(super) fn going_back(&self) -> bool {
+        self.snd_nxt != self.snd_max
+    }
+
+    /// Segments that count against the window.
+    fn in_flight(&self) -> u32 {
+        if self.window.fast_recovery && !self.holes.is_empty() {
+            self.snd_nxt - self.holes.fack.min(self.snd_nxt) + self.holes.retransmitted
+        } else {
+            self.snd_nxt - self.snd_una
+        }
+    }
+
+    fn state(&self) -> CaState {
+        if self.going_back() {
+            CaState::Loss
+        } else if self.window.fast_recovery {
+            CaState::Recovery
+        } else if self.dupacks > 0 || !self.holes.is_empty() {
+            CaState::Disorder
+        } else {
+            CaState::Open
+        }
+    }
+
+    /// What a sample shows of it.
+    #[must_use]
+    pub fn sample(&self) -> SenderSample {
+        let segments = |bytes: u64| bytes as f64 / f64::from(MSS);
+        let measured = self.rtt.low_ms.is_some();
+        SenderSample {
+            cwnd: segments(self.window.cwnd),
+            ssthresh: (self.window.ssthresh < INFINITE_SSTHRESH).then(|| segments(self.window.ssthresh)),
+            srtt_ms: measured.then(|| self.rtt.srtt_ms()),
+            rtt_ms: measured.then_some(f64::from(self.rtt.last_ms)),
+            min_rtt_ms: self.rtt.low_ms.map(f64::from),
+            in_flight: self.in_flight(),
+            delivered: self.delivered,
+            delivered_ce: 0,
+            state: self.state(),
+        }
+    }
+}

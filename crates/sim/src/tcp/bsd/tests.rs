@@ -1,0 +1,425 @@
+//! The state machines against a fabric that the test hands every packet on.
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::stack::{Stack, STACKS};
+use crate::fabric::{Fabric, Route, PORTS};
+use crate::network::{FlowSpec, HostSpec, PortSpec, StackSpec};
+use crate::packet::{flags, Packet, ACK_FRAME, NO_SACK};
+use crate::port::Port;
+use crate::tcp::sack::Blocks;
+use crate::tcp::tcb::{CaState, MSS};
+use crate::time::{MS, SEC};
+
+/// Event sources after those of the two ports.
+const RECEIVER_TIMER: usize = PORTS + 4;
+const SENDER_TIMER: usize = PORTS + 5;
+/// No segment.
+const NOTHING: [u32; 0] = [];
+/// A window that no scale rounds.
+const WIDE: u32 = 512 * 64;
+
+fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> FlowSpec {
+    FlowSpec {
+        name: "f".into(),
+        cc: "reno".into(),
+        stack: StackSpec { name: "freebsd-9".into(), options: serde_json::Map::new() },
+        host: HostSpec { tso: false, rmem: [0; 3], rcvbuf, wmem: [0; 3], sndbuf, cached_ssthresh: None },
+        ecn: false,
+        sce_echo: false,
+        local_first_port: false,
+        forward: vec![0],
+        reverse: vec![1],
+        start_ns: 0,
+        stop_ns: None,
+        transfer_bytes: bytes,
+        src_host: 1,
+        dst_host: 2,
+    }
+}
+
+fn stack() -> Stack {
+    STACKS[0].2.clone()
+}
+
+/// A fabric of two pipes of 1 us, whose contents the tests take.
+fn fabric() -> Fabric {
+    let pipe = |name: &str| PortSpec::Delay { name: name.into(), delay_ns: 1000, rate_bps: None, limit_packets: None };
+    let ports = ["out", "back"].map(|name| Port::build(&pipe(name), 1).unwrap()).into();
+    let route = Route { forward: [0].into(), reverse: [1].into() };
+    Fabric::new(ports, vec![route], vec![], SENDER_TIMER + 1)
+}
+
+/// A sender with its peer played by the test.
+struct Bench {
+    net: Fabric,
+    sender: Sender,
+    window: u32,
+}
+
+impl Bench {
+    /// Established, with what the initial window allowed taken; one round trip is 10 ms.
+    fn new(spec: &FlowSpec) -> Self {
+        let mut net = fabric();
+        let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
+        net.now = SEC;
+        sender.connect(&mut net);
+        net.ports[0].pipe.clear();
+        net.now += 10 * MS;
+        sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &net) }, &mut net);
+        Self { net, sender, window: 65_535 }
+    }
+
+    /// Segments on their way out, in order.
+    fn taken(&mut self) -> Vec<u32> {
+        self.net.ports[0].pipe.drain(..).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+    }
+
+    fn ack_with(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
+        let sent_ms = (self.net.now / MS) as u32 - 10;
+        let mut p = Packet { window: self.window, ..ack(seq, sent_ms, &self.net) };
+        if !blocks.is_empty() {
+            let mut list = Blocks::default();
+            blocks.iter().for_each(|&b| list.push(b));
+            self.net.attach(&mut p, list);
+        }
+        self.sender.on_ack(&p, &mut self.net);
+        self.taken()
+    }
+
+    fn ack(&mut self, seq: u32) -> Vec<u32> {
+        self.ack_with(seq, &[])
+    }
+
+    /// Grows the window by slow start until `segments` are out.
+    fn grow(&mut self, segments: u32) -> u32 {
+        self.window = 1 << 20;
+        let mut next = *self.taken().last().unwrap() + 1;
+        let mut una = 1;
+        while next - una < segments {
+            una += 1;
+            if let Some(last) = self.ack(una).last() {
+                next = last + 1;
+            }
+        }
+        una
+    }
+
+    /// Lets the sender's timer come.
+    fn fire(&mut self) -> Vec<u32> {
+        loop {
+            self.net.now = self.net.events.pending(SENDER_TIMER);
+            self.sender.on_timer(&mut self.net);
+            let sent = self.taken();
+            if !sent.is_empty() {
+                return sent;
+            }
+        }
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.sender.sample().cwnd
+    }
+}
+
+fn ack(seq: u32, tsecr: u32, net: &Fabric) -> Packet {
+    Packet {
+        time: 0,
+        flow: 0,
+        len: ACK_FRAME,
+        seq,
+        window: WIDE,
+        tsval: (net.now / MS) as u32,
+        tsecr,
+        sack: NO_SACK,
+        flags: flags::ACK,
+        ecn: crate::packet::Ecn::NotEct,
+        hop: 0,
+    }
+}
+
+#[test]
+fn the_initial_window_is_three_full_segments() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    assert_eq!(b.taken(), [1, 2, 3], "4380 bytes are 3 segments and 36 bytes, which wait");
+    // Two segments acknowledged: two more, and the window grew by two.
+    assert_eq!(b.ack(3), [4, 5, 6, 7]);
+}
+
+#[test]
+fn the_first_two_duplicates_let_new_segments_out_and_the_third_retransmits() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(20);
+    let max = una + 20;
+    let before = b.cwnd();
+    // The window of the first duplicate differs when the last ACK showed data that was not read yet: it does not count.
+    b.window += 64;
+    assert_eq!(b.ack_with(una, &[(una + 1, una + 2)]), NOTHING);
+    assert_eq!(b.ack_with(una, &[(una + 1, una + 3)]), [max]);
+    assert_eq!(b.ack_with(una, &[(una + 1, una + 4)]), [max + 1]);
+    assert!((b.cwnd() - before).abs() < 1e-9, "limited transmit leaves the window as it was");
+    assert_eq!(b.ack_with(una, &[(una + 1, una + 5)]), [una]);
+    let s = b.sender.sample();
+    assert_eq!((s.state, s.cwnd), (CaState::Recovery, 1.0));
+    assert_eq!(s.ssthresh, Some((before / 2.0).floor()));
+}
+
+#[test]
+fn in_recovery_a_duplicate_adds_a_segment_while_less_than_half_a_window_is_out() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(20);
+    for i in 2..5 {
+        b.ack_with(una, &[(una + 1, una + i)]);
+    }
+    // 22 out, 3 SACKed, 1 sent again: 22 - 4 + 1 = 19 are above ssthresh = 10 until 10 more are SACKed.
+    let mut sent = vec![];
+    for i in 5..=18 {
+        sent.push(b.ack_with(una, &[(una + 1, una + i)]).len());
+    }
+    let first = sent.iter().position(|&n| n > 0).unwrap();
+    assert_eq!(sent[..first], vec![0; first]);
+    assert!(sent[first..].iter().all(|&n| n == 1), "{sent:?}");
+    let s = b.sender.sample();
+    assert!(f64::from(s.in_flight) <= s.ssthresh.unwrap(), "{s:?}");
+}
+
+#[test]
+fn a_partial_ack_sends_one_segment_and_a_full_one_ends_recovery_at_half_the_window() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(20);
+    // Segments una and una + 2 are lost.
+    for i in 3..6 {
+        b.ack_with(una, &[(una + 1, una + 2), (una + 3, una + 1 + i)]);
+    }
+    let sent = b.ack_with(una + 2, &[(una + 3, una + 8)]);
+    assert_eq!(sent[0], una + 2);
+    let s = b.sender.sample();
+    assert_eq!(s.state, CaState::Recovery);
+    let end = una + 22;
+    let after = b.ack(end);
+    let s = b.sender.sample();
+    assert_eq!(s.state, CaState::Open);
+    assert!(s.cwnd <= s.ssthresh.unwrap(), "{s:?}");
+    assert!(!after.is_empty());
+}
+
+#[test]
+fn a_timeout_goes_back_and_slow_start_skips_what_is_sacked() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(8);
+    b.net.now += 5 * SEC;
+    assert_eq!(b.fire(), [una]);
+    let s = b.sender.sample();
+    assert_eq!((s.cwnd, s.ssthresh), (1.0, Some(4.0)));
+    assert_eq!((s.state, b.sender.counters.rto_timeouts), (CaState::Loss, 1));
+    // Late enough not to take it for a mistake.
+    b.net.now += SEC;
+    assert_eq!(b.ack_with(una + 1, &[(una + 2, una + 5)]), [una + 1]);
+    assert_eq!(b.cwnd(), 2.0);
+    assert_eq!(b.ack_with(una + 1, &[(una + 2, una + 5)]), [una + 5], "limited transmit");
+    assert_eq!(b.ack(una + 5), [una + 6, una + 7], "one segment an ACK after a timeout");
+    assert_eq!(b.cwnd(), 3.0);
+}
+
+#[test]
+fn an_ack_right_after_a_timeout_undoes_it() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(8);
+    let before = b.cwnd();
+    b.fire();
+    assert_eq!(b.cwnd(), 1.0);
+    // Half of 10 ms has not passed.
+    b.net.now += 2 * MS;
+    let sent = b.ack(una + 1);
+    assert_eq!(b.sender.counters.undos, 1);
+    assert!(b.cwnd() >= before);
+    assert_eq!(sent[0], una + 8, "and nothing is sent twice");
+}
+
+#[test]
+fn timeouts_back_off_from_the_slop() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    b.taken();
+    // First sample 11 ticks: srtt 11, variance 5.5; 11 + 4 * 5.5 + 200.
+    let armed = b.net.events.pending(SENDER_TIMER);
+    assert_eq!((armed - b.net.now) / MS, 233);
+    for (backoff, expected) in [(2, 266), (4, 332), (8, 464), (16, 728)] {
+        b.fire();
+        let next = b.net.events.pending(SENDER_TIMER) - b.net.now;
+        assert_eq!(next / MS, expected, "33 times {backoff} and the slop");
+    }
+}
+
+#[test]
+fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
+    let mut net = fabric();
+    let mut sender = Sender::new(0, SENDER_TIMER, &flow(None, Some(600_000), None), &stack());
+    sender.connect(&mut net);
+    assert_eq!(net.events.pending(SENDER_TIMER), 3 * SEC);
+    net.now = 3 * SEC;
+    sender.on_timer(&mut net);
+    assert_eq!(net.events.pending(SENDER_TIMER) - net.now, 3200 * MS);
+    net.now += 10 * MS;
+    let p = Packet { flags: flags::ACK | flags::SYN, ..ack(1, 3000, &net) };
+    sender.on_ack(&p, &mut net);
+    assert_eq!(sender.sample().cwnd, 1.0);
+}
+
+#[test]
+fn the_receivers_window_and_the_buffer_bound_what_is_out() {
+    let mut b = Bench::new(&flow(None, Some(20 * u64::from(MSS)), None));
+    let una = b.grow(20);
+    assert_eq!(b.sender.sample().in_flight, 20);
+    assert_eq!(b.ack(una + 1), NOTHING, "one segment's room does not wake the application");
+    assert_eq!(b.ack(una + 2).len(), 2);
+    b.window = 10 * MSS + 100;
+    assert_eq!(b.ack(una + 12), NOTHING);
+    assert_eq!(b.ack(una + 13), [una + 22]);
+}
+
+#[test]
+fn a_closed_window_is_probed_and_not_forgotten() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let last = *b.taken().last().unwrap();
+    b.window = 0;
+    assert_eq!(b.ack(last + 1), NOTHING);
+    assert_eq!(b.fire(), [last + 1], "a probe");
+    assert_eq!(b.fire(), [last + 1], "and another");
+    b.window = WIDE;
+    assert!(b.ack(last + 2).len() > 1);
+}
+
+#[test]
+fn idling_restarts_from_the_initial_window() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(20);
+    b.window = 0;
+    b.ack(una + 20);
+    b.net.now += 10 * SEC;
+    b.fire();
+    assert!((b.cwnd() * f64::from(MSS) - 4380.0).abs() < 1e-6, "{}", b.cwnd());
+}
+
+/// What the receiver sent: number, window, SACK blocks.
+type Ack = (u32, u32, Vec<(u32, u32)>);
+
+/// A receiver with its peer played by the test.
+struct Sink {
+    net: Fabric,
+    receiver: Receiver,
+}
+
+impl Sink {
+    fn new(rcvbuf: Option<u64>) -> Self {
+        let mut sink =
+            Self { net: fabric(), receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()) };
+        sink.net.now = SEC;
+        let syn = sink.segment(0, flags::SYN);
+        sink.receiver.on_packet(&syn, &mut sink.net);
+        sink.net.ports[1].pipe.clear();
+        let handshake = sink.segment(1, flags::HANDSHAKE);
+        sink.receiver.on_packet(&handshake, &mut sink.net);
+        sink
+    }
+
+    fn segment(&self, seq: u32, flags: u16) -> Packet {
+        Packet { len: 1514, flags, ..ack(seq, 0, &self.net) }
+    }
+
+    /// As `new`, and the window has been announced.
+    fn open() -> Self {
+        let mut sink = Self::new(Some(600_000));
+        assert_eq!(sink.acks(), [(1, FULL, vec![])]);
+        sink
+    }
+
+    /// ACKs that a segment makes.
+    fn arrive(&mut self, seq: u32) -> Vec<Ack> {
+        let p = self.segment(seq, 0);
+        self.receiver.on_packet(&p, &mut self.net);
+        self.acks()
+    }
+
+    fn acks(&mut self) -> Vec<Ack> {
+        let packets: Vec<Packet> = self.net.ports[1].pipe.drain(..).collect();
+        let blocks = |p: &Packet, net: &mut Fabric| match p.sack {
+            NO_SACK => vec![],
+            slot => net.sacks.take(slot).as_slice().to_vec(),
+        };
+        packets.iter().map(|p| (p.seq, p.window, blocks(p, &mut self.net))).collect()
+    }
+}
+
+/// 415 segments, and less one, as the window field shows them.
+const FULL: u32 = 415 * MSS / 64 * 64;
+const LESS_ONE: u32 = 414 * MSS / 64 * 64;
+
+#[test]
+fn every_second_segment_is_acknowledged_with_itself_still_in_the_buffer() {
+    let mut s = Sink::open();
+    assert!(s.arrive(1).is_empty());
+    assert_eq!(s.arrive(2), [(3, LESS_ONE, vec![])]);
+    assert!(s.arrive(3).is_empty());
+    assert_eq!(s.arrive(4), [(5, LESS_ONE, vec![])]);
+}
+
+#[test]
+fn a_single_segment_is_acknowledged_after_100_ms_with_the_whole_window() {
+    let mut s = Sink::open();
+    s.net.now += MS / 2;
+    s.arrive(1);
+    assert_eq!(s.net.events.pending(RECEIVER_TIMER), SEC + 100 * MS, "in ticks");
+    s.net.now = SEC + 100 * MS;
+    s.receiver.on_timer(&mut s.net);
+    assert_eq!(s.acks(), [(2, FULL, vec![])]);
+}
+
+#[test]
+fn gaps_are_acknowledged_at_once_and_the_newest_range_comes_first() {
+    let mut s = Sink::open();
+    assert_eq!(s.arrive(3), [(1, FULL, vec![(3, 4)])]);
+    assert_eq!(s.arrive(5), [(1, FULL, vec![(5, 6), (3, 4)])]);
+    assert_eq!(s.arrive(7), [(1, FULL, vec![(7, 8), (5, 6), (3, 4)])]);
+    assert_eq!(s.arrive(9), [(1, FULL, vec![(9, 10), (7, 8), (5, 6)])], "three blocks fit");
+    assert_eq!(s.arrive(4), [(1, FULL, vec![(3, 6), (9, 10), (7, 8)])]);
+    assert_eq!(s.arrive(4), [(1, FULL, vec![(3, 6), (9, 10), (7, 8)])], "a segment twice");
+    assert_eq!(s.receiver.counters().duplicates, 1);
+    // The one that fills a gap, before anything is read: the segment alone, then with five more.
+    assert_eq!(s.arrive(1), [(2, LESS_ONE, vec![(3, 6), (9, 10), (7, 8)])]);
+    assert_eq!(s.arrive(2), [(6, 411 * MSS / 64 * 64, vec![(9, 10), (7, 8)])]);
+    assert_eq!(s.arrive(2), [(6, FULL, vec![(9, 10), (7, 8)])], "an old segment");
+}
+
+#[test]
+fn a_filled_gap_that_frees_a_quarter_of_the_buffer_announces_its_window() {
+    let mut s = Sink::open();
+    for seq in 2..=120 {
+        s.arrive(seq);
+    }
+    assert_eq!(s.arrive(1), [(121, 295 * MSS / 64 * 64, vec![]), (121, FULL, vec![])]);
+    let mut less = Sink::open();
+    for seq in 2..=100 {
+        less.arrive(seq);
+    }
+    assert_eq!(less.arrive(1), [(101, 315 * MSS / 64 * 64, vec![])]);
+}
+
+#[test]
+fn a_buffer_that_nobody_set_grows_by_a_step_a_round_trip_of_seven_eighths() {
+    let mut s = Sink::new(None);
+    let first = 66_608;
+    let window = |s: &mut Sink, seq: u32, echo: u32| {
+        let p = Packet { tsecr: echo, ..s.segment(seq, 0) };
+        s.receiver.on_packet(&p, &mut s.net);
+        s.acks().last().map(|a| a.1)
+    };
+    let mut seen = vec![];
+    for seq in 1..=200 {
+        s.net.now += MS / 10;
+        // A round trip of 10 ms: a hundred segments.
+        let echo = ((s.net.now - 10 * MS) / MS) as u32;
+        seen.extend(window(&mut s, seq, echo));
+    }
+    assert_eq!(seen[0], (first - MSS) / 64 * 64);
+    assert_eq!(*seen.iter().max().unwrap() / 64, (first + 16_384 - MSS) / 64, "one step in two round trips");
+}

@@ -1,0 +1,165 @@
+//! The two ends of a flow, of whichever implementation.
+
+use super::tcb::{CaState, INFINITE_SSTHRESH};
+use super::{bsd, receiver, sender};
+use crate::fabric::Fabric;
+use crate::packet::Packet;
+use crate::time::Time;
+
+/// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderSample {
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Slow-start threshold, segments.
+    pub ssthresh: Option<f64>,
+    /// The stack's smoothed RTT, ms.
+    pub srtt_ms: Option<f64>,
+    /// Its last sample, ms.
+    pub rtt_ms: Option<f64>,
+    /// Its least RTT, ms.
+    pub min_rtt_ms: Option<f64>,
+    /// Segments that count as outstanding.
+    pub in_flight: u32,
+    /// Segments known to be delivered.
+    pub delivered: u32,
+    /// Of these, with an ECN echo.
+    pub delivered_ce: u32,
+    /// Congestion state.
+    pub state: CaState,
+}
+
+/// A sender. There is one a flow, and none is moved in a run: its size does not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Sender {
+    /// Linux's.
+    Linux(sender::Sender),
+    /// FreeBSD's.
+    Bsd(bsd::sender::Sender),
+}
+
+impl Sender {
+    /// connect().
+    pub fn connect(&mut self, net: &mut Fabric) {
+        match self {
+            Self::Linux(s) => s.connect(net),
+            Self::Bsd(s) => s.connect(net),
+        }
+    }
+
+    /// The flow is cut off: nothing more is sent.
+    pub fn close(&mut self) {
+        match self {
+            Self::Linux(s) => s.close(),
+            Self::Bsd(s) => s.close(),
+        }
+    }
+
+    /// A packet of the receiver arrives.
+    #[inline]
+    pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
+        match self {
+            Self::Linux(s) => s.on_ack(p, net),
+            Self::Bsd(s) => s.on_ack(p, net),
+        }
+    }
+
+    /// The timer's event came.
+    pub fn on_timer(&mut self, net: &mut Fabric) {
+        match self {
+            Self::Linux(s) => s.on_timer(net),
+            Self::Bsd(s) => s.on_timer(net),
+        }
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn counters(&self) -> &sender::Counters {
+        match self {
+            Self::Linux(s) => &s.counters,
+            Self::Bsd(s) => &s.counters,
+        }
+    }
+
+    /// What a sample shows of it.
+    #[must_use]
+    pub fn sample(&self) -> SenderSample {
+        match self {
+            Self::Linux(s) => sample_linux(s),
+            Self::Bsd(s) => s.sample(),
+        }
+    }
+}
+
+fn sample_linux(s: &sender::Sender) -> SenderSample {
+    let t = &s.t;
+    let measured = t.srtt_us8 != 0;
+    SenderSample {
+        cwnd: f64::from(t.cwnd),
+        ssthresh: (t.ssthresh != INFINITE_SSTHRESH).then(|| f64::from(t.ssthresh)),
+        srtt_ms: measured.then(|| f64::from(t.srtt_us8) / 8e3),
+        rtt_ms: measured.then(|| f64::from(s.rtt.last_us) / 1e3),
+        min_rtt_ms: (t.min_rtt_us != u32::MAX).then(|| f64::from(t.min_rtt_us) / 1e3),
+        in_flight: t.in_flight(),
+        delivered: t.delivered,
+        delivered_ce: t.delivered_ce,
+        state: t.state,
+    }
+}
+
+/// A receiver; as [`Sender`].
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Receiver {
+    /// Linux's.
+    Linux(receiver::Receiver),
+    /// FreeBSD's.
+    Bsd(bsd::receiver::Receiver),
+}
+
+impl Receiver {
+    /// A packet of the sender arrives.
+    #[inline]
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
+        match self {
+            Self::Linux(r) => r.on_packet(p, net),
+            Self::Bsd(r) => r.on_packet(p, net),
+        }
+    }
+
+    /// The event of timer `which` came.
+    pub fn on_timer(&mut self, which: usize, net: &mut Fabric) {
+        match self {
+            Self::Linux(r) => r.on_timer(which, net),
+            Self::Bsd(r) => r.on_timer(net),
+        }
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn counters(&self) -> &receiver::Counters {
+        match self {
+            Self::Linux(r) => r.counters(),
+            Self::Bsd(r) => r.counters(),
+        }
+    }
+
+    /// Payload read in order by the application, bytes.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Linux(r) => r.bytes_read(),
+            Self::Bsd(r) => r.bytes_read(),
+        }
+    }
+
+    /// Time at which a sized transfer was complete.
+    #[must_use]
+    pub fn completed(&self) -> Option<Time> {
+        match self {
+            Self::Linux(r) => r.completed,
+            Self::Bsd(r) => r.completed(),
+        }
+    }
+}
