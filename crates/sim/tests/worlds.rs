@@ -291,6 +291,49 @@ proptest! {
     }
 }
 
+prop_compose! {
+    /// One transfer through a small queue that datagrams fill now and then, with outages both ways.
+    fn lossy_transfer()(
+        bytes in 1u64..400_000,
+        limit in 2u64..20,
+        rtt_ms in 1u64..100,
+        (rcvbuf, sndbuf) in (prop::option::of(5_000u64..500_000), prop::option::of(5_000u64..500_000)),
+        outages in prop::collection::vec((1u64..3, 0u64..4000, 1u64..200), 0..6),
+        interval_us in 900u64..5000,
+        seed in any::<u64>(),
+    ) -> Network {
+        let mut f = flow("f", "reno", "freebsd-9");
+        (f.transfer_bytes, f.host.rcvbuf, f.host.sndbuf) = (Some(bytes), rcvbuf, sndbuf);
+        let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
+        let pfifo = QdiscSpec::Pfifo { limit_packets: limit };
+        let back =
+            PortSpec::Queue { name: "line".into(), qdisc: pfifo.clone(), shaper: shaper.clone(), delay_ns: 0 };
+        let mut net = dumbbell(pfifo, shaper, rtt_ms * MS, 600, vec![f]);
+        net.ports.push(back);
+        net.flows[0].reverse = vec![3, 2];
+        let impairments = outages
+            .into_iter()
+            .map(|(way, ms, for_ms)| ImpairmentSpec::Outage { port: [1, 3][way as usize - 1], at_ns: ms * MS, for_ns: for_ms * MS })
+            .collect();
+        let udp = vec![UdpSpec {
+            name: "u".into(), interval_ns: interval_us * 1000, size_bytes: 1514, forward: vec![0, 1], start_ns: 0,
+            stop_ns: 5 * SEC, src_host: 1, dst_host: 2,
+        }];
+        Network { seed, udp, impairments, sample_ns: 0, ..net }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn freebsd_delivers_everything_whatever_is_lost(net in lossy_transfer()) {
+        let out = run(&net);
+        prop_assert_eq!(counter(&out, "flow/f", "rx_bytes"), net.flows[0].transfer_bytes.unwrap());
+        prop_assert!(counter(&out, "flow/f", "completed_ns") > 0);
+    }
+}
+
 /// A window that never moves.
 #[derive(Debug)]
 struct FixedWindow(u32);
