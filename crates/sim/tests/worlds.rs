@@ -168,7 +168,7 @@ fn what_cannot_run_is_refused_in_one_line() {
 prop_compose! {
     fn any_flow()(
         cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"]),
-        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "freebsd-9"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9"]),
         (ecn, sce_echo, tso, local, back) in any::<(bool, bool, bool, bool, bool)>(),
         start_ms in 0u64..2000,
         stop_ms in prop::option::of(0u64..6000),

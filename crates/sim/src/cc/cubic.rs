@@ -1,10 +1,14 @@
-//! CUBIC: window growth by a cubic of time, TCP-friendly region, fast convergence, HyStart
-//! (RFC 9438 in the integer arithmetic of Linux 6.12 net/ipv4/tcp_cubic.c, version 2.3).
+//! CUBIC: window growth by a cubic of time, TCP-friendly region, fast convergence; HyStart is in `hystart`
+//! (RFC 9438 in the integer arithmetic of Linux 6.12 net/ipv4/tcp_cubic.c, version 2.3; where ACKs are counted, of Linux 3.9's, which has the
+//! same version number: the plan is made for segments and divided by how many of them an ACK stands for).
 //!
 //! Leaves out: the module parameters (all at their defaults). Linux 5.1 kept HyStart's clock and the least delay in
-//! ticks; here both are in microseconds for every stack.
+//! ticks; here both are in microseconds for that stack, too.
 
+use super::hystart::HyStart;
 use super::{AckSample, CongestionControl, Event};
+use crate::tcp::options::{Growth, HystartClock};
+use crate::tcp::stack::Stack;
 use crate::tcp::tcb::{CaState, Tcb};
 
 /// Multiplicative decrease, 1024ths.
@@ -17,13 +21,10 @@ const TIME_SHIFT: u32 = 10;
 /// Segments acknowledged per increase of the Reno estimate, times 8 over the window: 8 (1024 + 717) / 3 / (1024 - 717).
 const FRIENDLY_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
-const HYSTART_LOW_WINDOW: u32 = 16;
-const HYSTART_MIN_SAMPLES: u32 = 8;
-const HYSTART_ACK_SPACING_US: i32 = 2000;
-const HYSTART_DELAY_MIN_US: u32 = 4_000;
-const HYSTART_DELAY_MAX_US: u32 = 16_000;
-/// Largest chunk a device takes, bytes: 64 KiB less the largest header.
-pub const GSO_MAX_SIZE: u64 = 65_536 - 321;
+/// Fraction bits of the ratio of segments to ACKs.
+const ACK_RATIO_SHIFT: u32 = 4;
+/// Most segments an ACK counts for.
+const ACK_RATIO_LIMIT: u32 = 32 << ACK_RATIO_SHIFT;
 
 /// State of CUBIC.
 #[derive(Clone, Debug)]
@@ -46,26 +47,25 @@ pub struct Cubic {
     /// What one segment counts for in `ack_cnt`, per `friendly_unit` of them: 1 but for CUBIC-SCE, which counts bytes.
     friendly_weight: u32,
     friendly_unit: u32,
+    /// Segments per ACK, times 16; None where segments are counted.
+    ack_ratio: Option<u32>,
+    /// The epoch moves with time spent idle.
+    idle_shift: bool,
     hystart: HyStart,
 }
 
-#[derive(Clone, Debug, Default)]
-struct HyStart {
-    found: bool,
-    samples: u32,
-    round_start_us: u32,
-    end_seq: u32,
-    last_ack_us: u32,
-    round_rtt_us: u32,
-}
-
-impl Default for Cubic {
-    fn default() -> Self {
-        Self::with_friendly_unit(1, 1)
-    }
-}
-
 impl Cubic {
+    /// The CUBIC of a stack.
+    #[must_use]
+    pub fn new(stack: &Stack) -> Self {
+        Self {
+            ack_ratio: (stack.growth == Growth::Acks).then_some(2 << ACK_RATIO_SHIFT),
+            idle_shift: stack.cubic_idle_shift,
+            hystart: HyStart::new(stack.hystart_clock),
+            ..Self::with_friendly_unit(1, 1)
+        }
+    }
+
     /// CUBIC whose Reno estimate counts `weight` for a segment acknowledged and grows by one per `unit` times the usual.
     pub(super) fn with_friendly_unit(weight: u32, unit: u32) -> Self {
         Self {
@@ -81,55 +81,21 @@ impl Cubic {
             tcp_cwnd: 0,
             friendly_weight: weight,
             friendly_unit: unit,
-            hystart: HyStart::default(),
+            ack_ratio: None,
+            idle_shift: true,
+            hystart: HyStart::new(HystartClock::Microseconds),
         }
-    }
-}
-
-impl HyStart {
-    fn reset(&mut self, t: &Tcb) {
-        self.round_start_us = t.mstamp_us as u32;
-        self.last_ack_us = self.round_start_us;
-        self.end_seq = t.snd_nxt;
-        self.round_rtt_us = u32::MAX;
-        self.samples = 0;
     }
 
-    fn update(&mut self, t: &mut Tcb, delay_us: u32, delay_min_us: u32) {
-        if t.snd_una > self.end_seq {
-            self.reset(t);
-        }
-        if t.cwnd < HYSTART_LOW_WINDOW {
-            return;
-        }
-        let now = t.mstamp_us as u32;
-        if now.wrapping_sub(self.last_ack_us) as i32 <= HYSTART_ACK_SPACING_US {
-            self.last_ack_us = now;
-            // No pacing here: half the round suffices.
-            let threshold = (delay_min_us + ack_delay_us(t)) >> 1;
-            if now.wrapping_sub(self.round_start_us) > threshold {
-                self.found = true;
-                t.ssthresh = t.cwnd;
-            }
-        }
-        self.round_rtt_us = self.round_rtt_us.min(delay_us);
-        if self.samples < HYSTART_MIN_SAMPLES {
-            self.samples += 1;
-        } else if self.round_rtt_us
-            > delay_min_us + (delay_min_us >> 3).clamp(HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US)
-        {
-            self.found = true;
-            t.ssthresh = t.cwnd;
+    /// The same at the start of a connection.
+    fn fresh(&self) -> Self {
+        Self {
+            ack_ratio: self.ack_ratio.map(|_| 2 << ACK_RATIO_SHIFT),
+            idle_shift: self.idle_shift,
+            hystart: self.hystart.fresh(),
+            ..Self::with_friendly_unit(self.friendly_weight, self.friendly_unit)
         }
     }
-}
-
-/// What aggregation at the receiver may add between ACKs, us.
-fn ack_delay_us(t: &Tcb) -> u32 {
-    if t.pacing_rate == 0 {
-        return 0;
-    }
-    (GSO_MAX_SIZE * 4 * 1_000_000 / t.pacing_rate).min(1000) as u32
 }
 
 /// Integer cube root: a table for the leading bits, then one Newton-Raphson step (error below 0.2 %).
@@ -160,12 +126,16 @@ impl Cubic {
         if self.last_cwnd == cwnd && now.wrapping_sub(self.last_time) as i32 <= (t.hz / 32) as i32 {
             return;
         }
-        if self.epoch_start == 0 || now != self.last_time {
+        if self.epoch_start == 0 || now != self.last_time || self.ack_ratio.is_some() {
             self.last_cwnd = cwnd;
             self.last_time = now;
             self.follow_curve(t, acked);
         }
-        self.cnt = self.friendly(cwnd).max(2);
+        self.cnt = self.friendly(cwnd);
+        self.cnt = match self.ack_ratio {
+            Some(ratio) => ((self.cnt << ACK_RATIO_SHIFT) / ratio).max(1),
+            None => self.cnt.max(2),
+        };
     }
 
     fn follow_curve(&mut self, t: &Tcb, acked: u32) {
@@ -227,6 +197,9 @@ impl CongestionControl for Cubic {
     }
 
     fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
+        if t.in_slow_start() && t.cwnd_limited() {
+            self.hystart.on_growth(t);
+        }
         let acked = t.beyond_slow_start(acked);
         if acked > 0 {
             self.update(t, acked);
@@ -236,13 +209,13 @@ impl CongestionControl for Cubic {
 
     fn set_state(&mut self, t: &mut Tcb, new: CaState) {
         if new == CaState::Loss {
-            *self = Self::with_friendly_unit(self.friendly_weight, self.friendly_unit);
+            *self = self.fresh();
             self.hystart.reset(t);
         }
     }
 
     fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
-        if e == Event::TxStart && self.epoch_start != 0 {
+        if e == Event::TxStart && self.epoch_start != 0 && self.idle_shift {
             let idle = t.jiffies.wrapping_sub(t.last_sent_jiffies) as i32;
             if idle > 0 {
                 self.epoch_start = self.epoch_start.wrapping_add(idle as u32).min(t.jiffies);
@@ -251,6 +224,9 @@ impl CongestionControl for Cubic {
     }
 
     fn pkts_acked(&mut self, t: &mut Tcb, s: AckSample) {
+        if let (Some(ratio), CaState::Open) = (&mut self.ack_ratio, t.state) {
+            *ratio = (*ratio - (*ratio >> ACK_RATIO_SHIFT) + s.acked).min(ACK_RATIO_LIMIT);
+        }
         if s.rtt_us < 0 {
             return;
         }
@@ -262,7 +238,7 @@ impl CongestionControl for Cubic {
         if self.delay_min_us == 0 || self.delay_min_us > delay {
             self.delay_min_us = delay;
         }
-        if !self.hystart.found && t.in_slow_start() {
+        if t.in_slow_start() {
             self.hystart.update(t, delay, self.delay_min_us);
         }
     }
@@ -284,7 +260,7 @@ mod tests {
 
     #[test]
     fn the_curve_returns_to_the_plateau_after_k() {
-        let mut c = Cubic::default();
+        let mut c = Cubic::with_friendly_unit(1, 1);
         let mut t = Tcb::new(1000, 1, 1000, false);
         t.is_cwnd_limited = true;
         t.cwnd = c.ssthresh(&t);
@@ -303,11 +279,47 @@ mod tests {
 
     #[test]
     fn fast_convergence_gives_way() {
-        let mut c = Cubic::default();
+        let mut c = Cubic::with_friendly_unit(1, 1);
         let mut t = Tcb::new(1000, 1, 1000, false);
         c.ssthresh(&t);
         t.cwnd = 900;
         c.ssthresh(&t);
         assert_eq!(c.last_max_cwnd, 900 * 1741 / 2048);
+    }
+
+    /// CUBIC that counts ACKs, of 2 segments each, at a window of 1000 reduced to 700.
+    fn counting_acks() -> (Cubic, Tcb) {
+        let spec = crate::network::StackSpec { name: "linux-3.9".into(), options: serde_json::Map::new() };
+        let mut c = Cubic::new(&Stack::from_spec(&spec).unwrap());
+        let mut t = Tcb::new(1000, 1, 1000, false);
+        (t.growth, t.is_cwnd_limited) = (Growth::Acks, true);
+        t.cwnd = c.ssthresh(&t);
+        t.jiffies = 5000;
+        (c, t)
+    }
+
+    #[test]
+    fn counted_acks_stand_for_their_segments() {
+        // Linux 3.9 bictcp_update: cnt = (cnt << 4) / delayed_ack.
+        let (mut c, mut t) = counting_acks();
+        c.cong_avoid(&mut t, 1);
+        let per_two = c.cnt;
+        let (mut c, mut t) = counting_acks();
+        for _ in 0..500 {
+            c.pkts_acked(&mut t, AckSample { acked: 1, rtt_us: -1 });
+        }
+        // The ratio keeps what its shift loses: 15/16 above one.
+        assert_eq!(c.ack_ratio, Some(31));
+        (0..500).for_each(|_| c.pkts_acked(&mut t, AckSample { acked: 4, rtt_us: -1 }));
+        c.cong_avoid(&mut t, 1);
+        assert_eq!((c.ack_ratio, c.cnt), (Some(64), per_two / 2));
+    }
+
+    #[test]
+    fn the_ratio_is_learnt_in_the_open_state_alone() {
+        let (mut c, mut t) = counting_acks();
+        t.state = CaState::Disorder;
+        c.pkts_acked(&mut t, AckSample { acked: 30, rtt_us: -1 });
+        assert_eq!(c.ack_ratio, Some(32));
     }
 }

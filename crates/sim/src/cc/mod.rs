@@ -4,6 +4,7 @@ mod cubic;
 mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
+mod hystart;
 mod reno;
 mod reno_sce;
 mod sce;
@@ -140,7 +141,7 @@ impl AnyCc {
     pub fn build(name: &str, stack: &Stack) -> Option<Self> {
         Some(match name {
             "reno" => Self::Reno(Reno),
-            "cubic" => Self::Cubic(Cubic::default()),
+            "cubic" => Self::Cubic(Cubic::new(stack)),
             "dctcp" => Self::Dctcp(Dctcp::new(stack)),
             "reno-sce" => Self::SceWindow(reno_sce(stack)),
             "dctcp-sce" => Self::SceWindow(dctcp_sce(stack)),

@@ -2,6 +2,7 @@
 //!
 //! Leaves out: challenge ACKs, urgent data, window probes (the receiving application always reads).
 
+use super::options::LossDetection;
 use super::sack::Blocks;
 use super::scoreboard::mark;
 use super::sender::{Phase, Sender};
@@ -25,8 +26,12 @@ pub(super) mod flag {
     pub const RENEGING: u32 = 1024;
     pub const DSACK_TLP: u32 = 2048;
     pub const MAYBE_DELAYED: u32 = 4096;
+    /// A retransmission of another segment than the first was acknowledged.
+    pub const NONHEAD_RETRANS_ACKED: u32 = 8192;
     /// Not a duplicate ACK.
     pub const NOT_DUP: u32 = WIN_UPDATE | DATA_ACKED;
+    /// Not stuck.
+    pub const FORWARD_PROGRESS: u32 = DATA_ACKED | DATA_SACKED;
     /// Wakes the state machine.
     pub const ALERT: u32 = DATA_SACKED | ECE | DSACKING;
 }
@@ -48,6 +53,8 @@ pub(super) struct AckState {
     pub tsecr: u32,
     pub duplicate: bool,
     pub rexmit: Rexmit,
+    /// Every SACKed segment was sent before the timeout in question and was never retransmitted (F-RTO without RACK).
+    pub only_orig_sacked: bool,
     /// Earliest and latest transmission of the never-retransmitted segments that were SACKed, us.
     pub first_sacked_us: Option<u64>,
     pub last_sacked_us: u64,
@@ -59,13 +66,14 @@ pub(super) struct AckState {
 }
 
 impl AckState {
-    fn new(prior_una: u32, tsecr: u32, snd_nxt: u32) -> Self {
+    pub fn new(prior_una: u32, tsecr: u32, snd_nxt: u32) -> Self {
         Self {
             flags: 0,
             prior_una,
             tsecr,
             duplicate: false,
             rexmit: Rexmit::None,
+            only_orig_sacked: false,
             first_sacked_us: None,
             last_sacked_us: 0,
             reord: snd_nxt,
@@ -104,7 +112,10 @@ impl Sender {
             return;
         }
         self.ts_recent = self.ts_recent.max(p.tsval);
-        self.process_ack(p, &blocks, net);
+        match self.stack.loss_detection {
+            LossDetection::Rack => self.process_ack(p, &blocks, net),
+            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, net),
+        }
         let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
         let sent = self.write(net, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
@@ -200,7 +211,7 @@ impl Sender {
     }
 
     #[inline]
-    fn count_delivered(&mut self, n: u32, ece: bool) {
+    pub(super) fn count_delivered(&mut self, n: u32, ece: bool) {
         self.t.delivered += n;
         if ece {
             self.t.delivered_ce += n;
@@ -240,7 +251,7 @@ impl Sender {
             if s.marks & mark::LOST != 0 {
                 self.t.lost_out -= 1;
             }
-            a.note_delivery(s.sent_us, seq, s.delivered);
+            a.note_delivery(s.sent_us, seq, s.noted);
             self.board.unlist(seq);
         }
         let acked = una - a.prior_una;
@@ -306,7 +317,7 @@ impl Sender {
             self.t.min_rtt_us = self.min_rtt.update(self.t.jiffies, sample);
         }
         self.rtt.sample(rtt_us, self.t.snd_una, self.t.snd_nxt);
-        self.t.srtt_us8 = self.rtt.srtt_us8;
+        self.t.srtt_us8 = self.rtt.srtt_us8();
         self.rto_jiffies = self.clock.from_us(self.rtt.rto_us());
     }
 }

@@ -4,24 +4,28 @@
 //!
 //! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
 
+use super::options::ReceiveTuning;
+use super::stack::Stack;
 use super::tcb::MSS;
 use crate::network::HostSpec;
 
 /// What the receiver advertised in its SYN as its MSS, bytes.
 const ADVERTISED_MSS: u64 = 1460;
-/// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info, bytes.
-const TRUESIZE: u64 = 2288;
 /// Share of the buffer assumed for payload before the first segment, 256ths.
 const DEFAULT_RATIO: u64 = 128;
-/// The same once a segment has been measured, 256ths.
-const MEASURED_RATIO: u64 = (MSS as u64) * 256 / TRUESIZE;
+/// Memory counted on for a segment when a buffer that assumes its share grows, bytes: so much that the share of it holds a segment.
+const GROWTH_PER_SEGMENT: u64 = 2968;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
 const RMEM_MAX: u64 = 212_992;
 
 /// Receive buffer and window of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
-    tuned: bool,
+    tuning: ReceiveTuning,
+    /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info, bytes.
+    truesize: u64,
+    /// Share of the buffer for payload once a segment has been measured, 256ths; None: it stays what it is.
+    measured: Option<u64>,
     most: u64,
     size: u64,
     ratio: u64,
@@ -43,20 +47,29 @@ pub(super) struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    pub fn new(host: &HostSpec) -> Self {
+    pub fn new(host: &HostSpec, stack: &Stack) -> Self {
         let size = host.rcvbuf.unwrap_or(host.rmem[1]);
         let most = host.rmem[2];
-        let full = (size * DEFAULT_RATIO) >> 8;
-        let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), 65_535);
+        let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
+        let full = (size * ratio) >> 8;
+        let first = stack.initial_rwnd.map_or(65_535, |segments| u64::from(segments * MSS));
+        let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), first);
         // An explicit buffer bounds the scale, too.
         let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
         let scale = scaled.ilog2().saturating_sub(15).min(14);
         Self {
-            tuned: host.rcvbuf.is_none(),
+            tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
+            truesize: u64::from(stack.receive_truesize),
+            measured: stack.adv_win_scale.is_none().then(|| u64::from(MSS) * 256 / u64::from(stack.receive_truesize)),
             most,
             size,
-            ratio: DEFAULT_RATIO,
-            clamp: full,
+            ratio,
+            // One segment of a buffer whose share is assumed stays in reserve.
+            clamp: if stack.adv_win_scale.is_some() {
+                (full.saturating_sub(u64::from(MSS))).max(u64::from(2 * MSS))
+            } else {
+                full
+            },
             ssthresh: window,
             scale,
             window,
@@ -78,8 +91,9 @@ impl ReceiveBuffer {
 
     /// The first full segment shows what a segment really costs.
     pub fn measure(&mut self) {
-        if self.ratio != MEASURED_RATIO {
-            self.ratio = MEASURED_RATIO;
+        let Some(measured) = self.measured else { return };
+        if self.ratio != measured {
+            self.ratio = measured;
             self.clamp = self.payload_in(self.size);
             self.space = self.space.min(self.clamp);
         }
@@ -92,7 +106,7 @@ impl ReceiveBuffer {
 
     /// Free space for payload with `held` segments out of order.
     fn free(&self, held: u32) -> u64 {
-        self.payload_in(self.size.saturating_sub(u64::from(held) * TRUESIZE))
+        self.payload_in(self.size.saturating_sub(u64::from(held) * self.truesize))
     }
 
     /// A full segment arrived: raises what may be advertised; true if it did.
@@ -101,10 +115,10 @@ impl ReceiveBuffer {
         if room == 0 {
             return false;
         }
-        let increment = if self.payload_in(TRUESIZE) <= u64::from(MSS) {
+        let increment = if self.payload_in(self.truesize) <= u64::from(MSS) {
             2 * ADVERTISED_MSS
         } else {
-            let (mut cost, mut window) = (self.payload_in(TRUESIZE) >> 1, self.payload_in(self.most) >> 1);
+            let (mut cost, mut window) = (self.payload_in(self.truesize) >> 1, self.payload_in(self.most) >> 1);
             loop {
                 if self.ssthresh > window {
                     return false;
@@ -209,14 +223,25 @@ impl ReceiveBuffer {
         }
         let copied = u64::from(rcv_nxt - self.space_seq) * u64::from(MSS);
         if copied > self.space {
-            if self.tuned {
-                // Twice for losses, and more while the sender speeds up.
-                let mut window = (copied << 1) + 16 * ADVERTISED_MSS;
-                window += (window * (copied - self.space) / self.space) << 1;
-                let size = ((window << 8) / self.ratio).min(self.most);
-                if size > self.size {
-                    self.size = size;
-                    self.clamp = self.payload_in(size);
+            match self.tuning {
+                ReceiveTuning::Off => {}
+                ReceiveTuning::Twice => {
+                    let segments = (2 * copied / u64::from(MSS)).max(1);
+                    let size = (segments * GROWTH_PER_SEGMENT).min(self.most);
+                    if size > self.size {
+                        self.size = size;
+                        self.clamp = 2 * copied;
+                    }
+                }
+                ReceiveTuning::Ahead => {
+                    // Twice for losses, and more while the sender speeds up.
+                    let mut window = (copied << 1) + 16 * ADVERTISED_MSS;
+                    window += (window * (copied - self.space) / self.space) << 1;
+                    let size = ((window << 8) / self.ratio).min(self.most);
+                    if size > self.size {
+                        self.size = size;
+                        self.clamp = self.payload_in(size);
+                    }
                 }
             }
             self.space = copied;
@@ -241,9 +266,34 @@ mod tests {
         }
     }
 
+    fn stack(name: &str) -> Stack {
+        let spec = crate::network::StackSpec { name: name.into(), options: serde_json::Map::new() };
+        Stack::from_spec(&spec).unwrap()
+    }
+
+    #[test]
+    fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
+        let mut b = ReceiveBuffer::new(&host(Some(1_200_000)), &stack("linux-3.9"));
+        assert_eq!((b.window, b.scale), (14_480, 4));
+        b.measure();
+        let grown = (0..1000).take_while(|_| b.grow(0)).count();
+        assert_eq!((grown, b.ssthresh), (201, 600_000 - 1448));
+        // A held segment takes its whole truesize from the buffer.
+        assert_eq!(b.free(100), 600_000 - 100 * 2176 / 2);
+    }
+
+    #[test]
+    fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
+        let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
+        let mut b = ReceiveBuffer::new(&host(None), &tuned);
+        b.rtt_by_timestamp(1, 81);
+        b.on_read(101, 100_000);
+        assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
+    }
+
     #[test]
     fn the_window_starts_as_linux_has_it() {
-        let mut b = ReceiveBuffer::new(&host(None));
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
         assert_eq!(b.window, 65_160);
         assert_eq!(b.scale, 11);
         b.measure();
@@ -255,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_fixed_buffer_stays() {
-        let mut b = ReceiveBuffer::new(&host(Some(600_000)));
+        let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"));
         b.measure();
         b.rtt_by_timestamp(1, 21);
         for i in 1..1000u32 {
@@ -268,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_fast_flow_opens_the_window() {
-        let mut b = ReceiveBuffer::new(&host(None));
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
         b.measure();
         b.rtt_by_timestamp(1, 81);
         let mut seq = 1;

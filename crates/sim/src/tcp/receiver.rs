@@ -83,6 +83,9 @@ pub struct Receiver {
     dupacks_at: u32,
     compress: bool,
     ack_full_push: bool,
+    quick_acks_out_of_order: bool,
+    widen_out_of_order: bool,
+    delack_capped: bool,
     compressed: u32,
     ts_recent: u32,
     srtt_us: u64,
@@ -100,7 +103,7 @@ impl Receiver {
     /// A listening receiver; `needs_ecn`: the congestion control (DCTCP) sets ECT on ACKs and runs its machine here.
     #[must_use]
     pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack, needs_ecn: bool) -> Self {
-        let clock = Clock::new(stack.hz);
+        let clock = Clock::of(stack);
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         Self {
             flow,
@@ -115,7 +118,7 @@ impl Receiver {
             held: 0,
             sacks: Vec::with_capacity(SACK_MEMORY + 1),
             dsack: None,
-            buffer: ReceiveBuffer::new(&spec.host),
+            buffer: ReceiveBuffer::new(&spec.host, stack),
             quick: 0,
             ato: 0,
             last_data: 0,
@@ -129,6 +132,9 @@ impl Receiver {
             dupacks_at: 0,
             compress: stack.sack_compression,
             ack_full_push: stack.ack_full_push,
+            quick_acks_out_of_order: stack.quick_acks_out_of_order,
+            widen_out_of_order: stack.widen_out_of_order,
+            delack_capped: stack.delayed_ack_capped,
             compressed: 0,
             ts_recent: 0,
             srtt_us: 0,
@@ -263,6 +269,10 @@ impl Receiver {
         if seq == self.rcv_nxt {
             self.in_order(p, net);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
+            if self.quick_acks_out_of_order {
+                self.request_quick(MAX_QUICK);
+                self.ato = self.ato_min;
+            }
             self.out_of_order(p, net);
         } else {
             // Old, or beyond the window.
@@ -323,12 +333,16 @@ impl Receiver {
             if gap <= self.ato_min / 2 {
                 self.ato = (self.ato >> 1) + self.ato_min / 2;
             } else if gap < self.ato {
-                self.ato = ((self.ato >> 1) + gap).min(self.rto).min(self.delack_max);
+                self.ato = self.bound_ato((self.ato >> 1) + gap);
             } else if gap > self.rto {
                 self.request_quick(MAX_QUICK);
             }
         }
         self.last_data = now;
+    }
+
+    fn bound_ato(&self, ato: u64) -> u64 {
+        ato.min(self.rto).min(if self.delack_capped { self.delack_max } else { u64::MAX })
     }
 
     /// ECN and SCE; `before` is what was expected before this segment.
@@ -372,7 +386,7 @@ impl Receiver {
             _ => self.ooo.insert(at, (seq, seq + 1)),
         }
         self.held += 1;
-        if self.buffer.grow(self.held) {
+        if self.widen_out_of_order && self.buffer.grow(self.held) {
             self.quick |= 1;
         }
         self.remember_sack(seq, net);
@@ -456,13 +470,15 @@ impl Receiver {
     fn delay_ack(&mut self, net: &mut Fabric) {
         let mut ato = self.ato;
         if ato > self.ato_min {
-            let mut most = self.clock.from_ms(500);
+            let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
             if self.srtt_us > 0 {
                 most = most.min(self.clock.from_us(self.srtt_us).max(self.ato_min));
             }
             ato = ato.min(most);
         }
-        ato = ato.min(self.delack_max);
+        if self.delack_capped {
+            ato = ato.min(self.delack_max);
+        }
         let jiffies = self.clock.jiffies(net.now);
         let mut expires = jiffies + ato;
         if let Some(pending) = self.delack {
@@ -497,7 +513,7 @@ impl Receiver {
         self.delack_fires = NEVER;
         net.events.set(self.source, NEVER);
         if self.delack.take().is_some() && self.scheduled {
-            self.ato = (self.ato << 1).min(self.rto).min(self.delack_max);
+            self.ato = self.bound_ato(self.ato << 1);
             self.send_ack(self.rcv_nxt, net);
         }
     }

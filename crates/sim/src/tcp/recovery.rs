@@ -6,7 +6,7 @@
 use super::ack::{flag, AckState, Rexmit};
 use super::scoreboard::mark;
 use super::sender::{Pending, Sender};
-use super::stack::PrrBelowSsthresh;
+use super::stack::{PrrBelowSsthresh, Stack};
 use super::tcb::{CaState, INFINITE_SSTHRESH};
 use crate::cc::{CongestionControl, Event};
 use crate::fabric::Fabric;
@@ -38,7 +38,8 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub fn new(reordering: u32) -> Self {
+    pub fn new(stack: &Stack) -> Self {
+        let reordering = stack.reordering;
         Self {
             high_seq: 0,
             prior_ssthresh: 0,
@@ -77,22 +78,31 @@ impl Sender {
     }
 
     pub(super) fn init_reduction(&mut self) {
+        self.start_reduction();
+        self.t.ssthresh = self.cc.ssthresh(&self.t);
+        self.counters.cwnd_reductions += 1;
+    }
+
+    /// A reduction to the threshold that there is.
+    pub(super) fn start_reduction(&mut self) {
         self.rec.high_seq = self.t.snd_nxt;
         self.rec.tlp_high_seq = None;
         self.t.cwnd_cnt = 0;
         self.t.prior_cwnd = self.t.cwnd;
         self.rec.prr_delivered = 0;
         self.rec.prr_out = 0;
-        self.t.ssthresh = self.cc.ssthresh(&self.t);
         self.queue_cwr = self.ecn;
-        self.counters.cwnd_reductions += 1;
     }
 
-    /// Proportional rate reduction.
+    /// Proportional rate reduction, if something was delivered. Entering recovery always sends one.
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, flags: u32) {
-        if delivered == 0 {
-            return;
+        if delivered > 0 {
+            self.reduce_proportionally(delivered, newly_lost, flags, self.rec.prr_out == 0);
         }
+    }
+
+    /// Proportional rate reduction; `send_one` whatever it says.
+    pub(super) fn reduce_proportionally(&mut self, delivered: u32, newly_lost: u32, flags: u32, send_one: bool) {
         let rec = &mut self.rec;
         rec.prr_delivered += delivered;
         let in_flight = self.t.in_flight();
@@ -113,12 +123,12 @@ impl Sender {
                         delivered
                     }
                 }
+                PrrBelowSsthresh::SlowStart => slow_start + 1,
             };
             quota.min(delta)
         };
-        // Entering recovery always sends one.
-        quota = quota.max(i64::from(rec.prr_out == 0));
-        self.t.cwnd = (i64::from(in_flight) + quota) as u32;
+        quota = quota.max(i64::from(send_one));
+        self.t.cwnd = (i64::from(in_flight) + quota).max(0) as u32;
     }
 
     pub(super) fn end_reduction(&mut self) {

@@ -7,66 +7,76 @@ const MIN_RTT_WINDOW_S: u32 = 300;
 /// Smoothed RTT, variance and retransmission timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Smoothed RTT times 8, us; 0 before the first sample.
-    pub srtt_us8: u32,
-    mdev_us4: u32,
-    mdev_max_us4: u32,
-    rttvar_us4: u32,
+    /// What samples are rounded down to and the rest counts in, us.
+    unit_us: u32,
+    /// Smoothed RTT times 8; 0 before the first sample.
+    srtt8: u32,
+    mdev4: u32,
+    mdev_max4: u32,
+    rttvar4: u32,
     rtt_seq: u32,
-    rto_min_us: u32,
+    rto_min: u32,
     /// Last raw sample, us.
     pub last_us: u32,
 }
 
 impl RttEstimator {
-    /// No samples yet.
+    /// No samples yet; `unit_us` is 1 or, for kernels that count ticks, the length of one.
     #[must_use]
-    pub fn new(rto_min_us: u32) -> Self {
-        Self { srtt_us8: 0, mdev_us4: 0, mdev_max_us4: 0, rttvar_us4: 0, rtt_seq: 0, rto_min_us, last_us: 0 }
+    pub fn new(rto_min_us: u32, unit_us: u32) -> Self {
+        let rto_min = rto_min_us / unit_us;
+        Self { unit_us, srtt8: 0, mdev4: 0, mdev_max4: 0, rttvar4: 0, rtt_seq: 0, rto_min, last_us: 0 }
     }
 
     /// Takes a sample, us; `una` and `nxt` mark the round trips.
     pub fn sample(&mut self, rtt_us: u32, una: u32, nxt: u32) {
-        self.last_us = rtt_us;
-        let mut m = i64::from(rtt_us);
-        let mut srtt = i64::from(self.srtt_us8);
+        let sample = if self.unit_us == 1 { rtt_us } else { (rtt_us / self.unit_us).max(1) };
+        self.last_us = sample * self.unit_us;
+        let mut m = i64::from(sample);
+        let mut srtt = i64::from(self.srtt8);
         if srtt == 0 {
             srtt = m << 3;
-            self.mdev_us4 = rtt_us << 1;
-            self.rttvar_us4 = self.mdev_us4.max(self.rto_min_us);
-            self.mdev_max_us4 = self.rttvar_us4;
+            self.mdev4 = sample << 1;
+            self.rttvar4 = self.mdev4.max(self.rto_min);
+            self.mdev_max4 = self.rttvar4;
             self.rtt_seq = nxt;
         } else {
             m -= srtt >> 3;
             srtt += m;
             if m < 0 {
-                m = -m - i64::from(self.mdev_us4 >> 2);
+                m = -m - i64::from(self.mdev4 >> 2);
                 if m > 0 {
                     m >>= 3;
                 }
             } else {
-                m -= i64::from(self.mdev_us4 >> 2);
+                m -= i64::from(self.mdev4 >> 2);
             }
-            self.mdev_us4 = (i64::from(self.mdev_us4) + m) as u32;
-            if self.mdev_us4 > self.mdev_max_us4 {
-                self.mdev_max_us4 = self.mdev_us4;
-                self.rttvar_us4 = self.rttvar_us4.max(self.mdev_max_us4);
+            self.mdev4 = (i64::from(self.mdev4) + m) as u32;
+            if self.mdev4 > self.mdev_max4 {
+                self.mdev_max4 = self.mdev4;
+                self.rttvar4 = self.rttvar4.max(self.mdev_max4);
             }
             if una > self.rtt_seq {
-                if self.mdev_max_us4 < self.rttvar_us4 {
-                    self.rttvar_us4 -= (self.rttvar_us4 - self.mdev_max_us4) >> 2;
+                if self.mdev_max4 < self.rttvar4 {
+                    self.rttvar4 -= (self.rttvar4 - self.mdev_max4) >> 2;
                 }
                 self.rtt_seq = nxt;
-                self.mdev_max_us4 = self.rto_min_us;
+                self.mdev_max4 = self.rto_min;
             }
         }
-        self.srtt_us8 = srtt.max(1) as u32;
+        self.srtt8 = srtt.max(1) as u32;
+    }
+
+    /// Smoothed RTT times 8, us; 0 before the first sample.
+    #[must_use]
+    pub fn srtt_us8(&self) -> u32 {
+        self.srtt8 * self.unit_us
     }
 
     /// Retransmission timeout without backoff, us.
     #[must_use]
     pub fn rto_us(&self) -> u64 {
-        u64::from(self.srtt_us8 >> 3) + u64::from(self.rttvar_us4)
+        u64::from((self.srtt8 >> 3) + self.rttvar4) * u64::from(self.unit_us)
     }
 }
 
@@ -120,20 +130,32 @@ mod tests {
 
     #[test]
     fn first_sample_sets_srtt_and_the_floor() {
-        let mut e = RttEstimator::new(200_000);
+        let mut e = RttEstimator::new(200_000, 1);
         e.sample(20_000, 0, 1);
-        assert_eq!(e.srtt_us8, 160_000);
+        assert_eq!(e.srtt_us8(), 160_000);
         assert_eq!(e.rto_us(), 220_000);
     }
 
     #[test]
     fn constant_rtt_keeps_the_200_ms_floor() {
-        let mut e = RttEstimator::new(200_000);
+        let mut e = RttEstimator::new(200_000, 1);
         for i in 0..1000 {
             e.sample(80_000, i, i + 10);
         }
-        assert_eq!(e.srtt_us8 >> 3, 80_000);
+        assert_eq!(e.srtt_us8() >> 3, 80_000);
         assert_eq!(e.rto_us(), 280_000);
+    }
+
+    #[test]
+    fn ticks_round_down_and_a_sample_is_never_zero() {
+        let mut e = RttEstimator::new(200_000, 1000);
+        e.sample(20_900, 0, 1);
+        assert_eq!((e.last_us, e.srtt_us8(), e.rto_us()), (20_000, 160_000, 220_000));
+        e.sample(23_999, 1, 2);
+        assert_eq!(e.srtt_us8(), 163_000);
+        let mut e = RttEstimator::new(200_000, 4000);
+        e.sample(900, 0, 1);
+        assert_eq!((e.last_us, e.rto_us()), (4000, 204_000));
     }
 
     #[test]
@@ -148,12 +170,12 @@ mod tests {
     proptest! {
         #[test]
         fn srtt_stays_within_the_samples(samples in prop::collection::vec(1_000u32..1_000_000, 1..200)) {
-            let mut e = RttEstimator::new(200_000);
+            let mut e = RttEstimator::new(200_000, 1);
             for (i, s) in samples.iter().enumerate() {
                 e.sample(*s, i as u32, i as u32 + 5);
             }
             let (lo, hi) = (samples.iter().min().unwrap(), samples.iter().max().unwrap());
-            prop_assert!(e.srtt_us8 >> 3 >= lo - 1 && e.srtt_us8 >> 3 <= hi + 1);
+            prop_assert!(e.srtt_us8() >> 3 >= lo - 1 && e.srtt_us8() >> 3 <= hi + 1);
             prop_assert!(e.rto_us() >= 200_000);
         }
     }

@@ -48,10 +48,13 @@ impl Sender {
             if !holes.is_empty() {
                 self.board.add_run(start, end);
             }
+            a.only_orig_sacked &= self.fack.frto_highmark.is_none_or(|mark| end <= mark);
         }
         self.scratch.holes = holes;
         self.scratch.blocks = sorted;
-        if self.t.state != CaState::Loss || self.rec.undo_marker.is_some() {
+        self.mark_lost_retrans();
+        let frto_done = self.fack.frto_highmark.is_none_or(|mark| self.t.snd_una > mark);
+        if (self.t.state != CaState::Loss || self.rec.undo_marker.is_some()) && frto_done {
             self.check_reordering(a.reord);
         }
     }
@@ -137,6 +140,7 @@ impl Sender {
                     if seq < self.rec.high_seq {
                         a.flags |= flag::ORIG_SACK_ACKED;
                     }
+                    a.only_orig_sacked |= self.fack.frto_highmark.is_some_and(|mark| seq < mark);
                     a.first_sacked_us.get_or_insert(s.sent_us);
                     a.last_sacked_us = s.sent_us;
                 }
@@ -149,7 +153,7 @@ impl Sender {
             a.flags |= flag::DATA_SACKED;
             self.t.sacked_out += 1;
             a.sack_delivered += 1;
-            a.note_delivery(s.sent_us, seq, s.delivered);
+            a.note_delivery(s.sent_us, seq, s.noted);
             self.board.unlist(seq);
         }
         if duplicate && marks & mark::RETRANS != 0 {

@@ -28,8 +28,8 @@ const NIL: u32 = u32::MAX;
 pub struct Segment {
     /// Last transmission, us.
     pub sent_us: u64,
-    /// Segments delivered when it was sent.
-    pub delivered: u32,
+    /// What loss detection notes when it is sent: the number of segments delivered (RACK), the next new segment (FACK).
+    pub noted: u32,
     prev: u32,
     next: u32,
     /// See [`mark`].
@@ -78,11 +78,11 @@ impl Scoreboard {
 
     /// Adds segment `seq`, sent for the first time, when `[una, seq)` is in flight.
     #[inline]
-    pub fn push(&mut self, una: u32, seq: u32, sent_us: u64, delivered: u32) {
+    pub fn push(&mut self, una: u32, seq: u32, sent_us: u64, noted: u32) {
         if (seq - una) as usize >= self.ring.len() {
             self.grow(una, seq);
         }
-        *self.get_mut(seq) = Segment { sent_us, delivered, prev: NIL, next: NIL, marks: 0 };
+        *self.get_mut(seq) = Segment { sent_us, noted, prev: NIL, next: NIL, marks: 0 };
         self.append(seq);
     }
 

@@ -7,11 +7,10 @@
 
 use std::collections::VecDeque;
 
+use super::stack::Stack;
 use super::tcb::{Tcb, MSS};
 use crate::network::HostSpec;
 
-/// Memory charged beside the payload of each allocation, bytes.
-const HEAD: u64 = 832;
 /// Segments of one allocation where chunks are built.
 const CHUNK_SEGMENTS: u64 = 45;
 /// Memory counted on for a segment when the buffer grows, bytes.
@@ -33,6 +32,8 @@ pub(super) struct SendBuffer {
     most: Option<u64>,
     /// Charged for a segment beside its payload, bytes.
     head: u64,
+    /// SACKed segments give back their heads.
+    merges: bool,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
     pushed: VecDeque<u32>,
     /// Several segments are allocated as one, and the last such chunk waits for more.
@@ -51,13 +52,15 @@ pub(super) struct Windows {
 }
 
 impl SendBuffer {
-    pub fn new(host: &HostSpec, end: u32) -> Self {
+    pub fn new(host: &HostSpec, stack: &Stack, end: u32) -> Self {
+        let head = u64::from(stack.send_truesize - MSS);
         Self {
             written: 1,
             end,
             size: host.sndbuf.unwrap_or(host.wmem[1]),
             most: host.sndbuf.is_none().then_some(host.wmem[2]),
-            head: if host.tso { HEAD / CHUNK_SEGMENTS } else { HEAD },
+            head: if host.tso { head / CHUNK_SEGMENTS } else { head },
+            merges: host.tso || stack.merge_sacked,
             chunks: host.tso,
             pushed: VecDeque::new(),
             pushed_until: 1,
@@ -87,10 +90,11 @@ impl SendBuffer {
         true
     }
 
-    /// Bytes charged now. Segments that are SACKed were merged with their neighbours, and their heads freed.
+    /// Bytes charged now. Segments that are SACKed may have been merged with their neighbours, and their heads freed.
     fn used(&self, t: &Tcb) -> u64 {
         let segments = u64::from(self.written - t.snd_una);
-        segments * (u64::from(MSS) + self.head) - u64::from(t.sacked_out) * self.head
+        let freed = if self.merges { u64::from(t.sacked_out) * self.head } else { 0 };
+        segments * (u64::from(MSS) + self.head) - freed
     }
 
     /// True if segment `seq` has the PSH bit.
@@ -150,6 +154,11 @@ mod tests {
         }
     }
 
+    fn stack() -> Stack {
+        let spec = crate::network::StackSpec { name: "linux-6.12".into(), options: serde_json::Map::new() };
+        Stack::from_spec(&spec).unwrap()
+    }
+
     fn tcb(cwnd: u32, snd_una: u32, snd_nxt: u32) -> Tcb {
         let mut t = Tcb::new(cwnd, u32::MAX, 1000, false);
         (t.snd_una, t.snd_nxt, t.packets_out) = (snd_una, snd_nxt, snd_nxt - snd_una);
@@ -158,14 +167,14 @@ mod tests {
 
     #[test]
     fn a_new_buffer_takes_two_windows() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
         b.open(&tcb(10, 1, 1), WIDE, 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
-        let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
         b.open(&tcb(200, 1, 1), WIDE, 3);
         assert_eq!(b.written, 101);
         assert!(!b.refill(&tcb(200, 34, 101), false, WIDE, 3), "66 of 100 segments are still there");
@@ -174,8 +183,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sacked_gives_room_only_where_it_is_merged() {
+        for (merge_sacked, room) in [(true, true), (false, false)] {
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, u32::MAX);
+            b.open(&tcb(200, 1, 1), WIDE, 3);
+            let mut t = tcb(200, 21, 101);
+            t.sacked_out = 79;
+            assert_eq!(b.refill(&t, false, WIDE, 3), room);
+        }
+    }
+
+    #[test]
     fn it_grows_only_while_the_window_is_not_full() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), u32::MAX);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
         b.open(&tcb(10, 1, 1), WIDE, 3);
         b.refill(&tcb(20, 10, 30), true, WIDE, 3);
         assert_eq!(b.size, 46_080);
@@ -186,7 +206,7 @@ mod tests {
     #[test]
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), u32::MAX);
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
             b.open(&tcb(cwnd, 1, 1), Windows { largest: 80, end: 10_000 }, 3);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
@@ -196,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), 5);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), 5);
         b.open(&tcb(10, 1, 1), WIDE, 3);
         assert_eq!(b.written, 5);
         assert!(!b.refill(&tcb(10, 3, 5), false, WIDE, 3));

@@ -2,6 +2,8 @@
 //! sending in `transmit`.
 
 use super::ack::Scratch;
+use super::fack::Fack;
+use super::options::LossDetection;
 use super::rack::Rack;
 use super::recovery::Recovery;
 use super::rtt::{RttEstimator, WindowedMin};
@@ -19,8 +21,6 @@ use crate::time::{Time, NEVER};
 
 /// RFC 6298 initial timeout, ms.
 const INITIAL_RTO_MS: u64 = 1000;
-/// Retransmissions of a SYN before its timeout doubles (sysctl tcp_syn_linear_timeouts).
-const SYN_LINEAR_TIMEOUTS: u32 = 4;
 /// Largest retransmission timeout, ms.
 pub(super) const RTO_MAX_MS: u64 = 120_000;
 
@@ -31,6 +31,8 @@ pub(super) enum Pending {
     Retransmit,
     LossProbe,
     Reorder,
+    /// Early retransmit, unless an ACK explains the gap.
+    EarlyRetransmit,
     /// Try again after a local drop left nothing in flight.
     Resend,
 }
@@ -79,6 +81,7 @@ pub struct Sender {
     pub(super) min_rtt: WindowedMin,
     pub(super) rec: Recovery,
     pub(super) rack: Rack,
+    pub(super) fack: Fack,
     pub(super) scratch: Scratch,
     pub(super) chunks: Chunks,
     /// First segment beyond the receiver's window.
@@ -87,6 +90,8 @@ pub struct Sender {
     pub(super) cwnd_usage_seq: u32,
     pub(super) rto_jiffies: u64,
     pub(super) pending: Pending,
+    /// Tick that the timer is set for, when it fires really, and when its event comes.
+    pub(super) expires: u64,
     fires: Time,
     armed: Time,
     pub(super) ecn: bool,
@@ -109,26 +114,32 @@ impl Sender {
     pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: Stack, cc: AnyCc, ecn_always: bool) -> Self {
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == super::stack::CwndLimited::AtMaximum;
+        let clock = Clock::of(&stack);
+        let rtt_unit_us = if stack.rtt_in_ticks { clock.to_us(1) as u32 } else { 1 };
+        let mut t = Tcb::new(stack.initial_cwnd, ssthresh, stack.hz, limited);
+        t.growth = stack.growth;
         let last_len = spec.transfer_bytes.map_or(MSS, |bytes| ((bytes - 1) % u64::from(MSS)) as u32 + 1);
         Self {
             flow,
             source,
             phase: Phase::Closed,
-            t: Tcb::new(stack.initial_cwnd, ssthresh, stack.hz, limited),
+            t,
             cc,
-            clock: Clock::new(stack.hz),
+            clock,
             board: Scoreboard::default(),
-            rtt: RttEstimator::new(stack.rto_min_ms * 1000),
+            rtt: RttEstimator::new(stack.rto_min_ms * 1000, rtt_unit_us),
             min_rtt: WindowedMin::new(stack.hz),
-            rec: Recovery::new(stack.reordering),
+            rec: Recovery::new(&stack),
             rack: Rack::default(),
+            fack: Fack::new(stack.loss_detection == LossDetection::Fack),
             scratch: Scratch::default(),
             chunks: Chunks::new(spec.host.tso),
             window_end: 0,
             max_window_segs: 0,
             cwnd_usage_seq: 0,
-            rto_jiffies: Clock::new(stack.hz).from_ms(INITIAL_RTO_MS),
+            rto_jiffies: clock.from_ms(INITIAL_RTO_MS),
             pending: Pending::Nothing,
+            expires: 0,
             fires: NEVER,
             armed: NEVER,
             ecn: spec.ecn,
@@ -136,7 +147,7 @@ impl Sender {
             queue_cwr: false,
             ts_recent: 0,
             local_first_port: spec.local_first_port,
-            buffer: SendBuffer::new(&spec.host, spec.end_seq()),
+            buffer: SendBuffer::new(&spec.host, &stack, spec.end_seq()),
             end_seq: spec.end_seq(),
             last_len,
             syn_sent_us: 0,
@@ -282,8 +293,8 @@ impl Sender {
     #[inline]
     pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
         self.pending = what;
-        let expires = self.clock.jiffies(net.now) + after.min(self.clock.from_ms(RTO_MAX_MS));
-        self.fires = self.clock.fires(net.now, expires);
+        self.expires = self.clock.jiffies(net.now) + after.min(self.clock.from_ms(RTO_MAX_MS));
+        self.fires = self.clock.fires(net.now, self.expires);
         // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
         if self.fires < self.armed {
             self.armed = self.fires;
@@ -314,12 +325,13 @@ impl Sender {
             (Phase::SynSent, _) => {
                 self.counters.rto_timeouts += 1;
                 self.syn_retransmits += 1;
-                if self.syn_retransmits > SYN_LINEAR_TIMEOUTS {
+                if self.syn_retransmits > self.stack.syn_linear_timeouts {
                     self.rto_jiffies = (self.rto_jiffies * 2).min(self.clock.from_ms(RTO_MAX_MS));
                 }
                 self.send_syn(net);
             }
             (_, Pending::Reorder) => self.on_reorder_timeout(net),
+            (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(net),
             (_, Pending::LossProbe) => self.send_loss_probe(net),
             (_, Pending::Retransmit) => self.on_retransmit_timeout(net),
             (_, Pending::Resend) => {

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::options::{EarlyRetransmit, Frto, Growth, HystartClock, LossDetection, ReceiveTuning, TimerWheel};
 use crate::network::StackSpec;
 
 /// Which rule says that the window limited sending.
@@ -14,6 +15,8 @@ pub enum CwndLimited {
     Sticky,
     /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
     AtMaximum,
+    /// When an ACK finds no more than three segments of the window unused, or with chunks less than a third of it (until 3.15).
+    AtAck,
 }
 
 /// How PRR sends below ssthresh.
@@ -24,6 +27,8 @@ pub enum PrrBelowSsthresh {
     Una,
     /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
     Retransmission,
+    /// max(delivered - sent, newly delivered) and always one more (3.2 to 4.2).
+    SlowStart,
 }
 
 /// When a sender that builds chunks waits for more window.
@@ -34,6 +39,8 @@ pub enum TsoDefer {
     AckNear,
     /// Only if the oldest segment out is older than srtt/2 (5.1).
     HeadOld,
+    /// Up to two ticks, whatever is under way (3.x).
+    TwoTicks,
 }
 
 /// What the receiver does about SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
@@ -63,6 +70,26 @@ pub struct Stack {
     pub reordering: u32,
     /// Least retransmission timeout, ms.
     pub rto_min_ms: u32,
+    /// Retransmissions of a SYN before its timeout doubles (sysctl tcp_syn_linear_timeouts, 6.5 and later).
+    pub syn_linear_timeouts: u32,
+    /// See [`TimerWheel`].
+    pub timer_wheel: TimerWheel,
+    /// The RTT is taken from echoed timestamps and is counted in ticks (until 3.14).
+    pub rtt_in_ticks: bool,
+    /// See [`LossDetection`].
+    pub loss_detection: LossDetection,
+    /// See [`EarlyRetransmit`].
+    pub early_retransmit: EarlyRetransmit,
+    /// See [`Frto`].
+    pub frto: Frto,
+    /// Largest assumed reordering, segments (sysctl tcp_max_reordering; a constant until 3.18).
+    pub max_reordering: u32,
+    /// See [`Growth`].
+    pub growth: Growth,
+    /// See [`HystartClock`].
+    pub hystart_clock: HystartClock,
+    /// CUBIC's curve stands still while nothing is sent.
+    pub cubic_idle_shift: bool,
     /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
     pub sack_compression: bool,
     /// See [`CwndLimited`].
@@ -71,6 +98,8 @@ pub struct Stack {
     pub prr_below_ssthresh: PrrBelowSsthresh,
     /// See [`TsoDefer`].
     pub tso_defer: TsoDefer,
+    /// A chunk carries about a millisecond at the rate of the window (3.12 and later), not all that fits.
+    pub tso_autosize: bool,
     /// Larger chunks on short paths: 64 KiB >> (min RTT in us >> this) is added to a chunk; null: not.
     pub tso_rtt_log: Option<u32>,
     /// No chunk is larger than half the window.
@@ -83,6 +112,24 @@ pub struct Stack {
     pub ack_full_push: bool,
     /// Tail loss probes (sysctl tcp_early_retrans 3).
     pub tail_loss_probe: bool,
+    /// Every segment out of order asks for 16 quick ACKs (until 4.17).
+    pub quick_acks_out_of_order: bool,
+    /// A delayed ACK never waits longer than 200 ms; else an interval above 40 ms is bound by half a second and the RTT alone.
+    pub delayed_ack_capped: bool,
+    /// See [`ReceiveTuning`]; an explicit buffer never grows.
+    pub receive_tuning: ReceiveTuning,
+    /// Share of the receive buffer that is window: 1 - 2^-n (sysctl tcp_adv_win_scale); null: what the first segment shows (6.6 and later).
+    pub adv_win_scale: Option<u32>,
+    /// First window offered, segments (3.0 to 4.19); null: as much as the buffer takes, unscaled.
+    pub initial_rwnd: Option<u32>,
+    /// Segments out of order widen the window, too (3.12 and later).
+    pub widen_out_of_order: bool,
+    /// Memory charged for a full segment received, bytes.
+    pub receive_truesize: u32,
+    /// Memory charged for a full segment in the send buffer if chunks are not built, bytes.
+    pub send_truesize: u32,
+    /// SACKed segments in the send buffer are merged and give back their heads, even if chunks are not built.
+    pub merge_sacked: bool,
     /// DCTCP cuts by alpha/2 at the end of every observation window (fitted for `linux-5.1-sce`).
     pub dctcp_window_cut: bool,
     /// Only ECT(0), not SCE, tells a DCTCP receiver that congestion is over, when it also echoes SCE.
@@ -102,16 +149,36 @@ const LINUX_6_12: Stack = Stack {
     initial_cwnd: 10,
     reordering: 3,
     rto_min_ms: 200,
+    syn_linear_timeouts: 4,
+    timer_wheel: TimerWheel::Levels,
+    rtt_in_ticks: false,
+    loss_detection: LossDetection::Rack,
+    early_retransmit: EarlyRetransmit::Off,
+    frto: Frto::Rfc5682,
+    max_reordering: 300,
+    growth: Growth::Segments,
+    hystart_clock: HystartClock::Microseconds,
+    cubic_idle_shift: true,
     sack_compression: true,
     cwnd_limited: CwndLimited::Sticky,
     prr_below_ssthresh: PrrBelowSsthresh::Una,
     tso_defer: TsoDefer::AckNear,
+    tso_autosize: true,
     tso_rtt_log: Some(9),
     tso_half_window: true,
     ack_event_first: false,
     push_chunks: true,
     ack_full_push: true,
     tail_loss_probe: true,
+    quick_acks_out_of_order: false,
+    delayed_ack_capped: true,
+    receive_tuning: ReceiveTuning::Ahead,
+    adv_win_scale: None,
+    initial_rwnd: None,
+    widen_out_of_order: true,
+    receive_truesize: 2288,
+    send_truesize: super::tcb::MSS + 832,
+    merge_sacked: true,
     dctcp_window_cut: false,
     dctcp_sce_latch: false,
     sce_echo_variant: SceEcho::T1,
@@ -134,10 +201,46 @@ const LINUX_5_1_SCE: Stack = Stack {
     ..LINUX_6_12
 };
 
+/// Linux 3.9 with the sysctls of its time but tcp_early_retrans 2, tcp_frto 2 and tcp_moderate_rcvbuf 0. What a segment is charged: allocations
+/// of 4096 bytes for sending (payload, header room and shared info exceed 2048), of 1920 bytes by e1000e for receiving, and an sk_buff each.
+const LINUX_3_9: Stack = Stack {
+    sack_compression: false,
+    syn_linear_timeouts: 0,
+    timer_wheel: TimerWheel::Slack,
+    rtt_in_ticks: true,
+    loss_detection: LossDetection::Fack,
+    early_retransmit: EarlyRetransmit::Delayed,
+    frto: Frto::Rfc4138,
+    max_reordering: 127,
+    growth: Growth::Acks,
+    hystart_clock: HystartClock::Ticks,
+    cubic_idle_shift: false,
+    cwnd_limited: CwndLimited::AtAck,
+    prr_below_ssthresh: PrrBelowSsthresh::SlowStart,
+    tso_defer: TsoDefer::TwoTicks,
+    tso_autosize: false,
+    tso_rtt_log: None,
+    tso_half_window: false,
+    push_chunks: false,
+    ack_full_push: false,
+    tail_loss_probe: false,
+    quick_acks_out_of_order: true,
+    delayed_ack_capped: false,
+    receive_tuning: ReceiveTuning::Off,
+    adv_win_scale: Some(1),
+    initial_rwnd: Some(10),
+    widen_out_of_order: false,
+    receive_truesize: 2176,
+    send_truesize: 4352,
+    merge_sacked: false,
+    ..LINUX_6_12
+};
+
 /// Name, summary and data of every stack.
 pub const STACKS: &[(&str, &str, Stack)] = &[
     ("linux-6.12", "Linux 6.12 (SACK, RACK-TLP, PRR, HyStart, SACK compression)", LINUX_6_12),
     ("linux-5.1-sce", "Linux 5.1.0-rc2 with the SCE patches of June 2019", LINUX_5_1_SCE),
+    ("linux-3.9", "Linux 3.9 as the TEACUP report set it up (FACK, PRR, early retransmit; counts ACKs)", LINUX_3_9),
 ];
 
 impl Stack {
@@ -159,7 +262,27 @@ impl Stack {
         range("reordering", self.reordering, 1, 300)?;
         range("rto_min_ms", self.rto_min_ms, 1, 120_000)?;
         range("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), 0, 31)?;
-        range("sce_scale_bytes", self.sce_scale_bytes, 88, super::tcb::MSS)
+        range("sce_scale_bytes", self.sce_scale_bytes, 88, super::tcb::MSS)?;
+        range("max_reordering", self.max_reordering, 1, 10_000)?;
+        range("adv_win_scale", self.adv_win_scale.unwrap_or(1), 1, 31)?;
+        range("initial_rwnd", self.initial_rwnd.unwrap_or(1), 1, 1000)?;
+        range("receive_truesize", self.receive_truesize, super::tcb::MSS, 65_536)?;
+        range("send_truesize", self.send_truesize, super::tcb::MSS, 65_536)?;
+        self.check_detection()
+    }
+
+    /// Refuses mechanisms that only the other way to find losses has.
+    fn check_detection(&self) -> Result<(), String> {
+        let (rack, rfc5682) = (self.loss_detection == LossDetection::Rack, self.frto == Frto::Rfc5682);
+        if rack != rfc5682 {
+            Err("option frto is rfc5682 with loss_detection rack, and rfc4138 or off without".to_owned())
+        } else if rack && self.early_retransmit != EarlyRetransmit::Off {
+            Err("option early_retransmit is off with loss_detection rack".to_owned())
+        } else if !rack && self.tail_loss_probe {
+            Err("option tail_loss_probe is false without loss_detection rack".to_owned())
+        } else {
+            Ok(())
+        }
     }
 }
 

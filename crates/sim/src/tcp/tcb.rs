@@ -1,5 +1,6 @@
 //! The part of a sender that congestion controls see and steer.
 
+use super::options::Growth;
 use crate::packet::FULL_FRAME;
 
 /// "No threshold yet", as Linux prints it.
@@ -58,6 +59,8 @@ pub struct Tcb {
     pub max_packets_out: u32,
     /// Forget the flag in slow start (5.1) or count both (6.12); see `Stack::cwnd_limited`.
     pub slow_start_ignores_limited_flag: bool,
+    /// What the window grows by.
+    pub growth: Growth,
     /// Smoothed RTT times 8, us; 0 before the first sample.
     pub srtt_us8: u32,
     /// Windowed minimum RTT, us.
@@ -95,6 +98,7 @@ impl Tcb {
             is_cwnd_limited: false,
             max_packets_out: 0,
             slow_start_ignores_limited_flag,
+            growth: Growth::Segments,
             srtt_us8: 0,
             min_rtt_us: u32::MAX,
             mstamp_us: 0,
@@ -112,11 +116,17 @@ impl Tcb {
         self.packets_out + self.retrans_out - self.sacked_out - self.lost_out
     }
 
-    /// Below the slow-start threshold.
+    /// First window that slow start does not raise any more.
+    #[inline]
+    fn slow_start_end(&self) -> u32 {
+        self.ssthresh + u32::from(self.growth == Growth::Acks)
+    }
+
+    /// Below the slow-start threshold, or where ACKs are counted at it.
     #[inline]
     #[must_use]
     pub fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
+        self.cwnd < self.slow_start_end()
     }
 
     /// True if the window limits sending, so that it may grow.
@@ -148,7 +158,7 @@ impl Tcb {
 
     /// Slow start: one more segment for each acknowledged; returns what is left over beyond the threshold.
     pub fn slow_start(&mut self, acked: u32) -> u32 {
-        let cwnd = (self.cwnd + acked).min(self.ssthresh);
+        let cwnd = (self.cwnd + acked).min(self.slow_start_end());
         let left = acked - (cwnd - self.cwnd);
         self.cwnd = cwnd;
         left
@@ -167,8 +177,18 @@ impl Tcb {
         }
     }
 
-    /// Additive increase: one more segment for every `every` acknowledged.
+    /// Additive increase: one more segment for every `every` acknowledged. Linux that counts ACKs does not count the one that raises the
+    /// window (3.9, tcp_cong_avoid_ai).
     pub fn additive_increase(&mut self, every: u32, acked: u32) {
+        if self.growth == Growth::Acks {
+            if self.cwnd_cnt >= every {
+                self.cwnd_cnt = 0;
+                self.cwnd += 1;
+            } else {
+                self.cwnd_cnt += 1;
+            }
+            return;
+        }
         if self.cwnd_cnt >= every {
             self.cwnd_cnt = 0;
             self.cwnd += 1;
@@ -192,6 +212,18 @@ mod tests {
         assert_eq!(t.slow_start(3), 0);
         assert_eq!(t.slow_start(3), 2);
         assert_eq!(t.cwnd, 14);
+    }
+
+    #[test]
+    fn counted_acks_raise_the_window_at_the_threshold_and_take_one_more() {
+        let mut t = Tcb::new(13, 14, 1000, false);
+        t.growth = Growth::Acks;
+        let slow = (0..5).filter(|_| t.in_slow_start() && t.slow_start(1) == 0).count();
+        assert_eq!((slow, t.cwnd), (2, 15));
+        (0..4).for_each(|_| t.additive_increase(4, 1));
+        assert_eq!(t.cwnd, 15);
+        t.additive_increase(4, 1);
+        assert_eq!((t.cwnd, t.cwnd_cnt), (16, 0));
     }
 
     #[test]

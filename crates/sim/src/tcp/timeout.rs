@@ -3,6 +3,7 @@
 //! Leaves out: thin-stream timeouts, giving up.
 
 use super::ack::flag;
+use super::options::Frto;
 use super::rack::TIMEOUT_MIN_US;
 use super::scoreboard::mark;
 use super::sender::{Pending, Sender, RTO_MAX_MS};
@@ -70,8 +71,15 @@ impl Sender {
             return;
         }
         let mut rto = self.rto_jiffies;
-        if matches!(self.pending, Pending::Reorder | Pending::LossProbe) {
-            rto = self.clock.from_us(self.rto_delta_us().max(1) as u64);
+        match self.pending {
+            Pending::Reorder | Pending::LossProbe => rto = self.clock.from_us(self.rto_delta_us().max(1) as u64),
+            Pending::EarlyRetransmit => {
+                let elapsed = self.ticks_since(self.board.get(self.t.snd_una).sent_us);
+                if elapsed < rto {
+                    rto -= elapsed;
+                }
+            }
+            Pending::Nothing | Pending::Retransmit | Pending::Resend => {}
         }
         self.set_timer(net, Pending::Retransmit, rto);
     }
@@ -88,7 +96,11 @@ impl Sender {
             return;
         }
         self.counters.rto_timeouts += 1;
-        self.enter_loss();
+        match self.stack.frto {
+            Frto::Rfc5682 => self.enter_loss(),
+            Frto::Rfc4138 => self.enter_frto(),
+            Frto::Off => self.enter_loss_by_count(),
+        }
         self.rec.timeouts += 1;
         let una = self.t.snd_una;
         self.retransmit(net, una, true);

@@ -1,5 +1,7 @@
-//! Kernel time: jiffies, and the timer wheel's rounding (Linux 6.12 kernel/time/timer.c).
+//! Kernel time: jiffies, and the timer wheel's rounding (Linux 6.12 kernel/time/timer.c; `slack`: Linux 3.9 kernel/timer.c).
 
+use super::options::TimerWheel;
+use super::stack::Stack;
 use crate::time::{Time, SEC};
 
 /// Level bits of the wheel: 64 slots a level, each level 8 times as coarse.
@@ -10,13 +12,20 @@ const LEVEL_SHIFT: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     tick: u64,
+    wheel: TimerWheel,
 }
 
 impl Clock {
+    /// The clock of a stack.
+    #[must_use]
+    pub fn of(stack: &Stack) -> Self {
+        Self::new(stack.hz, stack.timer_wheel)
+    }
+
     /// A clock of `hz` ticks a second.
     #[must_use]
-    pub fn new(hz: u32) -> Self {
-        Self { tick: SEC / u64::from(hz) }
+    pub fn new(hz: u32, wheel: TimerWheel) -> Self {
+        Self { tick: SEC / u64::from(hz), wheel }
     }
 
     /// The tick that `now` falls in.
@@ -46,12 +55,19 @@ impl Clock {
         self.from_us(ms * 1000)
     }
 
-    /// When a timer set at `now` for tick `expires` really fires: the wheel rounds up to the granularity of the level
+    /// When a timer set at `now` for tick `expires` really fires. A wheel of levels rounds up to the granularity of the level
     /// that the timer falls in, and never fires in the tick of its expiry.
     #[inline]
     #[must_use]
     pub fn fires(&self, now: Time, expires: u64) -> Time {
         let delta = expires.saturating_sub(self.jiffies(now));
+        if self.wheel == TimerWheel::Slack {
+            let expires = expires.max(self.jiffies(now) + 1);
+            let latest = expires + if delta < 256 { 0 } else { delta / 256 };
+            // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
+            let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
+            return ((latest >> zeros) << zeros) * self.tick;
+        }
         let mut level = 0;
         while level < 8 && delta >= (LEVEL_SIZE - 1) << (level * LEVEL_SHIFT) {
             level += 1;
@@ -68,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_wheel_rounds_up_by_level() {
-        let c = Clock::new(1000);
+        let c = Clock::new(1000, TimerWheel::Levels);
         // Below 63 ticks: one tick late.
         assert_eq!(c.fires(10 * MS, 50), 51 * MS);
         // From 63 ticks: 8 ms granularity.
@@ -80,11 +96,21 @@ mod tests {
     }
 
     #[test]
+    fn slack_begins_at_256_ticks() {
+        let c = Clock::new(1000, TimerWheel::Slack);
+        assert_eq!(c.fires(10 * MS, 210), 210 * MS);
+        // 300 + 300 / 256 = 301: bit 0 differs, nothing to clear.
+        assert_eq!(c.fires(0, 300), 301 * MS);
+        // 1023 + 3 = 1026: from bit 10 on they differ.
+        assert_eq!(c.fires(0, 1023), 1024 * MS);
+    }
+
+    #[test]
     fn conversions_round_up() {
-        let c = Clock::new(1000);
+        let c = Clock::new(1000, TimerWheel::Levels);
         assert_eq!(c.from_us(1), 1);
         assert_eq!(c.from_us(2000), 2);
         assert_eq!(c.from_us(2001), 3);
-        assert_eq!(Clock::new(250).from_ms(5), 2);
+        assert_eq!(Clock::new(250, TimerWheel::Levels).from_ms(5), 2);
     }
 }

@@ -1,7 +1,9 @@
-//! Sending: the transmit loop, chunk sizes and deferral, the window-limited test (Linux 6.12 net/ipv4/tcp_output.c).
+//! Sending: the transmit loop, chunk sizes and deferral, the window-limited test (Linux 6.12 net/ipv4/tcp_output.c; chunks that fill up and
+//! wait two ticks: Linux 3.9).
 //!
 //! Leaves out: pacing, TSQ, Nagle for short writes (the application writes ahead), congestion window decay when idle.
 
+use super::options::LossDetection;
 use super::recovery::Recovery;
 use super::sender::{Pending, Phase, Sender};
 use super::stack::{CwndLimited, TsoDefer};
@@ -13,7 +15,7 @@ use crate::qdisc::Verdict;
 use crate::time::{Time, MS};
 
 /// Largest chunk, segments (64 KiB less headers; `tcp_xmit_size_goal`).
-const MAX_CHUNK: u32 = 45;
+pub(super) const MAX_CHUNK: u32 = 45;
 /// The first one, segments: it is written when the receiver has advertised no more than 64 KiB, and is bound to half of that.
 const FIRST_CHUNK: u32 = 22;
 /// Smallest chunk that the pacing rate asks for (sysctl tcp_min_tso_segs).
@@ -30,13 +32,15 @@ pub(super) struct Chunks {
     pub enabled: bool,
     /// Segments left of the buffer that the application's write filled.
     left: u32,
+    /// Tick since which more window is waited for.
+    deferred: Option<u32>,
     /// Last transmission.
     last_sent: Time,
 }
 
 impl Chunks {
     pub fn new(enabled: bool) -> Self {
-        Self { enabled, left: FIRST_CHUNK, last_sent: 0 }
+        Self { enabled, left: FIRST_CHUNK, deferred: None, last_sent: 0 }
     }
 }
 
@@ -45,6 +49,9 @@ impl Sender {
     fn chunk_limit(&self) -> u32 {
         if !self.chunks.enabled {
             return 1;
+        }
+        if !self.stack.tso_autosize {
+            return MAX_CHUNK;
         }
         let mut bytes = self.t.pacing_rate >> PACING_SHIFT;
         if let Some(log) = self.stack.tso_rtt_log {
@@ -82,8 +89,15 @@ impl Sender {
             }
             let mut n = 1;
             if self.chunks.enabled {
-                if self.chunks.left > 1 && !probe && self.defer(net.now, limit, room, &mut limited) {
-                    break;
+                if self.chunks.left > 1 && !probe {
+                    let wait = if self.stack.tso_defer == TsoDefer::TwoTicks {
+                        self.defer_two_ticks(limit, room)
+                    } else {
+                        self.defer(net.now, limit, room, &mut limited)
+                    };
+                    if wait {
+                        break;
+                    }
                 }
                 n = quota.min(limit).min(room).min(self.chunks.left);
             }
@@ -94,7 +108,7 @@ impl Sender {
             }
         }
         limited |= self.t.in_flight() >= self.t.cwnd;
-        let forgetful = self.stack.cwnd_limited == CwndLimited::AtMaximum;
+        let forgetful = self.stack.cwnd_limited != CwndLimited::Sticky;
         if sent > 0 || (limited && !forgetful) {
             self.validate_cwnd(limited);
         }
@@ -138,10 +152,25 @@ impl Sender {
             sent += 1;
         }
         self.chunks.left = if self.chunks.left > sent { self.chunks.left - sent } else { MAX_CHUNK };
-        if sent > 0 && (idle || self.pending == Pending::LossProbe) {
+        if sent > 0 && (idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit)) {
             self.rearm_rto(net);
         }
         sent
+    }
+
+    /// True if sending should wait for more window, two ticks at most, if a chunk is not full and a third of the window is not free.
+    fn defer_two_ticks(&mut self, limit: u32, room: u32) -> bool {
+        let now = self.t.jiffies;
+        let overdue = self.chunks.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
+        let sendable = room.min(self.t.cwnd - self.t.in_flight().min(self.t.cwnd));
+        let window = self.t.cwnd.min(self.window_end - self.t.snd_una);
+        let enough = sendable >= limit.min(self.chunks.left) || sendable * MSS >= window * MSS / WINDOW_DIVISOR;
+        if self.t.state != CaState::Open || overdue || enough {
+            self.chunks.deferred = None;
+            return false;
+        }
+        self.chunks.deferred.get_or_insert(now);
+        true
     }
 
     /// True if sending should wait for more window (Nagle for chunks).
@@ -161,9 +190,10 @@ impl Sender {
         }
         let srtt_ns = u64::from(self.t.srtt_us8) * 125;
         let head_ns = self.board.get(self.t.snd_una).sent_us * 1000;
-        let wait = match self.stack.tso_defer {
-            TsoDefer::HeadOld => now - head_ns >= srtt_ns / 2,
-            TsoDefer::AckNear => head_ns + srtt_ns <= now + (srtt_ns / 2).min(MS),
+        let wait = if self.stack.tso_defer == TsoDefer::HeadOld {
+            now - head_ns >= srtt_ns / 2
+        } else {
+            head_ns + srtt_ns <= now + (srtt_ns / 2).min(MS)
         };
         if wait && quota < room && quota <= self.chunks.left {
             *limited = true;
@@ -178,11 +208,20 @@ impl Sender {
         let refresh = match self.stack.cwnd_limited {
             CwndLimited::Sticky => new_window || limited || (!t.is_cwnd_limited && t.packets_out > t.max_packets_out),
             CwndLimited::AtMaximum => new_window || t.packets_out > t.max_packets_out,
+            // The ACK tells.
+            CwndLimited::AtAck => false,
         };
         if refresh {
             t.is_cwnd_limited = limited;
             t.max_packets_out = t.packets_out;
             self.cwnd_usage_seq = t.snd_nxt;
+        }
+    }
+
+    fn noted_at_retransmission(&self) -> u32 {
+        match self.stack.loss_detection {
+            LossDetection::Rack => self.t.delivered,
+            LossDetection::Fack | LossDetection::Sack => self.t.snd_nxt,
         }
     }
 
@@ -199,17 +238,21 @@ impl Sender {
         if dropped {
             self.enter_cwr();
         }
-        let (now, delivered) = (self.t.mstamp_us, self.t.delivered);
+        let now = self.t.mstamp_us;
+        let noted = self.noted_at_retransmission();
         self.board.unlist(seq);
         self.board.append(seq);
         let segment = self.board.get_mut(seq);
         segment.marks |= mark::EVER_RETRANS;
         if !dropped {
             segment.sent_us = now;
-            segment.delivered = delivered;
+            segment.noted = noted;
         }
         if count_as_lost {
             if !dropped {
+                if self.t.retrans_out == 0 {
+                    self.fack.lost_retrans_low = self.t.snd_nxt;
+                }
                 self.board.get_mut(seq).marks |= mark::RETRANS;
                 self.t.retrans_out += 1;
             }

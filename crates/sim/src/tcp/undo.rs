@@ -8,16 +8,13 @@ use super::sender::Sender;
 use super::tcb::CaState;
 use crate::cc::CongestionControl;
 
-/// Largest assumed reordering, segments (sysctl tcp_max_reordering).
-const MAX_REORDERING: u32 = 300;
-
 impl Sender {
     /// The ACK echoes a timestamp from before the first retransmission (or nothing was retransmitted).
     fn packet_delayed(&self, tsecr: u32) -> bool {
         self.rec.retrans_stamp.is_none_or(|stamp| tsecr < stamp)
     }
 
-    fn may_undo(&self, tsecr: u32) -> bool {
+    pub(super) fn may_undo(&self, tsecr: u32) -> bool {
         self.rec.undo_marker.is_some() && (self.rec.undo_retrans == 0 || self.packet_delayed(tsecr))
     }
 
@@ -87,13 +84,18 @@ impl Sender {
 
     /// Something above `low` was delivered before `low`, which was never retransmitted.
     pub(super) fn check_reordering(&mut self, low: u32) {
-        let high = self.highest_sacked_seq();
+        self.note_reordering(low, self.highest_sacked_seq());
+    }
+
+    /// Something just below `high` was delivered before `low`, which was never retransmitted.
+    pub(super) fn note_reordering(&mut self, low: u32, high: u32) {
         if low >= high {
             return;
         }
         let distance = high - low;
         if distance > self.rec.reordering {
-            self.rec.reordering = distance.min(MAX_REORDERING);
+            self.rec.reordering = distance.min(self.stack.max_reordering);
+            self.fack.disable();
         }
         self.rec.reordering_seen = true;
     }
