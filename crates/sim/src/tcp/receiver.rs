@@ -518,3 +518,74 @@ impl Receiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::Route;
+    use crate::network::{HostSpec, StackSpec};
+
+    /// ACKs that each of the segments `seqs`, 1 ms apart, brings about at once, after 61 in order.
+    fn acks(stack: &str, seqs: &[u32]) -> Vec<usize> {
+        let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
+        let host = HostSpec {
+            tso: false,
+            rmem: [4096, 87_380, 6_291_456],
+            rcvbuf: Some(200_000),
+            wmem: [4096, 16_384, 4_194_304],
+            sndbuf: None,
+            cached_ssthresh: None,
+        };
+        let spec = FlowSpec {
+            name: "f".into(),
+            cc: "reno".into(),
+            stack: stack.clone(),
+            host,
+            ecn: false,
+            sce_echo: false,
+            local_first_port: false,
+            forward: vec![],
+            reverse: vec![],
+            start_ns: 0,
+            stop_ns: None,
+            transfer_bytes: None,
+            src_host: 1,
+            dst_host: 2,
+        };
+        let route = Route { forward: Box::default(), reverse: Box::default() };
+        let mut net = Fabric::new(vec![], vec![route], vec![], SOURCES);
+        let mut r = Receiver::new(0, 0, &spec, &Stack::from_spec(&stack).unwrap(), false);
+        let mut packet = |seq: u32, len: u32, flags: u16| {
+            net.now += MS;
+            net.arrivals.clear();
+            let (tsval, window) = ((net.now / MS) as u32, 0);
+            let ecn = Ecn::NotEct;
+            let p = Packet { time: 0, flow: 0, len, seq, window, tsval, tsecr: 0, sack: NO_SACK, flags, ecn, hop: 0 };
+            r.on_packet(&p, &mut net);
+            net.arrivals.len()
+        };
+        packet(0, SYN_FRAME, flags::SYN);
+        packet(1, ACK_FRAME, flags::HANDSHAKE);
+        for seq in 1..=61 {
+            packet(seq, FULL_FRAME, 0);
+        }
+        seqs.iter().map(|&seq| packet(seq, FULL_FRAME, 0)).collect()
+    }
+
+    #[test]
+    fn two_segments_earn_an_ack() {
+        for stack in ["linux-6.12", "linux-3.9"] {
+            assert_eq!(acks(stack, &[62, 63, 64, 65]), [0, 1, 0, 1], "{stack}");
+        }
+    }
+
+    #[test]
+    fn a_gap_brings_quick_acks_until_4_17() {
+        // tcp_data_queue enters quick-ACK mode for every segment out of order: 16 ACKs, of which two are used up by the gap.
+        let seqs: Vec<u32> = [63, 62].into_iter().chain(64..84).collect();
+        assert_eq!(acks("linux-6.12", &seqs)[..6], [1, 1, 0, 1, 0, 1]);
+        let old = acks("linux-3.9", &seqs);
+        assert_eq!(old[..16], [1; 16]);
+        assert_eq!(old[16..], [0, 1, 0, 1, 0, 1]);
+    }
+}

@@ -336,6 +336,10 @@ mod tests {
         assert!(e("linux-6.12", serde_json::json!({"sce": 1})).contains("\"sce\""));
         assert!(e("linux-6.12", serde_json::json!({"hz": "fast"})).contains("linux-6.12"));
         assert!(e("linux-6.12", serde_json::json!({"hz": 0})).contains("option hz"));
+        assert!(e("linux-3.9", serde_json::json!({"frto": "rfc5682"})).contains("option frto"));
+        assert!(e("linux-3.9", serde_json::json!({"tail_loss_probe": true})).contains("option tail_loss_probe"));
+        assert!(e("linux-6.12", serde_json::json!({"early_retransmit": "delayed"})).contains("option early_retransmit"));
+        assert!(e("linux-6.12", serde_json::json!({"loss_detection": "fack"})).contains("option frto"));
         assert!(e("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 0})).contains("sce_scale_bytes"));
     }
 }

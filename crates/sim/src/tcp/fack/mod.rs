@@ -6,6 +6,8 @@ mod ack;
 mod alert;
 mod frto;
 mod marking;
+#[cfg(test)]
+mod tests;
 
 /// State beside what all detections share.
 #[derive(Clone, Debug)]
