@@ -1,4 +1,5 @@
-//! Reno: slow start and additive increase, counting acknowledged segments (RFC 5681; Linux 6.12 net/ipv4/tcp_cong.c).
+//! Reno: slow start and additive increase, counting acknowledged segments or ACKs, as the stack does (RFC 5681; Linux 6.12 and 3.9
+//! net/ipv4/tcp_cong.c).
 
 use super::CongestionControl;
 use crate::tcp::tcb::Tcb;
