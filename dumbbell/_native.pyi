@@ -9,11 +9,45 @@ class Table(TypedDict):
     values: bytes
 
 class Output(TypedDict):
+    captures: dict[str, bytes]
     tables: list[Table]
     counters: list[tuple[str, list[tuple[str, int]]]]
     conservation: list[str]
     events: int
     delivered_packets: int
+
+class Direction(TypedDict):
+    packets: int
+    data_packets: int
+    bytes: int
+    unique_bytes: int
+    retransmitted_packets: int
+    retransmitted_bytes: int
+    out_of_order_packets: int
+    sack_packets: int
+    first_ns: int
+    last_ns: int
+    throughput_bps: float
+    t_ns: bytes
+    rtt_ns: bytes
+
+class Connection(TypedDict):
+    source: tuple[str, int]
+    destination: tuple[str, int]
+    forward: Direction
+    reverse: Direction
+
+class Analysis(TypedDict):
+    connections: list[Connection]
+    tcp_packets: int
+    other_packets: int
+    cut_short: bool
+
+class Pairs(TypedDict):
+    source: tuple[str, int]
+    destination: tuple[str, int]
+    t_ns: bytes
+    rtt_ns: bytes
 
 SOURCE_HASH: str
 """SHA-256 of the simulator's sources and of the versions of what it is built from."""
@@ -23,6 +57,12 @@ def simulate(network: str) -> Output:
 
     ValueError: not a network, or not one that can be run. RuntimeError: the simulator failed.
     """
+
+def analyze(file: bytes) -> Analysis:
+    """TCP connections of a capture file. `source` is the client; `t_ns` and `rtt_ns` are int64, little-endian. ValueError: no capture."""
+
+def spp(left: bytes, right: bytes) -> list[Pairs]:
+    """RTTs by synthetic packet pairs between two capture files, by direction of data. ValueError: no captures."""
 
 def check(network: str) -> None:
     """Checks a network (JSON) without running it. ValueError: not a network, or not one that can be run."""

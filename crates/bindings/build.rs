@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut files = vec![PathBuf::from("Cargo.lock"), PathBuf::from("crates/sim/Cargo.toml")];
+    files.extend(["crates/bindings/src/capture.rs", "crates/trace/src/write.rs"].map(PathBuf::from));
     collect(&root, Path::new("crates/sim/src"), &mut files);
     files.sort();
     let mut hash = Sha256::new();
@@ -17,7 +18,8 @@ fn main() {
         hash.update(content);
     }
     println!("cargo:rustc-env=SOURCE_HASH={:x}", hash.finalize());
-    for watched in ["Cargo.lock", "crates/sim/Cargo.toml", "crates/sim/src"] {
+    for watched in ["Cargo.lock", "crates/sim/Cargo.toml", "crates/sim/src", "crates/bindings/src", "crates/trace/src"]
+    {
         println!("cargo:rerun-if-changed={}", root.join(watched).display());
     }
 }

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dumbbell import __version__
-from dumbbell.cli import agree, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
+from dumbbell.cli import agree, analyze, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
 from dumbbell.cli import list as list_
 from dumbbell.errors import DumbbellError, Interrupted
 
@@ -35,7 +35,7 @@ def _options(
     """Exit status: 0 good, 1 invalid runs or a failed check, 2 bad input, 3 trouble with the machine, 130 interrupted."""
 
 
-for command in (run, reproduce, compare, agree, claims, table, plot, list_, plan, doctor, kernel, bench):
+for command in (run, reproduce, compare, agree, claims, table, plot, list_, plan, doctor, kernel, bench, analyze):
     command.register(app)
 
 

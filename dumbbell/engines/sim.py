@@ -88,11 +88,13 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
                 "transfer_bytes": _number(flow.group.bytes),
                 "src_host": flow.src,
                 "dst_host": flow.dst,
+                "from_right": flow.group.direction == "reverse",
             }
             for flow in planned.flows
         ],
         "udp": [_udp(stream, indices) for stream in planned.udp],
         "impairments": [_impairment(each, indices) for each in planned.impairments],
+        "capture": settings.capture,
     }
 
 
@@ -205,6 +207,7 @@ def _udp(stream: PlannedUdp, indices: dict[str, int]) -> dict[str, Any]:
         "stop_ns": stream.stop_ns,
         "src_host": stream.src,
         "dst_host": stream.dst,
+        "from_right": stream.src > stream.dst,
     }
 
 
@@ -307,6 +310,7 @@ class Sim(Engine):
             digest=digest(blocks),
             engine=facts,
             samples=tuple(blocks),
+            captures=output["captures"],
         )
 
 

@@ -1,5 +1,8 @@
 //! The simulator as a Python module: converts, releases the GIL, nothing else.
 
+mod capture;
+mod trace;
+
 use std::cell::RefCell;
 use std::panic::{self, UnwindSafe};
 
@@ -42,7 +45,14 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
         dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
         tables.push(dict);
     }
+    let captures = PyDict::new(py);
+    if let Some(capture) = &output.capture {
+        for (name, file) in capture::files(capture).map_err(PyRuntimeError::new_err)? {
+            captures.set_item(name, PyBytes::new(py, &file))?;
+        }
+    }
     let dict = PyDict::new(py);
+    dict.set_item("captures", captures)?;
     dict.set_item("tables", tables)?;
     dict.set_item("counters", output.counters)?;
     dict.set_item("conservation", output.conservation)?;
@@ -84,5 +94,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::events::EventSet;
 use crate::packet::{flags, DropCause, Packet, NO_SACK};
 use crate::port::{Kind, Port, Shaper};
+use crate::probe::capture::Capture;
 use crate::qdisc::{Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::tcp::sack::{Blocks, Slab};
 use crate::time::{serialisation, Time, NEVER};
@@ -46,6 +47,8 @@ pub struct Fabric {
     pub drops: Vec<FlowDrops>,
     /// Packets that have reached an end and wait to be handled at the current time.
     pub arrivals: VecDeque<Packet>,
+    /// Notes packets at the hosts.
+    pub capture: Option<Box<Capture>>,
     dropped: Vec<(Packet, DropCause)>,
 }
 
@@ -66,6 +69,7 @@ impl Fabric {
             sacks: Slab::default(),
             drops,
             arrivals: VecDeque::new(),
+            capture: None,
             dropped: Vec::new(),
         }
     }
@@ -74,7 +78,20 @@ impl Fabric {
     #[inline]
     pub fn send(&mut self, mut p: Packet) -> Verdict {
         p.hop = 0;
+        if self.capture.is_some() {
+            self.note(&p, Capture::departs);
+        }
         self.forward(p)
+    }
+
+    /// Notes a packet at a host, if packets are noted.
+    #[cold]
+    #[inline(never)]
+    pub fn note(&mut self, p: &Packet, what: fn(&mut Capture, Time, &Packet, Blocks)) {
+        let blocks = if p.sack == NO_SACK { Blocks::default() } else { self.sacks.get(p.sack) };
+        if let Some(capture) = &mut self.capture {
+            what(capture, self.now, p, blocks);
+        }
     }
 
     /// Attaches SACK blocks to a packet.

@@ -43,6 +43,6 @@ pub fn capabilities() -> serde_json::Value {
             "fq_pie": {"summary": "PIE on a queue per flow, sparse flows first"},
         },
         "shaper": ["link", "tbf", "htb", "cake"],
-        "feature": ["SCE", "qdiscs of other kernels", "offload tso", "outages", "rate steps", "UDP", "reverse flows"],
+        "feature": ["SCE", "qdiscs of other kernels", "captures", "offload tso", "outages", "rate steps", "UDP", "reverse flows"],
     })
 }

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::probe::capture::Capture;
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +26,9 @@ pub struct Network {
     /// What befalls the ports.
     #[serde(default)]
     pub impairments: Vec<ImpairmentSpec>,
+    /// Note every packet at both hosts.
+    #[serde(default)]
+    pub capture: bool,
 }
 
 /// A port: somewhere a packet waits.
@@ -306,6 +311,9 @@ pub struct FlowSpec {
     pub src_host: u32,
     /// Addresses, for hashing: destination host.
     pub dst_host: u32,
+    /// The data come from the right-hand host, in captures.
+    #[serde(default)]
+    pub from_right: bool,
 }
 
 impl FlowSpec {
@@ -337,6 +345,9 @@ pub struct UdpSpec {
     pub src_host: u32,
     /// Addresses, for hashing: destination host.
     pub dst_host: u32,
+    /// The datagrams come from the right-hand host, in captures.
+    #[serde(default)]
+    pub from_right: bool,
 }
 
 /// Something that befalls a queue port at a set time.
@@ -405,6 +416,8 @@ pub struct Output {
     pub events: u64,
     /// Data packets delivered to receivers (new or not).
     pub delivered_packets: u64,
+    /// Every packet at both hosts, if asked for.
+    pub capture: Option<Box<Capture>>,
 }
 
 /// The samples of one entity; values are row-major, one row a time.

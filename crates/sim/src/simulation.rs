@@ -6,6 +6,7 @@ use crate::fabric::{Fabric, Route, PORTS};
 use crate::network::{FlowSpec, Network, Output, UdpSpec};
 use crate::packet::flags;
 use crate::port::{Port, Schedule};
+use crate::probe::capture::Capture;
 use crate::probe::Sampler;
 use crate::qdisc::FlowTuple;
 use crate::tcp::endpoint::{Receiver, Sender};
@@ -124,6 +125,9 @@ impl World {
             udp.push(Udp::build(spec, index, first_udp_source + i as usize)?);
         }
         let mut fabric = Fabric::new(ports, routes, tuples, sources);
+        if network.capture {
+            fabric.capture = Some(Self::capture(network, &flows, &fabric.tuples));
+        }
         for (i, flow) in flows.iter().enumerate() {
             fabric.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
         }
@@ -137,6 +141,18 @@ impl World {
         let sampler = Sampler::new(network.sample_ns, &flows, &fabric.ports);
         let end = network.duration_ns;
         Ok(Self { fabric, flows, udp, impairments, sampler, end, first_flow_source, events: 0 })
+    }
+
+    /// Ready to note the packets of all flows.
+    fn capture(network: &Network, flows: &[Flow], tuples: &[FlowTuple]) -> Box<Capture> {
+        let mut capture = Box::<Capture>::default();
+        for ((spec, flow), tuple) in network.flows.iter().zip(flows).zip(tuples) {
+            capture.add_flow(spec, *tuple, flow.receiver.window_scale());
+        }
+        for (spec, tuple) in network.udp.iter().zip(&tuples[flows.len()..]) {
+            capture.add_udp(spec.from_right, *tuple);
+        }
+        capture
     }
 
     fn hops(list: &[usize], ports: &[Port], whose: &str) -> Result<Box<[u16]>, String> {
@@ -231,6 +247,9 @@ impl World {
             self.events += 1;
             self.dispatch(source);
             while let Some(p) = self.fabric.arrivals.pop_front() {
+                if self.fabric.capture.is_some() {
+                    self.fabric.note(&p, Capture::arrives);
+                }
                 let Some(flow) = self.flows.get_mut(p.flow as usize) else {
                     self.udp[p.flow as usize - self.flows.len()].arrived += 1;
                     continue;
@@ -296,6 +315,7 @@ impl World {
             ..Output::default()
         };
         crate::probe::count(&self.flows, &self.udp, &self.fabric, &inside, self.end, &mut output.counters);
+        output.capture = self.fabric.capture;
         output.tables = self.sampler.finish();
         output
     }

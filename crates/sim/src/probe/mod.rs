@@ -1,5 +1,7 @@
 //! Sampled series and final counters. Nothing here is smoothed; srtt is the stack's own, rtt its last raw sample.
 
+pub mod capture;
+
 use crate::fabric::Fabric;
 use crate::network::Table;
 use crate::packet::DropCause;

@@ -135,6 +135,11 @@ impl ReceiveBuffer {
     }
 
     /// Bytes of the advertised window that are left at `rcv_nxt`.
+    /// Shift of the advertised windows.
+    pub fn scale(&self) -> u8 {
+        self.scale as u8
+    }
+
     fn left(&self, rcv_nxt: u32) -> u64 {
         self.window.saturating_sub(u64::from(rcv_nxt - self.window_from) * u64::from(MSS))
     }

@@ -145,6 +145,15 @@ impl Receiver {
         }
     }
 
+    /// Shift of the windows that it advertises.
+    #[must_use]
+    pub fn window_scale(&self) -> u8 {
+        match self {
+            Self::Linux(r) => r.window_scale(),
+            Self::Bsd(r) => r.window_scale(),
+        }
+    }
+
     /// Payload read in order by the application, bytes.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {

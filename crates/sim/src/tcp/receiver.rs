@@ -188,6 +188,12 @@ impl Receiver {
         self.buffer.establish(now / 1000);
     }
 
+    /// Shift of the windows that it advertises.
+    #[must_use]
+    pub fn window_scale(&self) -> u8 {
+        self.buffer.scale()
+    }
+
     fn ack_packet(&mut self, ack: u32, now: Time) -> Packet {
         Packet {
             time: 0,

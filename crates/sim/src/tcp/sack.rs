@@ -56,6 +56,12 @@ impl Slab {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
     }
 
+    /// The blocks of a slot.
+    #[must_use]
+    pub fn get(&self, slot: u32) -> Blocks {
+        self.slots[slot as usize]
+    }
+
     /// Takes the blocks of a slot and frees it.
     pub fn take(&mut self, slot: u32) -> Blocks {
         self.free.push(slot);

@@ -139,6 +139,11 @@ impl Receiver {
         }
     }
 
+    /// Shift of the windows that it advertises.
+    pub fn window_scale(&self) -> u8 {
+        self.scale as u8
+    }
+
     fn packet(&self, ack: u32, now: Time) -> Packet {
         Packet {
             time: 0,

@@ -1,0 +1,61 @@
+//! The simulator's packets as capture files.
+
+use std::net::Ipv4Addr;
+
+use dumbbell_sim::packet::flags as sim;
+use dumbbell_sim::probe::capture::{Capture, Header, Wire};
+use dumbbell_trace::packet::flags;
+use dumbbell_trace::{Frame, TcpOption, Transport, Writer};
+
+/// Captures of the left and of the right host.
+pub fn files(capture: &Capture) -> Result<[(&'static str, Vec<u8>); 2], String> {
+    let mut writers = [Writer::default(), Writer::default()];
+    for sighting in &capture.sightings {
+        writers[usize::from(sighting.right)].add(&frame(sighting.time, &capture.wire(sighting)))?;
+    }
+    let [left, right] = writers.map(Writer::finish);
+    Ok([("left.pcap", left), ("right.pcap", right)])
+}
+
+fn frame(time_ns: u64, wire: &Wire) -> Frame {
+    let address = |host: u32, right: bool| {
+        let [.., high, low] = host.to_be_bytes();
+        Ipv4Addr::new(10, if right { 2 } else { 1 }, high, low)
+    };
+    Frame {
+        time_ns,
+        source: (address(wire.source.0, wire.leftwards), wire.source.1),
+        destination: (address(wire.destination.0, !wire.leftwards), wire.destination.1),
+        id: wire.id,
+        ecn: wire.ecn as u8,
+        transport: transport(&wire.header),
+        payload: wire.payload,
+    }
+}
+
+fn transport(header: &Header) -> Transport {
+    let Header::Tcp { seq, ack, flags: bits, acknowledges, window, timestamps, syn, sacks } = *header else {
+        return Transport::Udp;
+    };
+    let mut options = vec![];
+    if let Some((size, _)) = syn {
+        options.extend([TcpOption::MaximumSegmentSize(size), TcpOption::SackPermitted]);
+    }
+    options.push(TcpOption::Timestamps(timestamps.0, timestamps.1));
+    if let Some((_, scale)) = syn {
+        options.push(TcpOption::WindowScale(scale));
+    }
+    if sacks.1 > 0 {
+        options.push(TcpOption::Sack(sacks.0[..sacks.1].to_vec()));
+    }
+    let pairs = [
+        (sim::SYN, flags::SYN),
+        (sim::CWR, flags::CWR),
+        (sim::ECE, flags::ECE),
+        (sim::ESCE, flags::NS),
+        (sim::PSH, flags::PSH),
+    ];
+    let own = pairs.iter().filter(|(bit, _)| bits & bit != 0).fold(0, |all, (_, flag)| all | flag);
+    let flags = own | if acknowledges { flags::ACK } else { 0 };
+    Transport::Tcp { seq, ack, flags, window, options }
+}

@@ -1,0 +1,76 @@
+"""RTT by synthetic packet pairs between two capture points.
+
+Zander and Armitage, "Minimally-intrusive frequent round trip time measurements using Synthetic Packet-Pairs" (LCN 2013): a packet that the
+receiver sends is paired with the latest data packet that had reached it. What the receiver waited is no part of the RTT, and clocks need
+not agree. About one sample comes of each ACK, dated to the middle of its pair at the sender.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dumbbell.engines.sim import native
+from dumbbell.errors import BadInput
+from dumbbell.trace.connections import address, numbers
+from dumbbell.trace.files import Source, content, named
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dumbbell.metrics import Series
+    from dumbbell.results import Run
+
+LEFT, RIGHT = "left.pcap", "right.pcap"
+"""Captures of a run."""
+_FIRST_PORT = 10_000
+"""Of the flows of a run on their left-hand (simulator: sending) hosts; the other ends are outside the range that flows take."""
+_MOST_FLOWS = 20_000
+
+
+def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
+    """RTT samples: `source`, `destination` (address:port), `t_s`, `rtt_ms`, for each direction of a connection that carried data.
+
+    Either capture may be the one at the client. Raises `BadInput` if one is no capture, or no connection is in both.
+    """
+    import polars as pl
+
+    with named(left, right):
+        found = native().spp(content(left), content(right))
+    if not found:
+        names = [str(source) for source in (left, right) if not isinstance(source, bytes)]
+        where = " and ".join(names) or "the captures"
+        raise BadInput(f"{where}: no TCP connection with data is in both; expected captures of the same packets at two points")
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "source": address(pair["source"]),
+                "destination": address(pair["destination"]),
+                "t_s": numbers(pair["t_ns"]) / 1e9,
+                "rtt_ms": numbers(pair["rtt_ns"]) / 1e6,
+            },
+            schema={"source": pl.String, "destination": pl.String, "t_s": pl.Float64, "rtt_ms": pl.Float64},
+        )
+        for pair in found
+    )
+
+
+def flow_rtt(run: Run) -> dict[str, Series]:
+    """Entity of each flow of a run with captures -> times (s since the start of the run) and RTTs (ms) of its data by packet pairs.
+
+    Raises `BadInput` if the run has no captures: its scenario must ask for them (`capture: true`).
+    """
+    if not {LEFT, RIGHT} <= run.captures.keys():
+        raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures; expected `capture: true` in its scenario")
+    left, right = (content(run.captures[name]) for name in (LEFT, RIGHT))
+    entities = [entity for entity in run.counters if entity.startswith("flow/")]
+    found: dict[str, Series] = {}
+    for pair in native().spp(left, right):
+        index = _flow((pair["source"][1], pair["destination"][1]))
+        if index is not None and index < len(entities):
+            found[entities[index]] = (numbers(pair["t_ns"]) / 1e9, numbers(pair["rtt_ns"]) / 1e6)
+    return found
+
+
+def _flow(ports: tuple[int, int]) -> int | None:
+    """The index of the flow with these ports."""
+    return next((port - _FIRST_PORT for port in ports if _FIRST_PORT <= port < _FIRST_PORT + _MOST_FLOWS), None)
