@@ -65,14 +65,14 @@ def _connections(frame: pl.DataFrame) -> Table:
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.3f}"
 
-    columns = ("from", "to", "packets", "bytes", "sent again", "out of order", "SACK", "s", "Mbit/s", "RTT min ms", "median ms")
+    columns = ("from", "to", "packets", "bytes", "again", "late", "SACK", "Mbit/s", "RTT min", "median")
     rows = []
     for row in frame.iter_rows(named=True):
         ends = (row["client"], row["server"])
         counts = (row["packets"], row["unique_bytes"], row["retransmitted_packets"], row["out_of_order_packets"], row["sack_packets"])
-        measured = (row["last_s"] - row["first_s"], row["throughput_mbit"], row["rtt_min_ms"], row["rtt_median_ms"])
+        measured = (row["throughput_mbit"], row["rtt_min_ms"], row["rtt_median_ms"])
         rows.append([*(ends if row["direction"] == "forward" else ends[::-1]), *map(str, counts), *map(number, measured)])
-    return Table("", columns, rows)
+    return Table("Payload once; packets sent again, out of order, with SACK; RTT (ms) from a segment to its ACK", columns, rows)
 
 
 def _rtts(frame: pl.DataFrame) -> Table:
