@@ -157,8 +157,9 @@ def _needs(run: ResolvedScenario) -> Iterator[_Need]:
         yield from _queue_needs(location, bottleneck)
     for i, impairment in enumerate(settings.path.impairments):
         yield _Need(("path", "impairments", i), "feature", OUTAGE if isinstance(impairment, Outage) else RATE_STEP)
-    if settings.capture:
-        yield _Need(("capture",), "feature", CAPTURE)
+    for key in ("capture", "passive_rtt"):
+        if getattr(settings, key):
+            yield _Need((key,), "feature", CAPTURE)
     for i in range(len(settings.background)):
         yield _Need(("background", i), "feature", UDP)
 

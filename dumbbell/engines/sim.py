@@ -94,7 +94,7 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
         ],
         "udp": [_udp(stream, indices) for stream in planned.udp],
         "impairments": [_impairment(each, indices) for each in planned.impairments],
-        "capture": settings.capture,
+        "capture": settings.captures,
     }
 
 
@@ -279,6 +279,7 @@ class Sim(Engine):
         import numpy as np
 
         from dumbbell.results import Block, Run, digest, judge
+        from dumbbell.trace import with_passive_rtt
 
         facts: dict[str, Any] = {"name": _NAME, "sources": native().SOURCE_HASH}
         common: dict[str, Any] = {"key": run_key, "name": resolved.name, "cell": resolved.cell, "scenario": resolved.dump()}
@@ -302,7 +303,7 @@ class Sim(Engine):
             counters[f"flow/{flow['name']}"]["start_ns"] = flow["start_ns"]
         status, reasons = judge(counters, output["conservation"], {port["name"] for port in network["ports"] if port["kind"] == "delay"})
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
-        return Run(
+        run = Run(
             **common,
             status=status,
             reasons=reasons,
@@ -312,6 +313,7 @@ class Sim(Engine):
             samples=tuple(blocks),
             captures=output["captures"],
         )
+        return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 
 
 ENGINE = Sim()

@@ -288,8 +288,15 @@ class Settings(Model):
     """Interval of the samples; `0s` switches them off."""
     capture: bool = False
     """Keep the packets that the hosts see, as pcap files with ns: 128 bytes of each, times from the start of the run."""
+    passive_rtt: bool = False
+    """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     engine: Literal["sim", "kernel"] = "sim"
+
+    @property
+    def captures(self) -> bool:
+        """Whether packets are to be captured, be it to keep them or to measure."""
+        return self.capture or self.passive_rtt
 
     @property
     def path_rate_bps(self) -> int:

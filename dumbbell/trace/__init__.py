@@ -6,6 +6,6 @@ Reading and pairing are done by crates/trace. Times are those of the capture, in
 from __future__ import annotations
 
 from dumbbell.trace.connections import Analysis, analyze
-from dumbbell.trace.passive import flow_rtt, packet_pairs
+from dumbbell.trace.passive import flow_rtt, packet_pairs, with_passive_rtt
 
-__all__ = ["Analysis", "analyze", "flow_rtt", "packet_pairs"]
+__all__ = ["Analysis", "analyze", "flow_rtt", "packet_pairs", "with_passive_rtt"]

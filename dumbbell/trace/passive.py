@@ -7,7 +7,11 @@ not agree. About one sample comes of each ACK, dated to the middle of its pair a
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dumbbell.engines.sim import native
 from dumbbell.errors import BadInput
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from dumbbell.metrics import Series
     from dumbbell.results import Run
 
+PASSIVE_RTT = "passive_rtt_ms"
+"""The series of a run whose scenario has `passive_rtt: true`."""
 LEFT, RIGHT = "left.pcap", "right.pcap"
 """Captures of a run."""
 _FIRST_PORT = 10_000
@@ -69,6 +75,20 @@ def flow_rtt(run: Run) -> dict[str, Series]:
         if index is not None and index < len(entities):
             found[entities[index]] = (numbers(pair["t_ns"]) / 1e9, numbers(pair["rtt_ns"]) / 1e6)
     return found
+
+
+def with_passive_rtt(run: Run) -> Run:
+    """The run with the series `passive_rtt_ms` of each flow, at the times of its pairs; captures that nobody asked to keep are gone."""
+    from dumbbell.results import Block, digest
+
+    assert not isinstance(run.samples, Path)  # the run is just made
+    measured = flow_rtt(run)
+    blocks = [
+        Block(entity, (PASSIVE_RTT,), ("ms",), np.round(1e9 * t_s).astype(np.int64), rtt_ms[np.newaxis, :])
+        for entity, (t_s, rtt_ms) in sorted(measured.items())
+    ]
+    samples = (*run.samples, *blocks)
+    return replace(run, samples=samples, digest=digest(samples), captures=run.captures if run.scenario["capture"] else {})
 
 
 def _flow(ports: tuple[int, int]) -> int | None:

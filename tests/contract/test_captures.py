@@ -39,6 +39,15 @@ def test_sender_and_pairs_see_the_same_queue(run):
     assert steady.max() == pytest.approx(20 + 101 * 1.2112, abs=2.5)
 
 
+def test_the_rtt_may_be_kept_without_the_packets(run):
+    found = run(passive_rtt=True, duration="6s", sample="1s")
+    kept = captured(run, sample="1s")
+    assert found.captures == {}
+    ((entity, (t_s, rtt_ms)),) = flow_rtt(kept).items()
+    assert np.array_equal(found.series(entity, "passive_rtt_ms"), (t_s, rtt_ms))
+    assert found.series("flow/cubic", "cwnd")[0].size == kept.series("flow/cubic", "cwnd")[0].size
+
+
 def test_flows_are_told_apart_whichever_way_they_go(run):
     found = captured(run, flows=[{"cc": "cubic", "count": 2}, {"cc": "reno", "direction": "reverse"}])
     samples = flow_rtt(found)

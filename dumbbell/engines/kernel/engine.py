@@ -75,6 +75,7 @@ class Kernel(Engine):
         from dumbbell.engines.kernel import collect
         from dumbbell.engines.kernel.guest import boot
         from dumbbell.results import Run, digest, judge
+        from dumbbell.trace import with_passive_rtt
 
         binary, guest = _ready(), lower(resolved)
         with tempfile.TemporaryDirectory(prefix="dumbbell-run-") as place:
@@ -92,7 +93,7 @@ class Kernel(Engine):
             counters, wrong = collect.counters(guest, folder, resolved)
         delays = {name for name, port in guest.plan.ports.items() if isinstance(port.stage, DelayStage)}
         status, reasons = judge(counters, wrong, delays)
-        return Run(
+        run = Run(
             key=run_key,
             name=resolved.name,
             cell=resolved.cell,
@@ -106,6 +107,7 @@ class Kernel(Engine):
             captures=captures,
             cpu_s=cpu_s,
         )
+        return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 
 
 ENGINE = Kernel()

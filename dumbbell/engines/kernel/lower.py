@@ -93,7 +93,7 @@ def lower(resolved: ResolvedScenario) -> Guest:
     lines += [f"port {NET} {guest.devices[name]} {_major(guest.leaves[name])}" for name in planned.ports]
     lines += [f"delay {NET} {device} 1" for device in guest.delay_devices.values()]
     lines += [f"hop {device}" for device in _hops(guest)]
-    if settings.capture:
+    if settings.captures:
         lines += [f"capture {side[0]}{k} {_capture(side, k)}" for k in profiles.values() for side in _GATES]
         guest.captures = [_capture(side, k) for k in profiles.values() for side in _GATES]
     lines += [f"sample {int(settings.sample)}", f"duration {int(settings.duration)}"]
