@@ -6,9 +6,10 @@ RFC 5166: throughput is what the receiving application reads, utilisation is thr
 
 from __future__ import annotations
 
-from dumbbell.metrics.delay import mean, percentile, queueing_delay_ms
-from dumbbell.metrics.fairness import coefficient_of_variation, jain
-from dumbbell.metrics.statistics import confidence_interval, rank_correlation
+from dumbbell.metrics.congestion import Reduction, bursts, initial_reductions, reductions
+from dumbbell.metrics.delay import binned, mean, percentile, pooled, queueing_delay_ms
+from dumbbell.metrics.fairness import coefficient_of_variation, jain, jain_by_step, time_to_fair_share
+from dumbbell.metrics.statistics import bootstrap_interval, confidence_interval, rank_correlation
 from dumbbell.metrics.throughput import (
     NS_PER_S,
     elapsed_throughput_mbit,
@@ -16,23 +17,35 @@ from dumbbell.metrics.throughput import (
     sliding_throughput_mbit,
     throughput_mbit,
     utilisation,
+    window_throughput_mbit,
 )
-from dumbbell.metrics.window import Series, in_window
+from dumbbell.metrics.window import Array, Series, in_window
 
 __all__ = [
     "NS_PER_S",
+    "Array",
+    "Reduction",
     "Series",
+    "binned",
+    "bootstrap_interval",
+    "bursts",
     "coefficient_of_variation",
     "confidence_interval",
     "elapsed_throughput_mbit",
     "first_increase",
     "in_window",
+    "initial_reductions",
     "jain",
+    "jain_by_step",
     "mean",
     "percentile",
+    "pooled",
     "queueing_delay_ms",
     "rank_correlation",
+    "reductions",
     "sliding_throughput_mbit",
     "throughput_mbit",
+    "time_to_fair_share",
     "utilisation",
+    "window_throughput_mbit",
 ]

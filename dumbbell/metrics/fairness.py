@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dumbbell.metrics.window import Array, Series
+
 
 def jain(shares: Sequence[float]) -> float:
     """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when equal, 1/n when one has all; NaN if all are zero.
@@ -22,6 +24,18 @@ def jain(shares: Sequence[float]) -> float:
     return float(np.sum(x)) ** 2 / (x.size * squares) if squares > 0 else math.nan
 
 
+def jain_by_step(rates: Array) -> Array:
+    """Jain's index at each step, shape (steps,), of rates of shape (flows, steps); a flow that is not active has NaN there.
+
+    Only the active flows count; NaN where none is, or all are zero.
+    """
+    active = np.isfinite(rates)
+    x = np.where(active, rates, 0.0)
+    squares = active.sum(axis=0) * (x * x).sum(axis=0)
+    found: Array = np.divide(x.sum(axis=0) ** 2, squares, out=np.full(rates.shape[1], math.nan), where=squares > 0)
+    return found
+
+
 def coefficient_of_variation(values: Sequence[float]) -> float:
     """Standard deviation (of the population, n in the denominator) over the mean; NaN if the mean is zero."""
     x = np.asarray(values, dtype=np.float64)
@@ -29,3 +43,14 @@ def coefficient_of_variation(values: Sequence[float]) -> float:
         raise ValueError("no values")
     centre = float(np.mean(x))
     return float(np.std(x)) / centre if centre else math.nan
+
+
+def time_to_fair_share(rate: Series, fair: float, start_s: float, level: float = 0.9) -> float:
+    """Time (s) from `start_s` to the end of the first window after it whose rate is at least `level` times the fair one; NaN if none is.
+
+    `rate`: ends of windows (s) and the rates in them, in the unit of `fair`; windows that begin before `start_s` are the caller's to leave
+    out.
+    """
+    times, rates = rate
+    reached = np.flatnonzero((times > start_s) & (rates >= level * fair))
+    return float(times[reached[0]]) - start_s if reached.size else math.nan

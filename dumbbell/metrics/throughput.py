@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dumbbell.metrics.window import Series, at
+from dumbbell.metrics.window import Array, Series, at
 
 BITS_PER_MBIT = 1e6
 NS_PER_S = 1e9
@@ -32,6 +32,25 @@ def throughput_mbit(cumulative_bytes: Series, start_s: float = 0.0, stop_s: floa
     return (bytes1 - bytes0) * 8 / (t1 - t0) / BITS_PER_MBIT
 
 
+def window_throughput_mbit(cumulative_bytes: Series, window_s: float, ends_s: Array) -> Array:
+    """Mean rates (Mbit/s) over the windows [end - window_s, end], shape of `ends_s`; NaN where the samples do not cover a window.
+
+    As `throughput_mbit` each is between two samples, the last at or before either edge.
+    """
+    if window_s <= 0:
+        raise ValueError(f"a window must be positive, not {window_s} s")
+    times, values = cumulative_bytes
+    rates = np.full(ends_s.shape, math.nan)
+    if not times.size:
+        return rates
+    # Half a nanosecond: the edges are sums of floats, the samples whole nanoseconds.
+    edges = [np.searchsorted(times, edge + 5e-10, side="right") - 1 for edge in (ends_s - window_s, ends_s)]
+    covered = (edges[0] >= 0) & (edges[1] > edges[0]) & (ends_s <= times[-1] + 5e-10)
+    first, last = (edge[covered] for edge in edges)
+    rates[covered] = (values[last] - values[first]) * 8 / (times[last] - times[first]) / BITS_PER_MBIT
+    return rates
+
+
 def sliding_throughput_mbit(cumulative_bytes: Series, window_s: float, step_s: float) -> Series:
     """Mean rates (Mbit/s) over windows [t - window_s, t] for t = window_s, window_s + step_s, ..., at their ends (s)."""
     if window_s <= 0 or step_s <= 0:
@@ -41,9 +60,7 @@ def sliding_throughput_mbit(cumulative_bytes: Series, window_s: float, step_s: f
         return np.empty(0), np.empty(0)
     count = math.floor((times[-1] - times[0] - window_s) / step_s + 1e-9) + 1
     ends = times[0] + window_s + step_s * np.arange(count)
-    # Half a nanosecond: the ends are sums of floats, the samples whole nanoseconds.
-    rates = [throughput_mbit(cumulative_bytes, float(end - window_s) + 5e-10, float(end) + 5e-10) for end in ends]
-    return ends, np.asarray(rates)
+    return ends, window_throughput_mbit(cumulative_bytes, window_s, ends)
 
 
 def utilisation(throughput: float, capacity: float) -> float:

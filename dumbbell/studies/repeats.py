@@ -16,10 +16,10 @@ JITTER = "100ms"
 
 
 def repeats(document: Mapping[str, Any], cell: Mapping[str, str | float], request: Request) -> list[ResolvedScenario]:
-    """The runs of one cell, named by `cell` and their seed: the first starts at 0, the others with jitter."""
+    """The runs of one cell, named by `cell` and their seed: the first starts as the document says, the others with jitter."""
     from dumbbell.scenario import Scenario
 
     changes = [{"seed": 1, **request.override}]
-    changes += [{"seed": seed, "flows.0.start.jitter": JITTER, **request.override} for seed in range(2, request.seeds + 1)]
+    changes += [{"seed": seed, "flows.*.start.jitter": JITTER, **request.override} for seed in range(2, request.seeds + 1)]
     runs = Scenario.model_validate({**document, "sweep": {"cells": changes}}).expand()
     return [replace(run, cell={**cell, "seed": run.seed}) for run in runs]

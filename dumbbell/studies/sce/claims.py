@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dumbbell import metrics
+from dumbbell.studies.claims import MissingRunError, Outcome, judge_claims
 from dumbbell.studies.sce import reductions as r
 from dumbbell.studies.sce.published import claim_rows
 from dumbbell.studies.study import Claim
@@ -21,18 +21,6 @@ LONG_S = 300.0
 """Length of a run of the draft."""
 EXPECTED_FAIL: dict[str, str] = {}
 """Claim -> why ours is known to differ. Empty: none is excused."""
-
-
-class MissingRunError(Exception):
-    """A cell that a claim needs has no run."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Whether a claim holds, and the numbers that decide it."""
-
-    holds: bool
-    measured: str
 
 
 class Cells:
@@ -185,24 +173,7 @@ CHECKS: dict[str, Callable[[Cells], Outcome]] = {
 
 def check_claims(runs: Sequence[Run]) -> list[Claim]:
     """Every claim of claims.csv judged on one-flow runs; those about two flows, or about cells that were not run, are not applicable."""
-    cells = Cells(runs)
-    return [_judge(row, cells) for row in claim_rows()]
-
-
-def _judge(row: dict[str, str], cells: Cells) -> Claim:
-    name = row["claim_id"]
-    check = CHECKS.get(name)
-    if check is None:
-        return Claim(name, "not_applicable", "not about one flow", row["check"], row["statement"])
-    try:
-        outcome = check(cells)
-    except MissingRunError as lack:
-        return Claim(name, "not_applicable", str(lack), row["check"], row["statement"])
-    if outcome.holds:
-        return Claim(name, "pass", outcome.measured, row["check"], row["statement"])
-    if name in EXPECTED_FAIL:
-        return Claim(name, "expected_fail", f"{outcome.measured} ({EXPECTED_FAIL[name]})", row["check"], row["statement"])
-    return Claim(name, "fail", outcome.measured, row["check"], row["statement"])
+    return judge_claims(claim_rows(), CHECKS, Cells(runs), "not about one flow", EXPECTED_FAIL)
 
 
 def _trend(cells: Cells, cc_a: str, cc_b: str, bandwidth: float) -> float:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from dumbbell.studies.claims import read_claims
+
 FOLDER = Path(__file__).parent / "published"
 _CHAOTIC = Path(__file__).parent / "chaotic.csv"
 
@@ -24,9 +26,8 @@ def table_numbers() -> Mapping[tuple[str, str, str], int]:
 
 @cache
 def claim_rows() -> list[dict[str, str]]:
-    """Rows of claims.csv: what the authors say happens, as checks on measured quantities."""
-    with (FOLDER / "claims.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    """Rows of claims.csv."""
+    return read_claims(FOLDER / "claims.csv")
 
 
 @cache

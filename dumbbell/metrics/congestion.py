@@ -1,0 +1,87 @@
+"""What a congestion window does over time: reductions, and where congestion avoidance begins; bursts of drops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dumbbell.metrics.window import Array, Series
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One reduction of the window, in the unit of the series."""
+
+    start_s: float
+    """First sample of the recovery episode, or of the fall where there is none."""
+    end_s: float
+    """First sample after it."""
+    before: float
+    """Greatest window within the RTT before the start."""
+    after: float
+    """The window at `end_s`."""
+
+
+def reductions(cwnd: Series, recovering: Array, rtt_s: float, least: float = 0.2) -> list[Reduction]:
+    """The falls of the window by at least a share `least` within one RTT, in order; one recovery episode counts once.
+
+    `recovering` says of each sample whether the sender is in a recovery episode (CWR, fast recovery, after a timeout): what the window does
+    within it is inflation and deflation, and what counts is the window after it. A fall outside of an episode (one that lies between two
+    samples, say) is seen where the window is below (1 - least) times the greatest of the last RTT. An episode that has not ended at
+    the last sample does not count.
+    """
+    times, values = cwnd
+    if not times.size:
+        return []
+    low = values <= (1 - least) * _trailing_maximum(times, values, rtt_s)
+    active = low | recovering.astype(bool)
+    begins = active & ~np.concatenate([[False], active[:-1]])
+    # A new episode also begins where recovery does while the window still counts as fallen.
+    begins |= recovering.astype(bool) & ~np.concatenate([[False], recovering[:-1].astype(bool)])
+    found: list[Reduction] = []
+    starts = np.flatnonzero(begins)
+    floor = 0
+    for number, start in enumerate(starts):
+        limit = int(starts[number + 1]) if number + 1 < len(starts) else len(times)
+        inside = recovering[start:limit] if recovering[start] else active[start:limit]
+        over = np.flatnonzero(~inside.astype(bool))
+        end = int(start) + int(over[0]) if over.size else limit
+        if end == len(times):
+            break
+        earliest = max(floor, int(np.searchsorted(times, times[start] - rtt_s, side="left")))
+        before = float(values[earliest : start + 1].max())
+        after = float(values[end])
+        if after <= (1 - least) * before:
+            found.append(Reduction(float(times[start]), float(times[end]), before, after))
+        floor = end
+    return found
+
+
+def initial_reductions(found: Sequence[Reduction], within_s: float) -> list[Reduction]:
+    """The first reduction, and those that start within `within_s` of it: the last one's `after` is where congestion avoidance begins."""
+    return [each for each in found if each.start_s <= found[0].start_s + within_s]
+
+
+def bursts(cumulative: Series, quiet_s: float) -> list[tuple[float, float]]:
+    """First and last sample (s) of each group of increases of a counter; `quiet_s` or more without one ends a group."""
+    times, values = cumulative
+    rises = times[1:][np.diff(values) > 0]
+    if not rises.size:
+        return []
+    ends = np.flatnonzero(np.diff(rises) >= quiet_s)
+    firsts, lasts = np.concatenate([[0], ends + 1]), np.concatenate([ends, [len(rises) - 1]])
+    return [(float(rises[first]), float(rises[last])) for first, last in zip(firsts, lasts, strict=True)]
+
+
+def _trailing_maximum(times: Array, values: Array, window_s: float) -> Array:
+    """The greatest value in [t - window_s, t] at each sample."""
+    firsts = np.searchsorted(times, times - window_s, side="left")
+    if firsts[-1] == 0:
+        return np.maximum.accumulate(values)
+    # Samples are regular: the window holds the same number of them everywhere but at the start.
+    width = int(np.max(np.arange(len(times)) - firsts)) + 1
+    padded = np.concatenate([np.full(width - 1, -np.inf), values])
+    greatest: Array = np.lib.stride_tricks.sliding_window_view(padded, width).max(axis=1)
+    return greatest

@@ -1,0 +1,226 @@
+"""From a run to what the report plots and claims about: series by flow, on a time axis that begins at the first start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.metrics import Array, Series
+from dumbbell.studies.claims import MissingRunError
+from dumbbell.studies.runs import Runs
+from dumbbell.studies.teacup.published import Experiment
+from dumbbell.studies.teacup.scenarios import FLOW_S, ONSET, STARTS_S
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+SEGMENT_KB = 1.448
+"""Payload of a segment, kB of 1000 bytes: the report's windows are in bytes."""
+WINDOW_S, STEP_S = 2.0, 0.5
+"""Of the report's throughput over time."""
+STEPS_S: Array = np.arange(WINDOW_S, STARTS_S[-1] + FLOW_S + STEP_S / 2, STEP_S)
+"""Ends of its windows."""
+EPOCHS_S = ((25.0, 40.0), (45.0, 60.0), (65.0, 80.0))
+"""Two or three flows share the path, and the last start is 5 s ago or more."""
+SETTLED_S = ((5.0, 20.0), (25.0, 40.0), (45.0, 100.0))
+"""Everything but 5 s after each start."""
+_FORWARD, _REVERSE = "port/bottleneck", "port/bottleneck-reverse"
+_RECOVERING = 2
+"""Least `ca_state` of an episode: CWR, recovery, loss."""
+
+
+@dataclass(frozen=True)
+class FlowTrace:
+    """One flow; times in s from the first start of the run."""
+
+    start_s: float
+    stop_s: float
+    received: Series
+    """Cumulative bytes on the run's whole time axis: 0 before the start."""
+    cwnd_kb: Series
+    recovering: Array
+    """Of each sample of the window: whether the sender is in a recovery episode."""
+    rtt_ms: Series
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run."""
+
+    experiment: Experiment
+    onset_s: float | None
+    """Of a control."""
+    seed: int
+    flows: tuple[FlowTrace, ...]
+    forward_ms: Series
+    """Time that the last departing packet spent in the queue of the data."""
+    reverse_ms: Series
+    """The same of the ACKs."""
+    drops: Series
+    """Of the queue of the data, cumulative."""
+    thr2: Array
+    """Mbit/s over 2 s, shape (flows, STEPS_S); NaN where a flow is not active in the whole window."""
+
+    def thr(self, flow: int, start_s: float, stop_s: float) -> float:
+        """Mean goodput of a flow (from 1), Mbit/s."""
+        return metrics.throughput_mbit(self.flows[flow - 1].received, start_s, stop_s)
+
+    def agg_thr(self, start_s: float, stop_s: float) -> float:
+        """The sum over flows, Mbit/s."""
+        return sum(self.thr(flow, start_s, stop_s) for flow in range(1, len(self.flows) + 1))
+
+    def active(self, start_s: float, stop_s: float) -> list[int]:
+        """The flows (from 1) that are active in all of a window, give or take the jitter of the starts."""
+        slack = 0.2
+        return [i for i, flow in enumerate(self.flows, 1) if flow.start_s <= start_s + slack and flow.stop_s >= stop_s - slack]
+
+    def shares(self, start_s: float, stop_s: float) -> dict[int, float]:
+        """Flow -> its share of what the active flows got together."""
+        rates = {flow: self.thr(flow, start_s, stop_s) for flow in self.active(start_s, stop_s)}
+        return {flow: rate / sum(rates.values()) for flow, rate in rates.items()}
+
+    def jain(self, start_s: float, stop_s: float) -> float:
+        """Jain's index of the active flows' mean rates."""
+        return metrics.jain(list(self.shares(start_s, stop_s).values()))
+
+    def jain2(self) -> Array:
+        """Jain's index at each step that lies in an epoch as a whole, all epochs together."""
+        return metrics.jain_by_step(np.concatenate([self._steps(*epoch) for epoch in EPOCHS_S], axis=1))
+
+    def covs(self) -> list[float]:
+        """Of each flow the coefficient of variation of its 2 s rates, mean over the epochs that it is active in."""
+        found = []
+        for flow in range(len(self.flows)):
+            rates = [self._steps(*epoch)[flow] for epoch in EPOCHS_S if flow + 1 in self.active(*epoch)]
+            found.append(float(np.mean([metrics.coefficient_of_variation(list(each)) for each in rates])))
+        return found
+
+    def rtt(self, windows: Sequence[tuple[float, float]], flows: Sequence[int] = (1, 2, 3)) -> Array:
+        """RTT samples (ms) of the flows in the windows, pooled."""
+        return metrics.pooled([flow.rtt_ms for i, flow in enumerate(self.flows, 1) if i in flows], windows)
+
+    def reductions(self, flow: int) -> list[metrics.Reduction]:
+        """The window's reductions (kB) of a flow (from 1)."""
+        trace = self.flows[flow - 1]
+        rtt_s = float(np.median(metrics.in_window(trace.rtt_ms)[1])) / 1e3
+        return metrics.reductions(trace.cwnd_kb, trace.recovering, rtt_s)
+
+    def time_to_fair_share_s(self, flow: int) -> float:
+        """From a flow's start to the end of its first 2 s with 0.9 of an equal share of what all got from 2 to 98 s; NaN if none."""
+        sharing = sum(each.start_s <= self.flows[flow - 1].start_s for each in self.flows)
+        fair = self.agg_thr(2, 98) / sharing
+        return metrics.time_to_fair_share((STEPS_S, self.thr2[flow - 1]), fair, self.flows[flow - 1].start_s)
+
+    def _steps(self, start_s: float, stop_s: float) -> Array:
+        """The 2 s rates whose windows lie within [start_s, stop_s]."""
+        inside: Array = self.thr2[:, (STEPS_S - WINDOW_S >= start_s - 1e-9) & (STEPS_S <= stop_s + 1e-9)]
+        return inside
+
+
+class Trials:
+    """The trials of a folder, by experiment."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self._by_cell: dict[tuple[Experiment, float | None], list[Trial]] = {}
+        for trial in trials:
+            self._by_cell.setdefault((trial.experiment, trial.onset_s), []).append(trial)
+
+    def of(self, cc: str, qdisc: str, rtt_ms: float, limit_packets: int = 180, onset_s: float | None = None) -> list[Trial]:
+        """All repeats. MissingRunError if there is none."""
+        found = self._by_cell.get((Experiment(cc, qdisc, rtt_ms, limit_packets), onset_s))
+        if not found:
+            control = "" if onset_s is None else f", control of {onset_s:g} s"
+            raise MissingRunError(f"no run of {cc}, {qdisc}, {rtt_ms:g} ms, {limit_packets} packets{control}")
+        return found
+
+    @property
+    def experiments(self) -> dict[Experiment, list[Trial]]:
+        """The repeats by experiment, in order, without the controls."""
+        return {experiment: found for (experiment, onset_s), found in self._by_cell.items() if onset_s is None}
+
+
+def trials(runs: Sequence[Run]) -> Trials:
+    """The runs of this study among some; read once."""
+    return (runs if isinstance(runs, Runs) else Runs(runs)).once(_trials)
+
+
+def _trials(runs: Runs) -> Trials:
+    return Trials([trial for run in runs if (trial := trial_of(run)) is not None])
+
+
+def trial_of(run: Run) -> Trial | None:
+    """The trial that a run is; None of any other run."""
+    try:
+        experiment = Experiment(
+            str(run.cell["cc"]), str(run.cell["qdisc"]), float(run.cell["rtt_ms"]), int(float(run.cell["limit_packets"]))
+        )
+        onset_s = float(run.cell[ONSET]) if ONSET in run.cell else None
+        seed = int(run.cell["seed"])
+    except (KeyError, ValueError):
+        return None
+    series = series_of(run)
+    starts = {entity: counters["start_ns"] for entity, counters in run.counters.items() if entity.startswith("flow/")}
+    first_s = min(starts.values()) / metrics.NS_PER_S
+    axis = series(_FORWARD, "drops")[0]
+
+    def shifted(entity: str, name: str) -> Series:
+        times, values = series(entity, name)
+        return times - first_s, values
+
+    def flow(entity: str) -> FlowTrace:
+        start_s = starts[entity] / metrics.NS_PER_S - first_s
+        times, received = shifted(entity, "rx_bytes")
+        before = axis[: len(axis) - len(times)] - first_s
+        cwnd = shifted(entity, "cwnd")
+        stop_s = start_s + run.counters[entity]["active_ns"] / metrics.NS_PER_S
+        alive = cwnd[0] <= stop_s
+        return FlowTrace(
+            start_s=start_s,
+            stop_s=stop_s,
+            received=(np.concatenate([before, times]), np.concatenate([np.zeros(len(before)), received])),
+            cwnd_kb=(cwnd[0][alive], SEGMENT_KB * cwnd[1][alive]),
+            recovering=series(entity, "ca_state")[1][alive] >= _RECOVERING,
+            rtt_ms=_until(rtt(series, entity, first_s), stop_s),
+        )
+
+    flows = tuple(flow(entity) for entity in sorted(starts, key=lambda entity: starts[entity]))
+    return Trial(
+        experiment=experiment,
+        onset_s=onset_s,
+        seed=seed,
+        flows=flows,
+        forward_ms=shifted(_FORWARD, "sojourn_ms"),
+        reverse_ms=shifted(_REVERSE, "sojourn_ms"),
+        drops=shifted(_FORWARD, "drops"),
+        thr2=np.stack([_thr2(each) for each in flows]),
+    )
+
+
+def rtt(series: Callable[[str, str], Series], entity: str, first_s: float) -> Series:
+    """The RTT (ms) of a flow as this study measures it: the sender's last raw sample at each instant of sampling."""
+    times, values = series(entity, "rtt_ms")
+    return times - first_s, values
+
+
+def series_of(run: Run) -> Callable[[str, str], Series]:
+    """(entity, name) -> times (s) and values, with the run's file read once."""
+    parts = run.frame.partition_by("entity", "series", as_dict=True)
+    found: Mapping[tuple[object, ...], Series] = {
+        key: (part["t_ns"].to_numpy() / metrics.NS_PER_S, part["value"].to_numpy()) for key, part in parts.items()
+    }
+    return lambda entity, name: found[entity, name]
+
+
+def _until(series: Series, stop_s: float) -> Series:
+    times, values = series
+    return times[times <= stop_s], values[times <= stop_s]
+
+
+def _thr2(flow: FlowTrace) -> Array:
+    rates = metrics.window_throughput_mbit(flow.received, WINDOW_S, STEPS_S)
+    rates[(STEPS_S - WINDOW_S < flow.start_s - 1e-9) | (STEPS_S > flow.stop_s + 1e-9)] = np.nan
+    return rates
