@@ -19,11 +19,12 @@ from dumbbell.metrics.throughput import (
     utilisation,
     window_throughput_mbit,
 )
-from dumbbell.metrics.window import Array, Series, in_window
+from dumbbell.metrics.window import Array, Flags, Series, in_window
 
 __all__ = [
     "NS_PER_S",
     "Array",
+    "Flags",
     "Reduction",
     "Series",
     "binned",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.metrics.window import Array, Series
+from dumbbell.metrics.window import Array, Flags, Series
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Reduction:
     """The window at `end_s`."""
 
 
-def reductions(cwnd: Series, recovering: Array, rtt_s: float, least: float = 0.2) -> list[Reduction]:
+def reductions(cwnd: Series, recovering: Flags, rtt_s: float, least: float = 0.2) -> list[Reduction]:
     """The falls of the window by at least a share `least` within one RTT, in order; one recovery episode counts once.
 
     `recovering` says of each sample whether the sender is in a recovery episode (CWR, fast recovery, after a timeout): what the window does
@@ -36,17 +36,17 @@ def reductions(cwnd: Series, recovering: Array, rtt_s: float, least: float = 0.2
     if not times.size:
         return []
     low = values <= (1 - least) * _trailing_maximum(times, values, rtt_s)
-    active = low | recovering.astype(bool)
+    active = low | recovering
     begins = active & ~np.concatenate([[False], active[:-1]])
     # A new episode also begins where recovery does while the window still counts as fallen.
-    begins |= recovering.astype(bool) & ~np.concatenate([[False], recovering[:-1].astype(bool)])
+    begins |= recovering & ~np.concatenate([[False], recovering[:-1]])
     found: list[Reduction] = []
     starts = np.flatnonzero(begins)
     floor = 0
     for number, start in enumerate(starts):
         limit = int(starts[number + 1]) if number + 1 < len(starts) else len(times)
         inside = recovering[start:limit] if recovering[start] else active[start:limit]
-        over = np.flatnonzero(~inside.astype(bool))
+        over = np.flatnonzero(~inside)
         end = int(start) + int(over[0]) if over.size else limit
         if end == len(times):
             break

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 Series: TypeAlias = tuple[Array, Array]
 """Times (s, increasing) and values of one sampled series, of the same length."""
 

@@ -50,7 +50,8 @@ QDISCS: Mapping[str, Mapping[str, Any]] = {
         "interval": "100ms",
         "ecn": True,
     },
-AIL_DROP = "pfifo"
+}
+TAIL_DROP = "pfifo"
 AQMS = tuple(name for name in QDISCS if name != TAIL_DROP)
 RTTS_MS = (20.0, 200.0)
 TAIL_DROP_LIMIT, LIMITS_PACKETS = 180, (180, 2000)

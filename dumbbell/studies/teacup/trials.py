@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.metrics import Array, Series
+from dumbbell.metrics import Array, Flags, Series
 from dumbbell.studies.claims import MissingRunError
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.teacup.published import Experiment
@@ -42,7 +42,7 @@ class FlowTrace:
     received: Series
     """Cumulative bytes on the run's whole time axis: 0 before the start."""
     cwnd_kb: Series
-    recovering: Array
+    recovering: Flags
     """Of each sample of the window: whether the sender is in a recovery episode."""
     rtt_ms: Series
 
@@ -117,7 +117,7 @@ class Trial:
 
     def _steps(self, start_s: float, stop_s: float) -> Array:
         """The 2 s rates whose windows lie within [start_s, stop_s]."""
-        inside: Array = self.thr2[:, (STEPS_S - WINDOW_S >= start_s - 1e-9) & (STEPS_S <= stop_s + 1e-9)]
+        inside: Array = self.thr2[:, steps_within(start_s, stop_s)]
         return inside
 
 
@@ -206,6 +206,13 @@ def rtt(series: Callable[[str, str], Series], entity: str, first_s: float) -> Se
     return times - first_s, values
 
 
+def steps_within(start_s: float, stop_s: float) -> Flags:
+    """Of each of STEPS_S, whether its window lies within [start_s, stop_s]."""
+    ends, slack = STEPS_S, 1e-9  # the times are sums of floats
+    inside: Flags = (ends - WINDOW_S >= start_s - slack) & (ends <= stop_s + slack)
+    return inside
+
+
 def series_of(run: Run) -> Callable[[str, str], Series]:
     """(entity, name) -> times (s) and values, with the run's file read once."""
     parts = run.frame.partition_by("entity", "series", as_dict=True)
@@ -222,5 +229,5 @@ def _until(series: Series, stop_s: float) -> Series:
 
 def _thr2(flow: FlowTrace) -> Array:
     rates = metrics.window_throughput_mbit(flow.received, WINDOW_S, STEPS_S)
-    rates[(STEPS_S - WINDOW_S < flow.start_s - 1e-9) | (STEPS_S > flow.stop_s + 1e-9)] = np.nan
+    rates[~steps_within(flow.start_s, flow.stop_s)] = np.nan
     return rates
