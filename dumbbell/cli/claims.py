@@ -11,8 +11,6 @@ import typer
 from dumbbell.cli.output import JsonOption, print_json
 from dumbbell.errors import BadInput
 
-_STATUSES = ("pass", "fail", "expected_fail", "not_applicable")
-
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -29,6 +27,7 @@ def _claims(
     from dumbbell.cli.tables import print_tables
     from dumbbell.report.tables import Table
     from dumbbell.studies import find_part
+    from dumbbell.studies.claims import count_statuses
     from dumbbell.studies.folder import open_folder
 
     opened = open_folder(folder)
@@ -38,7 +37,7 @@ def _claims(
     if not part.formats[0].measure(opened.runs):
         raise BadInput(f"{folder}: none of its {len(opened.runs)} runs is a cell of {chosen.name}/{part.name}; expected some")
     claims = part.claims(opened.runs)
-    counts = {status: sum(claim.status == status for claim in claims) for status in _STATUSES}
+    counts = count_statuses(claims)
     if json:
         print_json({**counts, "claims": [asdict(claim) for claim in claims]})
     else:

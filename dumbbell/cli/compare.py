@@ -68,7 +68,11 @@ def _reference(name: str) -> tuple[Reference, bool]:
     from dumbbell.studies import find_part, formats, study_names
 
     if name.split("/", 1)[0] in study_names() and not Path(name).is_file():
-        part = find_part(name)[1]
+        study, part = find_part(name)
+        if not part.published:
+            raise BadInput(
+                f"{name}: {study.title} has no published numbers, only claims; expected a CSV file, or `dumbbell claims {name} DIR`"
+            )
         return part.reference(), part.every_cell
     if not Path(name).exists() and "." not in name and "/" not in name:
         raise BadInput(f"{name}: no such study or file; expected one of {', '.join(study_names())} or a CSV file")

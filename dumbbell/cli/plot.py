@@ -28,8 +28,11 @@ def register(app: typer.Typer) -> None:
 
 
 def _plot(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
-    figure: Annotated[list[str] | None, typer.Option("--figure", help="A figure by name, repeatable; all by default.")] = None,
+    what: Annotated[str, typer.Argument(metavar="DIR|STUDY", help="Results folder, or a study whose results are in DIR.")],
+    of_study: Annotated[Path | None, typer.Argument(metavar="DIR", help="Of a study; results/STUDY by default.")] = None,
+    figure: Annotated[
+        list[str] | None, typer.Option("--figure", help="A figure by name, or by its number in the study; repeatable, all by default.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the figures; DIR/figures by default.")] = None,
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
@@ -43,13 +46,14 @@ def _plot(
     from dumbbell.studies.folder import open_folder
 
     view = view_of(size, from_s, to_s)
+    folder = _folder(what, of_study)
     opened = open_folder(folder)
-    of_study, of_runs = _study_figures(opened), _run_figures(opened)
-    known = {**of_runs, **of_study}
+    studied, of_runs = _study_figures(opened), _run_figures(opened)
+    known = {**of_runs, **studied}
     if listed:
         print_json(list(known)) if json else typer.echo("\n".join(known))
         return
-    names = figure or list(of_study or of_runs)
+    names = [f"figure-{name}" if name.isdigit() else name for name in figure or studied or of_runs]
     for name in names:
         if name not in known:
             raise BadInput(f"figure {name!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
@@ -63,6 +67,23 @@ def _plot(
     if json:
         print_json([str(path) for path in written])
     note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {target}: {', '.join(names)}")
+
+
+def _folder(what: str, of_study: Path | None) -> Path:
+    """The folder that the arguments name. BadInput if it holds another study."""
+    from dumbbell.studies import find_study, study_names
+    from dumbbell.studies.folder import open_folder
+
+    if of_study is None and (what not in study_names() or Path(what).is_dir()):
+        return Path(what)
+    study = find_study(what)
+    folder = of_study or Path("results") / study.name
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder; expected what `dumbbell reproduce {study.name} --out {folder}` leaves")
+    found = open_folder(folder).study
+    if found is not study:
+        raise BadInput(f"{folder}: holds {f'the study {found.name}' if found else 'no study'}; expected the study {study.name}")
+    return folder
 
 
 def _study_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:

@@ -22,7 +22,10 @@ def _reproduce(
     out: Annotated[Path, typer.Option("--out", help="Results folder.")],
     part: Annotated[str | None, typer.Option("--part", help="Part of the study; its first by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A representative subset of the cells, each at full length.")] = False,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Repeats of each cell, the later ones with jittered start.")] = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, max=1000, help="Repeats of each cell, with jittered start; the study's own number by default."),
+    ] = None,
     workers: WorkersOption = None,
     engine: Annotated[str, typer.Option("--engine", help="Engine; `dumbbell list engine` names them.")] = "sim",
     ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
@@ -40,7 +43,7 @@ def _reproduce(
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report
 
     chosen, chosen_part = find_part(study, part)
-    request = Request(quick=quick, seeds=seeds)
+    request = Request(quick=quick, seeds=seeds or (min(2, chosen_part.seeds) if quick else chosen_part.seeds))
     began = time.perf_counter()
     with progress_bar(f"{chosen.name}/{chosen_part.name}") as progress:
         done = run_part(chosen, chosen_part, request, engine, out, workers, progress)
@@ -52,7 +55,7 @@ def _reproduce(
             without = run_ablations(chosen, chosen_part, request, engine, out, workers, progress)
 
     format_, found = done.principal
-    lacking = below_bar(found, format_) if check else []
+    lacking = [*below_bar(found, format_), *done.claims_lacking()] if check else []
     if json:
         print_json({**done.as_json(), "wall_s": wall_s, "out": str(out), "figures": [str(path) for path in drawn], "below_bar": lacking})
     else:

@@ -35,6 +35,7 @@ _CC = {
     "cdg": ("#C51B7D", "."),
 }
 _OTHER = ("#4D4D4D", "o")
+_FLOWS = (("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#000000", "X"))
 
 REFERENCE_COLOUR = "#1A1A1A"
 """Lines of what we are compared with."""
@@ -79,6 +80,11 @@ def colours(ccs: Sequence[str]) -> list[str]:
         pale = 0.65 * earlier / max(all_ - 1, 1)
         found.append(to_hex((red + (1 - red) * pale, green + (1 - green) * pale, blue + (1 - blue) * pale)))
     return found
+
+
+def of_flow(number: int) -> tuple[str, str]:
+    """Colour and marker of a flow by its number (from 0), the same in every figure that tells flows apart by their place."""
+    return _FLOWS[number % len(_FLOWS)]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dumbbell.report.format import Format
 from dumbbell.scenario import nearest
 from dumbbell.studies.study import Part, Study
 
-_MODULES = {"sce": "dumbbell.studies.sce", "oracle": "dumbbell.studies.oracle"}
+_MODULES = {"sce": "dumbbell.studies.sce", "oracle": "dumbbell.studies.oracle", "teacup": "dumbbell.studies.teacup"}
 
 
 def study_names() -> list[str]:

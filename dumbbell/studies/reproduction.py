@@ -24,8 +24,10 @@ from dumbbell.report.difference import Difference, difference
 from dumbbell.report.files import write_text
 from dumbbell.report.format import Format
 from dumbbell.report.tables import Table
+from dumbbell.studies.claims import count_statuses, share_passed
 from dumbbell.studies.folder import Folder, begin, open_folder
-from dumbbell.studies.study import Fitted, Part, Request, Study, View
+from dumbbell.studies.runs import Runs
+from dumbbell.studies.study import Claim, Fitted, Part, Request, Study, View
 
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
@@ -58,8 +60,10 @@ class Reproduction:
         ]
 
     def tables(self) -> list[Table]:
-        """Agreement by metric, the worst cells; run by run where there are few."""
+        """Agreement by metric, the worst cells; run by run where there are few. Of a part without published numbers claims and our own."""
         format_, found = self.principal
+        if not self.part.published:
+            return [self._verdicts(), *self.part.summaries(self.folder.runs).values()][:2]
         tables = [agreement_table(found, format_, self.part.title)]
         if self.part.every_cell:
             good = f"every metric agrees in {percent(found.share_all_metrics)} of {len(found.by_key)} runs"
@@ -68,13 +72,29 @@ class Reproduction:
             tables.append(worst_table(found))
         return tables
 
+    def _verdicts(self) -> Table:
+        """The claims in short."""
+        full = claims_table(self.part, self.folder.runs)
+        return Table(full.title, ["claim", "status", "measured"], [[row[0], row[1], row[3]] for row in full.rows])
+
+    def claims_lacking(self) -> list[str]:
+        """What falls short of the bar of the claims, a line."""
+        if self.part.claims is None or self.part.claims_bar is None:
+            return []
+        reached = share_passed(_claims(self.part, self.folder.runs))
+        if reached is not None and reached >= self.part.claims_bar:
+            return []
+        return [f"claims: {percent(reached)} of the applicable pass, the bar is {percent(self.part.claims_bar, 0)}"]
+
     def as_json(self) -> dict[str, Any]:
         """Plain data for agreement.json."""
         asked = self.folder.asked
+        claims = {} if self.part.claims is None else {"claims": count_statuses(_claims(self.part, self.folder.runs))}
         return {
             **{name: asked[name] for name in ("study", "part", "engine", "quick", "seeds")},
             "runs": len(self.folder.runs),
             "invalid": [{"name": run.name, "reasons": list(run.reasons)} for run in self.folder.invalid],
+            **claims,
             **self.principal[1].as_json(),
             "further": {name: found.as_json() for name, found in self.differences.items() if name != self.part.formats[0].name},
         }
@@ -120,6 +140,9 @@ def write_report(reproduction: Reproduction, view: View, draw: bool = True) -> l
     for number, table in part.tables(folder.runs).items():
         write_text(out / "tables" / f"table{number:02d}.csv", table.csv())
         write_text(out / "tables" / f"table{number:02d}.md", table.markdown())
+    for name, table in _named_tables(part, folder.runs).items():
+        write_text(out / "tables" / f"{name}.csv", table.csv())
+        write_text(out / "tables" / f"{name}.md", table.markdown())
     for format_ in part.formats:
         write_text(out / "tables" / f"{format_.name}.csv", tidy(folder.runs, format_))
     return write_figures(part, folder.runs, out / "figures", view) if draw else []
@@ -129,6 +152,9 @@ def agreement_markdown(reproduction: Reproduction) -> str:
     """The tables of agreement and the claims."""
     study, part = reproduction.study, reproduction.part
     parts = [f"# Agreement: {study.title}\n", f"{study.source}. {part.title}.\n", *(f"{note}.\n" for note in reproduction.notes)]
+    if not part.published:
+        own = [claims_table(part, reproduction.folder.runs), *part.summaries(reproduction.folder.runs).values()][:2]
+        return "\n".join([*parts, *(table.markdown() for table in own)])
     parts += [table.markdown() for table in reproduction.tables()]
     if not part.every_cell:
         format_, found = reproduction.principal
@@ -140,15 +166,25 @@ def agreement_markdown(reproduction: Reproduction) -> str:
     return "\n".join(parts)
 
 
-def claims_table(part: Part, runs: Sequence[Run]) -> Table:
-    """The claims that these runs decide."""
-    assert part.claims is not None
+def claims_table(part: Part, runs: Sequence[Run], every: bool = False) -> Table:
+    """The claims that these runs decide, or every one."""
+    claims = _claims(part, runs)
     rows = [
         [claim.id, claim.status.replace("_", " "), claim.statement, claim.measured, claim.expected]
-        for claim in part.claims(runs)
-        if claim.status != "not_applicable"
+        for claim in claims
+        if every or claim.status != "not_applicable"
     ]
-    return Table("Claims of the authors", ["claim", "status", "statement", "measured", "expected"], rows)
+    counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in count_statuses(claims).items() if count)
+    return Table(f"Claims of the authors: {counts}", ["claim", "status", "statement", "measured", "expected"], rows)
+
+
+def _claims(part: Part, runs: Sequence[Run]) -> list[Claim]:
+    assert part.claims is not None
+    return (runs if isinstance(runs, Runs) else Runs(runs)).once(part.claims)
+
+
+def _named_tables(part: Part, runs: Sequence[Run]) -> dict[str, Table]:
+    return {**part.summaries(runs), **({"claims": claims_table(part, runs, every=True)} if part.claims else {})}
 
 
 def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, names: Iterable[str] | None = None) -> list[Path]:

@@ -74,14 +74,20 @@ class Part:
     formats: Sequence[Format]
     """The kinds of reference it can be set beside; the first is the principal one."""
     published: Mapping[str, Path]
-    """Format name -> file."""
+    """Format name -> file; a format of which nothing is published has none."""
     scenarios: Callable[[Request], list[ResolvedScenario]]
     quick_note: str
     """What `--quick` leaves out."""
     figures: Mapping[str, Callable[[Sequence[Run], View], Figure]]
     tables: Callable[[Sequence[Run]], Mapping[int, Table]] = lambda _runs: {}
     """The source's tables from our runs, by number."""
+    summaries: Callable[[Sequence[Run]], Mapping[str, Table]] = lambda _runs: {}
+    """Tables of our own, by name; the first is shown."""
     claims: Callable[[Sequence[Run]], list[Claim]] | None = None
+    claims_bar: float | None = None
+    """The least share of the applicable claims to pass that `--check` accepts."""
+    seeds: int = 1
+    """Repeats of each cell, unless the request says otherwise."""
     fitted: Sequence[Fitted] = ()
     select: Callable[[Key], bool] = lambda _key: True
     """Which cells of the published file are this part's."""
@@ -89,8 +95,10 @@ class Part:
     """Few cells, each of which deserves to be shown."""
 
     def reference(self, format_: Format | None = None) -> Reference:
-        """The published values in one format (the principal one unless given)."""
+        """The published values in one format (the principal one unless given); none if none are published."""
         wanted = format_ or self.formats[0]
+        if wanted.name not in self.published:
+            return Reference(Path(), wanted, ())
         found = read_reference(self.published[wanted.name], [wanted])
         return replace(found, values=tuple(value for value in found.values if self.select(value.key)))
 

@@ -45,6 +45,9 @@ class FlowTrace:
     recovering: Flags
     """Of each sample of the window: whether the sender is in a recovery episode."""
     rtt_ms: Series
+    """Of the path; see `rtt`."""
+    sender_rtt_ms: Series
+    """The sender's last raw sample, which holds the receiver's wait for a second segment."""
 
 
 @dataclass(frozen=True)
@@ -152,16 +155,27 @@ def _trials(runs: Runs) -> Trials:
     return Trials([trial for run in runs if (trial := trial_of(run)) is not None])
 
 
-def trial_of(run: Run) -> Trial | None:
-    """The trial that a run is; None of any other run."""
+def place_of(run: Run) -> tuple[Experiment, float | None, int] | None:
+    """Experiment, onset of a control and seed of a run; None of a run that is none of this study."""
+    cell = run.cell
     try:
-        experiment = Experiment(
-            str(run.cell["cc"]), str(run.cell["qdisc"]), float(run.cell["rtt_ms"]), int(float(run.cell["limit_packets"]))
-        )
-        onset_s = float(run.cell[ONSET]) if ONSET in run.cell else None
-        seed = int(run.cell["seed"])
+        experiment = Experiment(str(cell["cc"]), str(cell["qdisc"]), float(cell["rtt_ms"]), int(float(cell["limit_packets"])))
+        return experiment, float(cell[ONSET]) if ONSET in cell else None, int(cell["seed"])
     except (KeyError, ValueError):
         return None
+
+
+def run_of(runs: Sequence[Run], experiment: Experiment, seed: int) -> Run | None:
+    """One repeat of an experiment; None if it was not run."""
+    return next((run for run in runs if place_of(run) == (experiment, None, seed)), None)
+
+
+def trial_of(run: Run) -> Trial | None:
+    """The trial that a run is; None of any other run."""
+    place = place_of(run)
+    if place is None:
+        return None
+    experiment, onset_s, seed = place
     series = series_of(run)
     starts = {entity: counters["start_ns"] for entity, counters in run.counters.items() if entity.startswith("flow/")}
     first_s = min(starts.values()) / metrics.NS_PER_S
@@ -170,6 +184,8 @@ def trial_of(run: Run) -> Trial | None:
     def shifted(entity: str, name: str) -> Series:
         times, values = series(entity, name)
         return times - first_s, values
+
+    path = rtt(series, experiment.rtt_ms)
 
     def flow(entity: str) -> FlowTrace:
         start_s = starts[entity] / metrics.NS_PER_S - first_s
@@ -184,7 +200,8 @@ def trial_of(run: Run) -> Trial | None:
             received=(np.concatenate([before, times]), np.concatenate([np.zeros(len(before)), received])),
             cwnd_kb=(cwnd[0][alive], SEGMENT_KB * cwnd[1][alive]),
             recovering=series(entity, "ca_state")[1][alive] >= _RECOVERING,
-            rtt_ms=_until(rtt(series, entity, first_s), stop_s),
+            rtt_ms=metrics.in_window((path[0] - first_s, path[1]), start_s + experiment.rtt_ms / 1e3, stop_s),
+            sender_rtt_ms=metrics.in_window(shifted(entity, "rtt_ms"), start_s, stop_s),
         )
 
     flows = tuple(flow(entity) for entity in sorted(starts, key=lambda entity: starts[entity]))
@@ -200,10 +217,14 @@ def trial_of(run: Run) -> Trial | None:
     )
 
 
-def rtt(series: Callable[[str, str], Series], entity: str, first_s: float) -> Series:
-    """The RTT (ms) of a flow as this study measures it: the sender's last raw sample at each instant of sampling."""
-    times, values = series(entity, "rtt_ms")
-    return times - first_s, values
+def rtt(series: Callable[[str, str], Series], base_ms: float) -> Series:
+    """The RTT of the path (ms) as this study measures it: the base and what the last packets to leave the two queues spent there.
+
+    The report's estimator (SPP) pairs packets at both ends, so it sees the path alone: neither a receiver's delayed ACK, as a sender's own
+    samples do, nor anything else that the hosts add.
+    """
+    times, forward = series(_FORWARD, "sojourn_ms")
+    return times, base_ms + forward + series(_REVERSE, "sojourn_ms")[1]
 
 
 def steps_within(start_s: float, stop_s: float) -> Flags:
@@ -220,11 +241,6 @@ def series_of(run: Run) -> Callable[[str, str], Series]:
         key: (part["t_ns"].to_numpy() / metrics.NS_PER_S, part["value"].to_numpy()) for key, part in parts.items()
     }
     return lambda entity, name: found[entity, name]
-
-
-def _until(series: Series, stop_s: float) -> Series:
-    times, values = series
-    return times[times <= stop_s], values[times <= stop_s]
 
 
 def _thr2(flow: FlowTrace) -> Array:

@@ -1,0 +1,99 @@
+"""Grids of panels over time, each with a line or a cloud of points for every flow: for runs side by side, or queues below each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from dumbbell.metrics import Series
+from dumbbell.report.style import Size, of_flow, settled, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+_MARKERS = 12
+"""Markers along a line."""
+
+
+@dataclass(frozen=True)
+class FlowPanel:
+    """One panel: a series for each flow, in the order that fixes colours and markers."""
+
+    title: str
+    quantity: str
+    """Label of the y axis, with its unit. Panels of one quantity share their axis."""
+    flows: Sequence[Series]
+    """Empty if there is no run."""
+    top: float = 0.0
+    """Least upper end of the y axis."""
+    form: Literal["line", "points"] = "line"
+
+
+def flow_panels(
+    title: str, grid: Sequence[Sequence[FlowPanel]], labels: Sequence[str], size: Size, start_s: float = 0.0, stop_s: float = math.inf
+) -> Figure:
+    """Draw a grid of panels over [start_s, stop_s] (by default to the last sample), all on one time axis; `labels` name the flows.
+
+    A panel without flows says so. NaN breaks a line.
+    """
+    panels = [panel for row in grid for panel in row]
+    ends = [float(series[0][-1]) for panel in panels for series in panel.flows if series[0].size]
+    stop_s = min(stop_s, max(ends, default=start_s + 1.0))
+    tops = {panel.quantity: max(_top(other, start_s, stop_s) for other in panels if other.quantity == panel.quantity) for panel in panels}
+    columns = max(len(row) for row in grid)
+    with styled(size) as geometry:
+        from matplotlib import pyplot
+
+        height = geometry.width * (0.08 + len(grid) * (0.19 if columns > 1 else 0.26))
+        figure, axes = pyplot.subplots(
+            len(grid), columns, sharex=True, figsize=(geometry.width, height), squeeze=False, layout="constrained"
+        )
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        handles: dict[str, Line2D] = {}
+        for row, drawn in zip(axes, grid, strict=True):
+            for axis, panel in zip(row, drawn, strict=False):
+                for number, series in enumerate(panel.flows):
+                    handle = _draw(axis, series, number, panel.form, start_s, stop_s, geometry.line)
+                    if len(handle.get_xdata()):  # type: ignore[arg-type]
+                        handles.setdefault(labels[number], handle)
+                if not panel.flows:
+                    axis.text(0.5, 0.5, "no run", transform=axis.transAxes, ha="center", va="center", color="#888888")
+                axis.set_title(panel.title, loc="left")
+                axis.set_ylabel(panel.quantity)
+                axis.set_ylim(0, tops[panel.quantity])
+                axis.grid(True)
+                axis.set_axisbelow(True)
+        for axis in axes[-1]:
+            axis.set_xlabel("time (s)")
+            axis.set_xlim(start_s, stop_s)
+        figure.align_ylabels()
+        if handles:
+            figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), markerscale=1.4)
+        return settled(figure)
+
+
+def _top(panel: FlowPanel, start_s: float, stop_s: float) -> float:
+    """The upper end of the y axis that a panel needs."""
+    shown = [values[(t_s >= start_s) & (t_s <= stop_s) & np.isfinite(values)] for t_s, values in panel.flows]
+    highest = max((float(values.max()) for values in shown if values.size), default=0.0)
+    return max(panel.top, 1.02 * highest, 1e-9)
+
+
+def _draw(axis: Axes, series: Series, number: int, form: str, start_s: float, stop_s: float, width: float) -> Line2D:
+    colour, marker = of_flow(number)
+    t_s, values = series
+    keep = (t_s >= start_s) & (t_s <= stop_s)
+    t_s, values = t_s[keep], values[keep]
+    if form == "points":
+        # Thousands of points are a picture in the SVG too; as shapes they would take megabytes.
+        return axis.plot(t_s, values, color=colour, marker=marker, markersize=1.6 * width, linestyle="none", rasterized=True)[0]
+    every = max(1, len(t_s) // _MARKERS)
+    # Flows that lie upon each other have their markers at different places.
+    first = (number * every) // 3
+    return axis.plot(t_s, values, color=colour, marker=marker, markersize=4 * width, markevery=(first, every), linewidth=width)[0]

@@ -1,0 +1,76 @@
+"""Figures 2 to 14 of the report: throughput over time, windows and RTT of three flows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
+
+from dumbbell.metrics import Series
+from dumbbell.report.panels import FlowPanel, flow_panels
+from dumbbell.studies.study import View
+from dumbbell.studies.teacup.published import Experiment, PublishedPanel, flow_labels, panels
+from dumbbell.studies.teacup.trials import STEPS_S, Trial, run_of, trial_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.results import Run
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a panel shows."""
+
+    label: str
+    series: Callable[[Trial], list[Series]]
+    form: Literal["line", "points"] = "line"
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "throughput": Quantity("throughput, 2 s (kbit/s)", lambda trial: [(STEPS_S, 1000 * rates) for rates in trial.thr2]),
+    "cwnd": Quantity("cwnd (kB)", lambda trial: [flow.cwnd_kb for flow in trial.flows]),
+    "rtt": Quantity("RTT (ms)", lambda trial: [flow.sender_rtt_ms for flow in trial.flows], "points"),
+}
+
+
+def rebuilt(number: int, runs: Sequence[Run], view: View) -> Figure:
+    """One figure of the report from our runs, panel by panel in its layout."""
+    published = [panel for panel in panels() if panel.figure == number]
+    found: dict[tuple[Experiment, int], Trial | None] = {}
+    drawn = []
+    for panel in published:
+        which = (panel.experiment, panel.run)
+        if which not in found:
+            run = run_of(runs, panel.experiment, panel.run + 1)
+            found[which] = None if run is None else trial_of(run)
+        drawn.append(_panel(panel, found[which], alone=len(published) == 1))
+    columns = 2 if len(drawn) % 2 == 0 else 1
+    grid = [drawn[first : first + columns] for first in range(0, len(drawn), columns)]
+    stop_s = view.stop_s if math.isfinite(view.stop_s) else max(panel.stop_s for panel in published)
+    return flow_panels(_title(number, published), grid, flow_labels(), view.size, view.start_s, stop_s)
+
+
+FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {
+    f"figure-{number}": partial(rebuilt, number) for number, _ in groupby(panels(), key=lambda panel: panel.figure)
+}
+
+
+def _panel(panel: PublishedPanel, trial: Trial | None, alone: bool) -> FlowPanel:
+    quantity, which = QUANTITIES[panel.metric], panel.experiment
+    text = f"{which.qdisc}, {which.limit_packets} packets, run {panel.run}"
+    return FlowPanel(
+        title=text if alone else f"({panel.letter}) {text}",
+        quantity=quantity.label,
+        flows=quantity.series(trial) if trial else (),
+        top=panel.top,
+        form=quantity.form,
+    )
+
+
+def _title(number: int, published: Sequence[PublishedPanel]) -> str:
+    which = published[0].experiment
+    return f"Figure {number}: {which.cc}, base RTT {which.rtt_ms:g} ms"

@@ -1,0 +1,105 @@
+"""What is measured of each trial: one number each, for tables, and for comparison with another folder of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.report.format import Format, Measured, Metric, Tolerance
+from dumbbell.report.tables import Table
+from dumbbell.studies.teacup.trials import EPOCHS_S, SETTLED_S, Trial, trials
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+KEYS = ("cc", "qdisc", "rtt_ms", "limit_packets")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a trial."""
+
+    metric: Metric
+    of: Callable[[Trial], float]
+    decimals: int
+
+
+def _over_base(q: float) -> Callable[[Trial], float]:
+    return lambda trial: float(np.percentile(trial.rtt(SETTLED_S), q)) - trial.experiment.rtt_ms
+
+
+# Throughput is the sum over flows from 2 to 98 s, queueing the RTT over the base without 5 s after each start.
+_RTT = Tolerance(relative=0.15, absolute=2.0)
+MEASURES: Mapping[str, Measure] = {
+    "throughput_mbit": Measure(Metric("Mbit/s", "throughput", Tolerance(relative=0.05)), lambda t: t.agg_thr(2, 98), 3),
+    "jain2": Measure(Metric("", "jain2", Tolerance(absolute=0.05)), lambda t: float(np.nanmean(t.jain2())), 3),
+    "jain_worst": Measure(
+        Metric("", "jain, worst epoch", Tolerance(absolute=0.05)), lambda t: min(t.jain(*epoch) for epoch in EPOCHS_S), 3
+    ),
+    "cov": Measure(Metric("", "CoV", Tolerance(absolute=0.05)), lambda t: float(np.mean(t.covs())), 3),
+    "queueing_p5_ms": Measure(Metric("ms", "queueing p5", _RTT), _over_base(5), 1),
+    "queueing_p50_ms": Measure(Metric("ms", "queueing p50", _RTT), _over_base(50), 1),
+    "queueing_p95_ms": Measure(Metric("ms", "queueing p95", _RTT), _over_base(95), 1),
+    "fair_share_2_s": Measure(Metric("s", "flow 2 fair after", Tolerance(relative=0.5)), lambda t: t.time_to_fair_share_s(2), 1),
+    "fair_share_3_s": Measure(Metric("s", "flow 3 fair after", Tolerance(relative=0.5)), lambda t: t.time_to_fair_share_s(3), 1),
+}
+
+
+def measure(runs: Sequence[Run]) -> Measured:
+    """Every measure of each experiment, one value a repeat."""
+    return {
+        ((each.cc, each.qdisc, each.rtt_ms, float(each.limit_packets)), name): [this.of(trial) for trial in repeats]
+        for each, repeats in trials(runs).experiments.items()
+        for name, this in MEASURES.items()
+    }
+
+
+FORMAT = Format(
+    name="teacup",
+    columns=(*KEYS, "metric", "value"),
+    keys=KEYS,
+    numbers=frozenset({"rtt_ms", "limit_packets"}),
+    metrics={name: each.metric for name, each in MEASURES.items()},
+    measure=measure,
+)
+
+
+def summaries(runs: Sequence[Run]) -> dict[str, Table]:
+    """`summary`: a row an experiment, mean and half of its 95 % confidence interval over repeats; `intervals`: a row a number."""
+    wide, long = [], []
+    for each, repeats in sorted(trials(runs).experiments.items()):
+        where = [each.cc, each.qdisc, f"{each.rtt_ms:g}", str(each.limit_packets)]
+        texts = []
+        for name, this in MEASURES.items():
+            values = [value for value in map(this.of, repeats) if np.isfinite(value)]
+            centre, low, high = _interval(values)
+            texts.append(_text(centre, high - centre, this.decimals))
+            long.append([*where, name, str(len(values)), _number(centre), _number(low), _number(high)])
+        wide.append([*where, str(len(repeats)), *texts])
+    heads = [f"{each.metric.title} ({each.metric.unit})" if each.metric.unit else each.metric.title for each in MEASURES.values()]
+    return {
+        "summary": Table("Means over repeats ± half of the 95 % confidence interval", [*KEYS, "runs", *heads], wide),
+        "intervals": Table("Means over repeats and their 95 % confidence limits", [*KEYS, "metric", "runs", "mean", "low", "high"], long),
+    }
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float, float]:
+    if not values:
+        return (float("nan"),) * 3
+    if len(set(values)) == 1 and len(values) > 1:
+        return values[0], values[0], values[0]
+    return metrics.confidence_interval(values)
+
+
+def _text(centre: float, half: float, decimals: int) -> str:
+    if np.isnan(centre):
+        return ""
+    return f"{centre:.{decimals}f}±{half:.{decimals}f}" if np.isfinite(half) else f"{centre:.{decimals}f}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if np.isfinite(value) else ""
