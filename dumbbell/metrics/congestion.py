@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,7 +51,7 @@ def reductions(cwnd: Series, recovering: Flags, rtt_s: float, least: float = 0.2
         end = int(start) + int(over[0]) if over.size else limit
         if end == len(times):
             break
-        earliest = max(floor, int(np.searchsorted(times, times[start] - rtt_s, side="left")))
+        earliest = max(floor, min(int(np.searchsorted(times, times[start] - rtt_s, side="left")), int(start) - 1))
         before = float(values[earliest : start + 1].max())
         after = float(values[end])
         if after <= (1 - least) * before:
@@ -76,12 +77,9 @@ def bursts(cumulative: Series, quiet_s: float) -> list[tuple[float, float]]:
 
 
 def _trailing_maximum(times: Array, values: Array, window_s: float) -> Array:
-    """The greatest value in [t - window_s, t] at each sample."""
-    firsts = np.searchsorted(times, times - window_s, side="left")
-    if firsts[-1] == 0:
-        return np.maximum.accumulate(values)
-    # Samples are regular: the window holds the same number of them everywhere but at the start.
-    width = int(np.max(np.arange(len(times)) - firsts)) + 1
+    """The greatest value in [t - window_s, t] at each sample of a regular series; the sample before always counts."""
+    step_s = float(times[1] - times[0]) if len(times) > 1 else math.inf
+    width = 1 + max(1, math.floor(window_s / step_s + 1e-9))
     padded = np.concatenate([np.full(width - 1, -np.inf), values])
     greatest: Array = np.lib.stride_tricks.sliding_window_view(padded, width).max(axis=1)
     return greatest

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +63,46 @@ def test_rank_correlation_sees_any_rising_relation():
     assert math.isnan(metrics.rank_correlation([1, 2, 3], [5, 5, 5]))
     with pytest.raises(ValueError, match="same length"):
         metrics.rank_correlation([1, 2], [1, 2, 3])
+
+
+@given(st.lists(st.floats(0.001, 1e6), min_size=2, max_size=30))
+def test_a_bootstrap_interval_holds_its_median_and_lies_within_the_values(values):
+    centre, low, high = metrics.bootstrap_interval(values)
+    assert centre == np.median(values)
+    assert min(values) <= low <= centre <= high <= max(values)
+    assert metrics.bootstrap_interval(values) == (centre, low, high)
+
+
+def test_a_bootstrap_interval_narrows_with_more_values():
+    rng = np.random.default_rng(1)
+    few, many = (metrics.bootstrap_interval(list(rng.normal(10, 1, n)), np.mean) for n in (10, 1000))
+    assert many[2] - many[1] < 0.3 * (few[2] - few[1])
+    assert many[1] < 10 < many[2]
+
+
+def test_one_value_says_nothing_of_the_spread():
+    assert metrics.bootstrap_interval([3.0]) == (3.0, -math.inf, math.inf)
+    with pytest.raises(ValueError, match="no values"):
+        metrics.bootstrap_interval([])
+
+
+@given(st.lists(st.lists(st.floats(0.001, 1e3), min_size=3, max_size=3), min_size=1, max_size=20))
+def test_jain_by_step_is_jain_of_each_step(steps):
+    rates = np.array(steps).T
+    found = metrics.jain_by_step(rates)
+    assert list(found) == [pytest.approx(metrics.jain(step)) for step in steps]
+
+
+def test_jain_by_step_leaves_out_who_is_not_active():
+    nan = math.nan
+    found = metrics.jain_by_step(np.array([[4.0, 4.0, nan, 0.0], [nan, 4.0, nan, 0.0], [nan, 0.0, nan, nan]]))
+    assert found[0] == 1
+    assert found[1] == pytest.approx(2 / 3)
+    assert np.isnan(found[2:]).all()
+
+
+def test_time_to_fair_share_is_to_the_first_window_that_has_it():
+    times = np.arange(20.0, 26.0, 0.5)
+    rates = np.array([math.nan] * 4 + [1.0, 2.0, 4.4, 4.6, 3.0, 5.0, 5.0, 5.0])
+    assert metrics.time_to_fair_share((times, rates), 5.0, 20.0) == 3.5
+    assert math.isnan(metrics.time_to_fair_share((times, rates), 9.0, 20.0))

@@ -70,3 +70,19 @@ def test_utilisation():
 def test_first_increase():
     assert metrics.first_increase((TIMES, np.where(TIMES < 3, 0.0, 7.0))) == 3.0
     assert math.isnan(metrics.first_increase((TIMES, np.zeros(len(TIMES)))))
+
+
+def test_windows_at_given_ends_are_undefined_where_the_samples_do_not_cover_them():
+    found = metrics.window_throughput_mbit(STEADY, 2.0, np.array([1.5, 2.0, 7.25, 10.0, 10.5]))
+    assert math.isnan(found[0])
+    assert math.isnan(found[4])
+    assert list(found[1:4]) == [pytest.approx(1.0)] * 3
+    assert np.isnan(metrics.window_throughput_mbit((np.empty(0), np.empty(0)), 2.0, np.array([1.0]))).all()
+    with pytest.raises(ValueError, match="must be positive"):
+        metrics.window_throughput_mbit(STEADY, 0, TIMES)
+
+
+def test_sliding_windows_are_windows_at_their_ends():
+    ramp = (TIMES, TIMES**2)
+    ends, rates = metrics.sliding_throughput_mbit(ramp, 1.0, 0.5)
+    assert list(rates) == [metrics.throughput_mbit(ramp, end - 1, end) for end in ends]

@@ -94,7 +94,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["compare", "DIR", "sec"], "sec: no such study or file; expected one of sce, oracle or a CSV file"),
+        (["compare", "DIR", "sec"], "sec: no such study or file; expected one of sce, oracle, teacup or a CSV file"),
         (["compare", "DIR", "sce/two"], "part 'two' of study sce is unknown; expected one of one-flow"),
         (["compare", "DIR", "none.csv"], "none.csv: cannot be read (No such file or directory); expected a CSV file"),
         (["compare", "DIR", "BAD"], ":2: column value: 'fast'; expected a number"),

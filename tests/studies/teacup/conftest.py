@@ -1,0 +1,68 @@
+"""Trials made by hand."""
+
+import numpy as np
+import pytest
+
+from dumbbell.results import Block, Run, digest
+from dumbbell.studies.teacup.scenarios import CONTROL_FROM_S, cell, experiments
+
+STEP_S = 0.1
+T_S = np.arange(1011) * STEP_S
+STARTS_S = (0.0, 20.0, 40.0)
+
+
+def run(experiment, seed=1, rates=(0.333, 0.333, 0.333), total=9.56, cwnd=None, queue_ms=None, wobble=0.0, onset_s=None):
+    """A run in which the active flows share `total` Mbit/s in proportion to `rates`.
+
+    `cwnd` (packets) and `queue_ms` are functions of time; `wobble` makes the rates of neighbouring seconds differ by that share.
+    """
+    queue = np.zeros(len(T_S)) + 5 if queue_ms is None else np.asarray(queue_ms(T_S), dtype=float)
+    window = np.full(len(T_S), 100.0) if cwnd is None else np.asarray(cwnd(T_S), dtype=float)
+    active = np.array([(start <= T_S) & (start + 60 > T_S) for start in STARTS_S])
+    shares = np.array(rates)[:, None] * active
+    shares = shares * (1 + wobble * np.array([[1], [-1], [1]]) * np.where(T_S % 8 < 4, 1, -1))
+    sums = shares.sum(axis=0)
+    speed = np.divide(total * shares, sums, out=np.zeros_like(shares), where=sums > 0)
+    t_ns = np.arange(len(T_S)) * round(STEP_S * 1e9)
+    blocks, counters = [], {}
+    for number, start in enumerate(STARTS_S):
+        first = round(start / STEP_S)
+        received = np.concatenate([[0.0], np.cumsum(speed[number] * 1e6 / 8 * STEP_S)[:-1]])
+        rows = np.stack([window, received, np.full(len(T_S), experiment.rtt_ms) + queue, np.zeros(len(T_S))])[:, first:]
+        names = ("cwnd", "rx_bytes", "rtt_ms", "ca_state")
+        blocks.append(Block(f"flow/{number + 1}", names, ("packets", "bytes", "ms", ""), t_ns[first:], rows))
+        counters[f"flow/{number + 1}"] = {"start_ns": round(start * 1e9), "active_ns": 60 * 10**9}
+    for name, delay in (("bottleneck", queue), ("bottleneck-reverse", np.zeros(len(T_S)))):
+        drops = np.floor(T_S / 5)
+        blocks.append(Block(f"port/{name}", ("sojourn_ms", "drops"), ("ms", "packets"), t_ns, np.stack([delay, drops])))
+    place = {**cell(experiment), "seed": seed, **({} if onset_s is None else {"onset_s": onset_s})}
+    key = f"{experiment.cc}-{experiment.qdisc}-{experiment.rtt_ms:g}-{experiment.limit_packets}-{seed}-{onset_s}"
+    return Run(key, key, place, {"flows": []}, "ok", (), counters, digest(blocks), {"name": "sim"}, tuple(blocks))
+
+
+@pytest.fixture
+def make_run():
+    """The function `run`."""
+    return run
+
+
+def everywhere(**facts):
+    """All experiments and controls, the same run in every cell: no two cells differ, and only the first flow's jitter would."""
+    controls = [
+        run(each, onset_s=onset, **facts)
+        for each in experiments()
+        if each.qdisc != "pfifo" and (each.rtt_ms, each.limit_packets) == (200, 180)
+        for onset in CONTROL_FROM_S
+    ]
+    return [*(run(each, seed, **facts) for each in experiments() for seed in range(1, 11)), *controls]
+
+
+@pytest.fixture(scope="session")
+def worlds():
+    """Two of these: equal flows and a short queue; unequal ones and a queue that is neither short nor full."""
+    return {
+        "even": everywhere(),
+        "uneven": everywhere(
+            rates=(0.6, 0.3, 0.1), total=4.0, wobble=0.5, queue_ms=lambda t: 60 + 50 * np.sin(t), cwnd=lambda t: 500 - 400 * (t % 4 > 2)
+        ),
+    }

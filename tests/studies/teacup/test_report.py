@@ -1,0 +1,91 @@
+"""The whole study, with few repeats."""
+
+import csv
+import json
+
+import pytest
+
+from dumbbell.studies import find_part
+from dumbbell.studies.folder import open_folder
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """What `reproduce teacup --quick` leaves, with 2 repeats and without figures."""
+    from dumbbell.studies import Request, View
+    from dumbbell.studies.reproduction import run_part, write_report
+
+    out = tmp_path_factory.mktemp("teacup")
+    study, part = find_part("teacup")
+    write_report(run_part(study, part, Request(quick=True, seeds=2), "sim", out), View(), draw=False)
+    return out
+
+
+def test_a_quick_reproduction_is_whole(quick):
+    done = json.loads((quick / "agreement.json").read_text())
+    assert (done["runs"], done["invalid"]) == (56, [])
+    assert sum(done["claims"].values()) == 34
+    assert done["claims"]["not_applicable"] == 3
+    with (quick / "tables" / "claims.csv").open(newline="") as file:
+        assert {row["claim"]: row["status"] for row in csv.DictReader(file)}["T045"] == "not applicable"
+    with (quick / "tables" / "intervals.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "throughput_mbit"]
+    assert len(rows) == 28
+    assert all(5 < float(row["mean"]) < 9.6 for row in rows)
+    text = (quick / "agreement.md").read_text()
+    assert "Claims of the authors" in text
+    assert "±" in text
+
+
+def test_claims_and_plots_by_the_study_s_name(quick, dumbbell, tmp_path):
+    status, out, _ = dumbbell("claims", "teacup", quick, "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["pass"] + found["fail"] == 31
+    assert {claim["id"]: claim for claim in found["claims"]}["T016"]["measured"].startswith("max(rtt)-200 = ")
+    status, out, _ = dumbbell("plot", "teacup", "--figure", "4", "--figure", "10", quick, "--size", "print", "--out", tmp_path, "--json")
+    assert status == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figure-10.png", "figure-10.svg", "figure-4.png", "figure-4.svg"]
+
+
+def test_the_same_runs_give_the_same_figure(quick, dumbbell, tmp_path):
+    for name in ("a", "b"):
+        assert dumbbell("plot", quick, "--figure", "figure-7", "--out", tmp_path / name)[0] == 0
+    for name in ("figure-7.png", "figure-7.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_another_folder_of_runs_can_stand_in_place_of_published_numbers(quick, dumbbell):
+    status, out, _ = dumbbell("compare", quick, quick / "tables" / "teacup.csv", "--json")
+    assert status == 0
+    metrics = json.loads(out)["metrics"]
+    assert metrics["throughput_mbit"]["cells"] == 28
+    assert metrics["queueing_p95_ms"]["share_within"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (
+            ["compare", "DIR", "teacup"],
+            "teacup: TEACUP trials: queue disciplines and behaviour over time has no published numbers, only claims",
+        ),
+        (["plot", "DIR", "--figure", "1"], "figure 'figure-1' is unknown"),
+        (["plot", "sce", "DIR"], "holds the study teacup; expected the study sce"),
+        (["plot", "teacup", "nowhere"], "nowhere: no such folder; expected what `dumbbell reproduce teacup --out nowhere` leaves"),
+        (["plot", "nowhere", "DIR"], "study 'nowhere' is unknown"),
+    ],
+)
+def test_what_cannot_be_done_is_said(quick, dumbbell, arguments, what):
+    status, _, err = dumbbell(*(quick if word == "DIR" else word for word in arguments))
+    assert status == 2
+    assert what in err
+
+
+def test_the_bar_of_the_claims_is_checked(quick):
+    from dumbbell.studies.reproduction import reopened
+
+    done = reopened(open_folder(quick))
+    reached = done.as_json()["claims"]
+    passed = reached["pass"] / (34 - reached["not_applicable"])
+    assert bool(done.claims_lacking()) == (passed < 0.9)

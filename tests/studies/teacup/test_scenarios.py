@@ -1,0 +1,94 @@
+import pytest
+
+from dumbbell.engines import engine
+from dumbbell.engines.lowering import plan
+from dumbbell.studies import Request, find_part
+from dumbbell.studies.teacup.published import Experiment, flow_labels, panels, setting
+from dumbbell.studies.teacup.scenarios import AQMS, CONTROL_FROM_S, ONSET, QDISCS, SENDERS, document, experiments
+
+STUDY, PART = find_part("teacup")
+
+
+def test_every_published_panel_has_its_experiment():
+    known = experiments()
+    assert len(known) == len(set(known)) == 28
+    assert {panel.experiment for panel in panels()} <= set(known)
+    assert len(panels()) == 67
+    assert sorted({panel.figure for panel in panels()}) == list(range(2, 15))
+
+
+def test_parameters_are_the_printed_ones():
+    pie, codel, fq_codel = (QDISCS[name] for name in ("pie", "codel", "fq_codel"))
+    assert (pie["target"], pie["tupdate"]) == (
+        f"{setting('linux_router', 'pie.target_ms')}ms",
+        f"{setting('linux_router', 'pie.tupdate_ms')}ms",
+    )
+    assert (str(pie["alpha"]), str(pie["beta"])) == (setting("linux_router", "pie.alpha"), setting("linux_router", "pie.beta"))
+    for name, qdisc in (("codel", codel), ("fq_codel", fq_codel)):
+        assert float(qdisc["target"].removesuffix("ms")) == float(setting("linux_router", f"{name}.target_ms"))
+        assert float(qdisc["interval"].removesuffix("ms")) == float(setting("linux_router", f"{name}.interval_ms"))
+    assert str(fq_codel["flows"]) == setting("linux_router", "fq_codel.flows")
+    assert fq_codel["quantum"] == setting("linux_router", "fq_codel.quantum_bytes") + "B"
+    settings = document(Experiment("newreno", "pie", 200.0, 2000))
+    assert settings["path"]["delay"]["limit"] == setting("linux_router", "delay_buffer_pkts") + "p"
+    assert settings["path"]["bottleneck"]["rate"] == setting("path", "bottleneck_mbit") + "mbit"
+    assert settings["path"]["bottleneck"]["qdisc"]["limit"] == "2000p"
+    for number, flow in enumerate(settings["flows"], 1):
+        assert flow["start"]["first"] == setting("traffic", f"flow{number}_start_s (Host{number} to Host{number + 3})") + "s"
+        assert flow["duration"] == setting("traffic", "flow_duration_s") + "s"
+        assert flow["host"]["sndbuf"] == flow["host"]["rcvbuf"] == setting("traffic", "requested_socket_buffer_kB") + "kB"
+        assert flow["ecn"] is False
+    assert len(set(flow_labels())) == 3
+    assert set(SENDERS) == {panel.experiment.cc for panel in panels()}
+
+
+def test_each_direction_is_shaped_first_and_delayed_behind():
+    run = next(run for run in PART.scenarios(Request(quick=True)) if run.cell["rtt_ms"] == 200)
+    planned = plan(run, engine("sim").capabilities())
+    assert planned.flows[0].forward == ("access", "bottleneck", "delay")
+    assert planned.flows[0].reverse == ("bottleneck-reverse", "delay-reverse")
+    assert planned.ports["delay"].stage.delay == planned.ports["delay-reverse"].stage.delay == 100_000_000
+    hosts = [flow.src for flow in planned.flows] + [flow.dst for flow in planned.flows]
+    assert len(set(hosts)) == 6
+
+
+def test_repeats_differ_in_the_starts_of_all_flows_and_in_nothing_else():
+    runs = [run for run in PART.scenarios(Request(quick=True, seeds=3)) if run.cell["qdisc"] == "codel"]
+    first = [run for run in runs if run.cell["cc"] == "cubic" and run.cell["rtt_ms"] == 20 and run.cell["limit_packets"] == 180]
+    assert [run.seed for run in first] == [1, 2, 3]
+    starts = [tuple(flow.start_ns for flow in plan(run, engine("sim").capabilities()).flows) for run in first]
+    assert all(len({each[i] for each in starts}) == 3 for i in range(3))
+    assert all(0 <= each[i] - 20 * 10**9 * i <= 10**8 for each in starts for i in range(3))
+    assert len({str(run.dump() | {"seed": 0}) for run in first}) == 1
+
+
+def test_controls_are_part_of_a_full_request_only():
+    full, quick = PART.scenarios(Request(seeds=1)), PART.scenarios(Request(quick=True, seeds=1))
+    assert len(quick) == 28
+    controls = [run for run in full if ONSET in run.cell]
+    assert len(full) - len(controls) == 28
+    assert len(controls) == len(SENDERS) * len(AQMS) * len(CONTROL_FROM_S)
+
+
+@pytest.fixture(scope="module")
+def control():
+    """Runs of one control and of tail drop, one repeat each."""
+    chosen = [
+        run
+        for run in PART.scenarios(Request(seeds=1))
+        if run.cell["cc"] == "newreno" and run.cell["rtt_ms"] == 200 and run.cell["limit_packets"] == 180
+        if (run.cell.get(ONSET) == 2.0 and run.cell["qdisc"] == "codel") or run.cell["qdisc"] == "pfifo"
+    ]
+    return {run.cell["qdisc"]: engine("sim").run(run) for run in chosen}
+
+
+def test_a_control_is_tail_drop_until_its_onset_and_the_aqm_after_it(control):
+    times, windows = control["codel"].series("flow/1", "cwnd")
+    plain = control["pfifo"].series("flow/1", "cwnd")
+    before = times < 1.9
+    assert before.sum() > 50
+    # The stage that is wide open adds the time a packet takes on 1 Gbit/s: a sample may fall the other side of an ACK.
+    assert (abs(windows[before] - plain[1][: len(windows)][before]) <= 2).mean() > 0.9
+    counters = control["codel"].counters
+    assert counters["port/bottleneck"]["dropped_aqm"] > 0
+    assert counters["port/bottleneck"]["first_drop_ns"] >= 2 * 10**9
