@@ -60,6 +60,11 @@ def claims(done: Reproduction) -> str:
     return claims_table(done.part, done.folder.runs).markdown()
 
 
+def summary_of_part(done: Reproduction) -> str:
+    """The part's own first table."""
+    return next(iter(done.part.summaries(done.folder.runs).values())).markdown()
+
+
 def kernel(done: Reproduction) -> str:
     """What the kernel makes of some cells, beside ours and the published ones."""
     return kernel_table(done.folder.runs, done.part.reference()).markdown()
@@ -90,7 +95,8 @@ def omissions() -> str:
 
 
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
-    function.__name__: function for function in (agreement, breakdown, runs, outside, kernel, claims, fitted, ablations)
+    **{function.__name__: function for function in (agreement, breakdown, runs, outside, kernel, claims, fitted, ablations)},
+    "summary": summary_of_part,
 }
 
 AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, summary)}

@@ -6,7 +6,7 @@ RFC 5166: throughput is what the receiving application reads, utilisation is thr
 
 from __future__ import annotations
 
-from dumbbell.metrics.congestion import Reduction, bursts, initial_reductions, reductions
+from dumbbell.metrics.congestion import Reduction, avoidance_start, bursts, initial_reductions, reductions
 from dumbbell.metrics.delay import binned, mean, percentile, pooled, queueing_delay_ms
 from dumbbell.metrics.fairness import coefficient_of_variation, jain, jain_by_step, time_to_fair_share
 from dumbbell.metrics.statistics import bootstrap_interval, confidence_interval, rank_correlation
@@ -27,6 +27,7 @@ __all__ = [
     "Flags",
     "Reduction",
     "Series",
+    "avoidance_start",
     "binned",
     "bootstrap_interval",
     "bursts",

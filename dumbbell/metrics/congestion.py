@@ -61,8 +61,19 @@ def reductions(cwnd: Series, recovering: Flags, rtt_s: float, least: float = 0.2
 
 
 def initial_reductions(found: Sequence[Reduction], within_s: float) -> list[Reduction]:
-    """The first reduction, and those that start within `within_s` of it: the last one's `after` is where congestion avoidance begins."""
+    """The first reduction, and those that start within `within_s` of it."""
     return [each for each in found if each.start_s <= found[0].start_s + within_s]
+
+
+def avoidance_start(cwnd: Series, ssthresh: Series, recovering: Flags, from_s: float) -> float:
+    """The window where congestion avoidance begins, in its unit: at the first sample from `from_s` on that is outside of a recovery episode
+    and not below the slow-start threshold; NaN if there is none.
+
+    A stack may leave recovery below the threshold and come back to it in slow start. All three have the same samples.
+    """
+    times, values = cwnd
+    there = np.flatnonzero((times >= from_s) & ~recovering & (values >= ssthresh[1]))
+    return float(values[there[0]]) if there.size else math.nan
 
 
 def bursts(cumulative: Series, quiet_s: float) -> list[tuple[float, float]]:

@@ -82,6 +82,16 @@ def test_reductions_do_not_know_units(values, scale):
     assert exact or [each.start_s for each in once] == [each.start_s for each in again]
 
 
+def test_congestion_avoidance_begins_where_the_window_is_back_at_the_threshold():
+    # As FreeBSD leaves recovery: below the threshold, which slow start then reaches.
+    cwnd = sampled([100, 600, 1.4, 50, 300, 140, 200, 299, 301, 302])
+    ssthresh = sampled([np.nan, np.nan] + [300.0] * 8)
+    recovering = np.array([False] * 2 + [True] * 3 + [False] * 5)
+    assert metrics.avoidance_start(cwnd, ssthresh, recovering, 0.0) == 301
+    assert metrics.avoidance_start(cwnd, ssthresh, recovering, 9 * STEP) == 302
+    assert np.isnan(metrics.avoidance_start(cwnd, ssthresh, recovering, 10 * STEP))
+
+
 def test_bursts_of_drops():
     times = np.arange(0, 10, 0.5)
     counter = np.zeros(len(times))

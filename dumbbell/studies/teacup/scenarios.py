@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.studies.repeats import JITTER, repeats
@@ -34,8 +34,8 @@ class Sender:
 
 
 SENDERS: Mapping[str, Sender] = {
-    "newreno": Sender(cc="reno", stack="linux-6.12"),
-    "cubic": Sender(cc="cubic", stack="linux-6.12"),
+    "newreno": Sender(cc="reno", stack="freebsd-9"),
+    "cubic": Sender(cc="cubic", stack="linux-3.9"),
 }
 QDISCS: Mapping[str, Mapping[str, Any]] = {
     "pfifo": {"kind": "pfifo"},
@@ -67,8 +67,10 @@ SEEDS = 10
 """Repeats of each experiment, which the claims are judged on."""
 
 CONTROL_RTT_MS, CONTROL_LIMIT, CONTROL_S = 200.0, 180, 20.0
-CONTROL_FROM_S = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 11.0, 14.0)
-"""When the AQM of a control sets in."""
+CONTROL_FROM_S = tuple(fifths / 5 for fifths in range(5, 31))
+"""When the AQM of a control sets in: each 0.2 s from 1 to 6 s."""
+CONTROL_SEEDS = 3
+"""Most repeats of a control."""
 ONSET = "onset_s"
 """Coordinate of the controls."""
 QUICK_NOTE = "--quick: 2 repeats unless --seeds says otherwise, without the control runs"
@@ -130,10 +132,10 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
     """The runs asked for; all repeats start with jitter, so that each is as good as any other."""
     runs = [run for each in experiments() for run in repeats(document(each), cell(each), request)]
     if not request.quick:
-        controls = itertools.product(SENDERS, AQMS, CONTROL_FROM_S)
-        for cc, name, onset_s in controls:
+        few = replace(request, seeds=min(request.seeds, CONTROL_SEEDS))
+        for cc, name, onset_s in itertools.product(SENDERS, AQMS, CONTROL_FROM_S):
             each = Experiment(cc, name, CONTROL_RTT_MS, CONTROL_LIMIT)
-            runs += repeats(control(each, onset_s), {**cell(each), ONSET: onset_s}, request)
+            runs += repeats(control(each, onset_s), {**cell(each), ONSET: onset_s}, few)
     return runs
 
 

@@ -42,6 +42,8 @@ class FlowTrace:
     received: Series
     """Cumulative bytes on the run's whole time axis: 0 before the start."""
     cwnd_kb: Series
+    ssthresh_kb: Series
+    """NaN before it is set."""
     recovering: Flags
     """Of each sample of the window: whether the sender is in a recovery episode."""
     rtt_ms: Series
@@ -199,6 +201,7 @@ def trial_of(run: Run) -> Trial | None:
             stop_s=stop_s,
             received=(np.concatenate([before, times]), np.concatenate([np.zeros(len(before)), received])),
             cwnd_kb=(cwnd[0][alive], SEGMENT_KB * cwnd[1][alive]),
+            ssthresh_kb=(cwnd[0][alive], SEGMENT_KB * series(entity, "ssthresh")[1][alive]),
             recovering=series(entity, "ca_state")[1][alive] >= _RECOVERING,
             rtt_ms=metrics.in_window((path[0] - first_s, path[1]), start_s + experiment.rtt_ms / 1e3, stop_s),
             sender_rtt_ms=metrics.in_window(shifted(entity, "rtt_ms"), start_s, stop_s),

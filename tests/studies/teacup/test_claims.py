@@ -168,13 +168,13 @@ def test_reductions_are_further_apart_on_the_long_path(make_run):
 def test_a_control_is_judged_at_the_first_onset_after_the_window_exceeded_400_kb(make_run):
     def world(control_total):
         cell = Experiment("newreno", "pie", 200.0, 180)
-        wide = {"cwnd": lambda t: np.where(t < 1.2, 100, 300), "queue_ms": lambda t: 0 * t}
+        wide = {"cwnd": lambda t: np.where(t < 1.15, 100, 300), "queue_ms": lambda t: 0 * t}
         low = {"cwnd": lambda t: np.where(t < 1.0, 300, 140), "total": 140 * 1.448 * 8 / 200, "queue_ms": lambda t: 0 * t}
         runs = [make_run(Experiment("newreno", "pfifo", 200.0, 180), **wide), make_run(cell, **low)]
-        runs += [make_run(cell, onset_s=onset, total=total) for onset, total in ((1.0, 1.0), (1.5, control_total), (2.0, 1.0))]
+        runs += [make_run(cell, onset_s=onset, total=total) for onset, total in ((1.0, 1.0), (1.2, control_total), (1.4, 1.0))]
         return trials(runs)
 
     good = growth.deficit_from_early_exit(world(9.56), ["newreno"], ["pie"])
     assert good.holds, good
-    assert "control from 1.5 s x 1.000 of pfifo" in good.measured
+    assert "control from 1.2 s x 1.000 of pfifo" in good.measured
     assert not growth.deficit_from_early_exit(world(8.0), ["newreno"], ["pie"]).holds

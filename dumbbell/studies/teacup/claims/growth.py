@@ -31,8 +31,8 @@ def first_reductions(trial: Trial, flow: int = 1) -> list[metrics.Reduction]:
 
 def ca_cwnd(trial: Trial) -> float:
     """The first flow's window (kB) where congestion avoidance begins; NaN if it never lost a packet."""
-    found = first_reductions(trial)
-    return found[-1].after if found else math.nan
+    found, flow = first_reductions(trial), trial.flows[0]
+    return metrics.avoidance_start(flow.cwnd_kb, flow.ssthresh_kb, flow.recovering, found[-1].end_s) if found else math.nan
 
 
 def peak(trial: Trial) -> float:
