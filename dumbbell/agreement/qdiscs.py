@@ -33,7 +33,7 @@ _CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "fq_codel": {"target": _AQM_TIMES, "interval": ("50ms", "300ms"), "ecn": _FLAG, "flows": (1, 16, 4096), "quantum": ("3028B",)},
     "pie": _PIE,
     "fq_pie": {**_PIE, "flows": (1, 16, 4096), "quantum": ("3028B",)},
-    "red": {"probability": (0.01, 0.1), "ecn": _FLAG, "harddrop": _FLAG, "adaptive": _FLAG},
+    "red": {"probability": (0.01, 0.1, 1.0), "avpkt": ("500B", "1514B"), "ecn": _FLAG, "harddrop": _FLAG},
     "sfq": {"divisor": (16, 128), "depth": ("32p", "100p"), "headdrop": _FLAG},
     "fq": {"flow_limit": ("20p", "300p"), "quantum": ("1514B", "6056B")},
 }

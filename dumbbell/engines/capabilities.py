@@ -15,6 +15,7 @@ from dumbbell.scenario import (
     Outage,
     Pie,
     Problem,
+    Red,
     ResolvedScenario,
     ScenarioError,
     bottlenecks,
@@ -31,6 +32,8 @@ UDP = "UDP"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
 OTHER_KERNELS = "qdiscs of other kernels"
+ADAPTIVE_RED = "adaptive RED"
+GENTLE_RED = "gentle RED"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -186,3 +189,7 @@ def _queue_needs(location: Location, bottleneck: Bottleneck) -> Iterator[_Need]:
         yield _Need((*location, "qdisc", "sce"), "feature", SCE)
     if isinstance(bottleneck.qdisc, Codel | FqCodel | Pie) and bottleneck.qdisc.variant != "linux-6.12":
         yield _Need((*location, "qdisc", "variant"), "feature", OTHER_KERNELS)
+    if isinstance(bottleneck.qdisc, Red):
+        for key, feature in (("adaptive", ADAPTIVE_RED), ("gentle", GENTLE_RED)):
+            if getattr(bottleneck.qdisc, key):
+                yield _Need((*location, "qdisc", key), "feature", feature)

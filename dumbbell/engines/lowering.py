@@ -13,6 +13,7 @@ from dumbbell.scenario import (
     Outage,
     QueueStage,
     RateStep,
+    Red,
     ResolvedScenario,
     Udp,
     flow_names,
@@ -22,6 +23,19 @@ from dumbbell.scenario.check import udp_names
 
 _LEFT, _RIGHT = 1, 2
 """The hosts of flows that name none; those that are named count on."""
+
+
+@dataclass(frozen=True)
+class RedSizes:
+    """RED's parameters as tc takes them."""
+
+    limit: int
+    """Bytes, as the two that follow."""
+    min: int
+    max: int
+    burst: int
+    """Packets."""
+    probability: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,12 @@ class PlannedPort:
         """A limit of the port in bytes."""
         rate_bps = self.stage.rate_bps if isinstance(self.stage, QueueStage) else self.stage.rate
         return limit.bytes(int(rate_bps or self.path_rate_bps), self.base_rtt_ns)
+
+    def red(self, red: Red) -> RedSizes:
+        """What RED's parameters come to at the port."""
+        limit, low, high = (self.bytes(value) for value in (red.limit, red.min, red.max))
+        burst = (2 * low + high) // (3 * int(red.avpkt)) if red.burst is None else int(red.burst)
+        return RedSizes(limit, low, high, max(1, burst), f"{red.probability:.6f}")
 
 
 @dataclass(frozen=True)

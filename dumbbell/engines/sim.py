@@ -27,6 +27,7 @@ from dumbbell.scenario import (
     Pie,
     Problem,
     QueueStage,
+    Red,
     ResolvedScenario,
     Scenario,
     ScenarioError,
@@ -126,6 +127,8 @@ def _qdisc(port: PlannedPort, stage: QueueStage, rate_bps: int) -> dict[str, Any
             return _cake(qdisc, rate_bps if stage.shaper_kind == "cake" else None)
         case Bfifo():
             return {"kind": "bfifo", "limit_bytes": port.bytes(qdisc.limit)}
+        case Red():
+            return _red(qdisc, port, rate_bps)
         case Pfifo() | Codel() | FqCodel() | Pie() | FqPie():
             return {"kind": qdisc.kind, "limit_packets": port.packets(qdisc.limit), **_parameters(qdisc)}
     raise AssertionError(qdisc.kind)  # the table of capabilities has no other
@@ -187,6 +190,23 @@ def _pie(qdisc: Pie | FqPie) -> dict[str, Any]:
 
 def _pie_weights(qdisc: Pie | FqPie) -> dict[str, Any]:
     return {"target_ns": int(qdisc.target), "tupdate_ns": int(qdisc.tupdate), "alpha": qdisc.alpha, "beta": qdisc.beta}
+
+
+def _red(red: Red, port: PlannedPort, rate_bps: int) -> dict[str, Any]:
+    made = port.red(red)
+    control = {
+        "min_bytes": made.min,
+        "max_bytes": made.max,
+        "max_p": int(float(made.probability) * 2**32),
+        "avpkt_bytes": int(red.avpkt),
+        "burst_packets": made.burst,
+        "bandwidth_bps": rate_bps,
+        "ecn": red.ecn,
+        "harddrop": red.harddrop,
+        "adaptive": red.adaptive,
+        "gentle": red.gentle,
+    }
+    return {"kind": "red", "limit_bytes": made.limit, "control": control}
 
 
 def _shaper(stage: QueueStage, rate_bps: int) -> dict[str, Any]:

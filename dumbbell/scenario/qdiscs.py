@@ -194,7 +194,9 @@ class Red(Kinded):
     harddrop: bool = False
     """Drops instead of marking above `max`."""
     adaptive: bool = False
-    """Adapts the probability (Adaptive RED, Floyd et al. 2001)."""
+    """Adapts the probability (Adaptive RED, Floyd et al. 2001); today's tc cannot start it on today's kernel."""
+    gentle: bool = False
+    """Above `max` the probability rises to 1 at twice `max` (Floyd 2000); Linux's RED knows no such thing."""
 
 
 class Sfq(Kinded):

@@ -286,3 +286,46 @@ def test_the_kernel_engine_refuses_other_kernels():
     line = r"path\.bottleneck\.qdisc\.variant: the engine kernel has no qdiscs of other kernels; expected engine: sim"
     with pytest.raises(ScenarioError, match=line):
         engine("kernel").refuse(runs)
+
+
+RED = {"kind": "red", "limit": "120kB", "min": "30kB", "max": "90kB"}
+
+
+def test_red_as_tc_is_told():
+    assert queue(qdisc={**RED, "ecn": True})["qdisc"] == {
+        "kind": "red",
+        "limit_bytes": 120_000,
+        "control": {
+            "min_bytes": 30_000,
+            "max_bytes": 90_000,
+            "max_p": 85_899_345,
+            "avpkt_bytes": 1000,
+            "burst_packets": 50,
+            "bandwidth_bps": 10_000_000,
+            "ecn": True,
+            "harddrop": False,
+            "adaptive": False,
+            "gentle": False,
+        },
+    }
+    control = queue(qdisc={**RED, "probability": 1.0, "burst": "60p", "avpkt": "500B", "gentle": True})["qdisc"]["control"]
+    assert (control["max_p"], control["burst_packets"], control["avpkt_bytes"], control["gentle"]) == (1 << 32, 60, 500, True)
+
+
+@pytest.mark.parametrize("key", ["adaptive", "gentle"])
+def test_the_kernel_engine_refuses_what_its_red_cannot(key):
+    path = copy.deepcopy(PATH)
+    path["bottleneck"]["qdisc"] = {**RED, key: True}
+    runs = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
+    with pytest.raises(ScenarioError, match=rf"qdisc\.{key}: the engine kernel has no {key} RED; expected engine: sim"):
+        engine("kernel").refuse(runs)
+
+
+def test_parameters_that_tc_refuses_are_refused():
+    path = copy.deepcopy(PATH)
+    path["bottleneck"]["qdisc"] = {**RED, "burst": "20p"}
+    runs = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
+    with pytest.raises(
+        ScenarioError, match=r"path\.bottleneck: red: burst of 20 packets is below min / avpkt; expected at least 31 packets"
+    ):
+        sim.ENGINE.refuse(runs)

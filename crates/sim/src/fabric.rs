@@ -158,6 +158,11 @@ impl Fabric {
             let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
             let mut s = Surroundings { now, rng: &mut port.rng, dropped: &mut self.dropped, tuples: &self.tuples };
             let ready = match shaper {
+                // A free line asks for a packet; the others know that there is none.
+                Shaper::Link { free_at, .. } if qdisc.packets() == 0 => {
+                    qdisc.found_empty((*free_at).max(now));
+                    break;
+                }
                 _ if qdisc.packets() == 0 => break,
                 Shaper::Own => now,
                 // A line takes a packet out only when it is free; a token bucket must know its length first.

@@ -41,8 +41,20 @@ pub fn capabilities() -> serde_json::Value {
             "fq_codel": {"summary": "CoDel on a queue per flow, sparse flows first (RFC 8290)"},
             "pie": {"summary": "PIE on one queue (RFC 8033)"},
             "fq_pie": {"summary": "PIE on a queue per flow, sparse flows first"},
+            "red": {"summary": "RED, adaptive and gentle RED"},
         },
         "shaper": ["link", "tbf", "htb", "cake"],
-        "feature": ["SCE", "qdiscs of other kernels", "captures", "offload tso", "outages", "rate steps", "UDP", "reverse flows"],
+        "feature": [
+            "SCE",
+            "qdiscs of other kernels",
+            "adaptive RED",
+            "gentle RED",
+            "captures",
+            "offload tso",
+            "outages",
+            "rate steps",
+            "UDP",
+            "reverse flows",
+        ],
     })
 }

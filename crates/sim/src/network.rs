@@ -166,6 +166,13 @@ pub enum QdiscSpec {
         /// The control law.
         control: PieSpec,
     },
+    /// RED on a FIFO.
+    Red {
+        /// Limit, bytes.
+        limit_bytes: u64,
+        /// The control law.
+        control: RedSpec,
+    },
 }
 
 /// The queues of a discipline that hashes flows to them.
@@ -242,6 +249,32 @@ pub struct PieSpec {
     pub bytemode: bool,
     /// Estimates the delay from the departure rate instead of from time stamps.
     pub dq_rate_estimator: bool,
+}
+
+/// RED's parameters, as tc takes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedSpec {
+    /// Average queue at which signals begin, bytes.
+    pub min_bytes: u64,
+    /// Average queue at which they are most likely, bytes.
+    pub max_bytes: u64,
+    /// How likely they are there, units of 2^-32.
+    pub max_p: u64,
+    /// Average packet, bytes.
+    pub avpkt_bytes: u64,
+    /// Burst that is let through, packets.
+    pub burst_packets: u64,
+    /// Rate by which idle time is counted in packets, bit/s.
+    pub bandwidth_bps: u64,
+    /// Marks instead of dropping.
+    pub ecn: bool,
+    /// Drops above `max_bytes` nevertheless.
+    pub harddrop: bool,
+    /// Adapts `max_p`.
+    pub adaptive: bool,
+    /// Above `max_bytes` the probability rises to 1 at twice of it, instead of being 1.
+    pub gentle: bool,
 }
 
 /// Cake's isolation keywords.

@@ -36,7 +36,7 @@ _QDISC = {
     "fq_codel": "FlowQueue-CoDel",
     "pie": "PIE",
     "fq_pie": "FlowQueue-PIE",
-    "red": "RED, adaptive RED",
+    "red": "RED",
     "sfq": "stochastic fairness queueing",
     "fq": "fair queue",
     "tc": "any queue discipline of Linux by its command",

@@ -145,12 +145,11 @@ def _pie(qdisc: Pie | FqPie) -> str:
 
 
 def _red(port: PlannedPort, red: Red) -> str:
-    limit, low, high = (port.bytes(value) for value in (red.limit, red.min, red.max))
-    burst = (2 * low + high) // (3 * int(red.avpkt)) if red.burst is None else int(red.burst)
-    flags = "".join(f" {name}" for name in ("ecn", "harddrop", "adaptive") if getattr(red, name))
+    made = port.red(red)
+    flags = "".join(f" {name}" for name in ("ecn", "harddrop") if getattr(red, name))
     rate = port.stage.rate_bps if isinstance(port.stage, QueueStage) else None
-    sizes = f"limit {limit} min {low} max {high} avpkt {int(red.avpkt)} burst {max(1, burst)}"
-    return f"red {sizes} probability {red.probability:.6f} bandwidth {rate}bit{flags}"
+    sizes = f"limit {made.limit} min {made.min} max {made.max} avpkt {int(red.avpkt)} burst {made.burst}"
+    return f"red {sizes} probability {made.probability} bandwidth {rate}bit{flags}"
 
 
 def _flag(name: str, on: bool) -> str:

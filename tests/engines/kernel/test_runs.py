@@ -38,7 +38,7 @@ def queue(qdisc, shaper="tbf"):
         {"kind": "fq_codel", "ce_threshold": "1ms"},
         {"kind": "pie", "ecn": True},
         {"kind": "fq_pie", "dq_rate_estimator": True},
-        {"kind": "red", "limit": "200kB", "min": "15kB", "max": "45kB", "adaptive": True},
+        {"kind": "red", "limit": "200kB", "min": "15kB", "max": "45kB", "ecn": True, "harddrop": True},
         {"kind": "sfq", "limit": "60p", "perturb": "1s"},
         {"kind": "fq", "flow_limit": "50p"},
         {"kind": "tc", "command": "hhf limit 100"},

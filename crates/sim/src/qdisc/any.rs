@@ -2,11 +2,12 @@
 
 use super::peeked::{Deciding, Peeked};
 use super::{
-    Cake, Codel, Dequeued, Fifo, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Surroundings, Verdict,
+    Cake, Codel, Dequeued, Fifo, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Red, Surroundings, Verdict,
 };
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
 use crate::rng::Rng;
+use crate::time::Time;
 
 /// Any queue discipline.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub enum AnyQdisc {
     Pie2013(Box<Peeked<Pie2013>>),
     /// fq_pie.
     FqPie(Box<Peeked<FqPie>>),
+    /// red.
+    Red(Box<Red>),
 }
 
 impl AnyQdisc {
@@ -57,6 +60,7 @@ impl AnyQdisc {
                 let limit = at_least_1("fq_pie", limit_packets)?;
                 Self::FqPie(boxed(FqPie::new(limit, queues, ecn_prob, control, rng)?))
             }
+            QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
         })
     }
 }
@@ -98,6 +102,10 @@ macro_rules! dispatch {
             fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
             }
+            #[inline]
+            fn found_empty(&mut self, at: Time) {
+                match self { $(Self::$variant(q) => q.found_empty(at),)* }
+            }
             fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
                 match self { $(Self::$variant(q) => q.for_each(f),)* }
             }
@@ -121,7 +129,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie);
+dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red);
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,13 @@ impl Timer {
     /// The timer has expired by `now`.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
-        self.next * JIFFY <= now
+        self.time() <= now
+    }
+
+    /// When it expires.
+    #[inline]
+    pub fn time(&self) -> Time {
+        self.next * JIFFY
     }
 
     /// Armed again by its own expiry for `delay` ticks later.

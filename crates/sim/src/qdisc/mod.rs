@@ -18,6 +18,7 @@ mod pie;
 mod pie_2013;
 #[cfg(test)]
 mod properties;
+mod red;
 mod truesize;
 
 pub use any::AnyQdisc;
@@ -29,6 +30,7 @@ pub use fq_pie::FqPie;
 pub use peeked::Peeked;
 pub use pie::Pie;
 pub use pie_2013::Pie2013;
+pub use red::Red;
 
 use crate::packet::{DropCause, Packet};
 use crate::rng::Rng;
@@ -103,6 +105,8 @@ pub trait Qdisc {
     /// Length of the next packet, which stays counted as held. A discipline that decides at dequeue takes the
     /// packet out and keeps it at hand, as Linux's qdisc_peek_dequeued does.
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32>;
+    /// At this time somebody asks for a packet and there is none.
+    fn found_empty(&mut self, _at: Time) {}
     /// Calls `f` for every packet held.
     fn for_each(&self, f: &mut dyn FnMut(&Packet));
     /// True if the discipline paces packets itself.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::lab::{packet, Lab};
 use super::{Qdisc, Verdict};
-use crate::network::{CodelFloor, CodelSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec};
+use crate::network::{CodelFloor, CodelSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec};
 use crate::packet::Ecn;
 use crate::time::{Time, MS};
 
@@ -53,6 +53,23 @@ fn pie() -> impl Strategy<Value = PieSpec> {
     )
 }
 
+fn red() -> impl Strategy<Value = RedSpec> {
+    (1500..20_000_u64, 1..60_000_u64, 1..=1_u64 << 32, 0..40_u64, any::<(bool, bool, bool, bool)>()).prop_map(
+        |(min_bytes, more, max_p, burst, (ecn, harddrop, adaptive, gentle))| RedSpec {
+            min_bytes,
+            max_bytes: min_bytes + more,
+            max_p,
+            avpkt_bytes: 1000,
+            burst_packets: 1 + min_bytes / 1000 + burst,
+            bandwidth_bps: 10_000_000,
+            ecn,
+            harddrop,
+            adaptive,
+            gentle,
+        },
+    )
+}
+
 fn queues() -> impl Strategy<Value = QueuesSpec> {
     (1..2000_u32, 1..4000_u32, prop::option::of(2_000..200_000_u64))
         .prop_map(|(flows, quantum_bytes, memory_limit_bytes)| QueuesSpec { flows, quantum_bytes, memory_limit_bytes })
@@ -76,6 +93,7 @@ fn spec() -> impl Strategy<Value = QdiscSpec> {
                 QdiscSpec::Pie2013 { limit_packets, control }
             }
         ),
+        (1..200_000_u64, red()).prop_map(|(limit_bytes, control)| QdiscSpec::Red { limit_bytes, control }),
         (limit, queues(), 0..101_u64, pie()).prop_map(|(limit_packets, queues, ecn_prob, control)| {
             QdiscSpec::FqPie { limit_packets, queues, ecn_prob, control }
         }),

@@ -1,0 +1,143 @@
+//! RED: drops or marks at arrival with a probability that grows with the average queue (Floyd and Jacobson 1993; Linux 6.12
+//! net/sched/sch_red.c, include/net/red.h), on a FIFO limited in bytes.
+//!
+//! - Above `max` Linux's RED signals for every packet, at once: it is not gentle, and tc has no such keyword. `gentle` is Floyd's
+//!   recommendation (see [`mark`]).
+//! - An idle period begins when somebody asks an empty queue for a packet. A device does; tbf and htb look first, so that behind
+//!   them the average stays where it was, however long the pause.
+//! - The adaptation is that of the kernel's code, which tc of today cannot start: the kernel looks for the flag where tc no longer
+//!   puts it (`__red_change` looks at `tc_red_qopt`, iproute2 6.1 sends `TCA_RED_FLAGS`).
+//! - The parameters are what tc makes of its keywords (see [`tc`]).
+//!
+//! Left out: `nodrop`, qevents, offload, a change while it works.
+
+mod average;
+mod mark;
+mod tc;
+
+use self::average::{Average, Filter};
+use self::mark::{Action, Law, State};
+use super::ecn::set_ce;
+use super::fifo::{Fifo, Limit};
+use super::jiffies::Timer;
+use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
+use crate::network::RedSpec;
+use crate::packet::{DropCause, Packet};
+use crate::time::Time;
+
+/// Ticks between adaptations.
+const ADAPT_TICKS: u64 = 500;
+
+/// A queue under RED.
+#[derive(Clone, Debug)]
+pub struct Red {
+    filter: Filter,
+    average: Average,
+    law: Law,
+    state: State,
+    ecn: bool,
+    harddrop: bool,
+    /// Of the adaptation.
+    timer: Option<Timer>,
+    queue: Fifo,
+    stats: QdiscStats,
+}
+
+impl Red {
+    /// An empty queue of at most `limit_bytes`.
+    ///
+    /// # Errors
+    /// A parameter that tc or Linux refuses, named.
+    pub fn new(limit_bytes: u64, spec: &RedSpec) -> Result<Self, String> {
+        if limit_bytes == 0 {
+            return Err("red: limit_bytes must be at least 1".into());
+        }
+        let wlog = tc::ewma(spec)?;
+        let (min, max) = tc::thresholds(spec, wlog)?;
+        let mut law = Law::new(min, max, tc::probability(spec)?, spec.gentle);
+        let timer = spec.adaptive.then(|| Timer::new(ADAPT_TICKS));
+        if timer.is_some() {
+            // The queue was there, and empty, long before the run.
+            while law.adapt(0) {}
+        }
+        Ok(Self {
+            filter: Filter::new(wlog, tc::idle_damping(spec, wlog)?),
+            average: Average::default(),
+            law,
+            state: State::default(),
+            ecn: spec.ecn,
+            harddrop: spec.harddrop,
+            timer,
+            queue: Fifo::new(Limit::Bytes(limit_bytes)),
+            stats: QdiscStats::default(),
+        })
+    }
+
+    /// Runs the adaptation as often as it was due by `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        let Some(timer) = &mut self.timer else { return };
+        while timer.is_due(now) {
+            let average = self.average.at(timer.time(), &self.filter);
+            self.law.adapt(self.filter.bytes(average));
+            timer.rearm(ADAPT_TICKS);
+        }
+    }
+}
+
+impl Qdisc for Red {
+    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+        self.catch_up(s.now);
+        let average = self.average.on_arrival(self.queue.bytes(), s.now, &self.filter);
+        let may_mark = match self.law.decide(&mut self.state, average, &self.filter, s.rng) {
+            Action::Pass => return self.queue.enqueue(p, s),
+            Action::Early => self.ecn,
+            Action::Hard => self.ecn && !self.harddrop,
+        };
+        if may_mark && set_ce(&mut p.ecn) {
+            let verdict = self.queue.enqueue(p, s);
+            self.stats.ce_marks += u64::from(verdict == Verdict::Queued);
+            return verdict;
+        }
+        // As Linux: the packet is gone, yet its sender hears of congestion only.
+        s.dropped.push((p, DropCause::Aqm));
+        Verdict::Congestion
+    }
+
+    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+        let taken = self.queue.dequeue(s);
+        match taken {
+            Dequeued::Packet(_) => self.stats.last_sojourn = self.queue.stats().last_sojourn,
+            _ => self.found_empty(s.now),
+        }
+        taken
+    }
+
+    fn found_empty(&mut self, at: Time) {
+        self.catch_up(at);
+        self.average.idle_from(at);
+    }
+
+    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+        self.queue.peek(s)
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.for_each(f);
+    }
+
+    fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> &QdiscStats {
+        &self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests;
