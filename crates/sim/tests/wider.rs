@@ -28,6 +28,7 @@ fn udp(interval_ns: u64, stop_ns: u64) -> UdpSpec {
         stop_ns,
         src_host: 1,
         dst_host: 2,
+        from_right: false,
     }
 }
 

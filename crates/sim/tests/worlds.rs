@@ -212,6 +212,7 @@ prop_compose! {
             stop_ns: stop_ms * MS,
             src_host: 1,
             dst_host: 2,
+            from_right: false,
         }
     }
 }
@@ -317,7 +318,7 @@ prop_compose! {
             .collect();
         let udp = vec![UdpSpec {
             name: "u".into(), interval_ns: interval_us * 1000, size_bytes: 1514, forward: vec![0, 1], start_ns: 0,
-            stop_ns: 5 * SEC, src_host: 1, dst_host: 2,
+            stop_ns: 5 * SEC, src_host: 1, dst_host: 2, from_right: false,
         }];
         Network { seed, udp, impairments, sample_ns: 0, ..net }
     }

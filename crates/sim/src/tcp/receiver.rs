@@ -557,6 +557,7 @@ mod tests {
             transfer_bytes: None,
             src_host: 1,
             dst_host: 2,
+            from_right: false,
         };
         let route = Route { forward: Box::default(), reverse: Box::default() };
         let mut net = Fabric::new(vec![], vec![route], vec![], SOURCES);

@@ -36,6 +36,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> FlowSpec {
         transfer_bytes: None,
         src_host: 1,
         dst_host: 2,
+        from_right: false,
     }
 }
 
@@ -68,6 +69,7 @@ pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64,
         flows,
         udp: vec![],
         impairments: vec![],
+        capture: false,
     }
 }
 

@@ -35,6 +35,7 @@ fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> FlowSpe
         transfer_bytes: bytes,
         src_host: 1,
         dst_host: 2,
+        from_right: false,
     }
 }
 

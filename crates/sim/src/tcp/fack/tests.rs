@@ -45,6 +45,7 @@ impl Rig {
             transfer_bytes: Some(u64::from(segments * MSS)),
             src_host: 1,
             dst_host: 2,
+            from_right: false,
         };
         let route = Route { forward: Box::default(), reverse: Box::default() };
         let net = Fabric::new(vec![], vec![route], vec![], 1);
