@@ -74,8 +74,10 @@ def written(scenario: Scenario) -> str:
 
 def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
     ccs, qdiscs = shared.cc, shared.qdisc
-    for i in range(max(9, len(ccs), len(qdiscs))):
-        cc, qdisc = ccs[i % len(ccs)], qdiscs[(i + i // len(ccs)) % len(qdiscs)]
+    longest = max(len(ccs), len(qdiscs))
+    for i in range(max(9, longest)):
+        # All names of both; the next round of the longer list meets others of the shorter.
+        cc, qdisc = (names[(i if len(names) == longest else i + i // longest) % len(names)] for names in (ccs, qdiscs))
         mbit, ms = _SMOKE_CONDITIONS[i // 3 % len(_SMOKE_CONDITIONS)]
         flow: dict[str, Any] = {"cc": cc}
         if i == 0:

@@ -59,10 +59,12 @@ def test_the_whole_of_a_simple_network():
                 "transfer_bytes": None,
                 "src_host": 1,
                 "dst_host": 2,
+                "from_right": False,
             }
         ],
         "udp": [],
         "impairments": [],
+        "capture": False,
     }
 
 
@@ -209,8 +211,8 @@ def test_datagrams():
     network = lowered(background=background)
     common = {"interval_ns": 2_666_666, "size_bytes": 1000, "start_ns": 2_000_000_000, "stop_ns": 7_000_000_000}
     assert network["udp"] == [
-        {"name": "udp", **common, "forward": [0, 1], "src_host": 1, "dst_host": 2},
-        {"name": "udp-reverse", **common, "forward": [2, 3], "src_host": 2, "dst_host": 1},
+        {"name": "udp", **common, "forward": [0, 1], "src_host": 1, "dst_host": 2, "from_right": False},
+        {"name": "udp-reverse", **common, "forward": [2, 3], "src_host": 2, "dst_host": 1, "from_right": True},
     ]
 
 
