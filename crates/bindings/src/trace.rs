@@ -35,7 +35,7 @@ pub fn analyze<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyDict>
 pub fn packet_pairs<'py>(py: Python<'py>, left: &[u8], right: &[u8]) -> PyResult<Bound<'py, PyList>> {
     let files =
         py.detach(|| Ok::<_, String>([read(left)?.packets, read(right)?.packets])).map_err(PyValueError::new_err)?;
-    let pairs = py.detach(|| spp::between(&files[0], &files[1]));
+    let pairs = py.detach(|| spp::between(&files[0], &files[1])).map_err(PyValueError::new_err)?;
     let list = PyList::empty(py);
     for pair in pairs {
         let dict = ends(py, pair.source, pair.destination)?;

@@ -1,4 +1,4 @@
-//! Connections: packets of both directions by endpoints, and what each direction did (the facts of tcptrace).
+//! Connections: packets of both directions by endpoints, and what each direction did (the facts of tcptrace 6, rexmit.c).
 
 use std::collections::HashMap;
 
@@ -44,11 +44,12 @@ pub struct Direction {
     pub bytes: u64,
     /// Payload, bytes, each sequence number once; as far as seen.
     pub unique_bytes: u64,
-    /// Packets of payload that had all been sent before.
+    /// Packets with payload that had been seen before.
     pub retransmitted_packets: u64,
-    /// Their payload, bytes.
+    /// That payload, bytes: with `unique_bytes` it makes `bytes`.
     pub retransmitted_bytes: u64,
-    /// Packets that filled a gap in the sequence: sent or seen out of order.
+    /// Packets of nothing but new payload that filled a gap in the sequence: sent or seen out of order. At the receiver so is what
+    /// comes again after it was lost.
     pub out_of_order_packets: u64,
     /// Packets with SACK blocks.
     pub sack_packets: u64,
@@ -85,7 +86,7 @@ impl Sent {
         let covered: u64 = self.ranges[first..after].iter().map(|r| r.1.min(end).saturating_sub(r.0.max(start))).sum();
         let merged = self.ranges[first..after].iter().fold((start, end), |m, r| (m.0.min(r.0), m.1.max(r.1)));
         self.ranges.splice(first..after, [merged]);
-        (u64::from(length) - covered, start < top && self.origin.is_some())
+        (u64::from(length) - covered, start < top)
     }
 }
 
@@ -108,12 +109,10 @@ impl Direction {
         self.bytes += u64::from(p.payload);
         let (new, below) = sent.add(p.seq, p.payload);
         self.unique_bytes += new;
-        if new == 0 {
-            self.retransmitted_packets += 1;
-            self.retransmitted_bytes += u64::from(p.payload);
-        } else if below {
-            self.out_of_order_packets += 1;
-        }
+        let old = u64::from(p.payload) - new;
+        self.retransmitted_packets += u64::from(old > 0);
+        self.retransmitted_bytes += old;
+        self.out_of_order_packets += u64::from(old == 0 && below);
     }
 
     /// Payload that arrived once over the time from its first to its last packet, bit/s; 0 without such a time.

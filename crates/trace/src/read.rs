@@ -1,14 +1,16 @@
 //! From a capture file to TCP packets: pcap (microseconds and nanoseconds, either byte order) and pcapng; Ethernet (VLAN tags too),
 //! raw IP, Linux cooked (both versions) and BSD loopback.
 //!
-//! The container is read by pcap-parser, the headers by etherparse. Left out: fragments but the first, tunnels.
+//! The container is read by pcap-parser, the headers by etherparse. Left out: fragments, tunnels.
 
 use std::net::IpAddr;
 
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
 use pcap_parser::nom::Err as NomError;
 use pcap_parser::pcapng::{parse_block_be, parse_block_le, parse_sectionheaderblock};
-use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header, Block, Linktype, PcapError};
+use pcap_parser::{
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header, Block, Linktype, PcapError,
+};
 
 use crate::packet::{flags, Packet};
 
@@ -39,7 +41,11 @@ pub fn read(file: &[u8]) -> Result<Capture, String> {
     }
     let (mut rest, header) = parse_pcap_header(file).map_err(|_| "is no packet capture (pcap or pcapng)".to_owned())?;
     let link = Link::of(header.network)?;
-    let frame = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
+    let frame = match (header.is_modified_format(), header.is_bigendian()) {
+        (true, _) => |rest| parse_pcap_frame_modified(rest),
+        (false, true) => |rest| parse_pcap_frame_be(rest),
+        (false, false) => |rest| parse_pcap_frame(rest),
+    };
     let unit = if header.is_nanosecond_precision() { 1 } else { 1_000 };
     let mut capture = Capture::default();
     while !rest.is_empty() {
@@ -90,8 +96,9 @@ fn read_pcapng(file: &[u8]) -> Result<Capture, String> {
             }
             Block::InterfaceDescription(interface) => interfaces.push(Interface {
                 link: interface.linktype,
-                resolution: interface.ts_resolution().filter(|&r| r > 0).ok_or("has an unknown unit of time")?,
-                offset_s: interface.ts_offset(),
+                resolution: units_per_s(interface.if_tsresol).ok_or("has an unknown unit of time")?,
+                // pcap-parser reads it as little-endian in any section.
+                offset_s: if big { interface.ts_offset().swap_bytes() } else { interface.ts_offset() },
             }),
             Block::EnhancedPacket(packet) => {
                 let interface =
@@ -108,6 +115,16 @@ fn read_pcapng(file: &[u8]) -> Result<Capture, String> {
         }
     }
     Ok(capture)
+}
+
+/// The option if_tsresol: a power of ten, or of two if its highest bit is set (draft-ietf-opsawg-pcapng, section 4.2).
+fn units_per_s(resolution: u8) -> Option<u64> {
+    let power = u32::from(resolution & 0x7f);
+    if resolution & 0x80 == 0 {
+        10_u64.checked_pow(power)
+    } else {
+        1_u64.checked_shl(power)
+    }
 }
 
 /// What precedes the IP header.

@@ -132,28 +132,58 @@ fn what_is_before_the_ip_header() {
     assert!(wireless.contains("link type 105"), "{wireless}");
 }
 
+/// A pcapng file with one packet, `ticks` after the offset of its interface.
+fn pcapng(resolution: u8, offset_s: i64, ticks: u64, big: bool, packet: &[u8]) -> Vec<u8> {
+    let word = |v: u32| if big { v.to_be_bytes() } else { v.to_le_bytes() };
+    let half = |v: u16| if big { v.to_be_bytes() } else { v.to_le_bytes() };
+    let wide = |v: i64| if big { v.to_be_bytes() } else { v.to_le_bytes() };
+    let block = |kind: u32, body: Vec<u8>| {
+        let length = word((12 + body.len()) as u32);
+        [&word(kind)[..], &length, &body, &length].concat()
+    };
+    let section = [&word(0x1a2b_3c4d)[..], &half(1), &half(0), &[0xff; 8]].concat();
+    let units = [&half(9)[..], &half(1), &[resolution, 0, 0, 0]].concat();
+    let offset = [&half(14)[..], &half(8), &wide(offset_s)].concat();
+    let interface = [&half(1)[..], &half(0), &word(1024), &units, &offset, &[0; 4]].concat();
+    let length = packet.len() as u32;
+    let head = [0, (ticks >> 32) as u32, ticks as u32, length, length + 1448].map(word).concat();
+    let padding = vec![0; packet.len().next_multiple_of(4) - packet.len()];
+    let body = [&head[..], packet, &padding].concat();
+    [block(0x0a0d_0d0a, section), block(1, interface), block(6, body)].concat()
+}
+
 #[test]
 fn pcapng_with_its_own_unit_of_time() {
     let packet = bytes_of(&data());
-    let padded = packet.len().next_multiple_of(4);
-    let block = |kind: u32, body: &[u8]| {
-        let length = (12 + body.len()) as u32;
-        [&kind.to_le_bytes(), &length.to_le_bytes(), body, &length.to_le_bytes()].concat()
-    };
-    let section = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
-    for (options, ticks, expected_ns) in
-        [(vec![], 1_000_003_u64, 1_000_003_000), (vec![9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0], 1_000_003, 1_000_003)]
-    {
-        let interface = [&[1, 0, 0, 0, 0, 0, 4, 0], &options[..]].concat();
-        let times = [((ticks >> 32) as u32).to_le_bytes(), (ticks as u32).to_le_bytes()].concat();
-        let lengths = [(packet.len() as u32).to_le_bytes(), (packet.len() as u32 + 1448).to_le_bytes()].concat();
-        let body = [&[0, 0, 0, 0], &times[..], &lengths, &packet, &vec![0; padded - packet.len()]].concat();
-        let file = [block(0x0a0d_0d0a, &section), block(1, &interface), block(6, &body)].concat();
-        let capture = read(&file).unwrap();
-        assert_eq!(capture.packets, [expected(expected_ns)]);
-        let cut = read(&file[..file.len() - 3]).unwrap();
-        assert!(cut.cut_short && cut.packets.is_empty());
+    for big in [false, true] {
+        for (resolution, ticks, expected_ns) in [
+            (6, 1_000_003_u64, 1_000_003_000),
+            (9, 1_000_003, 1_000_003),
+            (0, 3, 3_000_000_000),
+            // Three quarters of a second in 2^-20 s.
+            (0x80 | 20, 3 << 18, 750_000_000),
+        ] {
+            for offset_s in [0, 5, -2] {
+                let file = pcapng(resolution, offset_s, ticks, big, &packet);
+                let capture = read(&file).unwrap();
+                assert_eq!(capture.packets, [expected(expected_ns + offset_s * 1000 * MS)], "{resolution:x} {big}");
+                let cut = read(&file[..file.len() - 3]).unwrap();
+                assert!(cut.cut_short && cut.packets.is_empty());
+            }
+        }
     }
+    for resolution in [20, 0x80 | 64] {
+        let unknown = read(&pcapng(resolution, 0, 1, false, &packet)).unwrap_err();
+        assert!(unknown.contains("unit of time"), "{unknown}");
+    }
+}
+
+#[test]
+fn the_longer_packet_headers_of_one_old_variant() {
+    let packet = bytes_of(&data());
+    let mut file = classic([0x34, 0xcd, 0xb2, 0xa1], 1, [1, 5], false, &packet);
+    file.splice(40..40, [0; 8]);
+    assert_eq!(read(&file).unwrap().packets, [expected(1_000_005_000)]);
 }
 
 #[test]
@@ -241,7 +271,7 @@ proptest! {
     fn pairs_give_the_path_alone_whatever_the_clocks(forth in 1..80_i64, back in 1..80_i64, skew in -5_000..5_000_i64, lost in 0..60_u32) {
         let (near, far) = exchange(forth * MS, back * MS, skew * MS, lost);
         for (first, second) in [(&near, &far), (&far, &near)] {
-            let pairs = spp::between(first, second);
+            let pairs = spp::between(first, second).unwrap();
             prop_assert_eq!(pairs.len(), 1);
             prop_assert_eq!((pairs[0].source, pairs[0].destination), (end(CLIENT), end(SERVER)));
             prop_assert!(pairs[0].samples.len() >= 96);
@@ -277,4 +307,100 @@ proptest! {
         prop_assert_eq!(all[0].forward.unique_bytes, 64_000);
         prop_assert_eq!(all[0].forward.retransmitted_packets, 1);
     }
+}
+
+/// A packet as both points know it, at a time in ms.
+fn at(time_ms: i64, f: Frame) -> Packet {
+    Packet { time_ns: time_ms * MS, ..read(&file(&[f])).unwrap().packets[0] }
+}
+
+/// As a stack that leaves the identification empty sends it, or IPv6.
+fn unnumbered(seq: u32, ack: u32, payload: u16, from_client: bool) -> Frame {
+    Frame { id: 0, ..frame(0, seq, ack, flags::ACK, payload, from_client) }
+}
+
+#[test]
+fn what_looks_like_a_lost_packet_does_not_get_its_time() {
+    let (first, second) = (unnumbered(1, 1, 1000, true), unnumbered(1001, 1, 1000, true));
+    let (answer, last) = (unnumbered(1, 1001, 0, false), unnumbered(1, 2001, 0, false));
+    // The second segment is lost at 1 ms and sent again at 300 ms.
+    let near = [
+        at(0, first.clone()),
+        at(1, second.clone()),
+        at(20, answer.clone()),
+        at(300, second.clone()),
+        at(320, last.clone()),
+    ];
+    let far = [at(10, first), at(10, answer), at(310, second), at(310, last)];
+    let pairs = spp::between(&near, &far).unwrap();
+    assert_eq!(pairs[0].samples.iter().map(|s| s.rtt_ns / MS).collect::<Vec<_>>(), [20]);
+}
+
+#[test]
+fn timestamps_tell_copies_apart() {
+    let copy = |stamp: u32| {
+        let transport = Transport::Tcp {
+            seq: 1,
+            ack: 1,
+            flags: flags::ACK,
+            window: 511,
+            options: vec![TcpOption::Timestamps(stamp, 7)],
+        };
+        Frame { transport, ..unnumbered(1, 1, 1000, true) }
+    };
+    let answer = unnumbered(1, 1001, 0, false);
+    let near = [at(0, copy(0)), at(300, copy(300)), at(320, answer.clone())];
+    let far = [at(310, copy(300)), at(310, answer)];
+    let pairs = spp::between(&near, &far).unwrap();
+    assert_eq!(pairs[0].samples.iter().map(|s| s.rtt_ns / MS).collect::<Vec<_>>(), [20]);
+}
+
+#[test]
+fn one_point_twice_is_refused() {
+    let (near, _) = exchange(10 * MS, 10 * MS, 0, 60);
+    assert!(spp::between(&near, &near).unwrap_err().contains("expected two points"));
+    assert!(spp::between(&near, &[]).unwrap().is_empty());
+}
+
+#[test]
+fn clocks_may_drift_by_more_than_the_path_takes() {
+    let (near, mut far) = exchange(MS, MS, 0, 60);
+    // A hundredth too fast: after a second 10 ms off, on a path of 2 ms.
+    far.iter_mut().for_each(|p| p.time_ns += p.time_ns / 100);
+    let pairs = spp::between(&near, &far).unwrap();
+    assert_eq!(pairs[0].source, end(CLIENT));
+    assert!(pairs[0].samples.iter().all(|s| (s.rtt_ns - 2 * MS).abs() < MS / 10));
+}
+
+#[test]
+fn each_of_several_connections_on_the_same_ports_is_measured() {
+    let (mut near, mut far) = (vec![], vec![]);
+    for (round, take_ms) in [(0, 10), (1, 25)] {
+        let start = 1000 * i64::from(round);
+        let syn = Frame { id: 0, ..frame(0, 5 + round, 0, flags::SYN, 0, true) };
+        let (data, answer) = (unnumbered(100 * round + 6, 1, 100, true), unnumbered(1, 100 * round + 106, 0, false));
+        near.extend([
+            at(start, syn.clone()),
+            at(start + 100, data.clone()),
+            at(start + 100 + 2 * take_ms, answer.clone()),
+        ]);
+        far.extend([at(start + take_ms, syn), at(start + 100 + take_ms, data), at(start + 100 + take_ms, answer)]);
+    }
+    let pairs = spp::between(&near, &far).unwrap();
+    let rtts: Vec<_> = pairs.iter().flat_map(|p| &p.samples).map(|s| s.rtt_ns / MS).collect();
+    assert_eq!(rtts, [20, 50]);
+}
+
+#[test]
+fn a_segment_that_is_half_new_counts_by_its_bytes() {
+    let packets = [
+        at(0, unnumbered(1, 1, 1000, true)),
+        at(1, unnumbered(501, 1, 1000, true)),
+        at(2, unnumbered(3001, 1, 1000, true)),
+    ];
+    let late = [at(3, unnumbered(2001, 1, 500, true)), at(4, unnumbered(1, 1, 200, true))];
+    let all = connections(&[&packets[..], &late[..]].concat());
+    let f = &all[0].forward;
+    assert_eq!((f.bytes, f.unique_bytes), (3700, 3000));
+    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes, f.out_of_order_packets), (2, 700, 1));
 }
