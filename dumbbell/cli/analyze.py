@@ -37,9 +37,10 @@ def _analyze(
     if csv is not None and right is None:
         raise BadInput("--csv: RTT samples need two capture points; expected LEFT.pcap RIGHT.pcap")
     found = analyze(left)
+    for file, cut_short in ((left, found.cut_short), (right, right is not None and analyze(right).cut_short)):
+        if cut_short:
+            note(f"{file}: ends within a packet; what comes before it counts")
     pairs = None if right is None else packet_pairs(left, right)
-    if found.cut_short:
-        note(f"{left}: ends within a packet; what comes before it counts")
     if csv is not None and pairs is not None:
         write_text(csv, pairs.write_csv())
         note(f"{len(pairs)} samples in {csv}")

@@ -21,13 +21,14 @@ from dumbbell.trace.files import Source, content, named
 if TYPE_CHECKING:
     import polars as pl
 
+    from dumbbell._native import Pairs
     from dumbbell.metrics import Series
     from dumbbell.results import Run
 
 PASSIVE_RTT = "passive_rtt_ms"
 """The series of a run whose scenario has `passive_rtt: true`."""
-LEFT, RIGHT = "left.pcap", "right.pcap"
-"""Captures of a run."""
+_SIDES = ("left", "right")
+"""What the names of a run's captures begin with; hosts whose settings differ have files of their own (`left-1.pcap`)."""
 _FIRST_PORT = 10_000
 """Of the flows of a run on their left-hand (simulator: sending) hosts; the other ends are outside the range that flows take."""
 _MOST_FLOWS = 20_000
@@ -40,8 +41,7 @@ def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
     """
     import polars as pl
 
-    with named(left, right):
-        found = native().spp(content(left), content(right))
+    found = _pairs(left, right)
     if not found:
         names = [str(source) for source in (left, right) if not isinstance(source, bytes)]
         where = " and ".join(names) or "the captures"
@@ -60,21 +60,28 @@ def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
     )
 
 
+def _pairs(left: Source, right: Source) -> list[Pairs]:
+    with named(left, right):
+        found: list[Pairs] = native().spp(content(left), content(right))
+    return found
+
+
 def flow_rtt(run: Run) -> dict[str, Series]:
     """Entity of each flow of a run with captures -> times (s since the start of the run) and RTTs (ms) of its data by packet pairs.
 
     Raises `BadInput` if the run has no captures: its scenario must ask for them (`capture: true`).
     """
-    if not {LEFT, RIGHT} <= run.captures.keys():
+    left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
+    if not left or len(left) != len(right):
         raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures; expected `capture: true` in its scenario")
-    left, right = (content(run.captures[name]) for name in (LEFT, RIGHT))
     entities = [entity for entity in run.counters if entity.startswith("flow/")]
     found: dict[str, Series] = {}
-    for pair in native().spp(left, right):
-        index = _flow((pair["source"][1], pair["destination"][1]))
-        if index is not None and index < len(entities):
-            found[entities[index]] = (numbers(pair["t_ns"]) / 1e9, numbers(pair["rtt_ns"]) / 1e6)
-    return found
+    for names in zip(left, right, strict=True):
+        for pair in _pairs(*(run.captures[name] for name in names)):
+            index = _flow((pair["source"][1], pair["destination"][1]))
+            if index is not None and index < len(entities):
+                found[entities[index]] = (numbers(pair["t_ns"]) / 1e9, numbers(pair["rtt_ns"]) / 1e6)
+    return {entity: found[entity] for entity in entities if entity in found}
 
 
 def with_passive_rtt(run: Run) -> Run:

@@ -48,6 +48,15 @@ def test_the_rtt_may_be_kept_without_the_packets(run):
     assert found.series("flow/cubic", "cwnd")[0].size == kept.series("flow/cubic", "cwnd")[0].size
 
 
+def test_hosts_that_differ_are_measured_too(run):
+    found = captured(run, flows=[{"cc": "cubic"}, {"cc": "reno", "ecn": True}, {"cc": "dctcp"}])
+    assert {entity: len(rtt_ms) > 300 for entity, (_, rtt_ms) in flow_rtt(found).items()} == {
+        "flow/cubic": True,
+        "flow/reno": True,
+        "flow/dctcp": True,
+    }
+
+
 def test_flows_are_told_apart_whichever_way_they_go(run):
     found = captured(run, flows=[{"cc": "cubic", "count": 2}, {"cc": "reno", "direction": "reverse"}])
     samples = flow_rtt(found)

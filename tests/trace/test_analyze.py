@@ -79,17 +79,33 @@ def bad(files, tmp_path):
     text.write_text("these are no packets, only words that somebody wrote\n")
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(HEADER)
+    others = tmp_path / "others.pcap"
+    others.write_bytes(files[1].read_bytes().replace(bytes([10, 2, 0, 2]), bytes([10, 3, 0, 2])))
     return {
         "no file": ((tmp_path / "none.pcap",), "none.pcap: cannot be read (No such file or directory); expected a packet capture"),
         "a folder": ((tmp_path,), "cannot be read (Is a directory)"),
         "words": ((text,), "notes.txt: is no packet capture (pcap or pcapng)"),
         "no packets": ((empty,), "empty.pcap: has no TCP among its 0 packets; expected TCP over IP"),
-        "nothing in common": ((files[0], empty), "no TCP connection with data is in both"),
+        "no packets on the right": ((files[0], empty), "empty.pcap: has no TCP among its 0 packets; expected TCP over IP"),
+        "nothing in common": ((files[0], others), "no TCP connection with data is in both"),
+        "the same point": ((files[0], files[0]), "show every packet at the same time; expected two points with a path between them"),
         "samples of one": ((files[0], "--csv", tmp_path / "x.csv"), "--csv: RTT samples need two capture points"),
     }
 
 
-@pytest.mark.parametrize("kind", ["no file", "a folder", "words", "no packets", "nothing in common", "samples of one"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "no file",
+        "a folder",
+        "words",
+        "no packets",
+        "no packets on the right",
+        "nothing in common",
+        "the same point",
+        "samples of one",
+    ],
+)
 def test_what_is_wrong_is_said_in_one_line(dumbbell, files, tmp_path, kind):
     arguments, line = bad(files, tmp_path)[kind]
     answer = dumbbell("analyze", *arguments)
@@ -101,9 +117,10 @@ def test_what_is_wrong_is_said_in_one_line(dumbbell, files, tmp_path, kind):
 def test_a_file_that_was_cut_counts_up_to_there(dumbbell, files, tmp_path):
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(files[0].read_bytes()[:-7])
-    answer = dumbbell("analyze", cut)
-    assert answer.status == 0
-    assert "ends within a packet" in answer.err
+    for arguments in ((cut,), (files[1], cut)):
+        answer = dumbbell("analyze", *arguments)
+        assert answer.status == 0
+        assert answer.err == f"{cut}: ends within a packet; what comes before it counts\n"
 
 
 def test_from_python(run, files):
