@@ -13,6 +13,7 @@ from dumbbell.metrics import Series
 from dumbbell.report.panels import FlowPanel, flow_panels
 from dumbbell.studies.study import View
 from dumbbell.studies.teacup.published import Experiment, PublishedPanel, flow_labels, panels
+from dumbbell.studies.teacup.scenarios import QDISCS, RTTS_MS, SENDERS, TAIL_DROP_LIMIT
 from dumbbell.studies.teacup.trials import STEPS_S, Trial, run_of, trial_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ class Quantity:
 QUANTITIES: Mapping[str, Quantity] = {
     "throughput": Quantity("throughput, 2 s (kbit/s)", lambda trial: [(STEPS_S, 1000 * rates) for rates in trial.thr2]),
     "cwnd": Quantity("cwnd (kB)", lambda trial: [flow.cwnd_kb for flow in trial.flows]),
-    "rtt": Quantity("RTT (ms)", lambda trial: [flow.sender_rtt_ms for flow in trial.flows], "points"),
+    "rtt": Quantity("SPP RTT (ms)", lambda trial: [flow.rtt_ms for flow in trial.flows], "points"),
+}
+RTTS: Mapping[str, Callable[[Trial], list[Series]]] = {
+    "by packet pairs (SPP)": lambda trial: [flow.rtt_ms for flow in trial.flows],
+    "the senders' own samples": lambda trial: [flow.sender_rtt_ms for flow in trial.flows],
 }
 
 
@@ -54,8 +59,19 @@ def rebuilt(number: int, runs: Sequence[Run], view: View) -> Figure:
     return flow_panels(_title(number, published), grid, flow_labels(), view.size, view.start_s, stop_s)
 
 
+def two_rtts(cc: str, rtt_ms: float, runs: Sequence[Run], view: View) -> Figure:
+    """The RTT of the first repeats as the report measures it, beside the one that the senders measure; a row a queue discipline."""
+    grid = []
+    for qdisc in QDISCS:
+        run = run_of(runs, Experiment(cc, qdisc, rtt_ms, TAIL_DROP_LIMIT), 1)
+        trial = None if run is None else trial_of(run)
+        grid.append([FlowPanel(f"{qdisc}, {how}", "RTT (ms)", of(trial) if trial else (), form="points") for how, of in RTTS.items()])
+    return flow_panels(f"RTT measured in two ways: {cc}, base RTT {rtt_ms:g} ms", grid, flow_labels(), view.size, view.start_s, view.stop_s)
+
+
 FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {
-    f"figure-{number}": partial(rebuilt, number) for number, _ in groupby(panels(), key=lambda panel: panel.figure)
+    **{f"figure-{number}": partial(rebuilt, number) for number, _ in groupby(panels(), key=lambda panel: panel.figure)},
+    **{f"rtt-{cc}-{rtt_ms:g}ms": partial(two_rtts, cc, rtt_ms) for cc in SENDERS for rtt_ms in RTTS_MS},
 }
 
 

@@ -96,6 +96,7 @@ def document(experiment: Experiment) -> dict[str, Any]:
         "flows": [_flow(experiment.cc, number, start_s, f"{FLOW_S:g}s") for number, start_s in enumerate(STARTS_S, 1)],
         "duration": f"{RUN_S:g}s",
         "sample": SAMPLE,
+        "passive_rtt": True,
     }
 
 
@@ -125,6 +126,7 @@ def control(experiment: Experiment, onset_s: float) -> dict[str, Any]:
         "flows": [_flow(experiment.cc, 1, STARTS_S[0], f"{CONTROL_S:g}s")],
         "duration": f"{CONTROL_S + 1:g}s",
         "sample": SAMPLE,
+        "passive_rtt": True,
     }
 
 

@@ -47,9 +47,9 @@ class FlowTrace:
     recovering: Flags
     """Of each sample of the window: whether the sender is in a recovery episode."""
     rtt_ms: Series
-    """Of the path; see `rtt`."""
+    """By packet pairs; see `rtt`."""
     sender_rtt_ms: Series
-    """The sender's last raw sample, which holds the receiver's wait for a second segment."""
+    """The sender's own last raw sample at each instant of sampling."""
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,7 @@ def trial_of(run: Run) -> Trial | None:
     axis = series(_FORWARD, "drops")[0]
 
     def shifted(entity: str, name: str) -> Series:
-        times, values = series(entity, name)
-        return times - first_s, values
-
-    path = rtt(series, experiment.rtt_ms)
+        return _shifted(series(entity, name), first_s)
 
     def flow(entity: str) -> FlowTrace:
         start_s = starts[entity] / metrics.NS_PER_S - first_s
@@ -203,7 +200,7 @@ def trial_of(run: Run) -> Trial | None:
             cwnd_kb=(cwnd[0][alive], SEGMENT_KB * cwnd[1][alive]),
             ssthresh_kb=(cwnd[0][alive], SEGMENT_KB * series(entity, "ssthresh")[1][alive]),
             recovering=series(entity, "ca_state")[1][alive] >= _RECOVERING,
-            rtt_ms=metrics.in_window((path[0] - first_s, path[1]), start_s + experiment.rtt_ms / 1e3, stop_s),
+            rtt_ms=metrics.in_window(_shifted(rtt(series, entity), first_s), start_s, stop_s),
             sender_rtt_ms=metrics.in_window(shifted(entity, "rtt_ms"), start_s, stop_s),
         )
 
@@ -220,14 +217,12 @@ def trial_of(run: Run) -> Trial | None:
     )
 
 
-def rtt(series: Callable[[str, str], Series], base_ms: float) -> Series:
-    """The RTT of the path (ms) as this study measures it: the base and what the last packets to leave the two queues spent there.
+def rtt(series: Callable[[str, str], Series], entity: str) -> Series:
+    """The RTT of a flow (ms) as the report measures it: by packet pairs (SPP) between captures at both hosts.
 
-    The report's estimator (SPP) pairs packets at both ends, so it sees the path alone: neither a receiver's delayed ACK, as a sender's own
-    samples do, nor anything else that the hosts add.
+    It is the path's alone: what the receiver waits with an acknowledgement, which a sender's own samples hold, is no part of it.
     """
-    times, forward = series(_FORWARD, "sojourn_ms")
-    return times, base_ms + forward + series(_REVERSE, "sojourn_ms")[1]
+    return series(entity, "passive_rtt_ms")
 
 
 def steps_within(start_s: float, stop_s: float) -> Flags:
@@ -244,6 +239,10 @@ def series_of(run: Run) -> Callable[[str, str], Series]:
         key: (part["t_ns"].to_numpy() / metrics.NS_PER_S, part["value"].to_numpy()) for key, part in parts.items()
     }
     return lambda entity, name: found[entity, name]
+
+
+def _shifted(series: Series, by_s: float) -> Series:
+    return series[0] - by_s, series[1]
 
 
 def _thr2(flow: FlowTrace) -> Array:

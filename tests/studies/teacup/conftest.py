@@ -28,9 +28,11 @@ def run(experiment, seed=1, rates=(0.333, 0.333, 0.333), total=9.56, cwnd=None, 
     for number, start in enumerate(STARTS_S):
         first = round(start / STEP_S)
         received = np.concatenate([[0.0], np.cumsum(speed[number] * 1e6 / 8 * STEP_S)[:-1]])
-        rows = np.stack([window, np.zeros(len(T_S)), received, np.full(len(T_S), experiment.rtt_ms) + queue, np.zeros(len(T_S))])[:, first:]
+        rows = np.stack([window, np.zeros(len(T_S)), received, experiment.rtt_ms + queue, np.zeros(len(T_S))])[:, first:]
         names = ("cwnd", "ssthresh", "rx_bytes", "rtt_ms", "ca_state")
         blocks.append(Block(f"flow/{number + 1}", names, ("packets", "packets", "bytes", "ms", ""), t_ns[first:], rows))
+        pairs = (start <= T_S) & (start + 60 > T_S)
+        blocks.append(Block(f"flow/{number + 1}", ("passive_rtt_ms",), ("ms",), t_ns[pairs], experiment.rtt_ms + queue[pairs][np.newaxis]))
         counters[f"flow/{number + 1}"] = {"start_ns": round(start * 1e9), "active_ns": 60 * 10**9}
     for name, delay in (("bottleneck", queue), ("bottleneck-reverse", np.zeros(len(T_S)))):
         drops = np.floor(T_S / 5)

@@ -190,8 +190,8 @@ def _cycle_minimum(trial: Trial) -> float:
 
 
 def _apart(trial: Trial) -> float:
-    """Median difference between the senders' RTT of two flows in bins of 100 ms, over all pairs that are there."""
+    """Median difference between the RTT of two flows in bins of 100 ms, over all pairs that are there."""
     edges = np.arange(0, 100 + BIN_S / 2, BIN_S)
-    means = [metrics.binned(flow.sender_rtt_ms, edges) for flow in trial.flows]
+    means = [metrics.binned(flow.rtt_ms, edges) for flow in trial.flows]
     apart = np.concatenate([np.abs(one - other) for one, other in itertools.combinations(means, 2)])
     return float(np.nanmedian(apart))

@@ -207,8 +207,10 @@ def _exceeds_s(trial: Trial, kb: float) -> float:
 
 
 def _window_rate(trial: Trial) -> float:
-    """Mean of min(10 Mbit/s, cwnd/RTT) of the first flow over 4..20 s."""
-    windows, rtts = (metrics.in_window(series, 4, 20)[1] for series in (trial.flows[0].cwnd_kb, trial.flows[0].rtt_ms))
+    """Mean of min(10 Mbit/s, cwnd/RTT) of the first flow over 4..20 s: the window at each sample, and the last RTT before it."""
+    flow = trial.flows[0]
+    times, windows = metrics.in_window(flow.cwnd_kb, 4, 20)
+    rtts = flow.rtt_ms[1][np.searchsorted(flow.rtt_ms[0], times, side="right") - 1]
     return float(np.mean(np.minimum(RATE_MBIT, 8 * windows / rtts)))
 
 
