@@ -31,6 +31,7 @@ RATE_STEP = "rate steps"
 UDP = "UDP"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
+FIRST_WRITE = "first writes"
 OTHER_KERNELS = "qdiscs of other kernels"
 ADAPTIVE_RED = "adaptive RED"
 GENTLE_RED = "gentle RED"
@@ -172,6 +173,8 @@ def _flow_needs(location: Location, flow: Flow) -> Iterator[_Need]:
     yield _Need((*location, "stack", "base"), "stack", flow.stack.base)
     for option in flow.stack.options:
         yield _Need((*location, "stack", option), "option", option, flow.stack.base)
+    if flow.first_write is not None:
+        yield _Need((*location, "first_write"), "feature", FIRST_WRITE)
     if flow.sce_echo:
         yield _Need((*location, "sce_echo"), "feature", SCE)
     if flow.direction == "reverse":

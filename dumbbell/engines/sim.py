@@ -87,6 +87,7 @@ def lower(resolved: ResolvedScenario) -> dict[str, Any]:
                 "start_ns": flow.start_ns,
                 "stop_ns": flow.stop_ns,
                 "transfer_bytes": _number(flow.group.bytes),
+                "first_write_bytes": _number(flow.group.first_write),
                 "src_host": flow.src,
                 "dst_host": flow.dst,
                 "from_right": flow.group.direction == "reverse",

@@ -246,6 +246,8 @@ class Flow(Model):
     """From the start until the sender is cut off; by default to the end of the run."""
     bytes: Size | None = None
     """Payload of a sized transfer; by default unlimited."""
+    first_write: Size | None = None
+    """Payload of a first, short write, which leaves in a segment of its own: iperf 2 sends 24 bytes ahead of its data."""
     direction: Literal["forward", "reverse"] = "forward"
     """Of the data; ACKs go the other way."""
     rtt: Duration | None = None

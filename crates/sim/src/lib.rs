@@ -49,7 +49,7 @@ pub fn capabilities() -> serde_json::Value {
             "qdiscs of other kernels",
             "adaptive RED",
             "gentle RED",
-            "captures",
+            "captures", "first writes",
             "offload tso",
             "outages",
             "rate steps",

@@ -340,6 +340,9 @@ pub struct FlowSpec {
     pub stop_ns: Option<u64>,
     /// Payload to send, bytes; `None` is unlimited.
     pub transfer_bytes: Option<u64>,
+    /// Payload of a first, short write that leaves in a segment of its own, bytes.
+    #[serde(default)]
+    pub first_write_bytes: Option<u32>,
     /// Addresses, for hashing: source host.
     pub src_host: u32,
     /// Addresses, for hashing: destination host.
@@ -347,15 +350,6 @@ pub struct FlowSpec {
     /// The data come from the right-hand host, in captures.
     #[serde(default)]
     pub from_right: bool,
-}
-
-impl FlowSpec {
-    /// First segment beyond the transfer (the SYN is segment 0); the largest number if there is no end.
-    #[must_use]
-    pub fn end_seq(&self) -> u32 {
-        let segments = |bytes: u64| bytes.div_ceil(u64::from(crate::tcp::tcb::MSS));
-        self.transfer_bytes.map_or(u32::MAX, |b| u32::try_from(segments(b) + 1).unwrap_or(u32::MAX))
-    }
 }
 
 /// Unresponsive datagrams at a constant rate.

@@ -188,6 +188,9 @@ impl World {
     fn flow(spec: &FlowSpec, index: u32, source: usize, end: Time, controls: &Controls) -> Result<Flow, String> {
         let at = |e: String| format!("flow {}: {e}", spec.name);
         let stack = Implementation::from_spec(&spec.stack).map_err(at)?;
+        if let Some(bytes) = spec.first_write_bytes.filter(|bytes| !(1..MSS).contains(bytes)) {
+            return Err(at(format!("a first write of {bytes} bytes; 1 to {}", MSS - 1)));
+        }
         match spec.transfer_bytes {
             Some(0) => return Err(at("a transfer of 0 bytes".to_owned())),
             Some(bytes) if bytes > MAX_TRANSFER => {

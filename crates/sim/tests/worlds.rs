@@ -69,9 +69,15 @@ fn freebsds_reno_fills_a_long_path_from_a_buffer_of_its_own_and_halves_at_its_en
 
 #[test]
 fn a_sized_transfer_completes_with_every_byte() {
-    for (cc, stack) in [("cubic", "linux-6.12"), ("reno", "freebsd-9")] {
+    for (cc, stack, first) in [
+        ("cubic", "linux-6.12", None),
+        ("reno", "freebsd-9", None),
+        ("cubic", "linux-3.9", Some(24)),
+        ("reno", "freebsd-9", Some(24)),
+    ] {
         let mut f = flow("f", cc, stack);
         f.transfer_bytes = Some(1_000_001);
+        f.first_write_bytes = first;
         let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
         let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 20 }, shaper, 20 * MS, 10, vec![f]));
         assert_eq!(counter(&out, "flow/f", "rx_bytes"), 1_000_001, "{stack}");
@@ -142,6 +148,7 @@ fn what_cannot_run_is_refused_in_one_line() {
     refused(&|n| n.flows[0].reverse = vec![], "reverse");
     refused(&|n| n.duration_ns = u64::MAX, "duration");
     refused(&|n| n.flows[0].transfer_bytes = Some(0), "0 bytes");
+    refused(&|n| n.flows[0].first_write_bytes = Some(1448), "first write of 1448");
     refused(
         &|n| {
             if let PortSpec::Queue { shaper, .. } = &mut n.ports[1] {
@@ -187,6 +194,7 @@ prop_compose! {
         f.start_ns = start_ms * MS;
         f.stop_ns = stop_ms.map(|ms| (start_ms + ms) * MS);
         f.transfer_bytes = bytes;
+        f.first_write_bytes = start_ms.is_multiple_of(3).then_some(24);
         f.host = HostSpec { tso, rcvbuf, sndbuf, ..host() };
         if stack == "freebsd-9" {
             f.cc = "reno".into();
@@ -305,6 +313,7 @@ prop_compose! {
     ) -> Network {
         let mut f = flow("f", "reno", "freebsd-9");
         (f.transfer_bytes, f.host.rcvbuf, f.host.sndbuf) = (Some(bytes), rcvbuf, sndbuf);
+        f.first_write_bytes = seed.is_multiple_of(2).then_some(24);
         let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
         let pfifo = QdiscSpec::Pfifo { limit_packets: limit };
         let back =

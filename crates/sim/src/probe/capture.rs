@@ -4,6 +4,7 @@
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet};
 use crate::qdisc::FlowTuple;
+use crate::tcp::layout::Layout;
 use crate::tcp::sack::Blocks;
 use crate::tcp::tcb::MSS;
 use crate::time::Time;
@@ -30,10 +31,9 @@ pub struct Sighting {
 struct Life {
     /// Its data come from the right.
     from_right: bool,
-    udp: bool,
     tuple: FlowTuple,
-    /// Payload of the whole transfer, bytes.
-    bytes: Option<u64>,
+    /// Where the bytes lie in the segments.
+    layout: Option<Layout>,
     /// Shift of the receiver's window.
     scale: u8,
 }
@@ -94,13 +94,13 @@ pub struct Wire {
 impl Capture {
     /// Prepares for a TCP flow; flows come in order of their index.
     pub fn add_flow(&mut self, spec: &FlowSpec, tuple: FlowTuple, scale: u8) {
-        let (from_right, bytes) = (spec.from_right, spec.transfer_bytes);
-        self.lives.push(Life { from_right, udp: false, tuple, bytes, scale });
+        let (from_right, layout) = (spec.from_right, Some(Layout::of(spec)));
+        self.lives.push(Life { from_right, layout, tuple, scale });
     }
 
     /// Prepares for a stream of datagrams, after all flows.
     pub fn add_udp(&mut self, from_right: bool, tuple: FlowTuple) {
-        self.lives.push(Life { from_right, udp: true, tuple, bytes: None, scale: 0 });
+        self.lives.push(Life { from_right, layout: None, tuple, scale: 0 });
     }
 
     /// A packet leaves its host.
@@ -121,28 +121,30 @@ impl Capture {
         let (p, life) = (&sighting.packet, &self.lives[sighting.packet.flow as usize]);
         let ends = ((life.tuple.src, life.tuple.sport), (life.tuple.dst, life.tuple.dport));
         let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
-        let payload = if life.udp {
+        let payload = if life.layout.is_none() {
             p.len - UDP_HEADERS
         } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
             0
         } else {
             p.len - crate::packet::HEADERS
         };
-        let header = if life.udp { Header::Udp } else { life.header(p, &sighting.blocks) };
+        let header = life.layout.map_or(Header::Udp, |layout| life.header(layout, p, &sighting.blocks));
         let leftwards = life.from_right != p.has(flags::ACK);
         Wire { source, destination, leftwards, id: identification(p), ecn: p.ecn, header, payload: payload as u16 }
     }
 }
 
 impl Life {
-    fn header(&self, p: &Packet, blocks: &Blocks) -> Header {
+    fn header(&self, layout: Layout, p: &Packet, blocks: &Blocks) -> Header {
+        // The SYN has number 0, and the payload begins with number 1.
+        let number = |segment: u32| (layout.before(segment) as u32).wrapping_add(u32::from(segment > 0));
         let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
-        let number = self.number(p.seq);
+        let sequence = number(p.seq);
         let (seq, ack) = match (answer, opens) {
             (false, true) => (0, 0),
-            (false, false) => (number, 1),
+            (false, false) => (sequence, 1),
             (true, true) => (0, 1),
-            (true, false) => (1, number),
+            (true, false) => (1, sequence),
         };
         let window = match (answer, opens) {
             (false, true) => IDLE_WINDOW,
@@ -153,7 +155,7 @@ impl Life {
         let scale = if answer { self.scale } else { IDLE_SCALE };
         let mut sacks = ([(0, 0); crate::tcp::sack::MAX_BLOCKS], blocks.as_slice().len());
         for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
-            *place = (self.number(*start), self.number(*end));
+            *place = (number(*start), number(*end));
         }
         Header::Tcp {
             seq,
@@ -165,13 +167,6 @@ impl Life {
             syn: opens.then_some((MSS as u16 + 12, scale)),
             sacks,
         }
-    }
-
-    /// The sequence number at which a segment begins: the SYN is number 0, and only the last segment may be short.
-    fn number(&self, segment: u32) -> u32 {
-        let bytes = u64::from(segment.saturating_sub(1)) * u64::from(MSS);
-        let bytes = self.bytes.map_or(bytes, |all| bytes.min(all));
-        (bytes as u32).wrapping_add(u32::from(segment > 0))
     }
 }
 

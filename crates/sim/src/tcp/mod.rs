@@ -8,6 +8,7 @@ mod ecn;
 pub mod endpoint;
 mod fack;
 pub mod implementation;
+pub mod layout;
 pub mod options;
 mod rack;
 pub mod receiver;

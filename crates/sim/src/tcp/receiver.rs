@@ -5,9 +5,9 @@
 
 use super::buffers::ReceiveBuffer;
 use super::ecn::Echo;
+use super::layout::Layout;
 use super::sack::Blocks;
 use super::stack::Stack;
-use super::tcb::MSS;
 use super::timer::Clock;
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
@@ -93,8 +93,7 @@ pub struct Receiver {
     echo: Echo,
     ecn: Ecn,
     counters: Counters,
-    end_seq: u32,
-    bytes_total: Option<u64>,
+    layout: Layout,
     /// Time at which a sized transfer was complete.
     pub completed: Option<Time>,
 }
@@ -142,8 +141,7 @@ impl Receiver {
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
             counters: Counters::default(),
-            end_seq: spec.end_seq(),
-            bytes_total: spec.transfer_bytes,
+            layout: Layout::of(spec),
             completed: None,
         }
     }
@@ -157,8 +155,7 @@ impl Receiver {
     /// Payload read in order by the application, bytes.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        let segments = u64::from(self.rcv_nxt - 1) * u64::from(MSS);
-        self.bytes_total.map_or(segments, |total| segments.min(total))
+        self.layout.before(self.rcv_nxt)
     }
 
     /// A packet of the sender arrives.
@@ -319,7 +316,7 @@ impl Receiver {
             let next = self.rcv_nxt;
             self.sacks.retain(|&(start, _)| start > next);
         }
-        if self.rcv_nxt == self.end_seq {
+        if self.rcv_nxt == self.layout.end() {
             self.completed.get_or_insert(net.now);
         }
     }
@@ -558,6 +555,7 @@ mod tests {
             src_host: 1,
             dst_host: 2,
             from_right: false,
+            first_write_bytes: None,
         };
         let route = Route { forward: Box::default(), reverse: Box::default() };
         let mut net = Fabric::new(vec![], vec![route], vec![], SOURCES);

@@ -3,6 +3,7 @@
 
 use super::ack::Scratch;
 use super::fack::Fack;
+use super::layout::Layout;
 use super::options::LossDetection;
 use super::rack::Rack;
 use super::recovery::Recovery;
@@ -100,8 +101,7 @@ pub struct Sender {
     pub(super) ts_recent: u32,
     pub(super) local_first_port: bool,
     pub(super) buffer: SendBuffer,
-    end_seq: u32,
-    last_len: u32,
+    layout: Layout,
     syn_sent_us: u64,
     syn_retransmits: u32,
     /// Counters.
@@ -118,7 +118,7 @@ impl Sender {
         let rtt_unit_us = if stack.rtt_in_ticks { clock.to_us(1) as u32 } else { 1 };
         let mut t = Tcb::new(stack.initial_cwnd, ssthresh, stack.hz, limited);
         t.growth = stack.growth;
-        let last_len = spec.transfer_bytes.map_or(MSS, |bytes| ((bytes - 1) % u64::from(MSS)) as u32 + 1);
+        let layout = Layout::of(spec);
         Self {
             flow,
             source,
@@ -147,9 +147,8 @@ impl Sender {
             queue_cwr: false,
             ts_recent: 0,
             local_first_port: spec.local_first_port,
-            buffer: SendBuffer::new(&spec.host, &stack, spec.end_seq()),
-            end_seq: spec.end_seq(),
-            last_len,
+            buffer: SendBuffer::new(&spec.host, &stack, layout.end()),
+            layout,
             syn_sent_us: 0,
             syn_retransmits: 0,
             stack,
@@ -266,7 +265,7 @@ impl Sender {
     /// The PSH bit of segment `seq`, if it has it.
     #[inline]
     pub(super) fn push_flag(&self, seq: u32) -> u16 {
-        if self.buffer.is_pushed(seq) {
+        if self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq) {
             flags::PSH
         } else {
             0
@@ -276,8 +275,7 @@ impl Sender {
     /// Frame length of segment `seq`.
     #[inline]
     pub(super) fn frame_len(&self, seq: u32) -> u32 {
-        let payload = if seq + 1 == self.end_seq { self.last_len } else { MSS };
-        crate::packet::HEADERS + payload
+        crate::packet::HEADERS + self.layout.payload(seq)
     }
 
     /// Notes the advertised window of an ACK for `ack`; true if the window grew.

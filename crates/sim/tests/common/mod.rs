@@ -37,6 +37,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> FlowSpec {
         src_host: 1,
         dst_host: 2,
         from_right: false,
+        first_write_bytes: None,
     }
 }
 

@@ -112,7 +112,7 @@ impl Sender {
             self.limited_sent = 0;
         }
         let (cwnd, max) = (self.window.cwnd, self.snd_max);
-        let out = u64::from(self.snd_nxt - self.snd_una) * SEG;
+        let out = self.layout.span(self.snd_una, self.snd_nxt);
         self.window.cwnd = out + u64::from(self.dupacks - self.limited_sent) * SEG;
         if self.buffer.held(self.snd_una) > out {
             self.output(net, false);
@@ -124,12 +124,12 @@ impl Sender {
     /// Something was acknowledged.
     fn on_new_ack(&mut self, p: &Packet, net: &mut Fabric) {
         let ack = p.seq;
-        let bytes = u64::from(ack - self.snd_una) * SEG;
+        let bytes = self.layout.span(self.snd_una, ack);
         if self.window.fast_recovery {
             if ack < self.snd_recover {
                 self.on_partial_ack(bytes, net);
             } else {
-                self.window.post_recovery(u64::from(self.snd_max - ack) * SEG);
+                self.window.post_recovery(self.layout.span(ack, self.snd_max));
             }
         }
         self.dupacks = 0;

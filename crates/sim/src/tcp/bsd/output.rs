@@ -84,7 +84,7 @@ impl Sender {
             }
         }
         let held = self.buffer.held(self.snd_una) as i64;
-        let offset = i64::from(self.snd_nxt - self.snd_una) * SEG;
+        let offset = self.layout.span(self.snd_una, self.snd_nxt) as i64;
         let mut len = held.min(send_window) - offset;
         if again > 0 {
             let new = i64::from(self.snd_nxt) - i64::from(self.sack_newdata);
@@ -92,8 +92,9 @@ impl Sender {
         }
         self.grow_buffer(held, send_window, offset);
         let ends = self.buffer.complete() && offset + len == held;
-        if len >= SEG || (len > 0 && ends) {
-            Next::Data { more: len > SEG }
+        let whole = i64::from(self.layout.payload(self.snd_nxt));
+        if len >= whole || (len > 0 && ends) {
+            Next::Data { more: len > whole }
         } else {
             Next::Nothing
         }

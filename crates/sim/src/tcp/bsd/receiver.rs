@@ -11,6 +11,7 @@ use super::timer::{Callout, Clock};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::tcp::layout::Layout;
 use crate::tcp::receiver::Counters;
 use crate::tcp::sack::Blocks;
 use crate::tcp::tcb::MSS;
@@ -54,8 +55,7 @@ pub struct Receiver {
     delack: Callout,
     round: Round,
     counters: Counters,
-    end_seq: u32,
-    bytes_total: Option<u64>,
+    layout: Layout,
     completed: Option<Time>,
 }
 
@@ -83,8 +83,7 @@ impl Receiver {
             delack: Callout::new(source),
             round: Round::default(),
             counters: Counters::default(),
-            end_seq: spec.end_seq(),
-            bytes_total: spec.transfer_bytes,
+            layout: Layout::of(spec),
             completed: None,
         }
     }
@@ -104,13 +103,12 @@ impl Receiver {
     /// Payload read in order by the application, bytes.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        let bytes = self.next_byte();
-        self.bytes_total.map_or(bytes, |total| bytes.min(total))
+        self.next_byte()
     }
 
     /// Byte that `rcv_nxt` begins at.
     fn next_byte(&self) -> u64 {
-        u64::from(self.rcv_nxt - 1) * SEG
+        self.layout.before(self.rcv_nxt)
     }
 
     /// A packet of the sender arrives.
@@ -177,7 +175,7 @@ impl Receiver {
             return self.send_ack(net);
         }
         let end = self.next_byte() + self.buffer.bytes;
-        if u64::from(seq) * SEG > end.max(self.rcv_adv) {
+        if self.layout.before(seq + 1) > end.max(self.rcv_adv) {
             return self.send_ack(net);
         }
         if seq <= self.last_ack_sent && self.last_ack_sent <= seq + 1 {
@@ -191,7 +189,7 @@ impl Receiver {
             self.update_sacks(seq);
             self.send_ack(net);
         }
-        if self.rcv_nxt == self.end_seq {
+        if self.rcv_nxt == self.layout.end() {
             self.completed.get_or_insert(net.now);
         }
         self.on_read(net);
@@ -200,9 +198,10 @@ impl Receiver {
     /// The common case.
     fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
         self.sacks.clear();
+        let payload = u64::from(self.layout.payload(self.rcv_nxt));
         self.rcv_nxt += 1;
-        self.unread += SEG;
-        self.tune(p.tsecr);
+        self.unread += payload;
+        self.tune(p.tsecr, payload);
         if self.delays && !self.delack.active() && !self.sent_zero_window {
             let tick = self.clock.ticks(net.now) + self.delack_ticks;
             self.delack.set(self.clock.time(tick), net);
@@ -212,7 +211,7 @@ impl Receiver {
     }
 
     /// The buffer grows by a step if a round trip brought seven eighths of it.
-    fn tune(&mut self, tsecr: u32) {
+    fn tune(&mut self, tsecr: u32, payload: u64) {
         if !self.buffer.auto() {
             return;
         }
@@ -223,7 +222,7 @@ impl Receiver {
                 }
                 self.round = Round::default();
             }
-            _ => self.round.bytes += SEG,
+            _ => self.round.bytes += payload,
         }
     }
 
@@ -244,7 +243,7 @@ impl Receiver {
         }
         if let Some(&(start, end)) = self.queue.first() {
             if start == self.rcv_nxt {
-                self.unread += u64::from(end - start) * SEG;
+                self.unread += self.layout.span(start, end);
                 self.rcv_nxt = end;
                 self.queue.remove(0);
             }

@@ -13,6 +13,7 @@ use crate::fabric::Fabric;
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
 use crate::tcp::endpoint::SenderSample;
+use crate::tcp::layout::Layout;
 use crate::tcp::sender::Counters;
 use crate::tcp::tcb::{CaState, MSS};
 use crate::time::{Time, MS};
@@ -74,8 +75,7 @@ pub struct Sender {
     ts_recent: u32,
     /// Segments that the receiver is known to have.
     delivered: u32,
-    end_seq: u32,
-    last_len: u32,
+    pub(super) layout: Layout,
     /// Counters.
     pub counters: Counters,
 }
@@ -86,6 +86,7 @@ impl Sender {
     pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack) -> Self {
         let scale = stack.window_scale();
         let size = Size::new(stack, spec.host.sndbuf, stack.sendspace, stack.sendbuf_inc, stack.sendbuf_max);
+        let layout = Layout::of(spec);
         Self {
             flow,
             phase: Phase::Closed,
@@ -108,13 +109,12 @@ impl Sender {
             previous: None,
             ack_now: false,
             rcv_tick: 0,
-            buffer: SendBuffer::new(size, spec.transfer_bytes),
+            buffer: SendBuffer::new(size, layout),
             local_first_port: spec.local_first_port,
             syn_lost: false,
             ts_recent: 0,
             delivered: 0,
-            end_seq: spec.end_seq(),
-            last_len: spec.transfer_bytes.map_or(MSS, |bytes| ((bytes - 1) % u64::from(MSS)) as u32 + 1),
+            layout,
             counters: Counters::default(),
         }
     }
@@ -188,9 +188,8 @@ impl Sender {
 
     /// A packet with segment `seq`.
     pub(super) fn data_packet(&self, seq: u32, now: Time) -> Packet {
-        let payload = if seq + 1 == self.end_seq { self.last_len } else { MSS };
         let again = if seq < self.snd_max { flags::RETRANSMISSION } else { 0 };
-        self.packet(seq, HEADERS + payload, again, now)
+        self.packet(seq, HEADERS + self.layout.payload(seq), again, now)
     }
 
     /// Notes the timestamps of an ACK.

@@ -4,6 +4,7 @@
 //! Leaves out: the memory of mbufs, which the limit of 8 times the payload never reaches with full segments.
 
 use super::stack::Stack;
+use crate::tcp::layout::Layout;
 use crate::tcp::tcb::MSS;
 
 const SEG: u64 = MSS as u64;
@@ -48,27 +49,22 @@ pub(super) struct SendBuffer {
     pub size: Size,
     /// Bytes that the application has written, and will.
     written: u64,
-    total: u64,
+    layout: Layout,
 }
 
 impl SendBuffer {
-    pub fn new(size: Size, total: Option<u64>) -> Self {
-        Self { size, written: 0, total: total.unwrap_or(u64::MAX) }
-    }
-
-    /// Bytes before segment `seq`.
-    fn offset(&self, seq: u32) -> u64 {
-        (u64::from(seq - 1) * SEG).min(self.total)
+    pub fn new(size: Size, layout: Layout) -> Self {
+        Self { size, written: 0, layout }
     }
 
     /// Bytes in the buffer from segment `una` on.
     pub fn held(&self, una: u32) -> u64 {
-        self.written - self.offset(una).min(self.written)
+        self.written - self.layout.before(una).min(self.written)
     }
 
     /// True if the application has written everything.
     pub fn complete(&self) -> bool {
-        self.written == self.total
+        self.written == self.layout.total()
     }
 
     /// The application writes if it is woken; true if it wrote.
@@ -76,7 +72,7 @@ impl SendBuffer {
         if self.complete() || self.size.bytes < self.held(una) + LOWAT {
             return false;
         }
-        self.written = (self.offset(una) + self.size.bytes).min(self.total);
+        self.written = (self.layout.before(una) + self.size.bytes).min(self.layout.total());
         true
     }
 }
@@ -84,6 +80,11 @@ impl SendBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::layout::tests::plain;
+
+    fn layout(transfer_bytes: Option<u64>) -> Layout {
+        Layout::of(&crate::network::FlowSpec { transfer_bytes, ..plain() })
+    }
     use crate::tcp::bsd::stack::STACKS;
 
     fn size(fixed: Option<u64>) -> Size {
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_writer_wakes_for_two_kib() {
-        let mut b = SendBuffer::new(size(Some(10 * SEG)), None);
+        let mut b = SendBuffer::new(size(Some(10 * SEG)), layout(None));
         assert!(b.fill(1));
         assert_eq!(b.held(1), 10 * SEG);
         assert!(!b.fill(2), "1448 bytes are too few");
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends() {
-        let mut b = SendBuffer::new(size(Some(10 * SEG)), Some(2 * SEG + 1));
+        let mut b = SendBuffer::new(size(Some(10 * SEG)), layout(Some(2 * SEG + 1)));
         assert!(b.fill(1));
         assert!(b.complete() && !b.fill(3));
         assert_eq!((b.held(1), b.held(3), b.held(4)), (2 * SEG + 1, 1, 0));

@@ -36,6 +36,7 @@ fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> FlowSpe
         src_host: 1,
         dst_host: 2,
         from_right: false,
+        first_write_bytes: None,
     }
 }
 

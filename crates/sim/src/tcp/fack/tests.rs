@@ -46,6 +46,7 @@ impl Rig {
             src_host: 1,
             dst_host: 2,
             from_right: false,
+            first_write_bytes: None,
         };
         let route = Route { forward: Box::default(), reverse: Box::default() };
         let net = Fabric::new(vec![], vec![route], vec![], 1);
