@@ -16,8 +16,11 @@ use crate::time::{Time, US};
 /// A time, 1024 ns.
 type Tick = u32;
 
+/// Linux zeroes the times of a new queue, and its clock has run for long when a qdisc is created: none of them is recent.
+const BOOT: Tick = 1 << 26;
+
 fn tick(t: Time) -> Tick {
-    (t >> 10) as Tick
+    BOOT.wrapping_add((t >> 10) as Tick)
 }
 
 /// True if `a` is later than `b`, on a clock that wraps.

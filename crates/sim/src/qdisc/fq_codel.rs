@@ -215,6 +215,21 @@ mod tests {
     }
 
     #[test]
+    fn an_overflow_at_the_start_is_no_episode_of_codel() {
+        // A queue at 10 Mbit/s that overflows from the first moment on, and always stands above the target.
+        let mut lab = lab(15, None, 1);
+        let mut at_once = vec![];
+        for _ in 0..400 {
+            lab.offer_full(0, 2, Ecn::NotEct);
+            lab.dropped.clear();
+            lab.now += 1_211_200;
+            lab.take();
+            at_once.push(lab.dropped.drain(..).count());
+        }
+        assert_eq!(at_once.iter().max(), Some(&1), "{at_once:?}");
+    }
+
+    #[test]
     fn each_flow_has_its_own_codel() {
         let mut lab = lab(1000, None, 64);
         lab.offer_full(0, 400, Ecn::Ect0);
