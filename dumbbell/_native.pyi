@@ -51,6 +51,8 @@ class Pairs(TypedDict):
 
 SOURCE_HASH: str
 """SHA-256 of the simulator's sources and of the versions of what it is built from."""
+TRACE_HASH: str
+"""The same of what reads and measures captures."""
 
 def simulate(network: str) -> Output:
     """Runs a network (JSON). `t_ns` is int64 and `values` float64 (row-major, one row a time), little-endian.

@@ -1,4 +1,5 @@
-//! Exports `SOURCE_HASH`: SHA-256 of what decides the simulator's results - its sources, its manifest and the lock file.
+//! Exports `SOURCE_HASH`: SHA-256 of what decides the simulator's results - its sources, its manifest and the lock file -
+//! and `TRACE_HASH`: the same of what is measured from captures.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -10,6 +11,18 @@ fn main() {
     let mut files = vec![PathBuf::from("Cargo.lock"), PathBuf::from("crates/sim/Cargo.toml")];
     files.extend(["crates/bindings/src/capture.rs", "crates/trace/src/write.rs"].map(PathBuf::from));
     collect(&root, Path::new("crates/sim/src"), &mut files);
+    println!("cargo:rustc-env=SOURCE_HASH={}", hash(&root, files));
+    let mut files = vec![PathBuf::from("Cargo.lock")];
+    collect(&root, Path::new("crates/trace/src"), &mut files);
+    println!("cargo:rustc-env=TRACE_HASH={}", hash(&root, files));
+    for watched in ["Cargo.lock", "crates/sim/Cargo.toml", "crates/sim/src", "crates/bindings/src", "crates/trace/src"]
+    {
+        println!("cargo:rerun-if-changed={}", root.join(watched).display());
+    }
+}
+
+/// The hash of files, whatever their order.
+fn hash(root: &Path, mut files: Vec<PathBuf>) -> String {
     files.sort();
     let mut hash = Sha256::new();
     for file in files {
@@ -17,11 +30,7 @@ fn main() {
         hash.update(format!("{}\n{}\n", file.display(), content.len()));
         hash.update(content);
     }
-    println!("cargo:rustc-env=SOURCE_HASH={:x}", hash.finalize());
-    for watched in ["Cargo.lock", "crates/sim/Cargo.toml", "crates/sim/src", "crates/bindings/src", "crates/trace/src"]
-    {
-        println!("cargo:rerun-if-changed={}", root.join(watched).display());
-    }
+    format!("{:x}", hash.finalize())
 }
 
 /// Adds the Rust files below `folder`, relative to `root`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.engines import ENGINES, engine
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.scenario import ResolvedScenario
+from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
 from dumbbell.scenario.units import FRAME_BYTES
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SEGMENT_BYTES = 1448
 """Payload of a full segment."""
+_MOST_CAPTURED = 2_000_000
+"""Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
 
 
 class Engine(ABC):
@@ -51,6 +53,8 @@ class Engine(ABC):
     def refuse(self, runs: Sequence[ResolvedScenario]) -> None:
         """Raises `ScenarioError` with everything in the runs that the engine cannot run; each problem once. Runs nothing."""
         self.capabilities().refuse(runs, [engine(other).capabilities() for other in ENGINES if other != self.name])
+        if problems := dict.fromkeys(problem for run in runs if (problem := _too_many_packets(run))):
+            raise ScenarioError(list(problems))
         self.refuse_details(runs)
 
     def run(self, resolved: ResolvedScenario) -> Run:
@@ -58,6 +62,14 @@ class Engine(ABC):
         self.refuse([resolved])
         self.require()
         return self.produce(resolved, self.key(resolved))
+
+
+def _too_many_packets(resolved: ResolvedScenario) -> Problem | None:
+    settings = resolved.settings
+    if not settings.captures or (packets := expected_packets(resolved)) <= _MOST_CAPTURED:
+        return None
+    what = f"takes about {packets} packets in {settings.duration}; expected at most {_MOST_CAPTURED}, by a shorter duration"
+    return resolved.problem(("capture" if settings.capture else "passive_rtt",), what)
 
 
 def expected_packets(resolved: ResolvedScenario) -> int:

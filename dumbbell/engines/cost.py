@@ -14,6 +14,8 @@ _RUN_BYTES = 6_000
 """run.json and host.json of a few flows."""
 _SAMPLE_BYTES = 2.5
 """Of a sample in series.parquet, compressed."""
+_CAPTURED_BYTES = 400
+"""Of a data packet and its ACKs in the captures of both hosts, at most."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ def estimate(runs: Sequence[ResolvedScenario], workers: int | None = None) -> Es
     """The cost of runs on this machine."""
     workers = workers or default_workers()
     costs = [engine(run.settings.engine).cpu_s(run) for run in runs]
-    disk = sum(_RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run) for run in runs)
+    disk = sum(
+        _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run) + _CAPTURED_BYTES * run.settings.capture * expected_packets(run)
+        for run in runs
+    )
     wall_s = max(sum(costs) / workers, max(costs, default=0.0))
     return Estimate(sum(map(expected_packets, runs)), sum(costs), wall_s, workers, int(disk))

@@ -289,6 +289,8 @@ class Sim(Engine):
             "scenario": resolved.dump(),
             "network": lower(resolved),
         }
+        if resolved.settings.passive_rtt:
+            content["measured_by"] = native().TRACE_HASH
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
     def cpu_s(self, resolved: ResolvedScenario) -> float:

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from support import PATH
 
+from dumbbell.engines.sim import native
+from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.trace import analyze, flow_rtt
 
 
@@ -37,6 +40,36 @@ def test_sender_and_pairs_see_the_same_queue(run):
     assert np.median(steady) == pytest.approx(np.nanmedian(srtt_ms[len(srtt_ms) // 2 :]), rel=0.05)
     # A hundred packets at 10 Mbit/s and the base RTT, and a packet's own time.
     assert steady.max() == pytest.approx(20 + 101 * 1.2112, abs=2.5)
+
+
+def test_one_point_and_two_agree_where_nothing_is_lost(run):
+    found = captured(run, flows=[{"cc": "cubic", "host": {"sndbuf": "100kB"}}])
+    assert found.counters["flow/cubic"]["retransmits"] == 0
+    ((_, by_pairs_ms),) = flow_rtt(found).values()
+    (row,) = analyze(found.captures["left.pcap"]).connections.filter(direction="forward").iter_rows(named=True)
+    # The last segment that an ACK is for does not wait for it, but for one that is alone; the handshake has a pair as well.
+    assert row["rtt_median_ms"] == pytest.approx(np.median(by_pairs_ms), abs=0.01)
+    assert 0 <= by_pairs_ms.size - row["rtt_samples"] <= 2
+    assert row["rtt_median_ms"] > 40
+
+
+def test_more_packets_than_memory_holds_are_refused(engine):
+    path = {**PATH, "bottleneck": {**PATH["bottleneck"], "rate": "1gbit"}}
+    for key in ("capture", "passive_rtt"):
+        scenario = {"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "100s", "engine": engine.name, key: True}
+        with pytest.raises(ScenarioError, match=rf"^{key}: takes about 8256274 packets in 100s; expected at most 2000000, by a shorter"):
+            engine.refuse(Scenario.model_validate(scenario).expand())
+
+
+def test_what_is_measured_from_packets_has_a_key_of_its_own(engine, monkeypatch):
+    def keys():
+        asked = [{}, {"capture": True}, {"passive_rtt": True}]
+        scenario = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "1s", "engine": engine.name}
+        return [engine.key(Scenario.model_validate({**scenario, **more}).expand()[0]) for more in asked]
+
+    before = keys()
+    monkeypatch.setattr(native(), "TRACE_HASH", "of another way to pair")
+    assert [old == new for old, new in zip(before, keys(), strict=True)] == [True, True, False]
 
 
 def test_the_rtt_may_be_kept_without_the_packets(run):

@@ -92,6 +92,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes a Python exception that says where; the default hook would print it as well.
     panic::set_hook(Box::new(|info| PANIC.with(|last| *last.borrow_mut() = info.to_string())));
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
+    module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;

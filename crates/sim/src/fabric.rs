@@ -78,20 +78,20 @@ impl Fabric {
     #[inline]
     pub fn send(&mut self, mut p: Packet) -> Verdict {
         p.hop = 0;
-        if self.capture.is_some() {
-            self.note(&p, Capture::departs);
+        if let Some(capture) = &mut self.capture {
+            capture.departs(self.now, &mut p, &self.sacks);
         }
         self.forward(p)
     }
 
-    /// Notes a packet at a host, if packets are noted.
-    #[cold]
-    #[inline(never)]
-    pub fn note(&mut self, p: &Packet, what: fn(&mut Capture, Time, &Packet, Blocks)) {
-        let blocks = if p.sack == NO_SACK { Blocks::default() } else { self.sacks.get(p.sack) };
+    /// The next packet that has reached an end.
+    #[inline]
+    pub fn arrival(&mut self) -> Option<Packet> {
+        let mut p = self.arrivals.pop_front()?;
         if let Some(capture) = &mut self.capture {
-            what(capture, self.now, p, blocks);
+            capture.arrives(self.now, &mut p);
         }
+        Some(p)
     }
 
     /// Attaches SACK blocks to a packet.

@@ -249,10 +249,7 @@ impl World {
             self.fabric.now = time;
             self.events += 1;
             self.dispatch(source);
-            while let Some(p) = self.fabric.arrivals.pop_front() {
-                if self.fabric.capture.is_some() {
-                    self.fabric.note(&p, Capture::arrives);
-                }
+            while let Some(p) = self.fabric.arrival() {
                 let Some(flow) = self.flows.get_mut(p.flow as usize) else {
                     self.udp[p.flow as usize - self.flows.len()].arrived += 1;
                     continue;

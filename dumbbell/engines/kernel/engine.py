@@ -14,6 +14,7 @@ from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.blame import blame
 from dumbbell.engines.kernel.lower import description, lower
+from dumbbell.engines.sim import native
 from dumbbell.errors import EnvironmentFault
 from dumbbell.scenario import DelayStage, Problem, ResolvedScenario, ScenarioError, flow_names
 
@@ -63,7 +64,9 @@ class Kernel(Engine):
         from dumbbell.engines.kernel.binary import find
 
         binary = find()
-        parts = (self.name, binary.key, binary.agent_hash, str(sorted(resolved.dump().items())), description(lower(resolved)))
+        parts = [self.name, binary.key, binary.agent_hash, str(sorted(resolved.dump().items())), description(lower(resolved))]
+        if resolved.settings.passive_rtt:
+            parts.append(native().TRACE_HASH)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
     def cpu_s(self, resolved: ResolvedScenario) -> float:

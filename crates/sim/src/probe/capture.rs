@@ -1,11 +1,17 @@
 //! Packets as the two hosts of each flow see them: when one leaves TCP, and when it arrives. The numbers are those of real headers:
-//! sequence numbers in bytes from 0, windows scaled. What the simulator does not have is constant: the data sender's own window.
+//! sequence numbers in bytes from 0, windows scaled, and an IP identification that each end counts up packet by packet (Linux 6.12
+//! `ip_select_ident_segs`; FreeBSD counts them too). What the simulator does not have is constant: the data sender's own window.
+//!
+//! A packet is noted once, when it leaves. On its way it carries the number of that note in place of its timestamp value, which nothing
+//! in the network looks at; when it arrives it gets the value back. So packets are no larger for it, and copies are never confused.
+//!
+//! Left out: FIN (flows end without), the SYN-ACK's identification of 0.
 
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet};
+use crate::packet::{flags, Ecn, Packet, NO_SACK};
 use crate::qdisc::FlowTuple;
 use crate::tcp::layout::Layout;
-use crate::tcp::sack::Blocks;
+use crate::tcp::sack::{Blocks, Slab};
 use crate::tcp::tcb::MSS;
 use crate::time::Time;
 
@@ -22,8 +28,18 @@ pub struct Sighting {
     pub time: Time,
     /// At the right host; else at the left one.
     pub right: bool,
+    /// As it is here; routers may change it.
+    ecn: Ecn,
+    /// Number of the packet's note.
+    note: u32,
+}
+
+/// A packet as it left.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// Its `sack` is an index to the blocks that were noted.
     packet: Packet,
-    blocks: Blocks,
+    id: u16,
 }
 
 /// What of a flow its packets do not carry.
@@ -36,12 +52,16 @@ struct Life {
     layout: Option<Layout>,
     /// Shift of the receiver's window.
     scale: u8,
+    /// Packets of the data's sender and of its receiver so far, modulo 2^16.
+    counts: [u16; 2],
 }
 
 /// All that was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
     lives: Vec<Life>,
+    notes: Vec<Note>,
+    blocks: Vec<Blocks>,
     /// In order of time.
     pub sightings: Vec<Sighting>,
 }
@@ -81,7 +101,7 @@ pub struct Wire {
     pub destination: (u32, u16),
     /// It goes from the right-hand host to the left-hand one.
     pub leftwards: bool,
-    /// The IP identification: a hash, so that a packet has the same at both hosts.
+    /// The IP identification.
     pub id: u16,
     /// The ECN field.
     pub ecn: Ecn,
@@ -95,30 +115,46 @@ impl Capture {
     /// Prepares for a TCP flow; flows come in order of their index.
     pub fn add_flow(&mut self, spec: &FlowSpec, tuple: FlowTuple, scale: u8) {
         let (from_right, layout) = (spec.from_right, Some(Layout::of(spec)));
-        self.lives.push(Life { from_right, layout, tuple, scale });
+        self.lives.push(Life { from_right, layout, tuple, scale, counts: [0; 2] });
     }
 
     /// Prepares for a stream of datagrams, after all flows.
     pub fn add_udp(&mut self, from_right: bool, tuple: FlowTuple) {
-        self.lives.push(Life { from_right, layout: None, tuple, scale: 0 });
+        self.lives.push(Life { from_right, layout: None, tuple, scale: 0, counts: [0; 2] });
     }
 
     /// A packet leaves its host.
-    pub fn departs(&mut self, time: Time, packet: &Packet, blocks: Blocks) {
-        let right = self.lives[packet.flow as usize].from_right != packet.has(flags::ACK);
-        self.sightings.push(Sighting { time, right, packet: *packet, blocks });
+    #[cold]
+    pub fn departs(&mut self, time: Time, packet: &mut Packet, slab: &Slab) {
+        let life = &mut self.lives[packet.flow as usize];
+        let answer = packet.has(flags::ACK);
+        let id = &mut life.counts[usize::from(answer)];
+        *id = id.wrapping_add(1);
+        let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
+        self.sightings.push(Sighting { time, right: life.from_right != answer, ecn: packet.ecn, note });
+        let mut noted = *packet;
+        if packet.sack != NO_SACK {
+            noted.sack = self.blocks.len() as u32;
+            self.blocks.push(slab.get(packet.sack));
+        }
+        self.notes.push(Note { packet: noted, id: *id });
+        packet.tsval = note;
     }
 
     /// A packet arrives at its host.
-    pub fn arrives(&mut self, time: Time, packet: &Packet, blocks: Blocks) {
+    #[cold]
+    pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
         let right = self.lives[packet.flow as usize].from_right == packet.has(flags::ACK);
-        self.sightings.push(Sighting { time, right, packet: *packet, blocks });
+        let note = packet.tsval;
+        self.sightings.push(Sighting { time, right, ecn: packet.ecn, note });
+        packet.tsval = self.notes[note as usize].packet.tsval;
     }
 
     /// The numbers of a sighting.
     #[must_use]
     pub fn wire(&self, sighting: &Sighting) -> Wire {
-        let (p, life) = (&sighting.packet, &self.lives[sighting.packet.flow as usize]);
+        let Note { packet: p, id } = &self.notes[sighting.note as usize];
+        let life = &self.lives[p.flow as usize];
         let ends = ((life.tuple.src, life.tuple.sport), (life.tuple.dst, life.tuple.dport));
         let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
         let payload = if life.layout.is_none() {
@@ -128,9 +164,11 @@ impl Capture {
         } else {
             p.len - crate::packet::HEADERS
         };
-        let header = life.layout.map_or(Header::Udp, |layout| life.header(layout, p, &sighting.blocks));
+        let none = Blocks::default();
+        let blocks = if p.sack == NO_SACK { &none } else { &self.blocks[p.sack as usize] };
+        let header = life.layout.map_or(Header::Udp, |layout| life.header(layout, p, blocks));
         let leftwards = life.from_right != p.has(flags::ACK);
-        Wire { source, destination, leftwards, id: identification(p), ecn: p.ecn, header, payload: payload as u16 }
+        Wire { source, destination, leftwards, id: *id, ecn: sighting.ecn, header, payload: payload as u16 }
     }
 }
 
@@ -168,15 +206,4 @@ impl Life {
             sacks,
         }
     }
-}
-
-/// FNV-1a over what a host decided about the packet.
-fn identification(p: &Packet) -> u16 {
-    let mut hash = 0x811c_9dc5_u32;
-    for word in [p.seq, p.tsval, p.tsecr, p.window, u32::from(p.flags), p.len] {
-        for byte in word.to_le_bytes() {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
-    }
-    (hash ^ (hash >> 16)) as u16
 }

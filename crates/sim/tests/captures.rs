@@ -1,0 +1,134 @@
+//! Captures: every packet at both hosts, exactly that packet, and nothing else is different for it.
+
+#[allow(dead_code)] // other tests use more of it
+mod common;
+
+use std::collections::HashMap;
+
+use common::{counter, dumbbell, fingerprint, flow, run, MS, SEC};
+use dumbbell_sim::network::{CodelFloor, CodelSpec, Network, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
+use dumbbell_sim::packet::Ecn;
+use dumbbell_sim::probe::capture::{Capture, Header, Wire};
+
+/// Two flows of different stacks to the right, one to the left and datagrams; data, ACKs and marks meet full queues on either way.
+fn crowded() -> Network {
+    let mut flows =
+        vec![flow("a", "cubic", "linux-6.12"), flow("b", "reno", "freebsd-9"), flow("c", "dctcp", "linux-6.12")];
+    flows[2].forward = vec![2];
+    flows[2].reverse = vec![0, 1];
+    flows[2].from_right = true;
+    flows[0].transfer_bytes = Some(3_000_001);
+    flows[1].first_write_bytes = Some(24);
+    let fifo = |limit| QdiscSpec::Pfifo { limit_packets: limit };
+    let control = CodelSpec {
+        target_ns: 5 * MS,
+        interval_ns: 100 * MS,
+        ecn: true,
+        ce_threshold_ns: Some(10 * MS),
+        floor: CodelFloor::Mtu,
+        forgets_when_empty: true,
+    };
+    let mut net = dumbbell(fifo(30), ShaperSpec::Link { rate_bps: 10_000_000 }, 20 * MS, 10, flows);
+    net.ports[2] = PortSpec::Queue {
+        name: "back".into(),
+        qdisc: QdiscSpec::Codel { limit_packets: 12, control },
+        shaper: ShaperSpec::Link { rate_bps: 2_000_000 },
+        delay_ns: 10 * MS,
+    };
+    net.udp = vec![UdpSpec {
+        name: "u".into(),
+        interval_ns: 7 * MS,
+        size_bytes: 300,
+        forward: vec![0, 1],
+        start_ns: 0,
+        stop_ns: 10 * SEC,
+        src_host: 1,
+        dst_host: 2,
+        from_right: false,
+    }];
+    net
+}
+
+/// What the sightings of each side hold of a flow's packets, by way: (times and packets that left, those that arrived).
+type Ways = HashMap<(u16, u16), [Vec<(u64, Wire)>; 2]>;
+
+fn ways(capture: &Capture) -> Ways {
+    let mut found = Ways::new();
+    for sighting in &capture.sightings {
+        let wire = capture.wire(sighting);
+        let arrived = sighting.right != wire.leftwards;
+        found.entry((wire.source.1, wire.destination.1)).or_default()[usize::from(arrived)].push((sighting.time, wire));
+    }
+    found
+}
+
+#[test]
+fn noting_packets_changes_nothing() {
+    let net = crowded();
+    let (plain, noted) = (run(&net), run(&Network { capture: true, ..net.clone() }));
+    assert!(plain.capture.is_none() && noted.capture.is_some());
+    assert_eq!(fingerprint(&plain), fingerprint(&noted));
+    assert_eq!(plain.counters, noted.counters);
+    assert_eq!(plain.events, noted.events);
+}
+
+#[test]
+fn every_packet_is_seen_where_it_leaves_and_where_it_arrives() {
+    let out = run(&Network { capture: true, ..crowded() });
+    let ways = ways(out.capture.as_deref().unwrap());
+    for (i, name) in [(0, "flow/a"), (1, "flow/b"), (2, "flow/c")] {
+        let count = |key| counter(&out, name, key) as usize;
+        let (there, back) = (&ways[&(10_000 + i, 5000)], &ways[&(5000, 10_000 + i)]);
+        assert_eq!(there.each_ref().map(Vec::len), [count("sent_packets"), count("arrived_packets")]);
+        assert_eq!(back.each_ref().map(Vec::len), [count("acks_sent"), count("acks_arrived")]);
+        assert!(count("dropped_packets") > 0, "{name} loses data");
+    }
+    assert!(counter(&out, "flow/b", "acks_dropped") > 10, "ACKs are lost as well");
+    assert_eq!(ways[&(10_003, 5000)][0].len(), counter(&out, "udp/u", "sent_packets") as usize);
+    assert_eq!(ways[&(10_003, 5000)][1].len(), counter(&out, "udp/u", "arrived_packets") as usize);
+}
+
+#[test]
+fn an_arrival_is_of_the_packet_that_left_with_its_number() {
+    let out = run(&Network { capture: true, ..crowded() });
+    let mut marked = 0;
+    for (ends, [left, arrived]) in ways(out.capture.as_deref().unwrap()) {
+        let ids: Vec<u16> = left.iter().map(|(_, wire)| wire.id).collect();
+        assert!(ids.iter().enumerate().all(|(i, &id)| id == (i + 1) as u16), "{ends:?} counts its packets");
+        for (time, wire) in arrived {
+            let (before, sent) = &left[usize::from(wire.id) - 1];
+            assert!(*before + 10 * MS <= time, "{ends:?} takes at least the delay");
+            marked += u32::from(sent.ecn == Ecn::Ect0 && wire.ecn == Ecn::Ce);
+            assert!(sent.ecn == wire.ecn || (sent.ecn, wire.ecn) == (Ecn::Ect0, Ecn::Ce));
+            let unmarked = Wire { ecn: sent.ecn, ..wire };
+            assert_eq!(format!("{unmarked:?}"), format!("{sent:?}"));
+        }
+    }
+    assert!(marked > 10, "{marked} marks on the way");
+}
+
+#[test]
+fn numbers_count_bytes_up_to_the_end_of_the_transfer() {
+    let out = run(&Network { capture: true, ..crowded() });
+    let ways = ways(out.capture.as_deref().unwrap());
+    let tcp = |wire: &Wire| match wire.header {
+        Header::Tcp { seq, ack, window, timestamps, sacks, .. } => (seq, ack, window, timestamps, sacks),
+        Header::Udp => panic!("a datagram"),
+    };
+    let (there, back) = (&ways[&(10_000, 5000)][0], &ways[&(5000, 10_000)][1]);
+    let ends: Vec<u32> = there.iter().map(|(_, wire)| tcp(wire).0 + u32::from(wire.payload)).collect();
+    assert_eq!(ends.iter().max(), Some(&3_000_002));
+    assert_eq!(back.iter().map(|(_, wire)| tcp(wire).1).max(), Some(3_000_002));
+    assert!(there.iter().all(|(time, wire)| u64::from(tcp(wire).3 .0) == time / MS), "timestamps are the sender's ms");
+    let short = &ways[&(10_001, 5000)][0][2..4];
+    let places: Vec<_> = short.iter().map(|(_, wire)| (tcp(wire).0, wire.payload)).collect();
+    assert_eq!(places, [(1, 24), (25, 1448)], "the first write leaves by itself");
+    for (_, wire) in back {
+        let (_, ack, _, _, (blocks, count)) = tcp(wire);
+        assert!(blocks[..count].iter().all(|(start, end)| start < end && start % 1448 == 1));
+        assert!(
+            blocks[1..count.max(1)].iter().all(|(start, _)| *start > ack),
+            "but for a duplicate, blocks are ahead of the ACK"
+        );
+    }
+}

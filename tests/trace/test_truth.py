@@ -1,0 +1,161 @@
+"""RTTs by packet pairs against what the simulator itself knows of its queues and flows, and against paths made by hand."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import PATH
+
+from dumbbell.engines import engine
+from dumbbell.engines.sim import native
+from dumbbell.scenario import Scenario
+from dumbbell.trace import flow_rtt, packet_pairs
+
+FRAME_MS = 1514 * 8 / 10e3
+"""A full frame at 10 Mbit/s."""
+
+
+def simulated(**more):
+    scenario = Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "20s", **more})
+    (resolved,) = scenario.expand()
+    return engine("sim").run(resolved)
+
+
+def until_the_next(series, at_s):
+    """Values at given times, each of which counts until the next: pairs crowd where every segment is acknowledged."""
+    t_s, values = series
+    return values[np.searchsorted(t_s, at_s, side="right") - 1]
+
+
+def through(qdisc, shaper="tbf"):
+    return {**PATH, "bottleneck": {**PATH["bottleneck"], "shaper": shaper, "qdisc": qdisc}}
+
+
+@pytest.mark.parametrize(
+    "qdisc",
+    [{"kind": "pfifo", "limit": "100p"}, {"kind": "pie", "target": "20ms"}, {"kind": "codel"}],
+    ids=lambda qdisc: qdisc["kind"],
+)
+def test_percentiles_are_those_of_the_queue_and_the_base_rtt(qdisc):
+    # A line takes a packet when it is free; a token bucket holds one more, whose wait the sojourn time leaves out.
+    run = simulated(path=through(qdisc, "link"), sample="1ms", capture=True)
+    at_s, sojourn_ms = run.series("port/bottleneck", "sojourn_ms")
+    rtt_ms = until_the_next(flow_rtt(run)["flow/cubic"], at_s)
+    for q in (5, 25, 50, 75, 95):
+        truth = 20 + np.percentile(sojourn_ms[at_s > 5], q) + FRAME_MS
+        # The queue moves in steps of a frame, and pairs come with every second packet: a percentile may be on the next step.
+        assert np.percentile(rtt_ms[at_s > 5], q) == pytest.approx(truth, abs=1.01 * FRAME_MS), q
+
+
+@pytest.mark.parametrize("qdisc", [{"kind": "pfifo", "limit": "100p"}, {"kind": "pie", "target": "20ms"}], ids=lambda qdisc: qdisc["kind"])
+def test_the_sender_measures_the_receivers_wait_as_well(qdisc):
+    run = simulated(path=through(qdisc), sample="1ms", capture=True)
+    at_s, sender_ms = run.series("flow/cubic", "rtt_ms")
+    rtt_ms = until_the_next(flow_rtt(run)["flow/cubic"], at_s)
+    for q in (5, 25, 50, 75, 95):
+        wait_ms = np.percentile(sender_ms[at_s > 5], q) - np.percentile(rtt_ms[at_s > 5], q)
+        # The first of the two segments of an ACK has waited for the second, which comes a frame later.
+        assert -0.2 * FRAME_MS < wait_ms < 1.2 * FRAME_MS, q
+
+
+def test_without_a_wait_pairs_and_acks_give_the_same():
+    stack = {"base": "freebsd-9", "delayed_ack": False}
+    flow = {"cc": "reno", "stack": stack, "host": {"sndbuf": "60kB"}, "start": {"first": "100ms"}}
+    run = simulated(flows=[flow], capture=True)
+    ((_, by_pairs_ms),) = flow_rtt(run).values()
+    (connection,) = native().analyze(run.captures["left.pcap"])["connections"]
+    by_acks_ms = np.frombuffer(connection["forward"]["rtt_ns"], dtype="<i8") / 1e6
+    assert run.counters["flow/reno"]["retransmits"] == 0
+    # Pairs have the handshake as well.
+    assert by_pairs_ms.size - by_acks_ms.size == 1
+    assert np.array_equal(by_pairs_ms[1:], by_acks_ms)
+    assert by_acks_ms.max() > 40
+
+
+def test_lost_acks_do_not_disturb():
+    back = {"rate": "1mbit", "qdisc": {"kind": "pfifo", "limit": "5p"}, "delay": "10ms"}
+    there = {"rate": "100mbit", "qdisc": {"kind": "pfifo", "limit": "60p"}, "delay": "10ms"}
+    run = simulated(path={"forward": [there], "reverse": [{"name": "back", **back}]}, capture=True, duration="5s")
+    assert run.counters["port/back-reverse"]["dropped_overflow"] > 50
+    ((_, rtt_ms),) = flow_rtt(run).values()
+    # Both lines take a packet while it is sent, and hold their limits: data of 1514 bytes, ACKs of 66 with up to three blocks.
+    most_ms = 20 + 61 * 1514 * 8 / 100e3 + 6 * 94 * 8 / 1e3
+    assert rtt_ms.min() >= 20
+    assert rtt_ms.max() <= most_ms
+
+
+# --- by hand -------------------------------------------------------------------------------------------------------
+
+LINKS = {"ethernet": 1, "vlan": 1, "raw": 101, "cooked": 113, "cooked2": 276, "loopback": 0}
+BEFORE_IP = {
+    "ethernet": bytes(12) + b"\x08\x00",
+    "vlan": bytes(12) + b"\x81\x00\x00\x05\x08\x00",
+    "raw": b"",
+    "cooked": bytes(14) + b"\x08\x00",
+    "cooked2": b"\x08\x00" + bytes(18),
+    "loopback": b"\x02\x00\x00\x00",
+}
+CLIENT, SERVER = (bytes([192, 0, 2, 1]), 40_000), (bytes([198, 51, 100, 7]), 443)
+
+
+def tcp(source, destination, number, seq, ack, payload, stamps):
+    """An IPv4 packet without its payload, and its length; the checksums are wrong, as with offload."""
+    options = b"\x01\x01\x08\x0a" + struct.pack(">II", *stamps)
+    header = struct.pack(">HHIIBBHHH", source[1], destination[1], seq, ack, 8 << 4, 0x10, 501, 0xDEAD, 0) + options
+    length = 20 + len(header) + payload
+    return struct.pack(">BBHHHBBH", 0x45, 2, length, number, 0x4000, 64, 6, 0xBEEF) + source[0] + destination[0] + header, length
+
+
+def pcap(packets, link, order, unit_ns):
+    """A capture file; packets are (time in ns, bytes, length) in order of time."""
+    magic = {1000: 0xA1B2C3D4, 1: 0xA1B23C4D}[unit_ns]
+    parts = [struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 96, LINKS[link])]
+    for time_ns, packet, length in sorted(packets, key=lambda each: each[0]):
+        frame = (BEFORE_IP[link] + packet)[:96]
+        s, ns = divmod(time_ns, 10**9)
+        parts += [struct.pack(order + "IIII", s, ns // unit_ns, len(frame), len(BEFORE_IP[link]) + length), frame]
+    return b"".join(parts)
+
+
+@st.composite
+def paths(draw):
+    """Captures at both ends of a path whose delays change from packet to packet, and the RTTs of its pairs in us."""
+    link, far_link = draw(st.sampled_from(sorted(LINKS))), draw(st.sampled_from(sorted(LINKS)))
+    order, unit_ns = draw(st.sampled_from("<>")), draw(st.sampled_from([1, 1000]))
+    skew_us, seq = draw(st.integers(-(10**7), 10**7)), draw(st.integers(0, 2**32 - 1))
+    numbered, base_us = draw(st.booleans()), 10**9
+    near, far, truth = [], [], []
+
+    def add(capture, time_us, packet):
+        capture.append((time_us * 1000, *packet))
+
+    rounds = draw(
+        st.lists(st.tuples(st.integers(1, 50_000), st.integers(1, 50_000), st.integers(0, 40_000), st.integers(0, 3)), min_size=2)
+    )
+    for i, (there_us, back_us, wait_us, lost) in enumerate(rounds):
+        # Data, lost at times and then sent again, and its answer: a round takes less than a second.
+        start_us = base_us + i * 10**6
+        stamp = (start_us // 1000) % 2**32
+        for attempt in range(lost + 1):
+            left_us = start_us + 200_000 * attempt
+            data = tcp(CLIENT, SERVER, i * 4 + attempt if numbered else 0, seq, 77, 1200, ((left_us // 1000) % 2**32, 5))
+            add(near, left_us, data)
+        add(far, left_us + there_us + skew_us, data)
+        seq = (seq + 1200) % 2**32
+        answer = tcp(SERVER, CLIENT, i if numbered else 0, 77, seq, 0, (9, stamp))
+        add(far, left_us + there_us + wait_us + 1 + skew_us, answer)
+        add(near, left_us + there_us + wait_us + 1 + back_us, answer)
+        truth.append(there_us + back_us)
+    return pcap(near, link, order, unit_ns), pcap(far, far_link, order, unit_ns), truth
+
+
+@settings(deadline=None)
+@given(paths())
+def test_whatever_the_files_and_clocks_pairs_give_the_path(made):
+    near, far, truth = made
+    for files in ((near, far), (far, near)):
+        pairs = packet_pairs(*files)
+        assert set(pairs["source"]) == {"192.0.2.1:40000"}
+        assert np.round(pairs["rtt_ms"].to_numpy() * 1000).astype(int).tolist() == truth
