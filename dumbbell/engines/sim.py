@@ -20,6 +20,7 @@ from dumbbell.scenario import (
     Codel,
     DelayStage,
     Flow,
+    Fq,
     FqCodel,
     FqPie,
     Outage,
@@ -31,6 +32,7 @@ from dumbbell.scenario import (
     ResolvedScenario,
     Scenario,
     ScenarioError,
+    Sfq,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def _qdisc(port: PlannedPort, stage: QueueStage, rate_bps: int) -> dict[str, Any
             return {"kind": "bfifo", "limit_bytes": port.bytes(qdisc.limit)}
         case Red():
             return _red(qdisc, port, rate_bps)
-        case Pfifo() | Codel() | FqCodel() | Pie() | FqPie():
+        case Pfifo() | Codel() | FqCodel() | Pie() | FqPie() | Sfq() | Fq():
             return {"kind": qdisc.kind, "limit_packets": port.packets(qdisc.limit), **_parameters(qdisc)}
     raise AssertionError(qdisc.kind)  # the table of capabilities has no other
 
@@ -150,7 +152,7 @@ def _cake(cake: Cake, rate_bps: int | None) -> dict[str, Any]:
     }
 
 
-def _parameters(qdisc: Pfifo | Codel | FqCodel | Pie | FqPie) -> dict[str, Any]:
+def _parameters(qdisc: Pfifo | Codel | FqCodel | Pie | FqPie | Sfq | Fq) -> dict[str, Any]:
     match qdisc:
         case Codel():
             return {"control": _codel(qdisc)}
@@ -164,6 +166,21 @@ def _parameters(qdisc: Pfifo | Codel | FqCodel | Pie | FqPie) -> dict[str, Any]:
             return {"control": _pie(qdisc)}
         case FqPie():
             return {"control": _pie(qdisc), "queues": _queues(qdisc, True), "ecn_prob": qdisc.ecn_prob}
+        case Sfq():
+            return {
+                "divisor": qdisc.divisor,
+                "quantum_bytes": int(qdisc.quantum),
+                "depth_packets": int(qdisc.depth),
+                "perturb_s": int(qdisc.perturb) // _NS_PER_S,
+                "headdrop": qdisc.headdrop,
+            }
+        case Fq():
+            return {
+                "flow_limit_packets": int(qdisc.flow_limit),
+                "quantum_bytes": int(qdisc.quantum),
+                "initial_quantum_bytes": int(qdisc.initial_quantum),
+                "ce_threshold_ns": _number(qdisc.ce_threshold),
+            }
     return {}
 
 

@@ -42,6 +42,8 @@ pub fn capabilities() -> serde_json::Value {
             "pie": {"summary": "PIE on one queue (RFC 8033)"},
             "fq_pie": {"summary": "PIE on a queue per flow, sparse flows first"},
             "red": {"summary": "RED, adaptive and gentle RED"},
+            "sfq": {"summary": "stochastic fairness queueing: flows in turn, the longest queue loses"},
+            "fq": {"summary": "fair queue: a queue per flow, new flows first"},
         },
         "shaper": ["link", "tbf", "htb", "cake"],
         "feature": [

@@ -173,6 +173,10 @@ pub enum QdiscSpec {
         /// The control law.
         control: RedSpec,
     },
+    /// Queues that flows are hashed to, served in turn.
+    Sfq(SfqSpec),
+    /// A queue per flow, served in turn, new flows first.
+    Fq(FqSpec),
 }
 
 /// The queues of a discipline that hashes flows to them.
@@ -275,6 +279,40 @@ pub struct RedSpec {
     pub adaptive: bool,
     /// Above `max_bytes` the probability rises to 1 at twice of it, instead of being 1.
     pub gentle: bool,
+}
+
+/// SFQ's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SfqSpec {
+    /// Limit, packets.
+    pub limit_packets: u64,
+    /// Buckets that flows are hashed to, a power of two.
+    pub divisor: u32,
+    /// Bytes of a turn.
+    pub quantum_bytes: u32,
+    /// Most packets of a flow.
+    pub depth_packets: u64,
+    /// Between changes of the hash, s; 0: it does not change.
+    pub perturb_s: u32,
+    /// Drops the oldest packet of a queue instead of the newest.
+    pub headdrop: bool,
+}
+
+/// fq's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FqSpec {
+    /// Limit, packets.
+    pub limit_packets: u64,
+    /// Most packets of a flow.
+    pub flow_limit_packets: u64,
+    /// Bytes of a turn.
+    pub quantum_bytes: u32,
+    /// Bytes of a flow's first turn.
+    pub initial_quantum_bytes: u32,
+    /// Marks everything that waited longer, ns.
+    pub ce_threshold_ns: Option<u64>,
 }
 
 /// Cake's isolation keywords.

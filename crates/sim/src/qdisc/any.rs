@@ -2,7 +2,8 @@
 
 use super::peeked::{Deciding, Peeked};
 use super::{
-    Cake, Codel, Dequeued, Fifo, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Red, Surroundings, Verdict,
+    Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Red, Sfq, Surroundings,
+    Verdict,
 };
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
@@ -28,6 +29,10 @@ pub enum AnyQdisc {
     FqPie(Box<Peeked<FqPie>>),
     /// red.
     Red(Box<Red>),
+    /// sfq.
+    Sfq(Box<Peeked<Sfq>>),
+    /// fq.
+    Fq(Box<Peeked<Fq>>),
 }
 
 impl AnyQdisc {
@@ -61,6 +66,8 @@ impl AnyQdisc {
                 Self::FqPie(boxed(FqPie::new(limit, queues, ecn_prob, control, rng)?))
             }
             QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
+            QdiscSpec::Sfq(ref spec) => Self::Sfq(boxed(Sfq::new(spec, rng)?)),
+            QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng)?)),
         })
     }
 }
@@ -129,7 +136,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red);
+dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ mod codel;
 mod ecn;
 mod fifo;
 mod flow_queues;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod hash;
@@ -19,18 +20,21 @@ mod pie_2013;
 #[cfg(test)]
 mod properties;
 mod red;
+mod sfq;
 mod truesize;
 
 pub use any::AnyQdisc;
 pub use cake::Cake;
 pub use codel::Codel;
 pub use fifo::{Fifo, Limit};
+pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use peeked::Peeked;
 pub use pie::Pie;
 pub use pie_2013::Pie2013;
 pub use red::Red;
+pub use sfq::Sfq;
 
 use crate::packet::{DropCause, Packet};
 use crate::rng::Rng;

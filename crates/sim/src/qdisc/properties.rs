@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::lab::{packet, Lab};
 use super::{Qdisc, Verdict};
-use crate::network::{CodelFloor, CodelSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec};
+use crate::network::{CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec, SfqSpec};
 use crate::packet::Ecn;
 use crate::time::{Time, MS};
 
@@ -70,6 +70,31 @@ fn red() -> impl Strategy<Value = RedSpec> {
     )
 }
 
+fn sfq() -> impl Strategy<Value = SfqSpec> {
+    (2..100_u64, 1..12_u32, 1..4000_u32, 2..130_u64, 0..3_u32, any::<bool>()).prop_map(
+        |(limit_packets, log, quantum_bytes, depth_packets, perturb_s, headdrop)| SfqSpec {
+            limit_packets,
+            divisor: 1 << log,
+            quantum_bytes,
+            depth_packets,
+            perturb_s,
+            headdrop,
+        },
+    )
+}
+
+fn fq() -> impl Strategy<Value = FqSpec> {
+    (1..100_u64, 1..50_u64, 1..4000_u32, 0..20_000_u32, prop::option::of(0..20 * MS)).prop_map(
+        |(limit_packets, flow_limit_packets, quantum_bytes, initial_quantum_bytes, ce_threshold_ns)| FqSpec {
+            limit_packets,
+            flow_limit_packets,
+            quantum_bytes,
+            initial_quantum_bytes,
+            ce_threshold_ns,
+        },
+    )
+}
+
 fn queues() -> impl Strategy<Value = QueuesSpec> {
     (1..2000_u32, 1..4000_u32, prop::option::of(2_000..200_000_u64))
         .prop_map(|(flows, quantum_bytes, memory_limit_bytes)| QueuesSpec { flows, quantum_bytes, memory_limit_bytes })
@@ -94,6 +119,8 @@ fn spec() -> impl Strategy<Value = QdiscSpec> {
             }
         ),
         (1..200_000_u64, red()).prop_map(|(limit_bytes, control)| QdiscSpec::Red { limit_bytes, control }),
+        sfq().prop_map(QdiscSpec::Sfq),
+        fq().prop_map(QdiscSpec::Fq),
         (limit, queues(), 0..101_u64, pie()).prop_map(|(limit_packets, queues, ecn_prob, control)| {
             QdiscSpec::FqPie { limit_packets, queues, ecn_prob, control }
         }),

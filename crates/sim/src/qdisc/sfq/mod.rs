@@ -1,0 +1,282 @@
+//! SFQ: queues that flows are hashed to, served in turn by bytes; when the room is used up the longest loses a packet
+//! (McKenney 1990; Linux 6.12 net/sched/sch_sfq.c).
+//!
+//! The timer that changes the hash is deferrable in Linux: it waits for other work, as here it waits for a packet.
+//!
+//! Left out: RED on each queue (`redflowlimit` and what goes with it), `flows` (128 slots at most, as without it), tc filters.
+
+mod depths;
+
+use std::collections::VecDeque;
+
+use self::depths::Depths;
+use super::hash::{directed, Hasher};
+use super::jiffies::Timer;
+use super::peeked::{Backlog, Deciding};
+use super::{QdiscStats, Surroundings, Verdict};
+use crate::network::SfqSpec;
+use crate::packet::{DropCause, Packet};
+use crate::rng::Rng;
+
+/// Largest depth of a slot, packets.
+const MAX_DEPTH: u64 = 127;
+/// Slots, at most.
+const FLOWS: u64 = 128;
+/// Buckets, at most.
+const MAX_DIVISOR: u32 = 65_536;
+/// Least quantum, bytes; a smaller one is raised to it.
+const LEAST_QUANTUM: u32 = 256;
+/// Largest quantum, bytes.
+const MAX_QUANTUM: u32 = 1 << 20;
+/// Ticks of a second.
+const HZ: u64 = 1000;
+/// A bucket without a slot.
+const NONE: u32 = u32::MAX;
+
+/// A queue in service.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    packets: VecDeque<Packet>,
+    /// The bucket it serves.
+    bucket: u32,
+    /// The slot whose turn is next.
+    next: u32,
+    /// Bytes it may send before its turn ends.
+    allot: i64,
+}
+
+/// An SFQ.
+#[derive(Clone, Debug)]
+pub struct Sfq {
+    limit: usize,
+    depth: usize,
+    quantum: i64,
+    headdrop: bool,
+    hasher: Hasher,
+    /// Of each bucket, its slot.
+    buckets: Box<[u32]>,
+    slots: Box<[Slot]>,
+    depths: Depths,
+    /// The slot before the one whose turn it is.
+    tail: Option<usize>,
+    /// Ticks between changes of the hash, and when the next is due.
+    perturb: Option<(u64, Timer)>,
+    held: Backlog,
+    stats: QdiscStats,
+}
+
+impl Sfq {
+    /// Empty; the hash key comes from `rng`.
+    ///
+    /// # Errors
+    /// A parameter that tc or Linux refuses, named.
+    pub fn new(spec: &SfqSpec, rng: &mut Rng) -> Result<Self, String> {
+        if !spec.divisor.is_power_of_two() || spec.divisor > MAX_DIVISOR {
+            return Err(format!("sfq: divisor must be a power of two up to {MAX_DIVISOR}, not {}", spec.divisor));
+        }
+        if !(1..=MAX_QUANTUM).contains(&spec.quantum_bytes) {
+            return Err(format!("sfq: quantum_bytes must be 1 to {MAX_QUANTUM}, not {}", spec.quantum_bytes));
+        }
+        if spec.depth_packets == 0 {
+            return Err("sfq: depth_packets must be at least 1".into());
+        }
+        let depth = spec.depth_packets.min(MAX_DEPTH);
+        let flows = FLOWS.min(u64::from(spec.divisor));
+        let limit = spec.limit_packets.min(depth * flows);
+        if limit < 2 {
+            return Err(format!("sfq: a limit of {limit} packets is too little, expected at least 2"));
+        }
+        let flows = flows.min(limit) as usize;
+        let ticks = u64::from(spec.perturb_s) * HZ;
+        Ok(Self {
+            limit: limit as usize,
+            depth: depth as usize,
+            quantum: i64::from(spec.quantum_bytes.max(LEAST_QUANTUM)),
+            headdrop: spec.headdrop,
+            hasher: Hasher::new(rng),
+            buckets: vec![NONE; spec.divisor as usize].into(),
+            slots: vec![Slot::default(); flows].into(),
+            depths: Depths::new(flows, depth as usize),
+            tail: None,
+            perturb: (ticks > 0).then(|| (ticks, Timer::new(ticks))),
+            held: Backlog::default(),
+            stats: QdiscStats::default(),
+        })
+    }
+
+    fn bucket(&self, p: &Packet, s: &Surroundings) -> usize {
+        self.hasher.flow(&directed(&s.tuples[p.flow as usize], p)) as usize & (self.buckets.len() - 1)
+    }
+
+    /// The slot of a bucket, with a new one if it has none; `None` if all are taken.
+    fn slot_of(&mut self, bucket: usize) -> Option<usize> {
+        if self.buckets[bucket] == NONE {
+            let free = self.depths.first(0)?;
+            self.buckets[bucket] = free as u32;
+            self.slots[free].bucket = bucket as u32;
+        }
+        Some(self.buckets[bucket] as usize)
+    }
+
+    /// Adds a packet to a slot, whose turn is last if it was empty.
+    #[inline]
+    fn push(&mut self, x: usize, p: Packet) {
+        self.depths.deepen(x, self.slots[x].packets.len());
+        self.slots[x].packets.push_back(p);
+        if self.slots[x].packets.len() == 1 {
+            self.slots[x].next = match self.tail {
+                None => x as u32,
+                Some(tail) => std::mem::replace(&mut self.slots[tail].next, x as u32),
+            };
+            self.tail = Some(x);
+            self.slots[x].allot = self.quantum;
+        }
+    }
+
+    /// Takes a packet out of a slot.
+    #[inline]
+    fn pop(&mut self, x: usize, from_head: bool) -> Packet {
+        let slot = &mut self.slots[x];
+        self.depths.lower(x, slot.packets.len());
+        if from_head { slot.packets.pop_front() } else { slot.packets.pop_back() }
+            .expect("a slot in service has packets")
+    }
+
+    /// The slot after the tail, which is now empty, leaves the round.
+    #[inline]
+    fn retire(&mut self, tail: usize, x: usize) {
+        self.buckets[self.slots[x].bucket as usize] = NONE;
+        if x == tail {
+            self.tail = None;
+        } else {
+            self.slots[tail].next = self.slots[x].next;
+        }
+    }
+
+    /// Drops a packet of the longest queue.
+    #[cold]
+    fn shed(&mut self, s: &mut Surroundings) {
+        let deepest = self.depths.deepest();
+        let longest = self.depths.first(deepest);
+        let (Some(longest), Some(tail)) = (longest, self.tail) else { return };
+        let x = if deepest > 1 { longest } else { self.slots[tail].next as usize };
+        let p = self.pop(x, self.headdrop);
+        if deepest == 1 {
+            self.retire(tail, x);
+        }
+        self.held.remove(p.len);
+        s.dropped.push((p, DropCause::Overflow));
+    }
+
+    /// Changes the hash as often as that was due, and moves what is queued to where it belongs then.
+    #[inline]
+    fn perturb(&mut self, s: &mut Surroundings) {
+        while let Some((ticks, timer)) = &mut self.perturb {
+            if !timer.is_due(s.now) {
+                break;
+            }
+            timer.rearm(*ticks);
+            self.hasher = Hasher::new(s.rng);
+            if self.tail.take().is_some() {
+                self.rehash(s);
+            }
+        }
+    }
+
+    #[cold]
+    fn rehash(&mut self, s: &mut Surroundings) {
+        let mut queued = Vec::with_capacity(self.held.packets);
+        for x in 0..self.slots.len() {
+            while !self.slots[x].packets.is_empty() {
+                queued.push(self.pop(x, true));
+            }
+        }
+        self.buckets.fill(NONE);
+        for p in queued {
+            match self.slot_of(self.bucket(&p, s)) {
+                Some(x) if self.slots[x].packets.len() < self.depth => self.push(x, p),
+                _ => {
+                    self.held.remove(p.len);
+                    s.dropped.push((p, DropCause::Overflow));
+                }
+            }
+        }
+    }
+}
+
+impl Deciding for Sfq {
+    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+        self.perturb(s);
+        p.time = s.now;
+        let Some(x) = self.slot_of(self.bucket(&p, s)) else {
+            s.dropped.push((p, DropCause::Overflow));
+            return Verdict::Dropped;
+        };
+        if self.slots[x].packets.len() >= self.depth {
+            if !self.headdrop {
+                s.dropped.push((p, DropCause::Overflow));
+                return Verdict::Dropped;
+            }
+            let packets = &mut self.slots[x].packets;
+            packets.push_back(p);
+            self.held.add(p.len);
+            let oldest = packets.pop_front().expect("the slot is full");
+            self.held.remove(oldest.len);
+            s.dropped.push((oldest, DropCause::Overflow));
+            return Verdict::Congestion;
+        }
+        self.held.add(p.len);
+        self.push(x, p);
+        if self.held.packets <= self.limit {
+            return Verdict::Queued;
+        }
+        let before = self.slots[x].packets.len();
+        self.shed(s);
+        if self.slots[x].packets.len() == before {
+            Verdict::Queued
+        } else {
+            Verdict::Congestion
+        }
+    }
+
+    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+        self.perturb(s);
+        loop {
+            let tail = self.tail?;
+            let x = self.slots[tail].next as usize;
+            if self.slots[x].allot <= 0 {
+                self.slots[x].allot += self.quantum;
+                self.tail = Some(x);
+                continue;
+            }
+            let p = self.pop(x, true);
+            self.held.remove(p.len);
+            if self.slots[x].packets.is_empty() {
+                self.retire(tail, x);
+            } else {
+                self.slots[x].allot -= i64::from(p.len);
+            }
+            self.stats.last_sojourn = s.now - p.time;
+            return Some(p);
+        }
+    }
+
+    fn backlog(&mut self) -> &mut Backlog {
+        &mut self.held
+    }
+
+    fn held(&self) -> Backlog {
+        self.held
+    }
+
+    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
+        self.slots.iter().flat_map(|slot| &slot.packets).for_each(f);
+    }
+
+    fn stats(&self) -> &QdiscStats {
+        &self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests;
