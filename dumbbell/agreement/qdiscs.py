@@ -34,12 +34,16 @@ _CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "pie": _PIE,
     "fq_pie": {**_PIE, "flows": (1, 16, 4096), "quantum": ("3028B",)},
     "red": {"probability": (0.01, 0.1, 1.0), "avpkt": ("500B", "1514B"), "ecn": _FLAG, "harddrop": _FLAG},
-    "sfq": {"divisor": (16, 128), "depth": ("32p", "100p"), "headdrop": _FLAG},
-    "fq": {"flow_limit": ("20p", "300p"), "quantum": ("1514B", "6056B")},
+    "sfq": {"divisor": (2, 16), "depth": ("32p", "100p"), "headdrop": _FLAG, "quantum": ("3028B",), "perturb": ("1s", "5s")},
+    "fq": {"flow_limit": ("20p", "300p"), "quantum": ("1514B", "6056B"), "initial_quantum": ("1514B", "45420B")},
 }
 """Values beside the default of each."""
+_LEAST_PACKETS: Mapping[str, int] = {"sfq": 2}
+"""Of a limit, where one packet is refused."""
 _OF_OVERHEAD = ("mpu", "framing")
 """What cake heeds only where an overhead is given."""
+_MOST_RED_BYTES = 1_000_000
+"""Scale of RED's thresholds: larger ones do not fit its 32 bits together with the weight that tc chooses for them."""
 _OWN_LIMIT = 0.5
 """Part of the drawn disciplines, of those with a default limit, that have another."""
 _OTHER_VALUE = 0.3
@@ -54,10 +58,11 @@ def throws_dice(kind: str) -> bool:
 def plain(kind: str, packets: int) -> dict[str, Any]:
     """A qdisc with the defaults of Linux, as a scenario is written; FIFOs and RED, which have no default limit, hold `packets` frames."""
     frames = packets * FRAME_BYTES
+    thresholds = min(frames, _MOST_RED_BYTES)
     limits: dict[str, dict[str, Any]] = {
         "pfifo": {"limit": f"{packets}p"},
         "bfifo": {"limit": f"{frames}B"},
-        "red": {"limit": f"{4 * frames}B", "min": f"{frames // 2}B", "max": f"{3 * frames // 2}B"},
+        "red": {"limit": f"{4 * thresholds}B", "min": f"{thresholds // 2}B", "max": f"{3 * thresholds // 2}B"},
     }
     return {"kind": kind, **limits.get(kind, {})}
 
@@ -73,7 +78,7 @@ def drawn(draw: Draw, kind: str, bdp_packets: float) -> dict[str, Any]:
     elif kind == "red":
         qdisc |= plain(kind, max(4, packets))
     elif kind != "cake" and draw.chance("own limit", _OWN_LIMIT):
-        qdisc["limit"] = f"{packets}p"
+        qdisc["limit"] = f"{max(packets, _LEAST_PACKETS.get(kind, 1))}p"
     for key, options in _CHOICES.get(kind, {}).items():
         if key in _OF_OVERHEAD and "overhead" not in qdisc:
             continue

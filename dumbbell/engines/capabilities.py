@@ -11,6 +11,7 @@ from dumbbell.scenario import (
     Cake,
     Codel,
     Flow,
+    Fq,
     FqCodel,
     Outage,
     Pie,
@@ -35,6 +36,7 @@ FIRST_WRITE = "first writes"
 OTHER_KERNELS = "qdiscs of other kernels"
 ADAPTIVE_RED = "adaptive RED"
 GENTLE_RED = "gentle RED"
+FQ_CE_THRESHOLD = "ce_threshold of fq"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -196,3 +198,5 @@ def _queue_needs(location: Location, bottleneck: Bottleneck) -> Iterator[_Need]:
         for key, feature in (("adaptive", ADAPTIVE_RED), ("gentle", GENTLE_RED)):
             if getattr(bottleneck.qdisc, key):
                 yield _Need((*location, "qdisc", key), "feature", feature)
+    if isinstance(bottleneck.qdisc, Fq) and bottleneck.qdisc.ce_threshold is not None:
+        yield _Need((*location, "qdisc", "ce_threshold"), "feature", FQ_CE_THRESHOLD)

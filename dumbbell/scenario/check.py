@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, QueueStage, RateStep, Settings, Udp
 from dumbbell.scenario.problems import Location, one_of
-from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Pfifo, Red
+from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Pfifo, Red, Sfq
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str]]
@@ -157,6 +157,9 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
             yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes; expected e.g. 64KiB or 1bdp"
         elif limit.unit == "B" and limit.value < FRAME_BYTES:
             yield ("qdisc", key), f"{limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
+    if isinstance(qdisc, Sfq):
+        for where, what in _sfq(qdisc):
+            yield ("qdisc", *where), what
     for key in ("target", "interval", "tupdate"):
         if getattr(qdisc, key, None) == 0:
             yield ("qdisc", key), "0s is no time at all; expected a time above 0"
@@ -180,6 +183,15 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
     if cake.memlimit is not None and not _LEAST_MEMLIMIT <= cake.memlimit <= _MOST_MEMLIMIT:
         what = "holds no packet" if cake.memlimit < _LEAST_MEMLIMIT else "is too much"
         yield ("memlimit",), f"{cake.memlimit} {what}; expected {_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
+
+
+def _sfq(sfq: Sfq) -> Wrong:
+    if sfq.divisor & (sfq.divisor - 1):
+        yield ("divisor",), f"{sfq.divisor} is no power of two; expected e.g. 128 or 1024"
+    if sfq.perturb % 10**9:
+        yield ("perturb",), f"{sfq.perturb} is no whole number of seconds; expected e.g. 10s, or 0s for never"
+    if sfq.limit.unit == "p" and sfq.limit.value < 2:
+        yield ("limit",), f"{sfq.limit} is too little for sfq; expected at least 2p"
 
 
 def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:

@@ -51,7 +51,7 @@ def test_only_what_both_have_is_shared(tables):
 def test_engines_that_share_nothing_cannot_be_compared(tables):
     kernel, sim = tables
     with pytest.raises(BadInput, match=r"^the engines kernel and sim share no qdisc; expected engines that can be compared$"):
-        Shared.of(replace(kernel, qdisc={"fq": kernel.qdisc["fq"]}), sim)
+        Shared.of(replace(kernel, qdisc={"tc": kernel.qdisc["tc"]}), sim)
 
 
 @pytest.mark.parametrize("name", ["smoke", "standard", "random"])

@@ -314,12 +314,40 @@ def test_red_as_tc_is_told():
     assert (control["max_p"], control["burst_packets"], control["avpkt_bytes"], control["gentle"]) == (1 << 32, 60, 500, True)
 
 
-@pytest.mark.parametrize("key", ["adaptive", "gentle"])
-def test_the_kernel_engine_refuses_what_its_red_cannot(key):
+def test_sfq_and_fq():
+    sfq = {"kind": "sfq", "limit": "50p", "divisor": 16, "perturb": "10s", "headdrop": True}
+    assert queue(qdisc=sfq)["qdisc"] == {
+        "kind": "sfq",
+        "limit_packets": 50,
+        "divisor": 16,
+        "quantum_bytes": 1514,
+        "depth_packets": 127,
+        "perturb_s": 10,
+        "headdrop": True,
+    }
+    assert queue(qdisc={"kind": "fq", "ce_threshold": "5ms"})["qdisc"] == {
+        "kind": "fq",
+        "limit_packets": 10_000,
+        "flow_limit_packets": 100,
+        "quantum_bytes": 3028,
+        "initial_quantum_bytes": 15_140,
+        "ce_threshold_ns": 5_000_000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "key", "what"),
+    [
+        ({**RED, "adaptive": True}, "adaptive", "adaptive RED"),
+        ({**RED, "gentle": True}, "gentle", "gentle RED"),
+        ({"kind": "fq", "ce_threshold": "5ms"}, "ce_threshold", "ce_threshold of fq"),
+    ],
+)
+def test_the_kernel_engine_refuses_what_would_not_be_what_is_asked_for(qdisc, key, what):
     path = copy.deepcopy(PATH)
-    path["bottleneck"]["qdisc"] = {**RED, key: True}
+    path["bottleneck"]["qdisc"] = qdisc
     runs = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
-    with pytest.raises(ScenarioError, match=rf"qdisc\.{key}: the engine kernel has no {key} RED; expected engine: sim"):
+    with pytest.raises(ScenarioError, match=rf"qdisc\.{key}: the engine kernel has no {what}; expected engine: sim"):
         engine("kernel").refuse(runs)
 
 

@@ -120,9 +120,8 @@ def _qdisc(port: PlannedPort, stage: QueueStage, cake_rate: str) -> str:
             sizes = f"limit {port.packets(qdisc.limit)} divisor {qdisc.divisor} quantum {int(qdisc.quantum)} depth {int(qdisc.depth)}"
             return f"sfq {sizes} perturb {perturb}{head}"
         case Fq():
-            threshold = "" if qdisc.ce_threshold is None else f" ce_threshold {_us(qdisc.ce_threshold)}"
             sizes = f"quantum {int(qdisc.quantum)} initial_quantum {int(qdisc.initial_quantum)}"
-            return f"fq limit {port.packets(qdisc.limit)} flow_limit {int(qdisc.flow_limit)} {sizes}{threshold}"
+            return f"fq limit {port.packets(qdisc.limit)} flow_limit {int(qdisc.flow_limit)} {sizes}"
         case Tc():
             return qdisc.command
 
