@@ -57,6 +57,7 @@ def test_the_whole_of_a_simple_network():
                 "start_ns": 0,
                 "stop_ns": None,
                 "transfer_bytes": None,
+                "first_write_bytes": None,
                 "src_host": 1,
                 "dst_host": 2,
                 "from_right": False,
