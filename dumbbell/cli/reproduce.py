@@ -54,8 +54,8 @@ def _reproduce(
         with progress_bar("ablations") as progress:
             without = run_ablations(chosen, chosen_part, request, engine, out, workers, progress)
 
-    format_, found = done.principal
-    lacking = [*below_bar(found, format_), *done.claims_lacking()] if check else []
+    lacking = [line for each in chosen_part.formats for line in below_bar(done.differences[each.name], each)] if check else []
+    lacking += done.claims_lacking() if check else []
     if json:
         print_json({**done.as_json(), "wall_s": wall_s, "out": str(out), "figures": [str(path) for path in drawn], "below_bar": lacking})
     else:

@@ -44,8 +44,8 @@ _NAME = "sim"
 _NS_PER_S = 10**9
 _BURST_BYTES = {"tbf": 1540, "htb": 1600}
 """Buckets, where the scenario names none."""
-_SCE_SINGLE = 65535
-"""What Linux's keyword `sce-single` becomes."""
+_SCE_RAMPS: dict[bool | str, int] = {False: 0, True: 1, "single": 65535, "single-steep": 65534}
+"""What the keywords of the SCE ramp become."""
 _FLOW_SERIES, _PORT_SERIES = 11, 8
 """Series of a flow and of a port."""
 _MOST_VALUES = 50_000_000
@@ -138,7 +138,6 @@ def _qdisc(port: PlannedPort, stage: QueueStage, rate_bps: int) -> dict[str, Any
 
 
 def _cake(cake: Cake, rate_bps: int | None) -> dict[str, Any]:
-    ramps: dict[bool | str, int] = {False: 0, True: 1, "single": _SCE_SINGLE}
     return {
         "kind": "cake",
         "rate_bps": rate_bps,
@@ -148,7 +147,7 @@ def _cake(cake: Cake, rate_bps: int | None) -> dict[str, Any]:
         "mpu_bytes": cake.mpu,
         "framing": cake.framing,
         "memory_limit_bytes": _number(cake.memlimit),
-        "sce": ramps[cake.sce] if isinstance(cake.sce, bool | str) else cake.sce,
+        "sce": _SCE_RAMPS[cake.sce] if isinstance(cake.sce, bool | str) else cake.sce,
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from dumbbell.report.difference import Cell, Difference, MetricDifference, share
 from dumbbell.report.format import Format, KeyValue, Metric, title_of
 from dumbbell.report.tables import Table
@@ -16,7 +18,7 @@ def agreement_table(found: Difference, format_: Format, title: str) -> Table:
     rows: list[list[str]] = []
     for name, compared in found.metrics.items():
         metric = format_.metrics[name]
-        label = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+        label = _titled(metric)
         missing = str(compared.expected - len(compared.cells))
         own = compared.tolerance == metric.tolerance
         tolerance = metric.tolerance_words if own else compared.tolerance.words(metric.unit)
@@ -66,6 +68,22 @@ def breakdown_table(found: Difference, format_: Format, column: str) -> Table:
     return Table(f"By {title_of(column)}", [title_of(column), *breakdown_heads(format_)], rows)
 
 
+def spread_table(found: Difference, format_: Format) -> Table:
+    """How far our own repeats are apart, from the least to the greatest: a row a metric and value of the first key column."""
+    column = format_.keys[0]
+    rows = []
+    for name, metric in format_.metrics.items():
+        repeated = [cell for cell in found.cells_of(name) if cell.repeats > 1]
+        for value in dict.fromkeys(cell.key[column] for cell in repeated):
+            cells = [cell for cell in repeated if cell.key[column] == value]
+            ranges = sorted(cell.range for cell in cells)
+            beyond = share(cells, lambda cell: cell.range > cell.allowed)
+            numbers = [_number(float(np.percentile(ranges, q))) for q in (50, 95, 100)]
+            rows.append([_titled(metric), text_of(value), str(cells[0].repeats), str(len(cells)), *numbers, percent(beyond)])
+    heads = ["metric", title_of(column), "repeats", "cells", "median", "p95", "greatest", "beyond the tolerance"]
+    return Table(f"Range of our repeats ({format_.name})", heads, rows)
+
+
 def breakdown_heads(format_: Format) -> list[str]:
     """Titles of `breakdown_numbers`, metric by metric."""
     heads: list[str] = []
@@ -94,9 +112,7 @@ def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
         by_metric = {cell.metric: cell for cell in group}
         verdict = "pass" if all(cell.within for cell in group) else "FAIL"
         rows.append([text_of(next(iter(group[0].key.values()))), verdict, *(_beside(by_metric.get(name)) for name in found.metrics)])
-    titles = [
-        f"{format_.metrics[name].title}{f' ({format_.metrics[name].unit})' if format_.metrics[name].unit else ''}" for name in found.metrics
-    ]
+    titles = [_titled(format_.metrics[name]) for name in found.metrics]
     return Table(title, [format_.keys[0], "", *titles], rows)
 
 
@@ -130,6 +146,10 @@ def _row(compared: MetricDifference, cells: Sequence[Cell], missing: str, spread
         percent(data["median_rel"], 2),
         percent(data["p95_rel"], 2),
     ]
+
+
+def _titled(metric: Metric) -> str:
+    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
 
 
 def _number(value: float | None) -> str:

@@ -57,6 +57,11 @@ class Cell:
         return abs(self.error / to)
 
     @property
+    def range(self) -> float:
+        """From our least to our greatest value over repeats."""
+        return self.high - self.low
+
+    @property
     def badness(self) -> float:
         """|ours - theirs| in tolerances: 1 is just within."""
         if self.allowed == 0:
@@ -125,6 +130,7 @@ class MetricDifference:
             "missing": self.expected - len(self.cells),
             "tolerance": str(self.tolerance),
             **_summary(self.cells),
+            **_spread(self.cells),
             "share_within_spread": share(self.cells, lambda cell: cell.within_spread),
             "chaotic": sum(cell.chaotic for cell in self.cells),
             "informative": {"cells": len(informative), **_summary(informative)},
@@ -141,6 +147,10 @@ class Difference:
     def cells(self) -> list[Cell]:
         """All compared cells."""
         return [cell for metric in self.metrics.values() for cell in metric.cells]
+
+    def cells_of(self, metric: str) -> Sequence[Cell]:
+        """The compared cells of one metric; none if the reference lacks it."""
+        return self.metrics[metric].cells if metric in self.metrics else ()
 
     @property
     def worst(self) -> list[Cell]:
@@ -246,6 +256,21 @@ def _summary(cells: Sequence[Cell]) -> dict[str, float | None]:
         "p95_abs": _quantile(absolute, 95),
         "median_rel": _quantile(relative, 50),
         "p95_rel": _quantile(relative, 95),
+    }
+
+
+def _spread(cells: Sequence[Cell]) -> dict[str, Any]:
+    """How far our own repeats are apart; nothing without repeats."""
+    ranges = [cell.range for cell in cells if cell.repeats > 1]
+    if not ranges:
+        return {}
+    return {
+        "spread": {
+            "cells": len(ranges),
+            "median": _quantile(ranges, 50),
+            "p95": _quantile(ranges, 95),
+            "share_beyond_tolerance": share([cell for cell in cells if cell.repeats > 1], lambda cell: cell.range > cell.allowed),
+        }
     }
 
 

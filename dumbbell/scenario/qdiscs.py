@@ -33,11 +33,12 @@ class Bfifo(Kinded):
 
 
 def _sce(value: object) -> object:
-    if isinstance(value, bool) or value == "single":
+    if isinstance(value, bool) or value in ("single", "single-steep"):
         return value
     if isinstance(value, int) and 1 <= value <= 1024:
         return value
-    raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected true, false, single or 1 to 1024", {"value": repr(value)})
+    expected = "true, false, single, single-steep or 1 to 1024"
+    raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected {expected}", {"value": repr(value), "expected": expected})
 
 
 class Cake(Kinded):
@@ -58,8 +59,8 @@ class Cake(Kinded):
     framing: Literal["noatm", "atm", "ptm"] = "noatm"
     memlimit: Size | None = None
     """Most memory; none is Cake's own choice by rate."""
-    sce: Annotated[bool | Literal["single"] | int, BeforeValidator(_sce)] = False
-    """The SCE ramp: true (`sce`), `single` (`sce-single`) or N (`sce-thresh N`)."""
+    sce: Annotated[bool | Literal["single", "single-steep"] | int, BeforeValidator(_sce)] = False
+    """The SCE ramp: true (`sce`), `single` (`sce-single`), N (`sce-thresh N`), or `single-steep`: `single` with the slope of `sce`."""
 
 
 def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:

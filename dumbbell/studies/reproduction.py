@@ -18,6 +18,7 @@ from dumbbell.report.agreement import (
     breakdown_table,
     every_cell_table,
     percent,
+    spread_table,
     worst_table,
 )
 from dumbbell.report.difference import Difference, difference
@@ -50,6 +51,14 @@ class Reproduction:
         return self.part.formats[0], self.differences[self.part.formats[0].name]
 
     @property
+    def parts(self) -> list[Reproduction]:
+        """Of a part that is several together each of them; otherwise this one."""
+        return [
+            replace(self, part=part, differences={format_.name: self.differences[format_.name] for format_ in part.formats})
+            for part in self.part.parts or [self.part]
+        ]
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of the numbers must know."""
         repeats = int(self.folder.asked.get("seeds", 1))
@@ -61,10 +70,13 @@ class Reproduction:
 
     def tables(self) -> list[Table]:
         """Agreement by metric, the worst cells; run by run where there are few. Of a part without published numbers claims and our own."""
+        if self.part.parts:
+            return [table for each in self.parts for table in each.tables()]
         format_, found = self.principal
         if not self.part.published:
             return [self._verdicts(), *self.part.summaries(self.folder.runs).values()][:2]
         tables = [agreement_table(found, format_, self.part.title)]
+        tables += [agreement_table(self.differences[each.name], each, f"The same ({each.name})") for each in self.part.judged[1:]]
         if self.part.every_cell:
             good = f"every metric agrees in {percent(found.share_all_metrics)} of {len(found.by_key)} runs"
             tables.append(every_cell_table(found, format_, f"The reference, and how far ours is from it: {good}"))
@@ -155,15 +167,27 @@ def agreement_markdown(reproduction: Reproduction) -> str:
     if not part.published:
         own = [claims_table(part, reproduction.folder.runs), *part.summaries(reproduction.folder.runs).values()][:2]
         return "\n".join([*parts, *(table.markdown() for table in own)])
-    parts += [table.markdown() for table in reproduction.tables()]
-    if not part.every_cell:
-        format_, found = reproduction.principal
-        parts += [breakdown_table(found, format_, column).markdown() for column in format_.keys]
-    for format_ in part.formats[1:]:
-        parts.append(agreement_table(reproduction.differences[format_.name], format_, f"Derived tables ({format_.name})").markdown())
+    for each in reproduction.parts:
+        parts += [table.markdown() for table in _agreement_tables(each)]
     if part.claims is not None:
         parts.append(claims_table(part, reproduction.folder.runs).markdown())
     return "\n".join(parts)
+
+
+def _agreement_tables(each: Reproduction) -> list[Table]:
+    """Of one part: the tables of agreement, by every key column, of repeats how far they are apart, and the formats derived."""
+    tables = each.tables()
+    format_, found = each.principal
+    if not each.part.every_cell:
+        tables += [breakdown_table(found, format_, column) for column in format_.keys]
+    for judged in each.part.judged:
+        tables += [spread_table(each.differences[judged.name], judged)] if _repeated(each.differences[judged.name]) else []
+    derived = [format_ for format_ in each.part.formats if format_ not in each.part.judged]
+    return tables + [agreement_table(each.differences[format_.name], format_, f"Derived tables ({format_.name})") for format_ in derived]
+
+
+def _repeated(found: Difference) -> bool:
+    return any(cell.repeats > 1 for cell in found.cells)
 
 
 def claims_table(part: Part, runs: Sequence[Run], every: bool = False) -> Table:
@@ -239,12 +263,17 @@ def run_ablations(
         where = out if fitted is unchanged else out / "ablations" / fitted.name
         done = run_part(study, part, replace(request, override=fitted.override), engine, where, workers, progress)
         rows.append([fitted.name, fitted.instead, *_ablation_numbers(done)])
-    table = Table("Agreement without each fitted choice", ["ablation", "instead", *breakdown_heads(part.formats[0])], rows)
+    heads = [head for format_ in part.judged for head in breakdown_heads(format_)]
+    table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
     write_text(out / "ablations.csv", table.csv())
     write_text(out / "ablations.md", table.markdown())
     return table
 
 
 def _ablation_numbers(done: Reproduction) -> list[str]:
-    format_, found = done.principal
-    return [number for name, compared in found.metrics.items() for number in breakdown_numbers(compared.cells, format_.metrics[name])]
+    return [
+        number
+        for format_ in done.part.judged
+        for name, metric in format_.metrics.items()
+        for number in breakdown_numbers(done.differences[format_.name].cells_of(name), metric)
+    ]

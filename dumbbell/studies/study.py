@@ -93,6 +93,15 @@ class Part:
     """Which cells of the published file are this part's."""
     every_cell: bool = False
     """Few cells, each of which deserves to be shown."""
+    parts: Sequence[Part] = ()
+    """The parts that it consists of, if it is several together."""
+    cell_figures: Callable[[Sequence[Run]], Mapping[str, Callable[[View], Figure]]] = lambda _runs: {}
+    """Figures of single cells by name, which are drawn only when they are asked for."""
+
+    @property
+    def judged(self) -> list[Format]:
+        """The formats that its agreement is judged by: the principal one, and those with a bar."""
+        return [each for each in self.formats if each is self.formats[0] or any(metric.bar is not None for metric in each.metrics.values())]
 
     def reference(self, format_: Format | None = None) -> Reference:
         """The published values in one format (the principal one unless given); none if none are published."""
@@ -101,6 +110,29 @@ class Part:
             return Reference(Path(), wanted, ())
         found = read_reference(self.published[wanted.name], [wanted])
         return replace(found, values=tuple(value for value in found.values if self.select(value.key)))
+
+
+def together(name: str, title: str, parts: Sequence[Part], seeds: int) -> Part:
+    """Several parts as one: their runs in one folder, everything that each makes of them side by side.
+
+    Claims and fitted choices are those of the first, which must be the same in all.
+    """
+    return Part(
+        name=name,
+        title=title,
+        formats=[format_ for part in parts for format_ in part.formats],
+        published={format_: path for part in parts for format_, path in part.published.items()},
+        scenarios=lambda request: [run for part in parts for run in part.scenarios(request)],
+        quick_note="; ".join(part.quick_note for part in parts),
+        figures={figure: draw for part in parts for figure, draw in part.figures.items()},
+        tables=lambda runs: {number: table for part in parts for number, table in part.tables(runs).items()},
+        summaries=lambda runs: {table: made for part in parts for table, made in part.summaries(runs).items()},
+        claims=parts[0].claims,
+        seeds=seeds,
+        fitted=parts[0].fitted,
+        parts=tuple(parts),
+        cell_figures=lambda runs: {figure: draw for part in parts for figure, draw in part.cell_figures(runs).items()},
+    )
 
 
 @dataclass(frozen=True)

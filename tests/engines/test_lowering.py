@@ -114,7 +114,9 @@ def test_cake_by_default():
     }
 
 
-@pytest.mark.parametrize(("sce", "number"), [(False, 0), (True, 1), ("single", 65535), (1, 1), (32, 32), (1024, 1024)])
+@pytest.mark.parametrize(
+    ("sce", "number"), [(False, 0), (True, 1), ("single", 65535), ("single-steep", 65534), (1, 1), (32, 32), (1024, 1024)]
+)
 def test_the_sce_keywords(sce, number):
     assert queue(shaper=None, qdisc={"kind": "cake", "sce": sce})["qdisc"]["sce"] == number
 

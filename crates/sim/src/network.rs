@@ -118,7 +118,7 @@ pub enum QdiscSpec {
         framing: CakeFraming,
         /// Keyword `memlimit`, bytes; `None` is Cake's own choice.
         memory_limit_bytes: Option<u64>,
-        /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`.
+        /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`, 65534 the same as steep as `sce`.
         sce: u32,
     },
     /// CoDel on one queue.

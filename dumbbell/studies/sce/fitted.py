@@ -1,17 +1,16 @@
-"""Choices of the one-flow study that were made because they fit the published tables, and what takes each one back.
+"""Choices of the study that were made because they fit the published tables, and what takes each one back.
 
 The source of June 2019 is not stored for these pieces; the versions around it differ, and the tables decide between them.
 """
 
 from __future__ import annotations
 
+from dumbbell.studies.sce.implementation import STACK
 from dumbbell.studies.study import Fitted
-
-STACK = "linux-5.1-sce"
 
 
 def _stack(**options: object) -> dict[str, object]:
-    return {"flows.0.stack": {"base": STACK, **options}}
+    return {"flows.*.stack": {"base": STACK, **options}}
 
 
 FITTED = (
@@ -41,7 +40,7 @@ FITTED = (
         "ssthresh 5 remembered for the destination: connections start in congestion avoidance",
         "nothing remembered: slow start",
         "Linux keeps ssthresh in its metrics cache; netperf's idle control connection closes last and lowers it to 5",
-        {"flows.0.host.cached_ssthresh": None},
+        {"flows.*.host.cached_ssthresh": None},
     ),
     Fitted(
         "no-window-cut",

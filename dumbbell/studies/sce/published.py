@@ -14,14 +14,10 @@ _CHAOTIC = Path(__file__).parent / "chaotic.csv"
 
 
 @cache
-def table_numbers() -> Mapping[tuple[str, str, str], int]:
-    """(metric, first cc, second cc or "") -> number of the draft's table, of the one-flow tables and their differences."""
+def table_numbers() -> Mapping[tuple[str, str, str, str], int]:
+    """(metric, first cc, second cc or "", queue mode or "" of one flow) -> number of the draft's table."""
     with (FOLDER / "sce_table_index.csv").open(newline="", encoding="utf-8") as file:
-        return {
-            (row["metric"], row["cc1_or_a"], row["cc2_or_b"]): int(row["table"])
-            for row in csv.DictReader(file)
-            if row["csv_file"] in ("sce_one_flow.csv", "sce_one_flow_diff.csv")
-        }
+        return {(row["metric"], row["cc1_or_a"], row["cc2_or_b"], row["queue_mode"]): int(row["table"]) for row in csv.DictReader(file)}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""From a run to what the draft prints: netperf's throughput and the mean of the RTT that `ss` shows."""
+"""From a one-flow run to what the draft prints: netperf's throughput and the mean of the RTT that `ss` shows."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ PAIRS = (("reno-sce", "reno"), ("dctcp-sce", "dctcp"))
 """What tables 1-4 subtract."""
 BOTTLENECK = "port/bottleneck"
 """The entity of the port in which the data queue."""
+IMPLEMENTATION = "implementation"
+"""Coordinate of runs whose senders or queue are not those of the draft."""
 THROUGHPUT, RTT = "throughput_mbit", "rtt_ms"
 THROUGHPUT_DIFF, RTT_DIFF = "throughput_diff_norm", "rtt_diff_ms"
 
@@ -31,19 +33,21 @@ def flow_of(run: Run) -> str:
     return flow
 
 
-def throughput_mbit(run: Run) -> float:
+def throughput_mbit(run: Run, flow: str) -> float:
     """Payload read by the receiving application over the flow's whole life, Mbit/s (netperf's THROUGHPUT: the ramp is in it)."""
-    counters = run.counters[flow_of(run)]
+    counters = run.counters[flow]
     return metrics.elapsed_throughput_mbit(counters["rx_bytes"], counters["active_ns"])
 
 
-def rtt_ms(run: Run) -> float:
-    """Mean of the smoothed RTT over all samples of the run, ms: uniform in time, as readings of `ss` at a fixed interval are."""
-    return metrics.mean(run.series(flow_of(run), "srtt_ms"))
+def rtt_ms(run: Run, flow: str) -> float:
+    """Mean of the smoothed RTT over all samples of the flow, ms: uniform in time, as readings of `ss` at a fixed interval are."""
+    return metrics.mean(run.series(flow, "srtt_ms"))
 
 
 def cell_of(run: Run) -> tuple[str, float, float] | None:
-    """(cc, bandwidth in Mbit/s, delay in ms) of a one-flow run; None of any other run."""
+    """(cc, bandwidth in Mbit/s, delay in ms) of a one-flow run of the draft; None of any other run."""
+    if IMPLEMENTATION in run.cell:
+        return None
     try:
         return str(run.cell["cc"]), float(run.cell["bandwidth_mbit"]), float(run.cell["delay_ms"])
     except (KeyError, ValueError):
@@ -61,8 +65,9 @@ def _one_flow(runs: Runs) -> Measured:
         cell = cell_of(run)
         if cell is None:
             continue
-        measured.setdefault((cell, THROUGHPUT), []).append(throughput_mbit(run))
-        measured.setdefault((cell, RTT), []).append(rtt_ms(run))
+        flow = flow_of(run)
+        measured.setdefault((cell, THROUGHPUT), []).append(throughput_mbit(run, flow))
+        measured.setdefault((cell, RTT), []).append(rtt_ms(run, flow))
     return measured
 
 

@@ -28,7 +28,8 @@ def numbered(runs: Sequence[Run]) -> dict[int, Table]:
     measured = {**r.one_flow(runs), **r.one_flow_diff(runs)}
     return {
         number: _table(number, metric, (first, second) if second else (first,), measured)
-        for (metric, first, second), number in sorted(table_numbers().items(), key=lambda item: item[1])
+        for (metric, first, second, mode), number in sorted(table_numbers().items(), key=lambda item: item[1])
+        if not mode
     }
 
 

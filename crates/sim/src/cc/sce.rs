@@ -24,6 +24,8 @@ pub struct SceWindow {
     /// Bytes taken for one segment.
     scale: i64,
     ratchet: bool,
+    /// Whether the cut of the module comes on top of the stack's halving, or in its place.
+    cut_twice: bool,
     credit: i64,
     reference_cwnd: u32,
     recent: u32,
@@ -38,6 +40,7 @@ impl SceWindow {
             response,
             scale: i64::from(stack.sce_scale_bytes),
             ratchet: stack.sce_ssthresh_ratchet,
+            cut_twice: stack.sce_cut_twice,
             credit: 0,
             reference_cwnd: 0,
             recent: 0,
@@ -54,11 +57,29 @@ impl SceWindow {
             half
         }
     }
+
+    /// A CE mark takes a quarter of the window, an eighth if SCE echoes have just said the same.
+    fn shift(&self) -> u32 {
+        if self.recent > 0 {
+            3
+        } else {
+            2
+        }
+    }
+}
+
+/// `cwnd` less 2^-shift of it, at least one segment; never below two.
+fn less_a_share(cwnd: u32, shift: u32) -> u32 {
+    cwnd.saturating_sub((cwnd >> shift).max(1)).max(2)
 }
 
 impl CongestionControl for SceWindow {
     fn ssthresh(&mut self, t: &Tcb) -> u32 {
-        self.threshold(t)
+        if self.cut_twice {
+            self.threshold(t)
+        } else {
+            less_a_share(t.cwnd, self.shift())
+        }
     }
 
     /// Slow start; what lies beyond the threshold becomes credit.
@@ -76,14 +97,16 @@ impl CongestionControl for SceWindow {
     /// The cut that follows the stack's own, and the one after a timeout.
     fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
         let shift = match e {
-            Event::CompleteCwr if self.recent > 0 => 3,
-            Event::CompleteCwr => 2,
-            Event::Loss => 1,
+            Event::CompleteCwr if self.cut_twice => Some(self.shift()),
+            Event::CompleteCwr => None,
+            Event::Loss => Some(1),
             Event::TxStart => return,
         };
         self.reference_cwnd = t.cwnd;
         self.credit = 0;
-        t.cwnd = t.cwnd.saturating_sub((t.cwnd >> shift).max(1)).max(2);
+        if let Some(shift) = shift {
+            t.cwnd = less_a_share(t.cwnd, shift);
+        }
         while self.root > 1 && self.root * self.root >= t.cwnd {
             self.root -= 1;
         }
@@ -171,6 +194,27 @@ mod tests {
         }
         let fall = 400 - t.cwnd;
         assert!((50..=56).contains(&fall), "{fall}");
+    }
+
+    /// What one CE mark leaves of a window of 100: the stack goes to the threshold, then the module is told.
+    fn after_ce(twice: bool, recent: bool) -> u32 {
+        let spec = StackSpec { name: "linux-5.1-sce".into(), options: serde_json::Map::new() };
+        let mut stack = Stack::from_spec(&spec).unwrap();
+        stack.sce_cut_twice = twice;
+        let mut t = Tcb::new(100, 5, 1000, true);
+        t.is_cwnd_limited = true;
+        let mut w = SceWindow::new(&stack, Response::HalfWindow);
+        w.in_ack_event(&mut t, ack(1, false));
+        w.recent = u32::from(recent);
+        t.cwnd = w.ssthresh(&t);
+        w.cwnd_event(&mut t, Event::CompleteCwr);
+        t.cwnd
+    }
+
+    #[test]
+    fn the_cut_after_ce_is_on_top_of_the_halving_or_in_its_place() {
+        assert_eq!((after_ce(true, false), after_ce(true, true)), (38, 44));
+        assert_eq!((after_ce(false, false), after_ce(false, true)), (75, 88));
     }
 
     #[test]

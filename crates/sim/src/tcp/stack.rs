@@ -142,6 +142,9 @@ pub struct Stack {
     pub sce_ssthresh_ratchet: bool,
     /// Reno-SCE answers an SCE echo half as strongly.
     pub sce_half_response: bool,
+    /// The SCE senders cut twice for one CE mark or loss: the stack to half, then the module to 3/4 or 7/8 of that; else the module's
+    /// cut is the only one.
+    pub sce_cut_twice: bool,
 }
 
 const LINUX_6_12: Stack = Stack {
@@ -185,6 +188,7 @@ const LINUX_6_12: Stack = Stack {
     sce_scale_bytes: super::tcb::MSS,
     sce_ssthresh_ratchet: false,
     sce_half_response: false,
+    sce_cut_twice: false,
 };
 
 const LINUX_5_1_SCE: Stack = Stack {
@@ -198,6 +202,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     dctcp_window_cut: true,
     dctcp_sce_latch: true,
     sce_scale_bytes: 536,
+    sce_cut_twice: true,
     ..LINUX_6_12
 };
 

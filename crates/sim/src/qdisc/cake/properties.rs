@@ -28,7 +28,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     let isolation =
         prop::sample::select(vec![Flowblind, Srchost, Dsthost, Hosts, Flows, DualSrchost, DualDsthost, TripleIsolate]);
     let rate = prop::option::weighted(0.9, 100_000..200_000_000_u64);
-    let sce = prop::sample::select(vec![0, 1, 8, 65535]);
+    let sce = prop::sample::select(vec![0, 1, 8, 65534, 65535]);
     let gap = prop_oneof![4 => Just(0), 4 => 0..100_000_u64, 1 => 0..50 * MS];
     let arrivals = prop::collection::vec((0..FLOWS, 60..1515_u32, any::<bool>(), gap), 1..400);
     (rate, isolation, 2_000..300_000_u64, sce, any::<u64>(), arrivals).prop_map(

@@ -2,6 +2,7 @@
 //! probability that depends on its sojourn time alone.
 //!
 //! Keyword to parameter: absent 0, `sce` 1, `sce-thresh k` k, `sce-single` 65535. All in integers, as the reference has it.
+//! Beside it 65534: `sce-single` with the slope of `sce`, which draft-heist-tsvwg-sce-one-and-two-flow-tests-00 says it has.
 
 use crate::packet::Ecn;
 use crate::qdisc::ecn::set_sce;
@@ -12,6 +13,10 @@ use crate::time::Duration;
 const ONE: u32 = u32::MAX;
 /// Largest parameter with a ramp below the target.
 const MOST_THRESH: u32 = 1024;
+/// A ramp that begins at the target.
+const SINGLE: u32 = 65535;
+/// The same, as steep as the default one.
+const SINGLE_STEEP: u32 = 65534;
 
 /// A ramp: two straight lines of probability over sojourn time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +45,9 @@ impl Ramp {
                 let knee = ONE / sce;
                 (knee, slope(knee, half), slope(ONE - knee, target))
             }
-            65535 => (0, 0, slope(ONE, target)),
-            _ => return Err(format!("cake: sce must be 0..=1024 or 65535, not {sce}")),
+            SINGLE => (0, 0, slope(ONE, target)),
+            SINGLE_STEEP => (0, 0, slope(ONE, half)),
+            _ => return Err(format!("cake: sce must be 0..=1024, 65534 or 65535, not {sce}")),
         };
         Ok(Self { target, half, knee, low, high })
     }
@@ -106,6 +112,7 @@ mod tests {
         assert_eq!(of(2), (2_147_483_647, 858, 429));
         assert_eq!(of(1024), (4_194_303, 1, 858));
         assert_eq!(of(65535), (0, 0, 858));
+        assert_eq!(of(65534), (0, 0, 1717));
         assert!(Ramp::new(1025, 5 * MS).unwrap_err().contains("1025"));
     }
 
@@ -120,6 +127,7 @@ mod tests {
         assert_eq!(of(4, 7_500_000, false), 429 * 5_000_000);
         assert_eq!(of(65535, 7_500_000, false), 0);
         assert_eq!(of(65535, 7_500_000, true), 858 * 2_500_000);
+        assert_eq!(of(65534, 7_500_000, true), 1717 * 2_500_000);
         assert_eq!(of(0, 50_000_000, true), 0);
     }
 

@@ -1,4 +1,4 @@
-"""The draft's claims about one flow, each a small function; claims.csv holds their wording."""
+"""The draft's claims about one flow, each a small function."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.studies.claims import MissingRunError, Outcome, judge_claims
+from dumbbell.studies.claims import MissingRunError, Outcome
 from dumbbell.studies.sce import reductions as r
-from dumbbell.studies.sce.published import claim_rows
-from dumbbell.studies.study import Claim
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
 LONG_S = 300.0
 """Length of a run of the draft."""
-EXPECTED_FAIL: dict[str, str] = {}
-"""Claim -> why ours is known to differ. Empty: none is excused."""
 
 
 class Cells:
@@ -169,11 +165,6 @@ CHECKS: dict[str, Callable[[Cells], Outcome]] = {
     "S016": dctcp_rtt_saving,
     "S017": dctcp_rtt_at_largest_bdp,
 }
-
-
-def check_claims(runs: Sequence[Run]) -> list[Claim]:
-    """Every claim of claims.csv judged on one-flow runs; those about two flows, or about cells that were not run, are not applicable."""
-    return judge_claims(claim_rows(), CHECKS, Cells(runs), "not about one flow", EXPECTED_FAIL)
 
 
 def _trend(cells: Cells, cc_a: str, cc_b: str, bandwidth: float) -> float:

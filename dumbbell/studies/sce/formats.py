@@ -1,0 +1,94 @@
+"""The kinds of reference file of the draft: one-flow and two-flow cells, the differences and Jain's indices derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dumbbell.report.format import Format, Key, KeyValue, Metric, Tolerance
+from dumbbell.studies.sce import pairs as p
+from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce.published import chaotic_cells, table_numbers
+
+INFORMATIVE_BELOW = 0.94
+"""Share of the bandwidth; the ceiling of goodput is 1448/1514 = 0.956 of it."""
+
+_NUMBERS = frozenset({"bandwidth_mbit", "delay_ms"})
+_PAIR_KEYS = ("queue_mode", "cc1", "cc2", "bandwidth_mbit", "delay_ms")
+
+
+def _below_ceiling(theirs: float, key: Mapping[str, KeyValue]) -> bool:
+    return theirs < INFORMATIVE_BELOW * float(key["bandwidth_mbit"])
+
+
+def _chaotic(key: Key, metric: str) -> bool:
+    cc, bandwidth, delay = key
+    return (str(cc), float(bandwidth), float(delay), metric) in chaotic_cells()
+
+
+def _table(key: Key, metric: str) -> int | None:
+    first, second = (key[0], "") if len(key) == 3 else key[:2]
+    return table_numbers().get((metric, str(first), str(second), ""))
+
+
+def _pair_table(key: Key, metric: str) -> int | None:
+    mode, first, second = map(str, key[:3])
+    return table_numbers().get((metric, first, second, mode))
+
+
+ONE_FLOW_FORMAT = Format(
+    name="sce_one_flow",
+    columns=("table", "cc", "bandwidth_mbit", "delay_ms", "metric", "value"),
+    keys=("cc", "bandwidth_mbit", "delay_ms"),
+    numbers=_NUMBERS,
+    metrics={
+        r.THROUGHPUT: Metric(
+            unit="Mbit/s",
+            title="Throughput",
+            tolerance=Tolerance(of_column=("bandwidth_mbit", 0.03)),
+            informative=_below_ceiling,
+            informative_rule=f"  published below {INFORMATIVE_BELOW} R",
+            bar=0.86,
+            informative_bar=0.75,
+        ),
+        r.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.10, absolute=1.0), bar=0.95),
+    },
+    measure=r.one_flow,
+    loose=_chaotic,
+    table_number=_table,
+)
+
+ONE_FLOW_DIFF_FORMAT = Format(
+    name="sce_one_flow_diff",
+    columns=("table", "cc_a", "cc_b", "bandwidth_mbit", "delay_ms", "metric", "value"),
+    keys=("cc_a", "cc_b", "bandwidth_mbit", "delay_ms"),
+    numbers=_NUMBERS,
+    metrics={
+        r.THROUGHPUT_DIFF: Metric(unit="", title="Throughput difference over bandwidth", tolerance=Tolerance(absolute=0.03)),
+        r.RTT_DIFF: Metric(unit="ms", title="RTT difference", tolerance=Tolerance(relative=0.10, absolute=1.0)),
+    },
+    measure=r.one_flow_diff,
+    table_number=_table,
+)
+
+TWO_FLOW_FORMAT = Format(
+    name="sce_two_flow",
+    columns=("table", *_PAIR_KEYS, "flow", "cc", "metric", "value"),
+    keys=(*_PAIR_KEYS, "flow", "cc"),
+    numbers=_NUMBERS | {"flow"},
+    metrics={
+        r.THROUGHPUT: Metric(unit="Mbit/s", title="Throughput", tolerance=Tolerance(of_column=("bandwidth_mbit", 0.05)), bar=0.88),
+        r.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.15, absolute=1.5), bar=0.90),
+    },
+    measure=p.two_flow,
+    table_number=_pair_table,
+)
+
+JAIN_FORMAT = Format(
+    name="sce_jain",
+    columns=("table", *_PAIR_KEYS, "metric", "value"),
+    keys=_PAIR_KEYS,
+    numbers=_NUMBERS,
+    metrics={p.JAIN: Metric(unit="", title="Jain's index", tolerance=Tolerance(absolute=0.05), bar=0.85)},
+    measure=p.jain,
+    table_number=_pair_table,
+)

@@ -1,0 +1,70 @@
+"""Runs that show the ramp of SCE marks packet by packet: short flows in slow start fill and empty the queue over and over.
+
+    senders -- [netem d/2] [cake 10 Mbit/s sce] ---- receivers
+
+A sample is shorter than a packet's serialisation time, so that it sees at most one departure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dumbbell.studies.sce.implementation import DRAFT, Implementation
+from dumbbell.studies.sce.reductions import BOTTLENECK, IMPLEMENTATION
+
+if TYPE_CHECKING:
+    from dumbbell.metrics import Array
+    from dumbbell.results import Run
+    from dumbbell.scenario import ResolvedScenario
+
+DEFAULT, SINGLE = "sce", "sce-single"
+"""Keywords of the ramps."""
+TARGET_MS = 5.0
+"""COBALT's target at 10 Mbit/s, which is also the gate of CE marks."""
+_RAMP = "ramp"
+
+
+def marking(implementation: Implementation = DRAFT) -> list[ResolvedScenario]:
+    """A run of each ramp."""
+    from dumbbell.scenario import Scenario
+
+    found = []
+    for keyword, ramp in ((DEFAULT, True), (SINGLE, implementation.single)):
+        (run,) = Scenario.model_validate(_document(keyword, ramp, implementation.stack)).expand()
+        found.append(replace(run, cell={_RAMP: keyword, "seed": run.seed}))
+    return found
+
+
+def departures_of(run: Run) -> tuple[str, tuple[Array, Array]] | None:
+    """The ramp of a run, and of each departure without CE the sojourn time (ms) and whether it was marked; None of any other run."""
+    if _RAMP not in run.cell or IMPLEMENTATION in run.cell:
+        return None
+    sojourn_ms = run.series(BOTTLENECK, "sojourn_ms")[1][1:]
+    sent, sce, ce = (np.diff(run.series(BOTTLENECK, name)[1]) for name in ("sent_packets", "sce_marks", "ce_marks"))
+    seen = (sent == 1) & (ce == 0)
+    return str(run.cell[_RAMP]), (sojourn_ms[seen], sce[seen])
+
+
+def _document(keyword: str, ramp: bool | str, stack: str | dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": f"sce-ramp-{keyword}",
+        "path": {
+            "rtt": "20ms",
+            "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "cake", "isolation": "flowblind", "sce": ramp}},
+        },
+        "flows": [
+            {
+                "cc": "reno",
+                "count": 20,
+                "stack": stack,
+                "ecn": True,
+                "start": {"every": "500ms"},
+                "duration": "450ms",
+            }
+        ],
+        "duration": "10s",
+        "sample": "1ms",
+    }

@@ -1,0 +1,32 @@
+"""The two-flow part: the 15 pairs of the draft's congestion controls through three queues."""
+
+from __future__ import annotations
+
+from dumbbell.studies.sce.claims import check_claims
+from dumbbell.studies.sce.fitted import FITTED
+from dumbbell.studies.sce.formats import JAIN_FORMAT, TWO_FLOW_FORMAT
+from dumbbell.studies.sce.marking import marking
+from dumbbell.studies.sce.pair_figures import FIGURES, cell_figures
+from dumbbell.studies.sce.pair_tables import numbered
+from dumbbell.studies.sce.published import FOLDER
+from dumbbell.studies.sce.scenarios import QUICK_PAIR_NOTE, two_flow
+from dumbbell.studies.study import Part
+
+_FORMATS = (TWO_FLOW_FORMAT, JAIN_FORMAT)
+SEEDS = 3
+"""Repeats of a cell: where two flows share a queue, the phases of one run prove little."""
+
+TWO_FLOW = Part(
+    name="two-flow",
+    title="SCE, two flows: 15 pairs x 5 bandwidths x 4 delays x 3 queues x 300 s",
+    formats=_FORMATS,
+    published={format_.name: FOLDER / f"{format_.name}.csv" for format_ in _FORMATS},
+    scenarios=lambda request: [*two_flow(request), *marking()],
+    quick_note=QUICK_PAIR_NOTE,
+    figures=FIGURES,
+    tables=numbered,
+    claims=check_claims,
+    fitted=FITTED,
+    seeds=SEEDS,
+    cell_figures=cell_figures,
+)
