@@ -34,7 +34,7 @@ def _claims(
     chosen, part = find_part(study)
     if part.claims is None:
         raise BadInput(f"study {chosen.name} makes no claims; expected a study with claims, such as sce")
-    if not part.formats[0].measure(opened.runs):
+    if not any(format_.measure(opened.runs) for format_ in part.formats):
         raise BadInput(f"{folder}: none of its {len(opened.runs)} runs is a cell of {chosen.name}/{part.name}; expected some")
     claims = part.claims(opened.runs)
     counts = count_statuses(claims)

@@ -13,6 +13,7 @@ from dumbbell.errors import BadInput
 if TYPE_CHECKING:
     from dumbbell.report.format import Format, Tolerance
     from dumbbell.report.reference import Reference
+    from dumbbell.studies.folder import Folder
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +38,7 @@ def _compare(
     from dumbbell.studies.folder import open_folder
 
     opened = open_folder(folder)
-    found_reference, every_cell = _reference(reference)
+    found_reference, every_cell = _reference(reference, opened)
     format_ = found_reference.format
     measured = format_.measure(opened.runs)
     if not measured:
@@ -62,8 +63,8 @@ def _compare(
         raise typer.Exit(1)
 
 
-def _reference(name: str) -> tuple[Reference, bool]:
-    """The reference, and whether it has few cells that deserve to be shown one by one."""
+def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
+    """The reference, and whether it has few cells that deserve to be shown one by one. Of a part with several the first that has runs."""
     from dumbbell.report.reference import read_reference
     from dumbbell.studies import find_part, formats, study_names
 
@@ -73,7 +74,9 @@ def _reference(name: str) -> tuple[Reference, bool]:
             raise BadInput(
                 f"{name}: {study.title} has no published numbers, only claims; expected a CSV file, or `dumbbell claims {name} DIR`"
             )
-        return part.reference(), part.every_cell
+        published = [format_ for format_ in part.formats if format_.name in part.published]
+        chosen = next((format_ for format_ in published if format_.measure(opened.runs)), published[0])
+        return part.reference(chosen), part.every_cell
     if not Path(name).exists() and "." not in name and "/" not in name:
         raise BadInput(f"{name}: no such study or file; expected one of {', '.join(study_names())} or a CSV file")
     return read_reference(Path(name), [format_ for _, _, format_ in formats().values()]), False

@@ -49,7 +49,7 @@ def _plot(
     folder = _folder(what, of_study)
     opened = open_folder(folder)
     studied, of_runs = _study_figures(opened), _run_figures(opened)
-    known = {**of_runs, **studied}
+    known = {**of_runs, **_cell_figures(opened), **studied}
     if listed:
         print_json(list(known)) if json else typer.echo("\n".join(known))
         return
@@ -88,6 +88,10 @@ def _folder(what: str, of_study: Path | None) -> Path:
 
 def _study_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
     return {} if opened.part is None else {name: partial(draw, opened.runs) for name, draw in opened.part.figures.items()}
+
+
+def _cell_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
+    return {} if opened.part is None else opened.part.cell_figures(opened.runs)
 
 
 def _run_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:

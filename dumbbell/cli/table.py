@@ -32,6 +32,10 @@ def register(app: typer.Typer) -> None:
 def _table(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
     tidy: Annotated[bool, typer.Option("--tidy", help="CSV, one row per cell and metric, the columns of the published data.")] = False,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="With --tidy: which published data, e.g. sce_jain; the first of the study's with runs by default."),
+    ] = None,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
@@ -41,11 +45,13 @@ def _table(
 
     if tidy and number is not None:
         raise BadInput("--tidy and --number were both given; expected one of them")
+    if kind is not None and not tidy:
+        raise BadInput("--kind was given without --tidy; expected both")
     if json and (tidy or form is not Form.TEXT):
         raise BadInput(f"--json and {'--tidy' if tidy else '--format'} were both given; expected one of them")
     opened = open_folder(folder)
     if tidy:
-        typer.echo(_tidy(opened), nl=False)
+        typer.echo(_tidy(opened, kind), nl=False)
         return
     table = _summary(opened) if number is None else _numbered(opened, number)
     if json:
@@ -58,11 +64,17 @@ def _table(
         typer.echo(table.csv() if form is Form.CSV else table.markdown(), nl=False)
 
 
-def _tidy(opened: Folder) -> str:
+def _tidy(opened: Folder, kind: str | None) -> str:
     from dumbbell.report.summary import summary_tidy
     from dumbbell.studies.reproduction import tidy
 
-    return summary_tidy(opened.runs) if opened.part is None else tidy(opened.runs, opened.part.formats[0])
+    formats = {} if opened.part is None else {format_.name: format_ for format_ in opened.part.formats}
+    if kind is not None and kind not in formats:
+        raise BadInput(f"--kind {kind!r} is unknown here; expected {', '.join(formats) or 'none, the runs are of no study'}")
+    if opened.part is None:
+        return summary_tidy(opened.runs)
+    with_runs = (format_ for format_ in formats.values() if format_.measure(opened.runs))
+    return tidy(opened.runs, formats[kind] if kind else next(with_runs, opened.part.formats[0]))
 
 
 def _summary(opened: Folder) -> Table:

@@ -74,7 +74,8 @@ class Reproduction:
             return [table for each in self.parts for table in each.tables()]
         format_, found = self.principal
         if not self.part.published:
-            return [self._verdicts(), *self.part.summaries(self.folder.runs).values()][:2]
+            verdicts = [self._verdicts()] if self.part.claims else []
+            return [*verdicts, *self.part.summaries(self.folder.runs).values()][:2]
         tables = [agreement_table(found, format_, self.part.title)]
         tables += [agreement_table(self.differences[each.name], each, f"The same ({each.name})") for each in self.part.judged[1:]]
         if self.part.every_cell:
@@ -165,7 +166,8 @@ def agreement_markdown(reproduction: Reproduction) -> str:
     study, part = reproduction.study, reproduction.part
     parts = [f"# Agreement: {study.title}\n", f"{study.source}. {part.title}.\n", *(f"{note}.\n" for note in reproduction.notes)]
     if not part.published:
-        own = [claims_table(part, reproduction.folder.runs), *part.summaries(reproduction.folder.runs).values()][:2]
+        claims = [claims_table(part, reproduction.folder.runs)] if part.claims else []
+        own = [*claims, *part.summaries(reproduction.folder.runs).values()][:2]
         return "\n".join([*parts, *(table.markdown() for table in own)])
     for each in reproduction.parts:
         parts += [table.markdown() for table in _agreement_tables(each)]

@@ -6,15 +6,17 @@ SCE kernel of that day (Linux 5.1-rc2 based).
 
 from __future__ import annotations
 
+from dumbbell.studies.sce.as_designed import AS_DESIGNED
+from dumbbell.studies.sce.cubic_sce import CUBIC_SCE
 from dumbbell.studies.sce.one_flow import ONE_FLOW
 from dumbbell.studies.sce.two_flow import TWO_FLOW
 from dumbbell.studies.study import Study, together
 
-DRAFT = together("draft", "SCE, the whole draft", (ONE_FLOW, TWO_FLOW), seeds=TWO_FLOW.seeds)
+WHOLE = together("draft", "SCE, the whole draft", (ONE_FLOW, TWO_FLOW), seeds=TWO_FLOW.seeds)
 
 STUDY = Study(
     name="sce",
     title="SCE one- and two-flow tests",
     source="draft-heist-tsvwg-sce-one-and-two-flow-tests-00, tables 1-111",
-    parts={part.name: part for part in (DRAFT, ONE_FLOW, TWO_FLOW)},
+    parts={part.name: part for part in (WHOLE, ONE_FLOW, TWO_FLOW, CUBIC_SCE, AS_DESIGNED)},
 )

@@ -25,17 +25,22 @@ DEFAULT, SINGLE = "sce", "sce-single"
 TARGET_MS = 5.0
 """COBALT's target at 10 Mbit/s, which is also the gate of CE marks."""
 _RAMP = "ramp"
+_REPEATS = 4
+"""With jittered starts, so that sojourn times of every length occur."""
 
 
 def marking(implementation: Implementation = DRAFT) -> list[ResolvedScenario]:
-    """A run of each ramp."""
+    """The runs of both ramps."""
     from dumbbell.scenario import Scenario
 
-    found = []
-    for keyword, ramp in ((DEFAULT, True), (SINGLE, implementation.single)):
-        (run,) = Scenario.model_validate(_document(keyword, ramp, implementation.stack)).expand()
-        found.append(replace(run, cell={_RAMP: keyword, "seed": run.seed}))
-    return found
+    documents = {
+        keyword: _document(keyword, ramp, implementation.stack) for keyword, ramp in ((DEFAULT, True), (SINGLE, implementation.single))
+    }
+    return [
+        replace(run, cell={_RAMP: keyword, "seed": run.seed})
+        for keyword, document in documents.items()
+        for run in Scenario.model_validate(document).expand()
+    ]
 
 
 def departures_of(run: Run) -> tuple[str, tuple[Array, Array]] | None:
@@ -61,10 +66,11 @@ def _document(keyword: str, ramp: bool | str, stack: str | dict[str, Any]) -> di
                 "count": 20,
                 "stack": stack,
                 "ecn": True,
-                "start": {"every": "500ms"},
+                "start": {"every": "500ms", "jitter": "50ms"},
                 "duration": "450ms",
             }
         ],
         "duration": "10s",
         "sample": "1ms",
+        "repeat": _REPEATS,
     }

@@ -1,4 +1,4 @@
-"""Tables 5-11 and 22-111: a row a bandwidth (and flow), a column a delay."""
+"""Tables 5-11 and 22-111: a row a bandwidth (and flow), a column a delay; and one table of all pairs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _TITLES = {
     r.THROUGHPUT: ("Mean throughput (Mbit/s)", 2),
     r.RTT: ("Mean TCP RTT (ms)", 2),
 }
+FAIR = 0.95
+"""Jain's index of two flows of which one has 0.61 of the sum."""
 
 
 def numbered(runs: Sequence[Run]) -> dict[int, Table]:
@@ -54,3 +56,26 @@ def pair_table(head: str, metric: str, which: tuple[str, str, str], measured: Me
             for flow in flows
         ],
     )
+
+
+def fairness_table(runs: Sequence[Run]) -> Table:
+    """A row a queue mode and pair: fairness, shares and RTT over the grid."""
+    grids: dict[tuple[str, str, str], list[list[p.PairRun]]] = {}
+    for cell, repeats in p.pair_runs(runs).items():
+        grids.setdefault(cell.key[:3], []).append(repeats)
+    rows = []
+    for which, cells in grids.items():
+        index = [float(np.median([run.jain for run in repeats])) for repeats in cells]
+        share = [float(np.median([run.shares[0] for run in repeats])) for repeats in cells]
+        rtt = [[float(np.median([run.rtt_ms[i] for run in repeats])) for repeats in cells] for i in range(len(p.FLOWS))]
+        fair = sum(value >= FAIR for value in index)
+        numbers = [
+            f"{np.mean(index):.3f}",
+            f"{min(index):.3f}",
+            str(fair),
+            f"{np.mean(share):.3f}",
+            *(f"{np.mean(each):.1f}" for each in rtt),
+        ]
+        rows.append([*which, str(len(cells)), *numbers])
+    heads = ["cells", "mean index", "least index", f"index >= {FAIR}", "mean share of cc1", "RTT of cc1 (ms)", "RTT of cc2 (ms)"]
+    return Table("Fairness over bandwidths and delays", ["queue mode", "cc1", "cc2", *heads], rows)

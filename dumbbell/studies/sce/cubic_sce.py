@@ -1,0 +1,31 @@
+"""Our own extension: pairs with CUBIC-SCE, which stands unfinished in the SCE tree and which the draft did not measure.
+
+The same paths, queues and lengths as the two-flow part; nothing is published to compare with.
+"""
+
+from __future__ import annotations
+
+from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce.formats import JAIN_FORMAT, TWO_FLOW_FORMAT
+from dumbbell.studies.sce.pair_figures import cell_figures, fairness_figures
+from dumbbell.studies.sce.pair_tables import fairness_table
+from dumbbell.studies.sce.scenarios import QUICK_PAIR_NOTE, two_flow
+from dumbbell.studies.sce.two_flow import SEEDS
+from dumbbell.studies.study import Part
+
+_CC = "cubic-sce"
+CC_PAIRS = tuple((cc, _CC) for cc in (*r.CCS, _CC))
+QUICK_PAIRS = (("cubic", _CC), ("reno-sce", _CC), (_CC, _CC))
+
+CUBIC_SCE = Part(
+    name="cubic-sce",
+    title="Our extension, not in the draft: CUBIC-SCE beside each congestion control and itself, 6 pairs x 5 x 4 x 3 queues",
+    formats=(TWO_FLOW_FORMAT, JAIN_FORMAT),
+    published={},
+    scenarios=lambda request: two_flow(request, cc_pairs=QUICK_PAIRS if request.quick else CC_PAIRS),
+    quick_note=QUICK_PAIR_NOTE,
+    figures=fairness_figures(CC_PAIRS),
+    summaries=lambda runs: {"fairness": fairness_table(runs)},
+    seeds=SEEDS,
+    cell_figures=cell_figures,
+)
