@@ -67,8 +67,8 @@ def open_folder(path: Path) -> Folder:
 def begin(path: Path, study: Study, part: Part, request: Request, engine: str) -> Store:
     """Note in DIR/study.json what is asked, and give the store of the runs.
 
-    An earlier request of the same study, part, engine and fitted choices is replaced (its runs stay and are used); BadInput on any other,
-    or on a folder that holds something else.
+    An earlier request of the same study, part (or one that the part holds), engine and fitted choices is replaced (its runs stay and are
+    used); BadInput on any other, or on a folder that holds something else.
     """
     from dumbbell.results import Store
 
@@ -79,7 +79,8 @@ def begin(path: Path, study: Study, part: Part, request: Request, engine: str) -
     if path.is_dir() and not earlier and any(path.iterdir()):
         raise BadInput(f"{path}: holds other files; expected an empty folder or one written by dumbbell reproduce")
     for name in ("study", "part", "engine", "override"):
-        if earlier and earlier.get(name) != wanted[name]:
+        grows = name == "part" and earlier.get(name) in [each.name for each in part.parts]
+        if earlier and earlier.get(name) != wanted[name] and not grows:
             raise BadInput(f"{path / _STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
     partial = path / f".{_STUDY}.{os.getpid()}"
     write_text(partial, json.dumps(wanted, indent=1) + "\n")

@@ -44,6 +44,47 @@ def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
     )
 
 
+def pair_run(cell, throughputs_mbit, rtts_ms, reductions=(10, 10), status="ok"):
+    """A two-flow run that reduces to these numbers, constant over its whole length."""
+    t_s = np.arange(0, DURATION_S + 1)
+    blocks, counters = [], {}
+    for name, throughput, rtt, cuts in zip(("1", "2"), throughputs_mbit, rtts_ms, reductions, strict=True):
+        received = t_s * throughput * 1e6 / 8
+        rows = np.stack([np.full(len(t_s), 20.0), np.full(len(t_s), float(rtt)), received])
+        blocks.append(Block(f"flow/{name}", ("cwnd", "srtt_ms", "rx_bytes"), ("packets", "ms", "bytes"), t_s * 10**9, rows))
+        counters[f"flow/{name}"] = {
+            **FLOW,
+            "rx_bytes": round(received[-1]),
+            "active_ns": DURATION_S * 10**9,
+            "retransmits": 0,
+            "cwnd_reductions": cuts,
+        }
+    counters["port/bottleneck"] = {**PORT, "dropped_overflow": 0}
+    name = "-".join(str(value) for value in cell.values())
+    flows = [{"name": name, "cc": cell[cc]} for name, cc in (("1", "cc1"), ("2", "cc2"))]
+    return Run(f"key-{name}", f"sce-{name}", cell, {"flows": flows}, status, (), counters, digest(blocks), {"name": "sim"}, tuple(blocks))
+
+
+@pytest.fixture(scope="session")
+def make_pair():
+    """The function `pair_run`."""
+    return pair_run
+
+
+@pytest.fixture(scope="session")
+def published_pairs():
+    """A run for every published two-flow cell, with the published numbers; SCE senders answer CE a tenth as often as others."""
+    published = find_part("sce/two-flow")[1].reference().lookup()
+    runs = []
+    for (mode, cc1, cc2, bandwidth, delay, flow, _), metric in published:
+        if metric == r.THROUGHPUT and flow == 1:
+            cell = {"queue_mode": mode, "cc1": cc1, "cc2": cc2, "bandwidth_mbit": bandwidth, "delay_ms": delay, "seed": 1}
+            keys = [(mode, cc1, cc2, bandwidth, delay, float(flow), cc) for flow, cc in ((1, cc1), (2, cc2))]
+            values = [tuple(published[key, metric] for key in keys) for metric in (r.THROUGHPUT, r.RTT)]
+            runs.append(pair_run(cell, *values, tuple(1 if cc.endswith("-sce") else 10 for cc in (cc1, cc2))))
+    return runs
+
+
 @pytest.fixture(scope="session")
 def make_run():
     """The function `one_flow_run`."""
@@ -68,8 +109,8 @@ def published_runs():
 def keep(tmp_path):
     """Writes runs as `reproduce sce` would leave them; returns the folder."""
 
-    def to_folder(runs, request=None, name="demo"):
-        study, part = find_part("sce/one-flow")
+    def to_folder(runs, request=None, name="demo", part="one-flow"):
+        study, part = find_part("sce", part)
         store = begin(tmp_path / name, study, part, request or Request(), "sim")
         store.ask([(run.name, run.cell, run.key) for run in runs])
         for run in runs:

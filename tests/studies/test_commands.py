@@ -95,7 +95,10 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
     ("arguments", "what"),
     [
         (["compare", "DIR", "sec"], "sec: no such study or file; expected one of sce, oracle, teacup or a CSV file"),
-        (["compare", "DIR", "sce/two"], "part 'two' of study sce is unknown; expected one of one-flow"),
+        (
+            ["compare", "DIR", "sce/two"],
+            "part 'two' of study sce is unknown (did you mean 'two-flow'?); expected one of draft, one-flow, two-flow",
+        ),
         (["compare", "DIR", "none.csv"], "none.csv: cannot be read (No such file or directory); expected a CSV file"),
         (["compare", "DIR", "BAD"], ":2: column value: 'fast'; expected a number"),
         (["compare", "DIR", "HEADER"], ":1: column bandwidth lacking; expected the header of"),
@@ -118,7 +121,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         ),
         (["plot", "DIR", "--out", "BAD"], "expected a writable folder"),
         (["claims", "oracle", "DIR"], "makes no claims"),
-        (["claims", "sce", "PLAIN"], "none of its 1 runs is a cell of sce/one-flow; expected some"),
+        (["claims", "sce", "PLAIN"], "none of its 1 runs is a cell of sce/draft; expected some"),
         (["table", "DIR", "--json", "--format", "csv"], "--json and --format were both given; expected one of them"),
         (["table", "DIR", "--json", "--tidy"], "--json and --tidy were both given; expected one of them"),
         (["run", "SCENARIO", "--out", "DIR"], "is of dumbbell reproduce; expected another folder, or "),
@@ -235,7 +238,7 @@ def test_any_run_can_be_drawn(dumbbell, keep_plain, make_run):
 
 
 def test_a_quick_request_is_remembered_and_a_full_one_may_follow(keep, published_runs):
-    study, part = find_part("sce")
+    study, part = find_part("sce/one-flow")
     folder = keep(published_runs[:5], Request(quick=True))
     assert open_folder(folder).quick
     begin(folder, study, part, Request(seeds=2), "sim")

@@ -1,0 +1,264 @@
+"""The two-flow part of study sce: cells, reductions, tables, claims, figures."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dumbbell.results import Block
+from dumbbell.studies import Request, find_part
+from dumbbell.studies.folder import open_folder
+from dumbbell.studies.reproduction import judge, reopened
+from dumbbell.studies.sce import pairs as p
+from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce.claims import CHECKS
+from dumbbell.studies.sce.claims.marking import linear_ramps
+from dumbbell.studies.sce.claims.two_flow import CHECKS as PAIR_CHECKS
+from dumbbell.studies.sce.claims.two_flow import GRID
+from dumbbell.studies.sce.marking import TARGET_MS
+from dumbbell.studies.sce.published import FOLDER, claim_rows
+from dumbbell.studies.sce.scenarios import pair_document
+
+PART = find_part("sce/two-flow")[1]
+WHOLE = find_part("sce")[1]
+
+
+def place(mode, cc1, cc2, bandwidth, delay, seed=1):
+    return {"queue_mode": mode, "cc1": cc1, "cc2": cc2, "bandwidth_mbit": bandwidth, "delay_ms": delay, "seed": seed}
+
+
+def test_the_part_is_every_cell_of_the_draft():
+    columns = ("queue_mode", "cc1", "cc2", "bandwidth_mbit", "delay_ms")
+    pairs = [run for run in PART.scenarios(Request()) if "cc1" in run.cell]
+    assert len(pairs) == 900
+    cells = {tuple(run.cell[column] for column in columns) for run in pairs}
+    assert len(cells) == 900
+    assert {key for key, _ in PART.reference(PART.formats[1]).lookup()} <= cells
+
+
+def test_a_cell_is_the_draft_s_topology_with_two_flows():
+    settings = pair_document(p.PairCell("flowblind sce-single", "cubic", "dctcp-sce", 50.0, 80.0))
+    assert settings["path"]["bottleneck"] == {"rate": "50mbit", "qdisc": {"kind": "cake", "isolation": "flowblind", "sce": "single"}}
+    assert [(flow["name"], flow["cc"]) for flow in settings["flows"]] == [("1", "cubic"), ("2", "dctcp-sce")]
+    assert settings["flows"][0]["stack"] == settings["flows"][1]["stack"] == "linux-5.1-sce"
+    assert settings["duration"] == "300s"
+
+
+def test_repeats_start_each_flow_with_jitter_of_its_own():
+    runs = [run for run in PART.scenarios(Request(quick=True, seeds=3)) if "cc1" in run.cell]
+    assert {run.seed for run in runs} == {1, 2, 3}
+    assert all((flow.start.jitter == 0) == (run.seed == 1) for run in runs for flow in run.settings.flows)
+
+
+def test_a_run_reduces_to_means_of_each_flow(make_pair):
+    cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
+    found = p.two_flow([make_pair(cell, (6.0, 3.0), (25.0, 26.0)), make_pair({**cell, "seed": 2}, (5.0, 4.0), (27.0, 28.0))])
+    key = ("flowblind", "cubic", "reno", 10.0, 20.0)
+    assert found[(*key, 1.0, "cubic"), r.THROUGHPUT] == pytest.approx([6.0, 5.0])
+    assert found[(*key, 2.0, "reno"), r.RTT] == pytest.approx([26.0, 28.0])
+    index = p.jain([make_pair(cell, (6.0, 3.0), (25.0, 26.0))])
+    assert index == {(key, p.JAIN): [pytest.approx(81 / 90)]}
+
+
+def test_runs_of_other_kinds_are_no_cells(make_run, make_pair):
+    pair = make_pair(place("flowblind", "cubic", "reno", 10.0, 20.0), (5.0, 4.0), (25.0, 25.0))
+    one = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}, 7.5, 25.0)
+    other = replace(pair, cell={**pair.cell, "implementation": "as designed"})
+    assert p.two_flow([one, other]) == {}
+    assert r.one_flow([pair]) == {}
+
+
+def test_published_numbers_agree_with_themselves(published_pairs, keep):
+    folder = open_folder(keep(published_pairs, part="two-flow"))
+    found = judge(folder, PART, PART.formats[0])
+    assert found.metrics[r.THROUGHPUT].expected == len(found.metrics[r.RTT].cells) == 1440
+    assert all(cell.error == pytest.approx(0, abs=1e-5) for cell in found.cells)
+    # The printed indices were made from unrounded throughputs.
+    index = judge(folder, PART, PART.formats[1]).metrics[p.JAIN]
+    assert (len(index.cells), index.expected) == (120, 120)
+    assert all(abs(cell.error) < 0.01 for cell in index.cells)
+
+
+def test_pairs_that_the_reference_lacks_are_compared_when_a_file_has_them(dumbbell, keep, make_pair, tmp_path):
+    runs = [make_pair(place("triple-isolate", "reno", cc, 10.0, 20.0), (4.0, 5.0), (25.0, 26.0)) for cc in ("dctcp", "cubic-sce")]
+    file = tmp_path / "own.csv"
+    head = (FOLDER / "sce_two_flow.csv").read_text().splitlines()[0]
+    rows = [f"59,triple-isolate,reno,dctcp,10,20,{flow},{cc},throughput_mbit,4.1" for flow, cc in ((1, "reno"), (2, "dctcp"))]
+    rows += ["0,triple-isolate,reno,cubic-sce,10,20,2,cubic-sce,rtt_ms,60", "0,triple-isolate,cubic,cubic-sce,10,20,2,cubic-sce,rtt_ms,60"]
+    file.write_text("\n".join([head, *rows]) + "\n")
+    status, out, _ = dumbbell("compare", keep(runs, part="two-flow"), file, "--json")
+    assert status == 0
+    found = json.loads(out)["metrics"]
+    assert (found[r.THROUGHPUT]["cells"], found[r.THROUGHPUT]["share_within"]) == (2, 0.5)
+    assert (found[r.RTT]["cells"], found[r.RTT]["missing"], found[r.RTT]["share_within"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("name", ["sce", "sce/two-flow", FOLDER / "sce_two_flow.csv"])
+def test_compare_two_flow_runs(dumbbell, keep, published_pairs, name):
+    status, out, _ = dumbbell("compare", keep(published_pairs[:30], part="two-flow"), name, "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["format"] == "sce_two_flow"
+    assert (found["metrics"][r.RTT]["cells"], found["metrics"][r.RTT]["missing"]) == (60, 1380)
+    assert found["metrics"][r.THROUGHPUT]["tolerance"] == "5%bandwidth_mbit"
+    assert found["metrics"][r.RTT]["tolerance"] == "15%,1.5"
+
+
+def test_compare_with_jain_s_tables(dumbbell, keep, published_pairs):
+    status, out, _ = dumbbell("compare", keep(published_pairs, part="two-flow"), FOLDER / "sce_jain.csv", "--json", "--check")
+    assert status == 0
+    assert json.loads(out)["metrics"][p.JAIN]["share_within"] == 1
+    assert json.loads(out)["metrics"][p.JAIN]["tolerance"] == "0.05"
+
+
+def test_tables_have_the_draft_s_numbers(published_pairs, published_runs):
+    tables = WHOLE.tables([*published_runs, *published_pairs])
+    assert sorted(tables) == list(range(1, 112))
+    published = PART.reference().lookup()
+    table = tables[24]
+    assert table.title == "Table 24: Mean throughput (Mbit/s), cubic and reno-sce, flowblind"
+    assert table.columns == ["bandwidth_mbit", "flow", "cc", "0 ms", "10 ms", "20 ms", "80 ms"]
+    assert table.rows[7][:3] == ["50", "2", "reno-sce"]
+    assert float(table.rows[7][6]) == published[("flowblind", "cubic", "reno-sce", 50.0, 80.0, 2.0, "reno-sce"), r.THROUGHPUT]
+    index = PART.reference(PART.formats[1]).lookup()
+    assert tables[9].title == "Table 9: Jain's index, cubic and dctcp-sce, flowblind sce-single"
+    assert float(tables[9].rows[4][4]) == pytest.approx(
+        index[("flowblind sce-single", "cubic", "dctcp-sce", 100.0, 80.0), p.JAIN], abs=0.005
+    )
+
+
+def test_the_number_of_a_table_is_that_of_the_published_row():
+    for format_ in PART.formats:
+        with PART.published[format_.name].open() as file:
+            for row in csv.DictReader(file):
+                cell = tuple(float(row[column]) if column in format_.numbers else row[column] for column in format_.keys)
+                assert format_.table_number(cell, row["metric"]) == int(row["table"])
+
+
+def test_tidy_has_the_columns_of_each_kind(dumbbell, keep, published_pairs):
+    folder = keep(published_pairs[:3], part="two-flow")
+    for kind in ("sce_two_flow", "sce_jain"):
+        status, out, _ = dumbbell("table", folder, "--tidy", "--kind", kind)
+        assert status == 0
+        rows = list(csv.reader(io.StringIO(out)))
+        assert ",".join(rows[0]) == (FOLDER / f"{kind}.csv").read_text().splitlines()[0]
+        assert len(rows) == 1 + 3 * (4 if kind == "sce_two_flow" else 1)
+    assert dumbbell("table", folder, "--tidy", "--kind", "sce_three_flow")[0] == 2
+    assert dumbbell("table", folder, "--kind", "sce_jain")[0] == 2
+
+
+def test_the_spread_of_the_repeats_is_reported(make_pair, keep):
+    cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
+    runs = [make_pair({**cell, "seed": seed}, (rate, 9.0 - rate), (25.0, 26.0)) for seed, rate in ((1, 4.0), (2, 5.0), (3, 4.8))]
+    done = reopened(open_folder(keep(runs, Request(seeds=3), part="two-flow")))
+    spread = done.as_json()["metrics"][r.THROUGHPUT]["spread"]
+    assert spread == {"cells": 2, "median": pytest.approx(1.0), "p95": pytest.approx(1.0), "share_beyond_tolerance": 1.0}
+    assert done.as_json()["metrics"][r.RTT]["spread"]["share_beyond_tolerance"] == 0
+
+
+def test_the_whole_draft_is_reported_part_by_part(keep, published_runs, published_pairs):
+    done = reopened(open_folder(keep([*published_runs, *published_pairs], part="draft")))
+    assert [each.part.name for each in done.parts] == ["one-flow", "two-flow"]
+    assert [table.title for table in done.tables() if "SCE" in table.title] == [part.title for part in WHOLE.parts]
+    assert set(done.as_json()["further"]) == {"sce_one_flow_diff", "sce_two_flow", "sce_jain"}
+
+
+def test_a_folder_of_one_part_may_become_the_whole(keep, published_runs):
+    from dumbbell.errors import BadInput
+    from dumbbell.studies.folder import begin
+
+    study = find_part("sce")[0]
+    folder = keep(published_runs[:2])
+    begin(folder, study, WHOLE, Request(), "sim")
+    assert len(open_folder(folder).runs) == 2
+    with pytest.raises(BadInput, match="was made for part draft; expected one-flow"):
+        begin(folder, study, find_part("sce/one-flow")[1], Request(), "sim")
+
+
+def whole_grid(runs, make_pair):
+    """The published pairs, and a stand-in for the one that a claim needs and the published file lacks: dctcp beside dctcp-sce."""
+    index = PART.reference(PART.formats[1]).lookup()
+    have = {(run.cell["queue_mode"], run.cell["cc1"], run.cell["cc2"]) for run in runs}
+    which = ("triple-isolate", "dctcp", "dctcp-sce")
+    assert which not in have
+    like = ("triple-isolate", "cubic", "dctcp-sce")
+    made = []
+    for bandwidth, delay in GRID:
+        # Jain's index of shares s and 1-s is 1 / (2 (s^2 + (1-s)^2)).
+        spread = np.sqrt(max(1 / index[(*like, bandwidth, delay), p.JAIN] - 1, 0)) / 2
+        made.append(make_pair(place(*which, bandwidth, delay), (bandwidth * (0.5 + spread), bandwidth * (0.5 - spread)), (20.0, 20.0)))
+    return [*runs, *made]
+
+
+def test_every_claim_is_checked():
+    assert set(CHECKS) == {row["claim_id"] for row in claim_rows()}
+    assert set(PAIR_CHECKS) == {row["claim_id"] for row in claim_rows() if "flows=2" in row["conditions"] or row["claim_id"] == "S029+S030"}
+
+
+@pytest.mark.parametrize("name", sorted(PAIR_CHECKS))
+def test_claims_hold_for_what_the_authors_published(published_pairs, make_pair, name):
+    claims = {claim.id: claim for claim in PART.claims(whole_grid(published_pairs, make_pair))}
+    assert claims[name].status == "pass", claims[name]
+
+
+@pytest.mark.parametrize("name", sorted(PAIR_CHECKS))
+def test_claims_can_fail(make_pair, name):
+    """The first flow of every pair with nine tenths of the link, through every queue, and the same RTT everywhere."""
+    runs = [
+        make_pair(place(mode, *ccs, bandwidth, delay), (0.86 * bandwidth, 0.095 * bandwidth), (delay + 5, delay + 5))
+        for mode in p.QUEUE_MODES
+        for ccs in p.CC_PAIRS
+        for bandwidth, delay in GRID
+    ]
+    claims = {claim.id: claim for claim in PART.claims(runs)}
+    assert claims[name].status == "fail", claims[name]
+
+
+def test_a_claim_about_runs_that_are_not_there_is_not_applicable(published_pairs):
+    runs = [run for run in published_pairs if (run.cell["cc1"], run.cell["cc2"]) != ("reno", "reno")]
+    claims = {claim.id: claim for claim in PART.claims(runs)}
+    assert claims["S018"].status == "not_applicable"
+    assert claims["S018"].measured == "no run of reno and reno, flowblind, at 1 Mbit/s, 0 ms"
+    assert claims["S019"].status == "pass"
+
+
+def ramp_run(make_run, ramp, probability):
+    """Departures of evenly spread sojourn times, marked with this probability (a function of sojourn time over the target)."""
+    count = 20_000
+    sojourn = np.linspace(0, 3 * TARGET_MS, count)
+    marked = np.floor(np.cumsum(probability(sojourn / TARGET_MS)))
+    rows = np.stack([sojourn, np.arange(count), marked, np.zeros(count)])
+    names = ("sojourn_ms", "sent_packets", "sce_marks", "ce_marks")
+    block = Block("port/bottleneck", names, ("ms", "packets", "packets", "packets"), np.arange(count) * 10**6, rows)
+    run = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0}, 9.0, 25.0)
+    return replace(run, cell={"ramp": ramp, "seed": 1}, samples=(block,))
+
+
+@pytest.mark.parametrize(("slope", "status"), [(1.0, "pass"), (2.0, "fail")])
+def test_the_ramp_is_measured_by_sojourn_time(make_run, slope, status):
+    runs = [
+        ramp_run(make_run, "sce", lambda s: np.clip(2 * s - 1, 0, 1)),
+        ramp_run(make_run, "sce-single", lambda s: np.clip(slope * (s - 1), 0, 1)),
+    ]
+    claim = next(claim for claim in PART.claims(runs) if claim.id == "S023+S024")
+    assert claim.status == status, claim
+    assert linear_ramps.__doc__.startswith("S023+S024")
+
+
+def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
+    runs = [
+        make_pair(place("flowblind", "cubic", "reno-sce", bandwidth, 20.0), (0.6 * bandwidth, 0.3 * bandwidth), (25.0, 26.0))
+        for bandwidth in (1.0, 50.0)
+    ]
+    folder = keep(runs, part="two-flow")
+    names = dumbbell("plot", folder, "--list")[1].split()
+    assert {"fairness-flowblind", "fairness-cubic-reno-sce", "share-cubic-reno-sce-flowblind-50mbit-20ms"} <= set(names)
+    for name in ("fairness-flowblind", "fairness-cubic-reno-sce", "share-cubic-reno-sce-flowblind-50mbit-20ms"):
+        status, out, _ = dumbbell("plot", folder, "--figure", name, "--to", 60, "--json")
+        assert status == 0
+        assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"{name}.png", f"{name}.svg"]
+    svg = (folder / "figures" / "share-cubic-reno-sce-flowblind-50mbit-20ms.svg").read_text()
+    assert "cubic and reno-sce: 50 Mbit/s, 20 ms, flowblind" in svg
