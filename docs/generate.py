@@ -19,7 +19,7 @@ from typing import Any
 from dumbbell.agreement import outcome
 from dumbbell.agreement.tables import agree, summary
 from dumbbell.errors import DumbbellError
-from dumbbell.report.agreement import agreement_table, breakdown_table, cells_table, every_cell_table
+from dumbbell.report.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
 from dumbbell.report.tables import Table
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import Reproduction, claims_table, reopened
@@ -32,9 +32,14 @@ BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- 
 
 
 def agreement(done: Reproduction) -> str:
-    """The table of agreement."""
-    format_, found = done.principal
-    return agreement_table(found, format_, "").markdown()
+    """The table of agreement, one for each kind of published data that is judged."""
+    judged = done.part.judged
+    return "\n".join(agreement_table(done.differences[each.name], each, each.name if len(judged) > 1 else "").markdown() for each in judged)
+
+
+def spread(done: Reproduction) -> str:
+    """How far our own repeats are apart."""
+    return "\n".join(spread_table(done.differences[each.name], each).markdown() for each in done.part.judged)
 
 
 def breakdown(done: Reproduction) -> str:
@@ -95,7 +100,7 @@ def omissions() -> str:
 
 
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
-    **{function.__name__: function for function in (agreement, breakdown, runs, outside, kernel, claims, fitted, ablations)},
+    **{function.__name__: function for function in (agreement, spread, breakdown, runs, outside, kernel, claims, fitted, ablations)},
     "summary": summary_of_part,
 }
 

@@ -1,0 +1,105 @@
+"""What study sce adds to the draft: CUBIC-SCE, and the implementation as designed."""
+
+import json
+
+import pytest
+
+from dumbbell.engines.sim import lower
+from dumbbell.studies import Request, find_part
+from dumbbell.studies.sce import pairs as p
+from dumbbell.studies.sce.as_designed import conclusions, of
+from dumbbell.studies.sce.implementation import DESIGNED, DRAFT
+
+CUBIC_SCE = find_part("sce/cubic-sce")[1]
+AS_DESIGNED = find_part("sce/as-designed")[1]
+
+
+def test_cubic_sce_meets_every_congestion_control_and_is_compared_with_nothing():
+    runs = CUBIC_SCE.scenarios(Request())
+    assert len(runs) == 360
+    assert {run.cell["cc2"] for run in runs} == {"cubic-sce"}
+    assert {run.cell["cc1"] for run in runs} == {"cubic", "reno", "reno-sce", "dctcp", "dctcp-sce", "cubic-sce"}
+    assert CUBIC_SCE.reference().values == ()
+    assert "not in the draft" in CUBIC_SCE.title
+
+
+def test_cubic_sce_runs_and_is_reported(dumbbell, keep, make_pair):
+    cell = {"queue_mode": "triple-isolate", "cc1": "reno", "cc2": "cubic-sce", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}
+    folder = keep([make_pair(cell, (6.0, 3.0), (25.0, 26.0))], part="cubic-sce")
+    (row,) = CUBIC_SCE.summaries([make_pair(cell, (6.0, 3.0), (25.0, 26.0))])["fairness"].records()
+    assert (row["queue mode"], row["cc2"], row["mean index"], row["mean share of cc1"]) == ("triple-isolate", "cubic-sce", 0.9, 0.667)
+    assert "fairness-reno-cubic-sce" in dumbbell("plot", folder, "--list")[1].split()
+    assert dumbbell("compare", folder, "sce/cubic-sce")[0] == 2
+
+
+def networks(implementation):
+    """The simulator's descriptions of the first run of each cell of a quick request."""
+    runs = [run for run in AS_DESIGNED.scenarios(Request(quick=True)) if run.cell["implementation"] == implementation.name]
+    return {tuple(value for key, value in run.cell.items() if key != "implementation"): lower(run) for run in runs}
+
+
+def test_the_implementations_differ_in_named_options_and_nothing_else():
+    built, designed = networks(DRAFT), networks(DESIGNED)
+    assert built.keys() == designed.keys()
+    for cell, network in designed.items():
+        ramps = [[port["qdisc"].get("sce") for port in each["ports"] if port["kind"] == "queue"] for each in (built[cell], network)]
+        single = {"flowblind sce-single", "sce-single"} & set(cell)
+        assert (ramps[0] != ramps[1]) == bool(single)
+        assert not single or {*ramps[0], *ramps[1]} == {65535, 65534}
+        for before, after in zip(built[cell]["flows"], network["flows"], strict=True):
+            assert before["stack"] == {"name": "linux-5.1-sce", "options": {}}
+            assert after["stack"] == {"name": "linux-5.1-sce", "options": dict(DESIGNED.options)}
+            assert after["host"]["cached_ssthresh"] is None
+            same = {"stack": None, "host": None}
+            assert {**before, **same} == {**after, **same}
+
+
+def test_as_built_is_the_draft_s_study():
+    draft = {str(run.dump()) for run in find_part("sce")[1].scenarios(Request(quick=True))}
+    built = {str(run.dump()) for run in AS_DESIGNED.scenarios(Request(quick=True)) if run.cell["implementation"] == DRAFT.name}
+    assert built == draft
+
+
+@pytest.fixture
+def both(make_pair):
+    """Reno beside Reno and Reno-SCE beside Reno in one queue: unequal as built, equal as designed."""
+    return [
+        make_pair(
+            {
+                "implementation": name,
+                "queue_mode": mode,
+                "cc1": "reno",
+                "cc2": cc2,
+                "bandwidth_mbit": bandwidth,
+                "delay_ms": delay,
+                "seed": 1,
+            },
+            (bandwidth * 0.95 * share, bandwidth * 0.95 * (1 - share)),
+            (delay + 5, delay + 5),
+            (10, 1),
+        )
+        for name, apart in ((DRAFT.name, 0.7), (DESIGNED.name, 0.5))
+        for cc2, share, mode in (("reno", 0.5, "flowblind"), ("reno-sce", apart, "flowblind"))
+        for bandwidth in p.BANDWIDTHS_MBIT
+        for delay in p.DELAYS_MS
+    ]
+
+
+def test_conclusions_that_change_are_named(both):
+    table = conclusions(both)
+    rows = {row["claim"]: row for row in table.records()}
+    assert set(rows) == {"S018", "S020"} | {"S019"}
+    assert (rows["S018"]["as built"], rows["S018"]["as designed"], rows["S018"]["changes"]) == ("pass", "pass", None)
+    assert (rows["S020"]["as built"], rows["S020"]["as designed"], rows["S020"]["changes"]) == ("pass", "fail", "yes")
+    assert table.title.endswith("1 of 3 change")
+    assert len(of(DESIGNED, both)) == len(both) // 2
+
+
+def test_as_designed_is_reported_and_drawn(dumbbell, keep, both):
+    folder = keep(both, part="as-designed")
+    status, out, _ = dumbbell("claims", "sce/as-designed", folder, "--json")
+    assert status == 0
+    assert {claim["id"]: claim["status"] for claim in json.loads(out)["claims"]}["S020"] == "fail"
+    for name in ("as-designed", "as-designed-one-flow"):
+        assert dumbbell("plot", folder, "--figure", name)[0] == 0
+        assert (folder / "figures" / f"{name}.svg").exists()
