@@ -16,6 +16,8 @@ _LONGEST_DELAY = Duration.parse("1000s")
 _FASTEST = Rate.parse("1000gbit")
 _SLOWEST_CAKE = Rate.parse("8bit")
 """Cake counts in bytes per second."""
+_LEAST_QUANTUM = 256
+"""Of fq_codel and fq_pie, which raise a smaller one to it; bytes."""
 _LEAST_BUFFER = Size.parse("4608B")
 """Two full packets as the kernel charges them."""
 _LEAST_MEMLIMIT = Size.parse("2304B")
@@ -163,8 +165,8 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
     for key in ("target", "interval", "tupdate"):
         if getattr(qdisc, key, None) == 0:
             yield ("qdisc", key), "0s is no time at all; expected a time above 0"
-    if (quantum := getattr(qdisc, "quantum", None)) is not None and quantum < FRAME_BYTES:
-        yield ("qdisc", "quantum"), f"{quantum} does not let a full packet go; expected at least {FRAME_BYTES}B"
+    if (quantum := getattr(qdisc, "quantum", None)) is not None and quantum < _LEAST_QUANTUM:
+        yield ("qdisc", "quantum"), f"{int(quantum)}B is below what the kernel takes; expected at least {_LEAST_QUANTUM}B"
 
 
 def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:

@@ -13,6 +13,7 @@ from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
 _Frame = Size.parse("1514B")
+_MS = 10**6
 _MiB32 = Size.parse("32MiB")
 
 
@@ -146,6 +147,9 @@ class Pie(Kinded):
     def _of_its_time(self) -> Pie:
         if self.variant == "2013":
             _without(self, "2013", ("ecn", "bytemode", "dq_rate_estimator"))
+            for key in ("target", "tupdate"):
+                if getattr(self, key) % _MS or not getattr(self, key):
+                    raise ValueError(f"the variant 2013 counts {key} in milliseconds, not {getattr(self, key)}; expected whole ones")
         else:
             _without(self, self.variant, ("hz",))
         return self

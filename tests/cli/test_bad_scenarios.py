@@ -282,6 +282,14 @@ CASES = {
         "the variant 2013 has no ecn",
         "left out",
     ),
+    "a part of a millisecond where whole ones count": (
+        "kind: pfifo, limit: 180p",
+        'kind: pie, variant: "2013", target: 500us',
+        8,
+        "path.bottleneck.qdisc",
+        "the variant 2013 counts target in milliseconds, not 500us",
+        "whole ones",
+    ),
     "an old kernel's limit of memory": (
         "kind: pfifo, limit: 180p",
         "kind: fq_codel, variant: linux-3.10, memory_limit: 1MiB",

@@ -36,18 +36,24 @@ impl Timer {
 
     /// Armed again by its own expiry for `delay` ticks later.
     pub fn rearm(&mut self, delay: u64) {
-        self.next = expiry(self.next, delay);
+        // The wheel's own clock is a tick ahead while it expires timers: the level is that of one tick less.
+        self.next = expiry_from(self.next + 1, self.next + delay);
     }
 }
 
 /// The tick at which a timer armed at tick `now` for `delay` ticks expires: never early, so that even the wheel's finest
 /// level adds one tick; a coarser level is eight times as coarse as the one before.
 fn expiry(now: u64, delay: u64) -> u64 {
-    let mut shift = 0;
+    expiry_from(now, now + delay)
+}
+
+/// The same for tick `wanted`, by a wheel whose clock shows `clock`.
+fn expiry_from(clock: u64, wanted: u64) -> u64 {
+    let (delay, mut shift) = (wanted.saturating_sub(clock), 0);
     while delay >= LEVEL << shift {
         shift += 3;
     }
-    (((now + delay) >> shift) + 1) << shift
+    ((wanted >> shift) + 1) << shift
 }
 
 /// Ticks of a span that tc gives in microseconds, rounded up.
@@ -79,5 +85,9 @@ mod tests {
         assert!(!timer.is_due(16 * MS - 1) && timer.is_due(16 * MS));
         timer.rearm(15);
         assert_eq!(timer.next, 32);
+        timer.rearm(63);
+        assert_eq!(timer.next, 32 + 64);
+        timer.rearm(0);
+        assert_eq!(timer.next, 97);
     }
 }

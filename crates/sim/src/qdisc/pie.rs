@@ -461,6 +461,28 @@ mod tests {
     }
 
     #[test]
+    fn marks_stand_in_for_drops_up_to_ten_percent() {
+        let mut lab = Lab::new(&QdiscSpec::Pie { limit_packets: 1000, control: PieSpec { ecn: true, ..SPEC } }, 1);
+        let slot = 1_211_200;
+        let run = |lab: &mut Lab, until, ecn, every: u64| {
+            while lab.now < until {
+                lab.now += slot;
+                lab.offer_full(0, 1 + u32::from((lab.now / slot).is_multiple_of(every)), ecn);
+                lab.take();
+            }
+        };
+        // A little too much: marks, which do not help here, until the probability has passed 10 %.
+        run(&mut lab, 5 * SEC, Ecn::Ect0, 20);
+        let (marks, drops) = (lab.qdisc.stats().ce_marks, lab.dropped.len());
+        assert!(marks > 10, "{marks}");
+        run(&mut lab, 40 * SEC, Ecn::Ect0, 3);
+        assert!(lab.dropped.len() > drops + 1000, "{drops} {}", lab.dropped.len());
+        let marked = lab.qdisc.stats().ce_marks;
+        run(&mut lab, 50 * SEC, Ecn::Ect0, 3);
+        assert_eq!(lab.qdisc.stats().ce_marks, marked, "above 10 % nothing is marked");
+    }
+
+    #[test]
     fn a_standing_queue_is_cut_to_the_target() {
         let mut lab = Lab::new(&QdiscSpec::Pie { limit_packets: 1000, control: SPEC }, 1);
         let slot = 1_211_200;

@@ -279,6 +279,23 @@ mod tests {
     }
 
     #[test]
+    fn a_short_queue_and_a_short_delay_are_spared() {
+        let mut rng = crate::rng::Rng::for_component(1, "pie");
+        let mut drops = |prob: u32, delay: u32, backlog: u64| {
+            let mut pie = pie();
+            pie.state = State { prob, delay, ..State::default() };
+            pie.held.bytes = backlog;
+            (0..1000).filter(|_| pie.drops(&mut rng)).count()
+        };
+        assert_eq!(drops(u32::MAX, 200, 2999), 0);
+        assert_eq!(drops(u32::MAX, 200, 3000), 1000);
+        // Below half the target nothing is dropped up to a probability of 20 %.
+        assert_eq!(drops(u32::MAX / 5 - 1, 99, 9000), 0);
+        assert!(drops(u32::MAX / 5, 99, 9000) > 150);
+        assert!(drops(u32::MAX / 5 - 1, 100, 9000) > 150);
+    }
+
+    #[test]
     fn nothing_is_dropped_in_the_first_tenth_of_a_second_of_congestion() {
         let mut lab = Lab::new(&QdiscSpec::Pie2013 { limit_packets: 180, control: SPEC }, 1);
         let mut first: Option<Time> = None;

@@ -90,7 +90,8 @@ static const struct {
 	const char *kind;
 	size_t offset;
 } mark_counters[] = {
-	{ "codel", offsetof(struct tc_codel_xstats, ecn_mark) }, { "fq_codel", offsetof(struct tc_fq_codel_xstats, qdisc_stats.ecn_mark) },
+	{ "codel", offsetof(struct tc_codel_xstats, ecn_mark) }, { "codel", offsetof(struct tc_codel_xstats, ce_mark) },
+	{ "fq_codel", offsetof(struct tc_fq_codel_xstats, qdisc_stats.ecn_mark) }, { "fq_codel", offsetof(struct tc_fq_codel_xstats, qdisc_stats.ce_mark) },
 	{ "pie", offsetof(struct tc_pie_xstats, ecn_mark) },	 { "fq_pie", offsetof(struct tc_fq_pie_xstats, ecn_mark) },
 	{ "red", offsetof(struct tc_red_xstats, marked) },
 };

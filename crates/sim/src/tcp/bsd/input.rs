@@ -69,7 +69,6 @@ impl Sender {
             return false;
         }
         self.dupacks += 1;
-        self.window.compare(self.snd_wnd);
         if self.dupacks > REXMT_THRESH || self.window.fast_recovery {
             if self.window.fast_recovery {
                 self.inflate();

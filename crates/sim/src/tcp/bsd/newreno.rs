@@ -25,8 +25,6 @@ pub(super) struct NewReno {
     /// Bytes acknowledged towards the next increase, and whether they have made a window.
     bytes_acked: u64,
     sent_a_window: bool,
-    /// The congestion window, not the receiver's, limits sending.
-    cwnd_limited: bool,
     byte_counting: bool,
     most_per_ack: u64,
     most: u64,
@@ -49,7 +47,6 @@ impl NewReno {
             cong_recovery: false,
             bytes_acked: 0,
             sent_a_window: false,
-            cwnd_limited: false,
             byte_counting: stack.rfc3465,
             most_per_ack: u64::from(stack.abc_l_var) * SEG,
             most: super::stack::MAX_WINDOW << scale,
@@ -62,14 +59,10 @@ impl NewReno {
         self.cwnd = SEG;
     }
 
-    /// Notes which window limits sending.
-    pub fn compare(&mut self, snd_wnd: u64) {
-        self.cwnd_limited = self.cwnd <= snd_wnd;
-    }
-
     /// An ACK of `bytes` new ones; `after_timeout`: what was sent before a timeout is being sent again.
     pub fn ack_received(&mut self, bytes: u64, snd_wnd: u64, after_timeout: bool) {
-        self.compare(snd_wnd);
+        // The congestion window, not the receiver's, limits sending.
+        let cwnd_limited = self.cwnd <= snd_wnd;
         if self.cwnd > self.ssthresh {
             self.bytes_acked += bytes.min(self.most_per_ack);
             if self.bytes_acked >= self.cwnd {
@@ -80,7 +73,7 @@ impl NewReno {
             self.sent_a_window = false;
             self.bytes_acked = 0;
         }
-        if self.cong_recovery || !self.cwnd_limited {
+        if self.cong_recovery || !cwnd_limited {
             return;
         }
         let increment = match (self.cwnd > self.ssthresh, self.byte_counting) {
