@@ -52,7 +52,7 @@ class Comparison:
         return [run for run in (*self.reference, *self.ours) if run.status == "invalid"]
 
     def difference(self) -> Difference:
-        """Every metric of every scenario: medians over the starts, and the reference's range over them."""
+        """Every metric of every scenario: its centre over the starts, and the reference's range over them."""
         reference, ours = (measured([pair[side] for pair in self.pairs]) for side in (0, 1))
         return difference(ours, _values(reference, ours), FORMAT)
 
@@ -102,7 +102,7 @@ def _dated(folder: Path, runs: Sequence[Run]) -> str:
 
 
 def _values(reference: Measured, ours: Measured) -> list[ReferenceValue]:
-    """The reference's medians and ranges, of what is to be compared."""
+    """The reference's centres and ranges, of what is to be compared."""
     found = []
     for (key, metric), values in reference.items():
         finite = [value for value in values if np.isfinite(value)]
@@ -112,5 +112,5 @@ def _values(reference: Measured, ours: Measured) -> list[ReferenceValue]:
         if condition is not None and not any(reference[key, condition] + ours.get((key, condition), [])):
             continue
         spread = (min(finite), max(finite)) if len(finite) > 1 else None
-        found.append(ReferenceValue(key, metric, float(np.median(finite)), 0, spread))
+        found.append(ReferenceValue(key, metric, float(FORMAT.metrics[metric].centre(finite)), 0, spread))
     return found

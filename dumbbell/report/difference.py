@@ -27,7 +27,7 @@ class Cell:
     key: Mapping[str, KeyValue]
     metric: str
     ours: float
-    """The median over repeats."""
+    """The metric's centre over repeats: the median, if it names no other."""
     theirs: float
     allowed: float
     """The tolerance here, in the metric's unit."""
@@ -70,12 +70,12 @@ class Cell:
 
     @property
     def within(self) -> bool:
-        """Whether our median is within tolerance."""
+        """Whether ours is within tolerance."""
         return abs(self.error) <= self.allowed + ROUNDING
 
     @property
     def inside(self) -> bool | None:
-        """Whether our median lies in their own range over repeats; None if theirs was not repeated."""
+        """Whether ours lies in their own range over repeats; None if theirs was not repeated."""
         return None if self.spread is None else self.spread[0] - ROUNDING <= self.ours <= self.spread[1] + ROUNDING
 
     @property
@@ -203,7 +203,7 @@ def difference(
             Cell(
                 key=key,
                 metric=item.metric,
-                ours=float(np.median(ours)),
+                ours=float(metric.centre(ours)),
                 theirs=item.value,
                 allowed=given.get(item.metric, metric.tolerance).allowed(item.value, key),
                 informative=metric.informative(item.value, key),

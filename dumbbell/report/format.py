@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.errors import BadInput
@@ -100,6 +101,8 @@ class Metric:
     """The same over informative cells."""
     floor: float = 0.0
     """Relative differences are to no less than this, in the metric's unit."""
+    centre: Callable[[Sequence[float]], float] = median
+    """What stands for the repeats of a cell."""
 
     @property
     def tolerance_words(self) -> str:
