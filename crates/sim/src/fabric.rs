@@ -78,8 +78,8 @@ impl Fabric {
     #[inline]
     pub fn send(&mut self, mut p: Packet) -> Verdict {
         p.hop = 0;
-        if let Some(capture) = &mut self.capture {
-            capture.departs(self.now, &mut p, &self.sacks);
+        if self.capture.is_some() {
+            p = self.note_departure(p);
         }
         self.forward(p)
     }
@@ -87,11 +87,30 @@ impl Fabric {
     /// The next packet that has reached an end.
     #[inline]
     pub fn arrival(&mut self) -> Option<Packet> {
-        let mut p = self.arrivals.pop_front()?;
-        if let Some(capture) = &mut self.capture {
-            capture.arrives(self.now, &mut p);
+        if self.capture.is_some() {
+            self.note_arrival();
         }
-        Some(p)
+        self.arrivals.pop_front()
+    }
+
+    /// The packet as it travels when packets are noted. By value, so that the address of a packet that is not noted is never taken:
+    /// that alone makes runs slower by a tenth.
+    #[cold]
+    #[inline(never)]
+    fn note_departure(&mut self, mut p: Packet) -> Packet {
+        if let Some(capture) = &mut self.capture {
+            capture.departs(self.now, &mut p, &self.sacks);
+        }
+        p
+    }
+
+    /// Notes the packet that is next to be handled.
+    #[cold]
+    #[inline(never)]
+    fn note_arrival(&mut self) {
+        if let (Some(capture), Some(p)) = (&mut self.capture, self.arrivals.front_mut()) {
+            capture.arrives(self.now, p);
+        }
     }
 
     /// Attaches SACK blocks to a packet.

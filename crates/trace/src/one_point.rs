@@ -1,5 +1,6 @@
 //! RTT at one capture point: from a segment to the ACK that ends with it, segments that were sent more than once left out (Karn;
-//! what tcptrace calls its RTT samples). At the sender this holds the whole path and the receiver's wait for a second segment.
+//! what tcptrace 6 calls its RTT samples, rexmit.c). At the sender this holds the whole path, and what the receiver held back an ACK for
+//! a segment that stayed alone; the first of two, which waited for the second, gives no sample.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! From a capture file to TCP packets: pcap (microseconds and nanoseconds, either byte order) and pcapng; Ethernet (VLAN tags too),
 //! raw IP, Linux cooked (both versions) and BSD loopback.
 //!
-//! The container is read by pcap-parser, the headers by etherparse. Left out: fragments, tunnels.
+//! The container is read by pcap-parser, the headers by etherparse. Leaves out: fragments, tunnels.
 
 use std::net::IpAddr;
 

@@ -15,7 +15,7 @@
 //! (spp takes the first, and so may date a retransmission back to the packet that was lost). Which end is near which point is found
 //! out (spp is told), so that clocks may be any time apart. Times are ns (spp: us).
 //!
-//! Left out: translated addresses, other traffic than TCP, live capture, spp's other dates of a pair (-b, -m). With offload on, one
+//! Leaves out: translated addresses, other traffic than TCP, live capture, spp's other dates of a pair (-b, -m). With offload on, one
 //! point may see chunks that the other sees cut: these have no match.
 
 use std::collections::{HashMap, VecDeque};

@@ -1,11 +1,11 @@
 //! Packets as the two hosts of each flow see them: when one leaves TCP, and when it arrives. The numbers are those of real headers:
-//! sequence numbers in bytes from 0, windows scaled, and an IP identification that each end counts up packet by packet (Linux 6.12
-//! `ip_select_ident_segs`; FreeBSD counts them too). What the simulator does not have is constant: the data sender's own window.
+//! sequence numbers in bytes from 0, windows scaled, and an IP identification that each end of a connection counts up packet by
+//! packet (Linux 6.12 include/net/ip.h `ip_select_ident_segs`, from a random number; here from 1). What the simulator does not have is constant.
 //!
 //! A packet is noted once, when it leaves. On its way it carries the number of that note in place of its timestamp value, which nothing
 //! in the network looks at; when it arrives it gets the value back. So packets are no larger for it, and copies are never confused.
 //!
-//! Left out: FIN (flows end without), the SYN-ACK's identification of 0.
+//! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
 
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, NO_SACK};
@@ -124,7 +124,6 @@ impl Capture {
     }
 
     /// A packet leaves its host.
-    #[cold]
     pub fn departs(&mut self, time: Time, packet: &mut Packet, slab: &Slab) {
         let life = &mut self.lives[packet.flow as usize];
         let answer = packet.has(flags::ACK);
@@ -142,7 +141,6 @@ impl Capture {
     }
 
     /// A packet arrives at its host.
-    #[cold]
     pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
         let right = self.lives[packet.flow as usize].from_right == packet.has(flags::ACK);
         let note = packet.tsval;
