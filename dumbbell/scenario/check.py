@@ -159,9 +159,8 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
             yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes; expected e.g. 64KiB or 1bdp"
         elif limit.unit == "B" and limit.value < FRAME_BYTES:
             yield ("qdisc", key), f"{limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
-    if isinstance(qdisc, Sfq):
-        for where, what in _sfq(qdisc):
-            yield ("qdisc", *where), what
+    for where, what in _sfq(qdisc) if isinstance(qdisc, Sfq) else _red(qdisc) if isinstance(qdisc, Red) else ():
+        yield ("qdisc", *where), what
     for key in ("target", "interval", "tupdate"):
         if getattr(qdisc, key, None) == 0:
             yield ("qdisc", key), "0s is no time at all; expected a time above 0"
@@ -185,6 +184,19 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
     if cake.memlimit is not None and not _LEAST_MEMLIMIT <= cake.memlimit <= _MOST_MEMLIMIT:
         what = "holds no packet" if cake.memlimit < _LEAST_MEMLIMIT else "is too much"
         yield ("memlimit",), f"{cake.memlimit} {what}; expected {_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
+
+
+def _red(red: Red) -> Wrong:
+    """As far as sizes can be compared; tc derives the weight of the average from them."""
+    if red.min.unit == red.max.unit and red.max.value <= red.min.value:
+        yield ("max",), f"{red.max} is not above min; expected more than {red.min}"
+    if red.avpkt == 0:
+        yield ("avpkt",), "0B is no packet; expected e.g. 1000B"
+    elif red.min.unit == "B":
+        if red.min.value < red.avpkt:
+            yield ("avpkt",), f"{red.avpkt} is more than min; expected at most {red.min}"
+        if red.burst is not None and red.burst * red.avpkt < red.min.value:
+            yield ("burst",), f"{red.burst} of {red.avpkt} do not reach min; expected at least {-(-int(red.min.value) // red.avpkt)}p"
 
 
 def _sfq(sfq: Sfq) -> Wrong:

@@ -354,11 +354,10 @@ def test_the_kernel_engine_refuses_what_would_not_be_what_is_asked_for(qdisc, ke
         engine("kernel").refuse(runs)
 
 
-def test_parameters_that_tc_refuses_are_refused():
+def test_thresholds_that_the_kernel_cannot_count_are_refused():
     path = copy.deepcopy(PATH)
-    path["bottleneck"]["qdisc"] = {**RED, "burst": "20p"}
+    path["bottleneck"]["qdisc"] = {**RED, "max": "5MB", "burst": "2000p"}
     runs = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "10s"}).expand()
-    with pytest.raises(
-        ScenarioError, match=r"path\.bottleneck: red: burst of 20 packets is below min / avpkt; expected at least 31 packets"
-    ):
+    line = r"path\.bottleneck: red: max of 5000000 bytes is too much for a burst of 2000 packets; expected at most \d+$"
+    with pytest.raises(ScenarioError, match=line):
         sim.ENGINE.refuse(runs)

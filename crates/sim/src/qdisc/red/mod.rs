@@ -52,9 +52,8 @@ impl Red {
         if limit_bytes == 0 {
             return Err("red: limit_bytes must be at least 1".into());
         }
-        let wlog = tc::ewma(spec)?;
-        let (min, max) = tc::thresholds(spec, wlog)?;
-        let mut law = Law::new(min, max, tc::probability(spec)?, spec.gentle);
+        let wlog = tc::weight(spec)?;
+        let mut law = Law::new(spec.min_bytes, spec.max_bytes, tc::probability(spec)?, spec.gentle);
         let timer = spec.adaptive.then(|| Timer::new(ADAPT_TICKS));
         if timer.is_some() {
             // The queue was there, and empty, long before the run.

@@ -17,25 +17,36 @@ pub(super) struct IdleDamping {
     pub shifts: Box<[u8; 256]>,
 }
 
-/// log2 of the reciprocal weight of an arrival: the least for which `burst` packets pass before the average is at `min`.
-pub(super) fn ewma(spec: &RedSpec) -> Result<u32, String> {
-    if spec.avpkt_bytes == 0 {
-        return Err("red: avpkt_bytes must be at least 1".into());
+/// log2 of the reciprocal weight of an arrival: the least for which `burst` packets pass before the average is at `min`. The
+/// thresholds must fit 32 bits together with as many fraction bits.
+pub(super) fn weight(spec: &RedSpec) -> Result<u32, String> {
+    let RedSpec { min_bytes: min, max_bytes: max, avpkt_bytes: avpkt, burst_packets: burst, .. } = *spec;
+    if min == 0 || max <= min {
+        return Err(format!("red: max of {max} bytes is not above min of {min}; expected 0 < min < max"));
     }
-    let least = 1 + spec.min_bytes / spec.avpkt_bytes;
-    let beyond = spec.burst_packets as f64 + 1.0 - spec.min_bytes as f64 / spec.avpkt_bytes as f64;
-    if beyond < 1.0 {
-        let what = format!("burst of {} packets is below min / avpkt", spec.burst_packets);
-        return Err(format!("red: {what}; expected at least {least} packets"));
+    if avpkt == 0 || avpkt > min {
+        return Err(format!("red: avpkt of {avpkt} bytes is not up to min; expected 1 to {min}"));
     }
-    (1..32)
+    if burst * avpkt < min {
+        return Err(format!(
+            "red: burst of {burst} packets does not reach min; expected at least {}",
+            min.div_ceil(avpkt)
+        ));
+    }
+    let beyond = burst as f64 + 1.0 - min as f64 / avpkt as f64;
+    let wlog = (1..32)
         .find(|&wlog| {
             let weight = 1.0 / f64::from(1_u32 << wlog);
-            beyond <= (1.0 - power(1.0 - weight, spec.burst_packets)) / weight
+            beyond <= (1.0 - power(1.0 - weight, burst)) / weight
         })
-        .ok_or_else(|| {
-            format!("red: min of {} bytes is below avpkt; expected min to be a packet at least", spec.min_bytes)
-        })
+        .ok_or_else(|| format!("red: burst of {burst} packets is too long; expected less"))?;
+    let most = (1_u64 << (31 - wlog)) - 1;
+    if max > most {
+        return Err(format!(
+            "red: max of {max} bytes is too much for a burst of {burst} packets; expected at most {most}"
+        ));
+    }
+    Ok(wlog)
 }
 
 /// `x` to the `n`, by multiplications alone: the same on every machine.
@@ -49,22 +60,6 @@ fn power(mut x: f64, mut n: u64) -> f64 {
         n >>= 1;
     }
     product
-}
-
-/// The thresholds in bytes, which must fit 32 bits together with the fraction bits.
-pub(super) fn thresholds(spec: &RedSpec, wlog: u32) -> Result<(u64, u64), String> {
-    let (min, max) = (spec.min_bytes, spec.max_bytes);
-    if min == 0 || max <= min {
-        return Err(format!("red: max of {max} bytes is not above min of {min}; expected 0 < min < max"));
-    }
-    let most = (1_u64 << (31 - wlog)) - 1;
-    if max > most {
-        return Err(format!(
-            "red: max of {max} bytes is too much for a burst of {}; expected at most {most}",
-            spec.burst_packets
-        ));
-    }
-    Ok((min, max))
 }
 
 /// The probability of a signal at `max`, units of 2^-32. Certainty does not fit; the kernel then falls back on a power of two.
@@ -115,7 +110,7 @@ fn minus_log_of_rest(wlog: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::tests::SPEC;
-    use super::{ewma, idle_damping, minus_log_of_rest, probability, thresholds};
+    use super::{idle_damping, minus_log_of_rest, probability, weight};
     use crate::network::RedSpec;
 
     #[test]
@@ -124,19 +119,20 @@ mod tests {
         for (burst, wlog) in [(33, 1), (35, 2), (39, 3), (46, 4), (57, 5), (75, 6), (101, 7), (135, 8), (190, 9)] {
             let burst_packets = burst - 1;
             let spec = RedSpec { avpkt_bytes: 1000, min_bytes: 32_000, max_bytes: 96_000, burst_packets, ..SPEC };
-            assert_eq!(ewma(&spec), Ok(wlog), "{burst}");
+            assert_eq!(weight(&spec), Ok(wlog), "{burst}");
         }
     }
 
     #[test]
     fn refusals_name_the_parameter() {
         let spec = RedSpec { avpkt_bytes: 1000, min_bytes: 32_000, max_bytes: 96_000, burst_packets: 31, ..SPEC };
-        assert!(ewma(&spec).unwrap_err().contains("expected at least 33 packets"));
-        assert!(ewma(&RedSpec { avpkt_bytes: 0, ..spec }).unwrap_err().contains("avpkt"));
-        assert!(ewma(&RedSpec { min_bytes: 500, ..spec }).unwrap_err().contains("min"));
-        assert!(thresholds(&RedSpec { max_bytes: 32_000, ..spec }, 5).unwrap_err().contains("max"));
-        assert!(thresholds(&RedSpec { max_bytes: 1 << 26, ..spec }, 5).unwrap_err().contains("at most 67108863"));
-        assert!(thresholds(&RedSpec { max_bytes: (1 << 26) - 1, ..spec }, 5).is_ok());
+        assert!(weight(&spec).unwrap_err().contains("expected at least 32"));
+        assert!(weight(&RedSpec { avpkt_bytes: 0, ..spec }).unwrap_err().contains("avpkt"));
+        assert!(weight(&RedSpec { min_bytes: 500, ..spec }).unwrap_err().contains("avpkt"));
+        assert!(weight(&RedSpec { max_bytes: 32_000, ..spec }).unwrap_err().contains("not above min"));
+        let fits = |max_bytes| weight(&RedSpec { max_bytes, burst_packets: 56, ..spec });
+        assert!(fits(1 << 26).unwrap_err().contains("at most 67108863"));
+        assert_eq!(fits((1 << 26) - 1), Ok(5));
         assert!(probability(&RedSpec { max_p: 0, ..spec }).unwrap_err().contains("max_p"));
         assert!(idle_damping(&RedSpec { bandwidth_bps: 7, ..spec }, 5).unwrap_err().contains("bandwidth"));
     }
