@@ -38,11 +38,11 @@ demo: setup
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/demo
 
 test: setup
-	@cargo test -q --locked -p dumbbell-sim
+	@cargo test -q --locked -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -m pytest
 
 bench: setup
-	@cargo bench -q --locked -p dumbbell-sim
+	@cargo bench -q --locked -p dumbbell-sim -p dumbbell-trace
 
 # The kernel that the engine `kernel` boots, into the user's cache: a few minutes the first time.
 kernel: setup
@@ -62,7 +62,7 @@ validate: setup
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
 
 docs: $(VENV)/.docs
-	@cargo doc -q --locked --no-deps -p dumbbell-sim
+	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -c 'from dumbbell import *; import pathlib, pdoc; pdoc.pdoc("dumbbell", output_directory=pathlib.Path("target/doc/python"))'
 	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html"
 
