@@ -23,7 +23,9 @@ from dumbbell.scenario import (
     nearest,
     one_of,
 )
+from dumbbell.scenario.check import LEAST_BUFFER
 from dumbbell.scenario.problems import Location
+from dumbbell.scenario.units import Size
 
 SCE = "SCE"
 SYSCTLS = "sysctls"
@@ -60,6 +62,8 @@ class Capability:
     """For a stack: it builds multi-segment chunks."""
     buffer_factor: int = 2
     """For a stack: what it makes of the size of a socket buffer that an application asks for (Linux doubles it)."""
+    buffer_options: Mapping[str, str] = field(default_factory=dict)
+    """For a stack: its options that stand in place of Linux's sysctls `rmem` and `wmem`."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ class Capabilities:
         """From plain data.
 
         `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload,
-        buffer_factor}}, "shaper": [names], "feature": [names]}`; what an entry does not name has its default, and what is unknown is left
+        buffer_factor, buffer_options}}, "shaper": [names], "feature": [names]}`; what an entry does not name has its default, and what is
+        unknown is left
         """
         known = [each.name for each in fields(Capability)]
 
@@ -139,20 +144,35 @@ class Capabilities:
             if cc is not None and cc.needs_ecn and flow.ecn is False:
                 yield ("flows", i, "ecn"), f"false leaves {flow.cc} without the marks that it works on; expected true, or another cc"
             if stack := self.stack.get(flow.stack.base):
+                if cc is not None and stack.cc is not None and flow.cc not in stack.cc:
+                    what = f"{flow.cc} does not run on the stack {flow.stack.base}"
+                    yield ("flows", i, "cc"), f"{what}; expected {one_of(sorted(stack.cc))}"
                 yield from _unlike(("flows", i), flow, stack)
+                yield from _buffers(("flows", i, "host"), flow, stack)
 
 
 def _unlike(location: Location, flow: Flow, stack: Capability) -> Iterator[tuple[Location, str]]:
     """What the stack of a flow does not do."""
     name = f"the stack {flow.stack.base}"
-    if stack.cc is not None and flow.cc not in stack.cc:
-        yield (*location, "cc"), f"{flow.cc} does not run on {name}; expected {one_of(sorted(stack.cc))}"
     if not stack.ecn and flow.ecn:
         yield (*location, "ecn"), f"{name} does not negotiate ECN; expected false"
     if not stack.ecn and flow.sce_echo:
         yield (*location, "sce_echo"), f"{name} does not echo marks; expected false"
     if not stack.offload and flow.host.offload != "none":
         yield (*location, "host", "offload"), f"{name} sends packet by packet; expected none"
+
+
+def _buffers(location: Location, flow: Flow, stack: Capability) -> Iterator[tuple[Location, str]]:
+    """Socket buffers that the stack does not know or that hold too little."""
+    for key, option in stack.buffer_options.items():
+        if getattr(flow.host, key) != type(flow.host).model_fields[key].default:
+            what = f"the stack {flow.stack.base} has no sysctl tcp_{key}"
+            yield (*location, key), f"{what}; expected the option {option} of the stack, or rcvbuf and sndbuf"
+    for key in ("rcvbuf", "sndbuf"):
+        size = getattr(flow.host, key)
+        if size is not None and stack.buffer_factor * size < LEAST_BUFFER:
+            what = f"{size}, which the kernel doubles," if stack.buffer_factor == 2 else str(size)
+            yield (*location, key), f"{what} has no room for two packets; expected at least {Size(LEAST_BUFFER // stack.buffer_factor)}"
 
 
 def _needs(run: ResolvedScenario) -> Iterator[_Need]:

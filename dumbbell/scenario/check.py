@@ -13,12 +13,14 @@ Wrong = Iterator[tuple[Location, str]]
 
 _LONGEST_RUN = Duration.parse("4h")
 _LONGEST_DELAY = Duration.parse("1000s")
+_LONGEST_LAW = Duration.parse("200s")
+"""Of the times that queue disciplines keep in 32 bits."""
 _FASTEST = Rate.parse("1000gbit")
 _SLOWEST_CAKE = Rate.parse("8bit")
 """Cake counts in bytes per second."""
 _LEAST_QUANTUM = 256
 """Of fq_codel and fq_pie, which raise a smaller one to it; bytes."""
-_LEAST_BUFFER = Size.parse("4608B")
+LEAST_BUFFER = Size.parse("4608B")
 """Two full packets as the kernel charges them."""
 _LEAST_MEMLIMIT = Size.parse("2304B")
 """A full packet as the kernel charges it."""
@@ -161,9 +163,10 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
             yield ("qdisc", key), f"{limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
     for where, what in _sfq(qdisc) if isinstance(qdisc, Sfq) else _red(qdisc) if isinstance(qdisc, Red) else ():
         yield ("qdisc", *where), what
-    for key in ("target", "interval", "tupdate"):
-        if getattr(qdisc, key, None) == 0:
+    for key in ("target", "interval", "tupdate", "ce_threshold"):
+        if (time := getattr(qdisc, key, None)) == 0 and key != "ce_threshold":
             yield ("qdisc", key), "0s is no time at all; expected a time above 0"
+        yield from _too_long(("qdisc", key), time, _LONGEST_LAW)
     if (quantum := getattr(qdisc, "quantum", None)) is not None and quantum < _LEAST_QUANTUM:
         yield ("qdisc", "quantum"), f"{int(quantum)}B is below what the kernel takes; expected at least {_LEAST_QUANTUM}B"
 
@@ -244,14 +247,9 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
         sizes = getattr(flow.host, key)
         if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
             yield ("host", key), f"{', '.join(map(str, sizes))} do not rise; expected least, initial and most"
-        elif (size := sizes[1] if key == "rmem" else sizes[2]) < _LEAST_BUFFER:
+        elif (size := sizes[1] if key == "rmem" else sizes[2]) < LEAST_BUFFER:
             what = f"{size} of {', '.join(map(str, sizes))} has no room for two packets"
-            yield ("host", key), f"{what}; expected at least {_LEAST_BUFFER}"
-    for key in ("rcvbuf", "sndbuf"):
-        size = getattr(flow.host, key)
-        if size is not None and 2 * size < _LEAST_BUFFER:
-            what = f"{size}, which the kernel doubles, has no room for two packets"
-            yield ("host", key), f"{what}; expected at least {Size(_LEAST_BUFFER // 2)}"
+            yield ("host", key), f"{what}; expected at least {LEAST_BUFFER}"
     ssthresh = flow.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range; expected 2p to {_MOST_SSTHRESH}"

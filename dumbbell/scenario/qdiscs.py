@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -126,7 +126,7 @@ class Pie(Kinded):
     """PIE (RFC 8033, Linux pie)."""
 
     kind: Literal["pie"] = "pie"
-    variant: Literal["linux-6.12", "2013"] = "linux-6.12"
+    variant: Annotated[Literal["linux-6.12", "2013"], BeforeValidator(lambda given: str(given) if given == 2013 else given)] = "linux-6.12"
     """`2013`: the module that its authors distributed before Linux had it; times in whole milliseconds."""
     hz: Annotated[int, Field(ge=100, le=10_000)] = 1000
     """Ticks a second, in which the variant 2013 counts time."""
@@ -257,3 +257,9 @@ Qdisc = Annotated[
     Field(discriminator="kind"),
 ]
 """A queue discipline; `kind` says which."""
+
+
+def variants(kind: str) -> list[str]:
+    """The variants of a queue discipline, the default first; none where there is but one."""
+    models = (model for model in get_args(get_args(Qdisc)[0]) if model.model_fields["kind"].default == kind)
+    return [name for model in models if (field := model.model_fields.get("variant")) for name in get_args(field.annotation)]

@@ -280,7 +280,7 @@ def test_pie_and_its_old_variant():
     pie = queue(qdisc={"kind": "pie", "tupdate": "30ms", "ecn": True})["qdisc"]
     weights = {"target_ns": 15_000_000, "tupdate_ns": 30_000_000, "alpha": 2, "beta": 20}
     assert pie == {"kind": "pie", "limit_packets": 1000, "control": {**weights, "ecn": True, "bytemode": False, "dq_rate_estimator": False}}
-    old = queue(qdisc={"kind": "pie", "tupdate": "30ms", "variant": "2013", "hz": 10_000})["qdisc"]
+    old = queue(qdisc={"kind": "pie", "tupdate": "30ms", "variant": 2013, "hz": 10_000})["qdisc"]
     assert old == {"kind": "pie2013", "limit_packets": 1000, "control": {**weights, "hz": 10_000}}
 
 

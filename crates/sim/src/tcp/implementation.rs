@@ -50,8 +50,8 @@ pub(crate) fn check_bsd(spec: &FlowSpec, stack: &bsd::stack::Stack) -> Result<()
 
 /// Every stack by name: summary, options, and what runs on it.
 ///
-/// `{summary, options, implementation, cc: [names], ecn, offload, buffer_factor}`; the last is what becomes of the size that an
-/// application asks for.
+/// `{summary, options, implementation, cc: [names], ecn, offload, buffer_factor, buffer_options}`: what becomes of the size that an
+/// application asks for, and the options in place of Linux's sysctls `rmem` and `wmem`.
 #[must_use]
 pub fn listing() -> Map<String, Value> {
     let linux_cc: Vec<&str> = CONTROLS.iter().map(|(name, ..)| *name).collect();
@@ -66,6 +66,7 @@ pub fn listing() -> Map<String, Value> {
         let entry = json!({
             "summary": summary, "options": data, "implementation": "bsd",
             "cc": bsd::stack::CONTROLS, "ecn": false, "offload": false, "buffer_factor": 1,
+            "buffer_options": {"rmem": "recvspace", "wmem": "sendspace"},
         });
         ((*name).to_owned(), entry)
     });
