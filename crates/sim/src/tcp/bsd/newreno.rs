@@ -173,6 +173,32 @@ mod tests {
     }
 
     #[test]
+    fn bytes_beyond_a_window_count_for_the_next_unless_recovery_came_between() {
+        let mut w = window(|_| {});
+        (w.cwnd, w.ssthresh) = (3 * SEG, 2 * SEG);
+        for (cwnd, left) in [(3, 2), (4, 1), (4, 3), (5, 1)] {
+            w.ack_received(2 * SEG, WIDE, false);
+            assert_eq!((w.cwnd / SEG, w.bytes_acked / SEG), (cwnd, left));
+        }
+        w.enter_recovery();
+        w.post_recovery(0);
+        assert_eq!(w.bytes_acked, 0);
+    }
+
+    #[test]
+    fn a_window_has_a_greatest_and_a_least_half() {
+        let mut stack = STACKS[0].2.clone();
+        stack.abc_l_var = 2;
+        let mut w = NewReno::new(&stack, None, 0);
+        w.cwnd = 65_000;
+        w.ack_received(2 * SEG, WIDE, false);
+        assert_eq!(w.cwnd, 65_535);
+        w.cwnd = 3 * SEG;
+        w.enter_recovery();
+        assert_eq!(w.ssthresh, 2 * SEG);
+    }
+
+    #[test]
     fn the_threshold_itself_still_belongs_to_slow_start() {
         let mut w = window(|_| {});
         (w.cwnd, w.ssthresh) = (10 * SEG, 10 * SEG);

@@ -206,6 +206,38 @@ fn a_partial_ack_sends_one_segment_and_a_full_one_ends_recovery_at_half_the_wind
 }
 
 #[test]
+fn a_partial_ack_of_two_segments_lets_two_follow_and_of_one_a_single_one() {
+    // Three segments are lost; what is new beside the retransmission is the least that recovery lets go.
+    for (acked, more) in [(1, 1), (2, 2), (3, 2)] {
+        let mut b = Bench::new(&flow(None, Some(600_000), None));
+        let una = b.grow(40);
+        for i in 1..4 {
+            b.ack_with(una, &[(una + 4, una + 4 + i)]);
+        }
+        let before = b.sender.holes.retransmitted;
+        b.ack_with(una + acked, &[(una + 4, una + 7)]);
+        assert_eq!(b.cwnd(), f64::from(before - 1 + more), "{acked} of the lost segments acknowledged");
+    }
+}
+
+#[test]
+fn one_episode_lasts_until_what_was_out_at_its_start_is_acknowledged() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    let una = b.grow(20);
+    for i in 2..5 {
+        b.ack_with(una, &[(una + 1, una + i)]);
+    }
+    let (reductions, ssthresh) = (b.sender.counters.cwnd_reductions, b.sender.sample().ssthresh);
+    let recover = b.sender.snd_recover;
+    assert_eq!(recover, una + 22);
+    b.ack(recover - 1);
+    assert_eq!(b.sender.sample().state, CaState::Recovery, "one segment of the episode is missing");
+    b.ack(recover);
+    assert_eq!(b.sender.sample().state, CaState::Open);
+    assert_eq!((b.sender.counters.cwnd_reductions, b.sender.sample().ssthresh), (reductions, ssthresh));
+}
+
+#[test]
 fn a_timeout_goes_back_and_slow_start_skips_what_is_sacked() {
     let mut b = Bench::new(&flow(None, Some(600_000), None));
     let una = b.grow(8);
