@@ -280,9 +280,10 @@ impl Deciding for Codel {
 #[cfg(test)]
 mod tests {
     use super::super::lab::Lab;
-    use super::super::Qdisc;
+    use super::super::{Qdisc, QdiscStats};
+    use super::{Law, Source, State};
     use crate::network::{CodelFloor, CodelSpec, QdiscSpec};
-    use crate::packet::{DropCause, Ecn};
+    use crate::packet::{DropCause, Ecn, Packet, FULL_FRAME};
     use crate::time::{Time, MS};
 
     /// A full packet at 10 Mbit/s, ns.
@@ -383,6 +384,62 @@ mod tests {
         let gap = again[1] - again[0];
         assert!(first[1] - first[0] > 95 * MS);
         assert!(gap < 30 * MS, "{gap}");
+    }
+
+    #[test]
+    fn an_episode_starts_anew_after_sixteen_intervals() {
+        // Its first signal comes 106 ms after the queue has filled.
+        for (idle, anew) in [(1400 * MS, false), (1600 * MS, true)] {
+            let mut lab = lab(spec(true));
+            lab.offer_full(0, 100, Ecn::Ect0);
+            overload(&mut lab, Ecn::Ect0, 1000 * MS);
+            while lab.take().is_some() {}
+            lab.now += idle;
+            lab.offer_full(0, 100, Ecn::Ect0);
+            let until = lab.now + 300 * MS;
+            let again = overload(&mut lab, Ecn::Ect0, until);
+            assert_eq!(again[1] - again[0] > 95 * MS, anew, "{idle}: {again:?}");
+        }
+    }
+
+    #[test]
+    fn an_episode_takes_up_what_the_last_one_alone_has_counted() {
+        let mut lab = lab(spec(true));
+        let mut gaps = vec![];
+        for length in [1000 * MS, 250 * MS, 250 * MS] {
+            lab.offer_full(0, 100, Ecn::Ect0);
+            let until = lab.now + length;
+            let signals = overload(&mut lab, Ecn::Ect0, until);
+            gaps.push(signals[1] - signals[0]);
+            while lab.take().is_some() {}
+        }
+        assert!(gaps[1] < 30 * MS && gaps[2] > gaps[1], "{gaps:?}");
+    }
+
+    #[test]
+    fn an_empty_queue_among_others_forgets_that_it_was_late_where_the_kernel_does() {
+        /// One queue of a discipline that holds much else.
+        struct One(Option<Packet>);
+        impl Source for One {
+            fn pop(&mut self) -> Option<Packet> {
+                self.0.take()
+            }
+            fn backlog(&self) -> u64 {
+                100_000
+            }
+        }
+        for forgets_when_empty in [true, false] {
+            let mut law = Law::new(&CodelSpec { forgets_when_empty, ..spec(false) }, "codel").unwrap();
+            let (mut state, mut stats, mut dropped) = (State::default(), QdiscStats::default(), vec![]);
+            let mut take = |waiting: bool, now: Time| {
+                let p = Packet { time: now - 10 * MS, ..super::super::lab::packet(0, FULL_FRAME, 0, Ecn::NotEct) };
+                law.dequeue(&mut state, &mut One(waiting.then_some(p)), now, &mut dropped, &mut stats).is_some()
+            };
+            assert!(take(true, 20 * MS), "late for the first time");
+            assert!(!take(false, 30 * MS), "empty");
+            let passes = take(true, 130 * MS);
+            assert_eq!(passes, forgets_when_empty, "late for an interval, if the time before counts");
+        }
     }
 
     #[test]

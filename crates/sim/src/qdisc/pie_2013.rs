@@ -253,6 +253,7 @@ mod tests {
     fn a_step_is_one_percent_where_two_were_meant() {
         assert_eq!(STEP, 42_949_672);
         assert_eq!(updated(u32::MAX / 2, 1000, 205), i64::from(STEP));
+        assert_eq!(updated(u32::MAX / 2, 2500, 205), i64::from(STEP));
         // Beyond 250 ms it comes on top.
         assert_eq!(updated(u32::MAX / 2, 2501, 205), 2 * i64::from(STEP));
     }
@@ -265,6 +266,10 @@ mod tests {
         assert_eq!(pie.state.prob, (40_000_000 - 6710 * 200) * 98_u64 as u32 / 100);
         (0..100).for_each(|_| pie.update());
         assert_eq!((pie.state.prob, pie.state.burst, pie.state.rate), (0, 1000, 0));
+        // Without a rate there was nothing to forget.
+        pie.state.burst = 7;
+        pie.update();
+        assert_eq!(pie.state.burst, 7);
     }
 
     #[test]
