@@ -159,6 +159,11 @@ impl ReceiveBuffer {
         seq <= self.window_from
     }
 
+    /// To the next number that the shift of the window lets through.
+    fn round_up(&self, bytes: u64) -> u64 {
+        (bytes + (1 << self.scale) - 1) >> self.scale << self.scale
+    }
+
     fn select(&self, held: u32) -> u64 {
         let mut free = self.free(held);
         let full = self.clamp.min(self.payload_in(self.size));
@@ -168,12 +173,12 @@ impl ReceiveBuffer {
                 return 0;
             }
         }
-        free.min(self.ssthresh).next_multiple_of(1 << self.scale)
+        self.round_up(free.min(self.ssthresh))
     }
 
     /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
     pub fn advertise(&mut self, rcv_nxt: u32, held: u32) -> u32 {
-        let left = self.left(rcv_nxt).next_multiple_of(1 << self.scale);
+        let left = self.round_up(self.left(rcv_nxt));
         self.window = self.select(held).max(left).min(65_535 << self.scale);
         self.window_from = rcv_nxt;
         self.window as u32

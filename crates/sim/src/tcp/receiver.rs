@@ -492,7 +492,7 @@ impl Receiver {
             expires = expires.min(pending);
         }
         self.delack = Some(expires);
-        self.delack_fires = self.clock.fires(net.now, expires);
+        self.delack_fires = self.clock.fires(jiffies, expires);
         if self.delack_fires < self.delack_armed {
             self.delack_armed = self.delack_fires;
             net.events.set(self.source, self.delack_fires);

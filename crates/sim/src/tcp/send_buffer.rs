@@ -36,6 +36,8 @@ pub(super) struct SendBuffer {
     merges: bool,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
     pushed: VecDeque<u32>,
+    /// The first of them that was not sent yet; the largest number if there is none.
+    pub next_push: u32,
     /// Several segments are allocated as one, and the last such chunk waits for more.
     chunks: bool,
     /// First segment after the last PSH.
@@ -63,6 +65,7 @@ impl SendBuffer {
             merges: host.tso || stack.merge_sacked,
             chunks: host.tso,
             pushed: VecDeque::new(),
+            next_push: u32::MAX,
             pushed_until: 1,
         }
     }
@@ -124,7 +127,14 @@ impl SendBuffer {
         }
     }
 
+    /// Segment `next_push` was sent.
+    pub fn push_sent(&mut self) {
+        let after = self.pushed.partition_point(|&seq| seq <= self.next_push);
+        self.next_push = self.pushed.get(after).copied().unwrap_or(u32::MAX);
+    }
+
     fn push(&mut self, seq: u32) {
+        self.next_push = self.next_push.min(seq);
         self.pushed.push_back(seq);
         self.pushed_until = seq + 1;
     }

@@ -23,7 +23,7 @@ use crate::time::{Time, NEVER};
 /// RFC 6298 initial timeout, ms.
 const INITIAL_RTO_MS: u64 = 1000;
 /// Largest retransmission timeout, ms.
-pub(super) const RTO_MAX_MS: u64 = 120_000;
+const RTO_MAX_MS: u64 = 120_000;
 
 /// What the sender's timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,17 +91,20 @@ pub struct Sender {
     pub(super) cwnd_usage_seq: u32,
     pub(super) rto_jiffies: u64,
     pub(super) pending: Pending,
-    /// Tick that the timer is set for, when it fires really, and when its event comes.
+    /// The timer runs; the tick that it is set for, the tick in which it was set, and when its event comes.
+    running: bool,
     pub(super) expires: u64,
-    fires: Time,
+    set_in: u64,
     armed: Time,
+    /// Largest retransmission timeout, ticks.
+    pub(super) rto_max: u64,
     pub(super) ecn: bool,
     pub(super) ecn_always: bool,
     pub(super) queue_cwr: bool,
     pub(super) ts_recent: u32,
     pub(super) local_first_port: bool,
     pub(super) buffer: SendBuffer,
-    layout: Layout,
+    pub(super) layout: Layout,
     syn_sent_us: u64,
     syn_retransmits: u32,
     /// Counters.
@@ -139,9 +142,11 @@ impl Sender {
             cwnd_usage_seq: 0,
             rto_jiffies: clock.from_ms(INITIAL_RTO_MS),
             pending: Pending::Nothing,
+            running: false,
             expires: 0,
-            fires: NEVER,
+            set_in: 0,
             armed: NEVER,
+            rto_max: clock.from_ms(RTO_MAX_MS),
             ecn: spec.ecn,
             ecn_always,
             queue_cwr: false,
@@ -291,12 +296,30 @@ impl Sender {
     #[inline]
     pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
         self.pending = what;
-        self.expires = self.clock.jiffies(net.now) + after.min(self.clock.from_ms(RTO_MAX_MS));
-        self.fires = self.clock.fires(net.now, self.expires);
+        self.running = true;
+        self.set_in = u64::from(self.t.jiffies);
+        self.expires = self.set_in + after.min(self.rto_max);
         // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
-        if self.fires < self.armed {
-            self.armed = self.fires;
-            net.events.set(self.source, self.fires);
+        if self.clock.start(self.expires) < self.armed {
+            self.advance_event(net);
+        }
+    }
+
+    /// Moves the timer's event forward if the deadline is before it.
+    fn advance_event(&mut self, net: &mut Fabric) {
+        let fires = self.fires();
+        if fires < self.armed {
+            self.armed = fires;
+            net.events.set(self.source, fires);
+        }
+    }
+
+    /// When the timer fires.
+    fn fires(&self) -> Time {
+        if self.running {
+            self.clock.fires(self.set_in, self.expires)
+        } else {
+            NEVER
         }
     }
 
@@ -304,18 +327,19 @@ impl Sender {
     #[inline]
     pub(super) fn clear_timer(&mut self) {
         self.pending = Pending::Nothing;
-        self.fires = NEVER;
+        self.running = false;
     }
 
     /// The timer's event came.
     pub fn on_timer(&mut self, net: &mut Fabric) {
-        if self.fires > net.now {
-            self.armed = self.fires;
-            net.events.set(self.source, self.fires);
+        let fires = self.fires();
+        if fires > net.now {
+            self.armed = fires;
+            net.events.set(self.source, fires);
             return;
         }
         self.armed = NEVER;
-        self.fires = NEVER;
+        self.running = false;
         net.events.set(self.source, NEVER);
         self.refresh(net.now);
         match (self.phase, self.pending) {
@@ -324,7 +348,7 @@ impl Sender {
                 self.counters.rto_timeouts += 1;
                 self.syn_retransmits += 1;
                 if self.syn_retransmits > self.stack.syn_linear_timeouts {
-                    self.rto_jiffies = (self.rto_jiffies * 2).min(self.clock.from_ms(RTO_MAX_MS));
+                    self.rto_jiffies = (self.rto_jiffies * 2).min(self.rto_max);
                 }
                 self.send_syn(net);
             }

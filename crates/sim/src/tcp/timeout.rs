@@ -6,7 +6,7 @@ use super::ack::flag;
 use super::options::Frto;
 use super::rack::TIMEOUT_MIN_US;
 use super::scoreboard::mark;
-use super::sender::{Pending, Sender, RTO_MAX_MS};
+use super::sender::{Pending, Sender};
 use super::tcb::CaState;
 use crate::cc::{CongestionControl, Event};
 use crate::fabric::Fabric;
@@ -26,20 +26,22 @@ impl Sender {
         {
             return false;
         }
-        let mut after = if self.t.srtt_us8 == 0 {
-            self.clock.from_ms(1000)
+        let mut after_us = if self.t.srtt_us8 == 0 {
+            1_000_000
         } else {
             let slack = if self.t.packets_out == 1 { u64::from(self.stack.rto_min_ms) * 1000 } else { TIMEOUT_MIN_US };
-            self.clock.from_us(u64::from(self.t.srtt_us8 >> 2) + slack)
+            u64::from(self.t.srtt_us8 >> 2) + slack
         };
+        let mut most = u64::MAX;
         if advancing {
-            after = after.min(self.rto_jiffies);
+            most = self.rto_jiffies;
         } else {
             let delta = self.rto_delta_us();
             if delta > 0 {
-                after = after.min(self.clock.from_us(delta as u64));
+                after_us = after_us.min(delta as u64);
             }
         }
+        let after = self.clock.from_us(after_us).min(most);
         self.set_timer(net, Pending::LossProbe, after);
         true
     }
@@ -104,7 +106,7 @@ impl Sender {
         self.rec.timeouts += 1;
         let una = self.t.snd_una;
         self.retransmit(net, una, true);
-        self.rto_jiffies = (self.rto_jiffies * 2).min(self.clock.from_ms(RTO_MAX_MS));
+        self.rto_jiffies = (self.rto_jiffies * 2).min(self.rto_max);
         self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
     }
 

@@ -12,6 +12,8 @@ const LEVEL_SHIFT: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     tick: u64,
+    /// 2^64 over `tick`, rounded down: ticks are counted several times a packet, and a multiplication is cheaper than a division.
+    reciprocal: u64,
     wheel: TimerWheel,
 }
 
@@ -25,21 +27,30 @@ impl Clock {
     /// A clock of `hz` ticks a second.
     #[must_use]
     pub fn new(hz: u32, wheel: TimerWheel) -> Self {
-        Self { tick: SEC / u64::from(hz), wheel }
+        let tick = SEC / u64::from(hz);
+        Self { tick, reciprocal: u64::MAX / tick, wheel }
+    }
+
+    /// Whole ticks in a span, ns.
+    #[inline]
+    fn ticks(&self, ns: u64) -> u64 {
+        // The reciprocal lacks less than 1 of 2^64, so that the estimate is right or one too low.
+        let estimate = ((u128::from(ns) * u128::from(self.reciprocal)) >> 64) as u64;
+        estimate + u64::from(ns - estimate * self.tick >= self.tick)
     }
 
     /// The tick that `now` falls in.
     #[inline]
     #[must_use]
     pub fn jiffies(&self, now: Time) -> u64 {
-        now / self.tick
+        self.ticks(now)
     }
 
     /// Microseconds to ticks, rounded up.
     #[inline]
     #[must_use]
     pub fn from_us(&self, us: u64) -> u64 {
-        (us * 1000).div_ceil(self.tick)
+        self.ticks(us * 1000 + self.tick - 1)
     }
 
     /// Ticks to microseconds.
@@ -55,14 +66,20 @@ impl Clock {
         self.from_us(ms * 1000)
     }
 
-    /// When a timer set at `now` for tick `expires` really fires. A wheel of levels rounds up to the granularity of the level
-    /// that the timer falls in, and never fires in the tick of its expiry.
+    /// Start of a tick.
     #[inline]
     #[must_use]
-    pub fn fires(&self, now: Time, expires: u64) -> Time {
-        let delta = expires.saturating_sub(self.jiffies(now));
+    pub fn start(&self, jiffies: u64) -> Time {
+        jiffies * self.tick
+    }
+
+    /// When a timer set in tick `now` for tick `expires` really fires: not before that tick. A wheel of levels rounds up to the granularity of
+    /// the level that the timer falls in, and never fires in the tick of its expiry.
+    #[must_use]
+    pub fn fires(&self, now: u64, expires: u64) -> Time {
+        let delta = expires.saturating_sub(now);
         if self.wheel == TimerWheel::Slack {
-            let expires = expires.max(self.jiffies(now) + 1);
+            let expires = expires.max(now + 1);
             let latest = expires + if delta < 256 { 0 } else { delta / 256 };
             // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
             let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
@@ -81,12 +98,13 @@ impl Clock {
 mod tests {
     use super::*;
     use crate::time::MS;
+    use proptest::prelude::*;
 
     #[test]
     fn the_wheel_rounds_up_by_level() {
         let c = Clock::new(1000, TimerWheel::Levels);
         // Below 63 ticks: one tick late.
-        assert_eq!(c.fires(10 * MS, 50), 51 * MS);
+        assert_eq!(c.fires(10, 50), 51 * MS);
         // From 63 ticks: 8 ms granularity.
         assert_eq!(c.fires(0, 63), 64 * MS);
         assert_eq!(c.fires(0, 201), 208 * MS);
@@ -98,11 +116,21 @@ mod tests {
     #[test]
     fn slack_begins_at_256_ticks() {
         let c = Clock::new(1000, TimerWheel::Slack);
-        assert_eq!(c.fires(10 * MS, 210), 210 * MS);
+        assert_eq!(c.fires(10, 210), 210 * MS);
         // 300 + 300 / 256 = 301: bit 0 differs, nothing to clear.
         assert_eq!(c.fires(0, 300), 301 * MS);
         // 1023 + 3 = 1026: from bit 10 on they differ.
         assert_eq!(c.fires(0, 1023), 1024 * MS);
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_are_those_of_a_division(hz in 1u32..=1000, ticks in 0u64..1 << 40, off in -1i64..=1, ns: u64) {
+            let c = Clock::new(hz, TimerWheel::Levels);
+            for ns in [(ticks * c.tick).saturating_add_signed(off), ns] {
+                prop_assert_eq!(c.jiffies(ns), ns / c.tick);
+            }
+        }
     }
 
     #[test]

@@ -68,40 +68,41 @@ impl Sender {
         if self.phase != Phase::Established {
             return 0;
         }
-        let limit = self.chunk_limit();
+        let idle = self.t.packets_out == 0;
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
         while self.has_data() {
-            let in_flight = self.t.in_flight();
-            let mut quota = self.t.cwnd.saturating_sub(in_flight);
+            let mut quota = self.t.cwnd.saturating_sub(self.t.in_flight());
             if quota == 0 {
                 if !probe {
                     break;
                 }
                 quota = 1;
             }
-            if self.stack.tso_half_window {
-                quota = quota.min((self.t.cwnd / 2).max(1));
-            }
             let room = self.window_end.saturating_sub(self.t.snd_nxt);
             if room == 0 {
                 receiver_limited = true;
                 break;
             }
-            let mut n = 1;
-            if self.chunks.enabled {
-                if self.chunks.left > 1 && !probe {
-                    let wait = if self.stack.tso_defer == TsoDefer::TwoTicks {
-                        self.defer_two_ticks(limit, room)
-                    } else {
-                        self.defer(net.now, limit, room, &mut limited)
-                    };
-                    if wait {
-                        break;
-                    }
-                }
-                n = quota.min(limit).min(room).min(self.chunks.left);
+            if !self.chunks.enabled {
+                // Nothing is decided between single segments: they go in one run.
+                sent = self.send_run(net, if probe { 1 } else { quota.min(room) });
+                break;
             }
-            let n = self.send_chunk(net, n);
+            let limit = self.chunk_limit();
+            if self.chunks.left > 1 && !probe {
+                let wait = if self.stack.tso_defer == TsoDefer::TwoTicks {
+                    self.defer_two_ticks(limit, room)
+                } else {
+                    self.defer(net.now, limit, room, &mut limited)
+                };
+                if wait {
+                    break;
+                }
+            }
+            if self.stack.tso_half_window {
+                quota = quota.min((self.t.cwnd / 2).max(1));
+            }
+            let n = self.send_chunk(net, quota.min(limit).min(room).min(self.chunks.left));
             sent += n;
             if probe || n == 0 {
                 break;
@@ -116,8 +117,9 @@ impl Sender {
             if self.t.in_reduction() {
                 self.rec.prr_out += sent;
             }
-            if !probe {
-                self.schedule_loss_probe(net, false);
+            let rearm = idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit);
+            if (probe || !self.schedule_loss_probe(net, false)) && rearm {
+                self.rearm_rto(net);
             }
         } else if self.t.packets_out == 0 && !receiver_limited && self.has_data() {
             self.set_timer(net, Pending::Resend, self.rto_jiffies);
@@ -125,35 +127,50 @@ impl Sender {
         sent
     }
 
-    /// Sends `n` new segments back to back; returns how many went (fewer after a local drop).
+    /// Sends a chunk of at most `n` new segments; returns how many went.
     fn send_chunk(&mut self, net: &mut Fabric, n: u32) -> u32 {
-        let idle = self.t.packets_out == 0;
+        self.chunks.last_sent = net.now;
+        let sent = self.send_run(net, n);
+        self.chunks.left = if self.chunks.left > sent { self.chunks.left - sent } else { MAX_CHUNK };
+        sent
+    }
+
+    /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop). One packet serves as the form for all
+    /// of them, and they are counted together.
+    fn send_run(&mut self, net: &mut Fabric, n: u32) -> u32 {
         if self.t.in_flight() == 0 {
             self.cc.cwnd_event(&mut self.t, Event::TxStart);
         }
         self.t.last_sent_jiffies = self.t.jiffies;
-        self.chunks.last_sent = net.now;
-        let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        let mut sent = 0;
-        while sent < n && self.has_data() {
-            let seq = self.t.snd_nxt;
-            let cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
-            let push = if self.stack.push_chunks && n > 1 && sent + 1 == n { flags::PSH } else { self.push_flag(seq) };
-            let p = self.packet(seq, self.frame_len(seq), cwr | push, ecn);
+        let from = self.t.snd_nxt;
+        let to = self.buffer.written.min(from.saturating_add(n));
+        let chunk_end = if self.chunks.enabled && self.stack.push_chunks && n > 1 { from.saturating_add(n - 1) } else { 0 };
+        let mut form = self.packet(from, 0, 0, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
+        let mut cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
+        let mut dropped = false;
+        for seq in from..to {
+            let pushed = seq == self.buffer.next_push;
+            let push = pushed || seq == chunk_end || self.layout.ends_first_write(seq);
+            form.seq = seq;
+            form.len = self.frame_len(seq);
+            form.flags = cwr | if push { flags::PSH } else { 0 };
             self.counters.sent += 1;
-            if net.send(p) == Verdict::Dropped && self.local_first_port {
-                self.enter_cwr();
+            if net.send(form) == Verdict::Dropped && self.local_first_port {
+                dropped = true;
                 break;
             }
+            if pushed {
+                self.buffer.push_sent();
+            }
+            cwr = 0;
             self.queue_cwr = false;
             self.board.push(self.t.snd_una, seq, self.t.mstamp_us, self.t.delivered);
-            self.t.snd_nxt += 1;
-            self.t.packets_out += 1;
-            sent += 1;
+            self.t.snd_nxt = seq + 1;
         }
-        self.chunks.left = if self.chunks.left > sent { self.chunks.left - sent } else { MAX_CHUNK };
-        if sent > 0 && (idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit)) {
-            self.rearm_rto(net);
+        let sent = self.t.snd_nxt - from;
+        self.t.packets_out += sent;
+        if dropped {
+            self.enter_cwr();
         }
         sent
     }
