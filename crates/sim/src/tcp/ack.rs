@@ -9,7 +9,7 @@ use super::sender::{Phase, Sender};
 use super::tcb::CaState;
 use crate::cc::{AckEvent, AckSample, CongestionControl};
 use crate::fabric::Fabric;
-use crate::packet::{flags, Packet, NO_SACK};
+use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
 
 /// What was found about an ACK (Linux's FLAG_*).
 pub(super) mod flag {
@@ -101,28 +101,87 @@ pub(super) struct Scratch {
 impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
-        let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
         self.counters.acks_arrived += 1;
         self.refresh(net.now);
-        if p.has(flags::SYN) {
-            self.on_syn_ack(p, net);
+        let plain = self.is_plain(p);
+        if plain {
+            self.process_plain_ack(p);
+        } else if !self.process_other(p, net) {
             return;
         }
+        let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
+        let mut sent = self.write(net, false);
+        // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
+        let window_full = allowed <= 1 && sent == allowed;
+        if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
+            sent += self.write(net, false);
+        }
+        // What was sent has set the timer anew.
+        if plain && sent == 0 {
+            self.set_xmit_timer(net);
+        }
+    }
+
+    /// Whatever is not [plain](Self::is_plain); true if it may let something be sent.
+    fn process_other(&mut self, p: &Packet, net: &mut Fabric) -> bool {
+        let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
+        if p.has(flags::SYN) {
+            self.on_syn_ack(p, net);
+            return false;
+        }
         if self.phase != Phase::Established {
-            return;
+            return false;
         }
         self.ts_recent = self.ts_recent.max(p.tsval);
         match self.stack.loss_detection {
             LossDetection::Rack => self.process_ack(p, &blocks, net),
             LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, net),
         }
-        let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
-        let sent = self.write(net, false);
-        // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
-        let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
-            self.write(net, false);
+        true
+    }
+
+    /// True for the common ACK: of new data, without SACK blocks or an ECN echo, in state Open, when nothing that is under way was ever marked
+    /// and more stays under way, so that a loss probe follows. All that [`Self::process_ack`] asks of each segment then has one answer, and
+    /// neither recovery nor undo has anything to do (the reason that Linux predicts headers for).
+    #[inline]
+    fn is_plain(&self, p: &Packet) -> bool {
+        p.seq > self.t.snd_una
+            && p.seq < self.t.snd_nxt
+            && p.sack == NO_SACK
+            && !p.has(flags::SYN | flags::ECE)
+            && self.t.state == CaState::Open
+            && self.board.is_unmarked(self.t.snd_una)
+            && self.rec.tlp_high_seq.is_none()
+            && self.stack.tail_loss_probe
+            && self.phase == Phase::Established
+    }
+
+    /// What [`Self::process_ack`] does about a [plain](Self::is_plain) ACK, but for the timer, which is due when nothing is sent.
+    fn process_plain_ack(&mut self, p: &Packet) {
+        self.ts_recent = self.ts_recent.max(p.tsval);
+        self.rec.timeouts = 0;
+        self.update_window(p, p.seq);
+        let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);
+        let acked = una - prior_una;
+        self.t.snd_una = una;
+        let event = AckEvent { acked, window_update: true, ece: false, esce: p.has(flags::ESCE) };
+        if self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event);
         }
+        let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
+        self.board.unlist_unmarked(una);
+        self.t.packets_out -= acked;
+        self.count_delivered(acked, false);
+        self.rack_advance(0, una, last.sent_us);
+        let ca_rtt_us = (now - last.sent_us) as i64;
+        self.take_rtt((now - first.sent_us) as u32, ca_rtt_us, acked == 1 && self.frame_len(una - 1) < FULL_FRAME);
+        self.cc.pkts_acked(&mut self.t, AckSample { acked, rtt_us: ca_rtt_us });
+        self.rack_update_window(last.noted);
+        if !self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event);
+        }
+        self.cc.cong_avoid(&mut self.t, acked);
+        self.update_pacing_rate();
     }
 
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {
@@ -270,7 +329,7 @@ impl Sender {
             seq_rtt = (now - first) as i64;
             ca_rtt = (now - last_us) as i64;
             // Linux suspects a delayed ACK only of a lone short segment.
-            if acked == 1 && prior_sacked == 0 && self.frame_len(una - 1) < crate::packet::FULL_FRAME {
+            if acked == 1 && prior_sacked == 0 && self.frame_len(una - 1) < FULL_FRAME {
                 a.flags |= flag::MAYBE_DELAYED;
             }
         }

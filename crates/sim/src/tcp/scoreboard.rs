@@ -1,8 +1,12 @@
 //! The scoreboard: one record a segment in flight, in a ring; SACKed ranges as runs; segments in order of transmission
 //! as a list through the ring (RACK walks it); lost segments as a heap (retransmission takes the lowest).
+//!
+//! Most segments are sent once and acknowledged in order. They are never linked: the list ends in a tail of fresh segments, in the order of
+//! their numbers, that is linked only when something leaves its middle or follows it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Marks of a segment (Linux's TCPCB_*).
 pub mod mark {
@@ -42,6 +46,10 @@ pub struct Scoreboard {
     ring: Vec<Segment>,
     first: u32,
     last: u32,
+    /// The fresh tail of the list.
+    fresh: Range<u32>,
+    /// First segment above all that were ever marked.
+    unmarked_from: u32,
     /// End of the highest SACKed range; meaningful while something is SACKed.
     pub highest_sacked: u32,
     runs: Vec<(u32, u32)>,
@@ -54,6 +62,8 @@ impl Default for Scoreboard {
             ring: vec![Segment::default(); 64],
             first: NIL,
             last: NIL,
+            fresh: 0..0,
+            unmarked_from: 0,
             highest_sacked: 0,
             runs: Vec::new(),
             lost: BinaryHeap::new(),
@@ -69,11 +79,24 @@ impl Scoreboard {
         &self.ring[seq as usize & (self.ring.len() - 1)]
     }
 
-    /// A segment in flight.
+    /// A segment in flight, to be marked.
     #[inline]
     pub fn get_mut(&mut self, seq: u32) -> &mut Segment {
+        self.unmarked_from = self.unmarked_from.max(seq + 1);
+        self.slot(seq)
+    }
+
+    #[inline]
+    fn slot(&mut self, seq: u32) -> &mut Segment {
         let mask = self.ring.len() - 1;
         &mut self.ring[seq as usize & mask]
+    }
+
+    /// True if nothing from `una` on was ever marked, so that all of it was sent once, in order.
+    #[inline]
+    #[must_use]
+    pub fn is_unmarked(&self, una: u32) -> bool {
+        una >= self.unmarked_from
     }
 
     /// Adds segment `seq`, sent for the first time, when `[una, seq)` is in flight.
@@ -82,8 +105,11 @@ impl Scoreboard {
         if (seq - una) as usize >= self.ring.len() {
             self.grow(una, seq);
         }
-        *self.get_mut(seq) = Segment { sent_us, noted, prev: NIL, next: NIL, marks: 0 };
-        self.append(seq);
+        *self.slot(seq) = Segment { sent_us, noted, prev: NIL, next: NIL, marks: mark::LISTED };
+        if self.fresh.is_empty() {
+            self.fresh.start = seq;
+        }
+        self.fresh.end = seq + 1;
     }
 
     fn grow(&mut self, una: u32, nxt: u32) {
@@ -95,53 +121,96 @@ impl Scoreboard {
         self.ring = ring;
     }
 
-    /// Puts `seq` at the end of the list of transmissions.
-    #[inline]
-    pub fn append(&mut self, seq: u32) {
+    /// Links the fresh tail.
+    fn link_fresh(&mut self) {
+        for seq in self.fresh.clone() {
+            self.link(seq);
+        }
+        self.fresh.start = self.fresh.end;
+    }
+
+    fn link(&mut self, seq: u32) {
         let last = self.last;
-        let s = self.get_mut(seq);
+        let s = self.slot(seq);
         s.prev = last;
         s.next = NIL;
-        s.marks |= mark::LISTED;
         if last == NIL {
             self.first = seq;
         } else {
-            self.get_mut(last).next = seq;
+            self.slot(last).next = seq;
         }
         self.last = seq;
+    }
+
+    /// Puts `seq` at the end of the list of transmissions.
+    pub fn append(&mut self, seq: u32) {
+        self.link_fresh();
+        self.slot(seq).marks |= mark::LISTED;
+        self.link(seq);
     }
 
     /// Takes `seq` out of the list of transmissions, if it is there.
     #[inline]
     pub fn unlist(&mut self, seq: u32) {
-        let Segment { prev, next, marks, .. } = *self.get(seq);
-        if marks & mark::LISTED == 0 {
+        let s = self.slot(seq);
+        if s.marks & mark::LISTED == 0 {
             return;
         }
-        self.get_mut(seq).marks &= !mark::LISTED;
+        s.marks &= !mark::LISTED;
+        if seq == self.fresh.start && !self.fresh.is_empty() {
+            self.fresh.start += 1;
+        } else {
+            self.unlink(seq);
+        }
+    }
+
+    fn unlink(&mut self, seq: u32) {
+        if self.fresh.contains(&seq) {
+            self.link_fresh();
+        }
+        let Segment { prev, next, .. } = *self.get(seq);
         if prev == NIL {
             self.first = next;
         } else {
-            self.get_mut(prev).next = next;
+            self.slot(prev).next = next;
         }
         if next == NIL {
             self.last = prev;
         } else {
-            self.get_mut(next).prev = prev;
+            self.slot(next).prev = prev;
         }
+    }
+
+    /// Takes everything below `una` out of the list, when nothing there was ever marked: what is left begins with `una`.
+    #[inline]
+    pub fn unlist_unmarked(&mut self, una: u32) {
+        if una >= self.fresh.start {
+            self.fresh.start = una;
+            (self.first, self.last) = (NIL, NIL);
+        } else {
+            self.first = una;
+            self.slot(una).prev = NIL;
+        }
+    }
+
+    fn oldest_fresh(&self) -> Option<u32> {
+        (!self.fresh.is_empty()).then_some(self.fresh.start)
     }
 
     /// The segment transmitted longest ago among those listed.
     #[must_use]
     pub fn oldest(&self) -> Option<u32> {
-        (self.first != NIL).then_some(self.first)
+        (self.first != NIL).then_some(self.first).or_else(|| self.oldest_fresh())
     }
 
-    /// The one transmitted after `seq`.
+    /// The one transmitted after `seq`, which is listed.
     #[must_use]
     pub fn younger(&self, seq: u32) -> Option<u32> {
+        if self.fresh.contains(&seq) {
+            return Some(seq + 1).filter(|next| self.fresh.contains(next));
+        }
         let next = self.get(seq).next;
-        (next != NIL).then_some(next)
+        (next != NIL).then_some(next).or_else(|| self.oldest_fresh())
     }
 
     /// Sub-ranges of `[start, end)` that are not SACKed, in order.
@@ -225,16 +294,49 @@ mod tests {
         for seq in 0..5 {
             b.push(0, seq, u64::from(seq), 0);
         }
+        assert_eq!(listed(&b), [0, 1, 2, 3, 4]);
         b.unlist(1);
         b.append(1);
         b.unlist(4);
-        let mut order = vec![];
-        let mut at = b.oldest();
-        while let Some(seq) = at {
-            order.push(seq);
-            at = b.younger(seq);
+        assert_eq!(listed(&b), [0, 2, 3, 1]);
+        b.push(0, 5, 5, 0);
+        b.push(0, 6, 6, 0);
+        b.unlist(0);
+        assert_eq!(listed(&b), [2, 3, 1, 5, 6]);
+        b.unlist(5);
+        assert_eq!(listed(&b), [2, 3, 1, 6]);
+    }
+
+    fn listed(b: &Scoreboard) -> Vec<u32> {
+        std::iter::successors(b.oldest(), |&seq| b.younger(seq)).collect()
+    }
+
+    #[test]
+    fn what_was_never_marked_leaves_the_list_at_once() {
+        for linked in [false, true] {
+            for una in 1..=10 {
+                let mut b = Scoreboard::default();
+                (0..6).for_each(|seq| b.push(0, seq, 0, 0));
+                if linked {
+                    b.link_fresh();
+                }
+                (6..10).for_each(|seq| b.push(0, seq, 0, 0));
+                b.unlist_unmarked(una);
+                assert_eq!(listed(&b), (una..10).collect::<Vec<_>>());
+                b.push(una, 10, 0, 0);
+                assert_eq!(listed(&b), (una..=10).collect::<Vec<_>>());
+            }
         }
-        assert_eq!(order, [0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn a_mark_is_remembered_until_it_is_acknowledged() {
+        let mut b = Scoreboard::default();
+        (0..6).for_each(|seq| b.push(0, seq, 0, 0));
+        assert!(b.is_unmarked(0));
+        b.get_mut(3).marks |= mark::SACKED;
+        b.get_mut(1).marks |= mark::LOST;
+        assert!(!b.is_unmarked(3) && b.is_unmarked(4));
     }
 
     proptest! {
