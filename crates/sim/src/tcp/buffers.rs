@@ -8,6 +8,7 @@ use super::options::ReceiveTuning;
 use super::stack::Stack;
 use super::tcb::MSS;
 use crate::network::HostSpec;
+use crate::time::{Time, MS, US};
 
 /// What the receiver advertised in its SYN as its MSS, bytes.
 const ADVERTISED_MSS: u64 = 1460;
@@ -29,6 +30,8 @@ pub(super) struct ReceiveBuffer {
     most: u64,
     size: u64,
     ratio: u64,
+    /// Payload that fits into the empty buffer, bytes.
+    full: u64,
     clamp: u64,
     ssthresh: u64,
     scale: u32,
@@ -64,6 +67,7 @@ impl ReceiveBuffer {
             most,
             size,
             ratio,
+            full,
             // One segment of a buffer whose share is assumed stays in reserve.
             clamp: if stack.adv_win_scale.is_some() {
                 (full.saturating_sub(u64::from(MSS))).max(u64::from(2 * MSS))
@@ -90,12 +94,15 @@ impl ReceiveBuffer {
     }
 
     /// The first full segment shows what a segment really costs.
+    #[inline]
     pub fn measure(&mut self) {
-        let Some(measured) = self.measured else { return };
-        if self.ratio != measured {
-            self.ratio = measured;
-            self.clamp = self.payload_in(self.size);
-            self.space = self.space.min(self.clamp);
+        if let Some(measured) = self.measured.take() {
+            if self.ratio != measured {
+                self.ratio = measured;
+                self.full = self.payload_in(self.size);
+                self.clamp = self.full;
+                self.space = self.space.min(self.clamp);
+            }
         }
     }
 
@@ -105,16 +112,22 @@ impl ReceiveBuffer {
     }
 
     /// Free space for payload with `held` segments out of order.
+    #[inline]
     fn free(&self, held: u32) -> u64 {
+        if held == 0 {
+            return self.full;
+        }
         self.payload_in(self.size.saturating_sub(u64::from(held) * self.truesize))
     }
 
     /// A full segment arrived: raises what may be advertised; true if it did.
+    #[inline]
     pub fn grow(&mut self, held: u32) -> bool {
         let room = self.clamp.min(self.free(held)).saturating_sub(self.ssthresh);
-        if room == 0 {
-            return false;
-        }
+        room > 0 && self.grow_into(room)
+    }
+
+    fn grow_into(&mut self, room: u64) -> bool {
         let increment = if self.payload_in(self.truesize) <= u64::from(MSS) {
             2 * ADVERTISED_MSS
         } else {
@@ -134,12 +147,12 @@ impl ReceiveBuffer {
         true
     }
 
-    /// Bytes of the advertised window that are left at `rcv_nxt`.
     /// Shift of the advertised windows.
     pub fn scale(&self) -> u8 {
         self.scale as u8
     }
 
+    /// Bytes of the advertised window that are left at `rcv_nxt`.
     fn left(&self, rcv_nxt: u32) -> u64 {
         self.window.saturating_sub(u64::from(rcv_nxt - self.window_from) * u64::from(MSS))
     }
@@ -166,10 +179,10 @@ impl ReceiveBuffer {
 
     fn select(&self, held: u32) -> u64 {
         let mut free = self.free(held);
-        let full = self.clamp.min(self.payload_in(self.size));
-        if free < full >> 1 {
+        let most = self.clamp.min(self.full);
+        if free < most >> 1 {
             free = free >> self.scale << self.scale;
-            if free < self.payload_in(self.size) >> 4 || free < u64::from(MSS) {
+            if free < self.full >> 4 || free < u64::from(MSS) {
                 return 0;
             }
         }
@@ -192,15 +205,19 @@ impl ReceiveBuffer {
 
     /// True if too little room is left to ask for quick ACKs.
     pub fn is_tight(&self, held: u32) -> bool {
-        self.free(held) < self.clamp.min(self.payload_in(self.size)) >> 1
+        held > 0 && self.free(held) < self.clamp.min(self.full) >> 1
     }
 
     /// RTT by the echo of our own timestamp on a full segment, ms apart.
-    pub fn rtt_by_timestamp(&mut self, tsecr: u32, now_ms: u32) {
-        if tsecr == self.last_tsecr {
-            return;
+    #[inline]
+    pub fn rtt_by_timestamp(&mut self, tsecr: u32, now: Time) {
+        if tsecr != self.last_tsecr {
+            self.last_tsecr = tsecr;
+            self.take_timestamp(tsecr, (now / MS) as u32);
         }
-        self.last_tsecr = tsecr;
+    }
+
+    fn take_timestamp(&mut self, tsecr: u32, now_ms: u32) {
         let sample = u64::from(now_ms.saturating_sub(tsecr)) * 1000;
         if sample > 0 {
             self.rtt_us8 = if self.rtt_us8 == 0 || sample << 3 < self.rtt_us8 {
@@ -212,11 +229,15 @@ impl ReceiveBuffer {
     }
 
     /// RTT by the time that a window takes to fill; only ever lowers the estimate.
-    pub fn rtt_by_window(&mut self, rcv_nxt: u32, now_us: u64) {
+    #[inline]
+    pub fn rtt_by_window(&mut self, rcv_nxt: u32, now: Time) {
+        if rcv_nxt >= self.rtt_seq || self.rtt_from_us == 0 {
+            self.begin_window(rcv_nxt, now / US);
+        }
+    }
+
+    fn begin_window(&mut self, rcv_nxt: u32, now_us: u64) {
         if self.rtt_from_us != 0 {
-            if rcv_nxt < self.rtt_seq {
-                return;
-            }
             let sample = (now_us - self.rtt_from_us).max(1) << 3;
             if self.rtt_us8 == 0 || sample < self.rtt_us8 {
                 self.rtt_us8 = sample;
@@ -227,10 +248,20 @@ impl ReceiveBuffer {
     }
 
     /// The application has read everything: adapts the buffer once a round trip.
-    pub fn on_read(&mut self, rcv_nxt: u32, now_us: u64) {
-        if self.rtt_us8 == 0 || now_us - self.space_us < self.rtt_us8 >> 3 {
-            return;
+    #[inline]
+    pub fn on_read(&mut self, rcv_nxt: u32, now: Time) {
+        let now_us = now / US;
+        if self.rtt_us8 != 0 && now_us - self.space_us >= self.rtt_us8 >> 3 {
+            self.adapt(rcv_nxt, now_us);
         }
+    }
+
+    fn resize(&mut self, size: u64) {
+        self.size = size;
+        self.full = self.payload_in(size);
+    }
+
+    fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
         let copied = u64::from(rcv_nxt - self.space_seq) * u64::from(MSS);
         if copied > self.space {
             match self.tuning {
@@ -239,7 +270,7 @@ impl ReceiveBuffer {
                     let segments = (2 * copied / u64::from(MSS)).max(1);
                     let size = (segments * GROWTH_PER_SEGMENT).min(self.most);
                     if size > self.size {
-                        self.size = size;
+                        self.resize(size);
                         self.clamp = 2 * copied;
                     }
                 }
@@ -249,8 +280,8 @@ impl ReceiveBuffer {
                     window += (window * (copied - self.space) / self.space) << 1;
                     let size = ((window << 8) / self.ratio).min(self.most);
                     if size > self.size {
-                        self.size = size;
-                        self.clamp = self.payload_in(size);
+                        self.resize(size);
+                        self.clamp = self.full;
                     }
                 }
             }
@@ -296,8 +327,8 @@ mod tests {
     fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
         let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
         let mut b = ReceiveBuffer::new(&host(None), &tuned);
-        b.rtt_by_timestamp(1, 81);
-        b.on_read(101, 100_000);
+        b.rtt_by_timestamp(1, 81 * MS);
+        b.on_read(101, 100 * MS);
         assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
     }
 
@@ -317,10 +348,10 @@ mod tests {
     fn a_fixed_buffer_stays() {
         let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"));
         b.measure();
-        b.rtt_by_timestamp(1, 21);
+        b.rtt_by_timestamp(1, 21 * MS);
         for i in 1..1000u32 {
             b.grow(0);
-            b.on_read(i, u64::from(i) * 100_000);
+            b.on_read(i, u64::from(i) * 100 * MS);
         }
         assert_eq!(b.size, 600_000);
         assert!(b.advertise(1000, 0) <= (600_000u32 * 162 / 256).next_multiple_of(2048));
@@ -330,14 +361,14 @@ mod tests {
     fn a_fast_flow_opens_the_window() {
         let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
         b.measure();
-        b.rtt_by_timestamp(1, 81);
+        b.rtt_by_timestamp(1, 81 * MS);
         let mut seq = 1;
         for round in 1..12u64 {
             for _ in 0..10 << round.min(8) {
                 seq += 1;
                 b.grow(0);
             }
-            b.on_read(seq, round * 100_000);
+            b.on_read(seq, round * 100 * MS);
         }
         assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.window);
     }

@@ -51,6 +51,12 @@ impl Echo {
         self.latch = false;
     }
 
+    /// True if codepoint `ecn` changes nothing and asks for nothing.
+    #[inline]
+    pub fn expects(&self, ecn: Ecn) -> bool {
+        !self.enabled || (ecn == Ecn::Ect0 && self.seen && self.dctcp.is_none() && self.sce.is_none())
+    }
+
     /// A segment with codepoint `ecn`; `waiting`: a delayed ACK is pending. With a special ACK due, the flags still
     /// describe what came before; call [`Echo::after_special`] when it is sent.
     pub fn on_segment(&mut self, ecn: Ecn, waiting: bool) -> Wish {

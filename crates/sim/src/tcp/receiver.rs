@@ -161,6 +161,15 @@ impl Receiver {
     /// A packet of the sender arrives.
     pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
         self.counters.arrived += 1;
+        if self.established && !p.has(flags::SYN | flags::HANDSHAKE) {
+            self.on_data(p, net);
+        } else {
+            self.on_handshake(p, net);
+        }
+    }
+
+    /// A packet of the handshake arrives, or the first data if the third packet got lost.
+    fn on_handshake(&mut self, p: &Packet, net: &mut Fabric) {
         if p.has(flags::SYN) {
             self.ts_recent = p.tsval;
             self.syn_ack_us = net.now / 1000;
@@ -266,7 +275,7 @@ impl Receiver {
             Ecn::Sce => self.counters.sce += 1,
             Ecn::NotEct | Ecn::Ect0 => {}
         }
-        self.buffer.rtt_by_timestamp(p.tsecr, (now / MS) as u32);
+        self.buffer.rtt_by_timestamp(p.tsecr, now);
         self.dsack = None;
         let before = self.rcv_nxt;
         if seq == self.rcv_nxt {
@@ -299,7 +308,7 @@ impl Receiver {
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
         self.buffer.measure();
-        self.buffer.rtt_by_window(self.rcv_nxt, net.now / 1000);
+        self.buffer.rtt_by_window(self.rcv_nxt, net.now);
         self.time_delayed_ack(self.clock.jiffies(net.now));
         self.on_codepoint(p.ecn, before, net);
         if self.buffer.grow(self.held) {
@@ -349,7 +358,14 @@ impl Receiver {
     }
 
     /// ECN and SCE; `before` is what was expected before this segment.
+    #[inline]
     fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Fabric) {
+        if !self.echo.expects(ecn) {
+            self.on_news(ecn, before, net);
+        }
+    }
+
+    fn on_news(&mut self, ecn: Ecn, before: u32, net: &mut Fabric) {
         let wish = self.echo.on_segment(ecn, self.delack.is_some());
         if wish.special_ack {
             self.send_ack(before, net);
@@ -463,7 +479,7 @@ impl Receiver {
 
     /// The application reads what there is. The end of a write of the sender's earns an ACK then, and so does a window that opens wide.
     fn on_read(&mut self, some: bool, net: &mut Fabric) {
-        self.buffer.on_read(self.rcv_nxt, net.now / 1000);
+        self.buffer.on_read(self.rcv_nxt, net.now);
         let write_ended = some && self.pushed && self.held == 0;
         if self.scheduled && (write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held)) {
             self.send_ack(self.rcv_nxt, net);

@@ -144,7 +144,8 @@ impl Sender {
         self.t.last_sent_jiffies = self.t.jiffies;
         let from = self.t.snd_nxt;
         let to = self.buffer.written.min(from.saturating_add(n));
-        let chunk_end = if self.chunks.enabled && self.stack.push_chunks && n > 1 { from.saturating_add(n - 1) } else { 0 };
+        let chunk_end =
+            if self.chunks.enabled && self.stack.push_chunks && n > 1 { from.saturating_add(n - 1) } else { 0 };
         let mut form = self.packet(from, 0, 0, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
         let mut cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
         let mut dropped = false;
