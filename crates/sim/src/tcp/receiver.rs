@@ -75,9 +75,9 @@ pub struct Receiver {
     /// A write of the sender's ended in what was not acknowledged yet.
     pushed: bool,
     now_flag: bool,
-    /// Tick of the delayed ACK, if one waits.
+    /// Tick of the delayed ACK, if one waits; the tick in which it was set, and when its event comes.
     delack: Option<u64>,
-    delack_fires: Time,
+    delack_set_in: u64,
     delack_armed: Time,
     dupacks: u32,
     dupacks_at: u32,
@@ -125,7 +125,7 @@ impl Receiver {
             pushed: false,
             now_flag: false,
             delack: None,
-            delack_fires: NEVER,
+            delack_set_in: 0,
             delack_armed: NEVER,
             dupacks: 0,
             dupacks_at: 0,
@@ -250,7 +250,6 @@ impl Receiver {
             self.pushed = false;
             self.now_flag = false;
             self.delack = None;
-            self.delack_fires = NEVER;
         }
         net.send(p);
     }
@@ -261,7 +260,7 @@ impl Receiver {
     }
 
     fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
-        let (seq, now) = (p.seq, net.now);
+        let (seq, jiffies) = (p.seq, self.clock.jiffies(net.now));
         // The timestamp echoed is that of the segment that the last ACK asked for.
         if self.buffer.is_acked(seq) && p.tsval >= self.ts_recent {
             self.ts_recent = p.tsval;
@@ -275,11 +274,11 @@ impl Receiver {
             Ecn::Sce => self.counters.sce += 1,
             Ecn::NotEct | Ecn::Ect0 => {}
         }
-        self.buffer.rtt_by_timestamp(p.tsecr, now);
+        self.buffer.rtt_by_timestamp(p.tsecr, net.now);
         self.dsack = None;
         let before = self.rcv_nxt;
         if seq == self.rcv_nxt {
-            self.in_order(p, net);
+            self.in_order(p, jiffies, net);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
             if self.quick_acks_out_of_order {
                 self.request_quick(MAX_QUICK);
@@ -297,19 +296,19 @@ impl Receiver {
             self.scheduled = true;
         }
         if self.scheduled {
-            self.check_ack(net);
+            self.check_ack(jiffies, net);
         }
         self.on_read(self.rcv_nxt > before, net);
     }
 
-    fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
+    fn in_order(&mut self, p: &Packet, jiffies: u64, net: &mut Fabric) {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
         self.buffer.measure();
         self.buffer.rtt_by_window(self.rcv_nxt, net.now);
-        self.time_delayed_ack(self.clock.jiffies(net.now));
+        self.time_delayed_ack(jiffies);
         self.on_codepoint(p.ecn, before, net);
         if self.buffer.grow(self.held) {
             self.quick |= 1;
@@ -445,14 +444,14 @@ impl Receiver {
     }
 
     /// Decides whether to acknowledge now, later, or with others.
-    fn check_ack(&mut self, net: &mut Fabric) {
+    fn check_ack(&mut self, jiffies: u64, net: &mut Fabric) {
         if self.buffer.is_tight(self.held) {
             self.quick = 0;
         }
         if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 || self.now_flag {
             self.send_ack(self.rcv_nxt, net);
         } else if self.ooo.is_empty() {
-            self.delay_ack(net);
+            self.delay_ack(jiffies, net);
         } else {
             self.compress_ack(net);
         }
@@ -486,7 +485,7 @@ impl Receiver {
         }
     }
 
-    fn delay_ack(&mut self, net: &mut Fabric) {
+    fn delay_ack(&mut self, jiffies: u64, net: &mut Fabric) {
         let mut ato = self.ato;
         if ato > self.ato_min {
             let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
@@ -498,7 +497,6 @@ impl Receiver {
         if self.delack_capped {
             ato = ato.min(self.delack_max);
         }
-        let jiffies = self.clock.jiffies(net.now);
         let mut expires = jiffies + ato;
         if let Some(pending) = self.delack {
             if pending <= jiffies + (ato >> 2) {
@@ -508,11 +506,25 @@ impl Receiver {
             expires = expires.min(pending);
         }
         self.delack = Some(expires);
-        self.delack_fires = self.clock.fires(jiffies, expires);
-        if self.delack_fires < self.delack_armed {
-            self.delack_armed = self.delack_fires;
-            net.events.set(self.source, self.delack_fires);
+        self.delack_set_in = jiffies;
+        // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
+        if self.clock.start(expires) < self.delack_armed {
+            self.advance_event(net);
         }
+    }
+
+    /// Moves the event of the delayed ACK forward if that is due before it.
+    fn advance_event(&mut self, net: &mut Fabric) {
+        let fires = self.delack_fires();
+        if fires < self.delack_armed {
+            self.delack_armed = fires;
+            net.events.set(self.source, fires);
+        }
+    }
+
+    /// When the timer of the delayed ACK fires.
+    fn delack_fires(&self) -> Time {
+        self.delack.map_or(NEVER, |expires| self.clock.fires(self.delack_set_in, expires))
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
@@ -522,14 +534,14 @@ impl Receiver {
             self.flush_compressed(net);
             return;
         }
-        if self.delack_fires > net.now {
+        let fires = self.delack_fires();
+        if fires > net.now {
             // The deadline has moved, or is gone.
-            self.delack_armed = self.delack_fires;
-            net.events.set(self.source, self.delack_fires);
+            self.delack_armed = fires;
+            net.events.set(self.source, fires);
             return;
         }
         self.delack_armed = NEVER;
-        self.delack_fires = NEVER;
         net.events.set(self.source, NEVER);
         if self.delack.take().is_some() && self.scheduled {
             self.ato = self.bound_ato(self.ato << 1);

@@ -85,21 +85,38 @@ impl RttEstimator {
 pub struct WindowedMin {
     window: u32,
     samples: [(u32, u32); 3],
+    /// Ticks from the first of the samples for which a larger one changes nothing.
+    settled: u32,
 }
 
 impl WindowedMin {
     /// No samples yet; `hz` ticks a second.
     #[must_use]
     pub fn new(hz: u32) -> Self {
-        Self { window: MIN_RTT_WINDOW_S * hz, samples: [(0, u32::MAX); 3] }
+        Self { window: MIN_RTT_WINDOW_S * hz, samples: [(0, u32::MAX); 3], settled: 0 }
     }
 
     /// Takes a sample at tick `t`; returns the minimum.
+    #[inline]
     pub fn update(&mut self, t: u32, value: u32) -> u32 {
+        let s = &self.samples;
+        if value <= s[2].1 || t.wrapping_sub(s[0].0) > self.settled {
+            self.take(t, value);
+            let s = &self.samples;
+            self.settled = match (s[1].0 == s[0].0, s[2].0 == s[1].0) {
+                (true, _) => self.window / 4,
+                (_, true) => self.window / 2,
+                _ => self.window,
+            };
+        }
+        self.samples[0].1
+    }
+
+    fn take(&mut self, t: u32, value: u32) {
         let s = &mut self.samples;
         if value <= s[0].1 || t.wrapping_sub(s[2].0) > self.window {
             *s = [(t, value); 3];
-            return value;
+            return;
         }
         if value <= s[1].1 {
             s[1] = (t, value);
@@ -119,7 +136,6 @@ impl WindowedMin {
         } else if s[2].0 == s[1].0 && age > self.window / 2 {
             s[2] = (t, value);
         }
-        s[0].1
     }
 }
 
@@ -168,6 +184,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn settled_samples_change_nothing(samples in prop::collection::vec((0u32..40_000, 1u32..1000), 1..200)) {
+            let (mut quick, mut full, mut t) = (WindowedMin::new(1000), WindowedMin::new(1000), 0);
+            for (after, value) in samples {
+                t += after;
+                full.take(t, value);
+                prop_assert_eq!(quick.update(t, value), full.samples[0].1);
+                prop_assert_eq!(quick.samples, full.samples);
+            }
+        }
+
         #[test]
         fn srtt_stays_within_the_samples(samples in prop::collection::vec(1_000u32..1_000_000, 1..200)) {
             let mut e = RttEstimator::new(200_000, 1);
