@@ -377,6 +377,7 @@ impl Sender {
         }
         self.rtt.sample(rtt_us, self.t.snd_una, self.t.snd_nxt);
         self.t.srtt_us8 = self.rtt.srtt_us8();
-        self.rto_jiffies = self.clock.from_us(self.rtt.rto_us());
+        self.rto_us = self.rtt.rto_us();
+        self.backoff = 0;
     }
 }

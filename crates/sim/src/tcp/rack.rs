@@ -107,7 +107,7 @@ impl Sender {
         if wait == 0 {
             return false;
         }
-        let after = self.clock.from_us(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_jiffies);
+        let after = self.clock.from_us(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_jiffies());
         self.set_timer(net, Pending::Reorder, after);
         true
     }

@@ -329,7 +329,7 @@ impl Sender {
             rearm |= seq == self.t.snd_una && self.pending != Pending::Reorder;
         }
         if rearm {
-            self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
+            self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
         }
     }
 

@@ -24,6 +24,8 @@ use crate::time::{Time, NEVER};
 const INITIAL_RTO_MS: u64 = 1000;
 /// Largest retransmission timeout, ms.
 const RTO_MAX_MS: u64 = 120_000;
+/// So many doublings of a tick exceed the largest timeout.
+const MAX_BACKOFF: u32 = 17;
 
 /// What the sender's timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +91,9 @@ pub struct Sender {
     pub(super) window_end: u32,
     pub(super) max_window_segs: u32,
     pub(super) cwnd_usage_seq: u32,
-    pub(super) rto_jiffies: u64,
+    /// Retransmission timeout before backoff, us, and how often it has doubled.
+    pub(super) rto_us: u64,
+    pub(super) backoff: u32,
     pub(super) pending: Pending,
     /// The timer runs; the tick that it is set for, the tick in which it was set, and when its event comes.
     running: bool,
@@ -140,7 +144,8 @@ impl Sender {
             window_end: 0,
             max_window_segs: 0,
             cwnd_usage_seq: 0,
-            rto_jiffies: clock.from_ms(INITIAL_RTO_MS),
+            rto_us: INITIAL_RTO_MS * 1000,
+            backoff: 0,
             pending: Pending::Nothing,
             running: false,
             expires: 0,
@@ -188,7 +193,7 @@ impl Sender {
         let p = self.packet(0, SYN_FRAME, flags::SYN, self.control_ecn());
         self.counters.sent += 1;
         net.send(p);
-        self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
+        self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
     }
 
     /// Codepoint of what is not first-time data: a control that needs ECN marks everything.
@@ -292,6 +297,21 @@ impl Sender {
         grew
     }
 
+    /// Retransmission timeout, ticks.
+    pub(super) fn rto_jiffies(&self) -> u64 {
+        let rto = self.clock.from_us(self.rto_us);
+        if self.backoff == 0 {
+            rto
+        } else {
+            (rto << self.backoff).min(self.rto_max)
+        }
+    }
+
+    /// Doubles the retransmission timeout.
+    pub(super) fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+    }
+
     /// Arms the timer `after` ticks from now.
     #[inline]
     pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
@@ -348,7 +368,7 @@ impl Sender {
                 self.counters.rto_timeouts += 1;
                 self.syn_retransmits += 1;
                 if self.syn_retransmits > self.stack.syn_linear_timeouts {
-                    self.rto_jiffies = (self.rto_jiffies * 2).min(self.rto_max);
+                    self.back_off();
                 }
                 self.send_syn(net);
             }

@@ -14,7 +14,7 @@ use crate::fabric::Fabric;
 impl Sender {
     /// us until the RTO of the oldest segment.
     pub(super) fn rto_delta_us(&self) -> i64 {
-        let head = self.board.get(self.t.snd_una).sent_us + self.clock.to_us(self.rto_jiffies);
+        let head = self.board.get(self.t.snd_una).sent_us + self.clock.to_us(self.rto_jiffies());
         head as i64 - self.t.mstamp_us as i64
     }
 
@@ -34,8 +34,9 @@ impl Sender {
         };
         let mut most = u64::MAX;
         if advancing {
-            most = self.rto_jiffies;
-        } else {
+            most = self.rto_jiffies();
+        } else if self.t.mstamp_us + after_us > self.board.get(self.t.snd_una).sent_us + self.rto_us {
+            // The RTO may come first: a timeout in ticks is never less than in microseconds.
             let delta = self.rto_delta_us();
             if delta > 0 {
                 after_us = after_us.min(delta as u64);
@@ -72,7 +73,7 @@ impl Sender {
             self.clear_timer();
             return;
         }
-        let mut rto = self.rto_jiffies;
+        let mut rto = self.rto_jiffies();
         match self.pending {
             Pending::Reorder | Pending::LossProbe => rto = self.clock.from_us(self.rto_delta_us().max(1) as u64),
             Pending::EarlyRetransmit => {
@@ -106,8 +107,8 @@ impl Sender {
         self.rec.timeouts += 1;
         let una = self.t.snd_una;
         self.retransmit(net, una, true);
-        self.rto_jiffies = (self.rto_jiffies * 2).min(self.rto_max);
-        self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
+        self.back_off();
+        self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
     }
 
     pub(super) fn enter_loss(&mut self) {

@@ -122,7 +122,7 @@ impl Sender {
                 self.rearm_rto(net);
             }
         } else if self.t.packets_out == 0 && !receiver_limited && self.has_data() {
-            self.set_timer(net, Pending::Resend, self.rto_jiffies);
+            self.set_timer(net, Pending::Resend, self.rto_jiffies());
         }
         sent
     }
@@ -137,6 +137,7 @@ impl Sender {
 
     /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop). One packet serves as the form for all
     /// of them, and they are counted together.
+    #[inline]
     fn send_run(&mut self, net: &mut Fabric, n: u32) -> u32 {
         if self.t.in_flight() == 0 {
             self.cc.cwnd_event(&mut self.t, Event::TxStart);

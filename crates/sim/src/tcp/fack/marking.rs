@@ -22,7 +22,7 @@ impl Sender {
     }
 
     fn timed_out(&self, seq: u32) -> bool {
-        self.ticks_since(self.board.get(seq).sent_us) > self.rto_jiffies
+        self.ticks_since(self.board.get(seq).sent_us) > self.rto_jiffies()
     }
 
     /// With FACK the first segment also counts as lost once it is older than an RTO.
@@ -143,7 +143,7 @@ impl Sender {
             self.rec.prr_out += 1;
         }
         if seq == self.t.snd_una {
-            self.set_timer(net, Pending::Retransmit, self.rto_jiffies);
+            self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
         }
         true
     }
