@@ -8,7 +8,7 @@ use super::options::ReceiveTuning;
 use super::stack::Stack;
 use super::tcb::MSS;
 use crate::network::HostSpec;
-use crate::time::{Time, MS, US};
+use crate::time::{Time, MS, NEVER, US};
 
 /// What the receiver advertised in its SYN as its MSS, bytes.
 const ADVERTISED_MSS: u64 = 1460;
@@ -42,6 +42,8 @@ pub(super) struct ReceiveBuffer {
     space: u64,
     space_us: u64,
     space_seq: u32,
+    /// When the buffer is adapted next, if the application reads then.
+    adapts: Time,
     /// Receiver's RTT estimate times 8, us.
     pub rtt_us8: u64,
     rtt_from_us: u64,
@@ -80,6 +82,7 @@ impl ReceiveBuffer {
             window_from: 1,
             space: window.min(10 * ADVERTISED_MSS),
             space_us: 0,
+            adapts: NEVER,
             space_seq: 1,
             rtt_us8: 0,
             rtt_from_us: 0,
@@ -91,6 +94,14 @@ impl ReceiveBuffer {
     /// The connection is established.
     pub fn establish(&mut self, now_us: u64) {
         self.space_us = now_us;
+        self.plan();
+    }
+
+    /// Plans the next adaptation: a round trip after the last one.
+    fn plan(&mut self) {
+        if self.rtt_us8 != 0 {
+            self.adapts = (self.space_us + (self.rtt_us8 >> 3)) * US;
+        }
     }
 
     /// The first full segment shows what a segment really costs.
@@ -125,6 +136,16 @@ impl ReceiveBuffer {
     pub fn grow(&mut self, held: u32) -> bool {
         let room = self.clamp.min(self.free(held)).saturating_sub(self.ssthresh);
         room > 0 && self.grow_into(room)
+    }
+
+    /// True if the first segment has shown what it had to show.
+    pub fn is_measured(&self) -> bool {
+        self.measured.is_none() && self.rtt_from_us != 0
+    }
+
+    /// Segment with which the window whose filling is timed is full.
+    pub fn window_ends(&self) -> u32 {
+        self.rtt_seq
     }
 
     fn grow_into(&mut self, room: u64) -> bool {
@@ -225,6 +246,7 @@ impl ReceiveBuffer {
             } else {
                 self.rtt_us8 - (self.rtt_us8 >> 3) + sample
             };
+            self.plan();
         }
     }
 
@@ -241,6 +263,7 @@ impl ReceiveBuffer {
             let sample = (now_us - self.rtt_from_us).max(1) << 3;
             if self.rtt_us8 == 0 || sample < self.rtt_us8 {
                 self.rtt_us8 = sample;
+                self.plan();
             }
         }
         self.rtt_seq = rcv_nxt + (self.window / u64::from(MSS)) as u32;
@@ -250,9 +273,8 @@ impl ReceiveBuffer {
     /// The application has read everything: adapts the buffer once a round trip.
     #[inline]
     pub fn on_read(&mut self, rcv_nxt: u32, now: Time) {
-        let now_us = now / US;
-        if self.rtt_us8 != 0 && now_us - self.space_us >= self.rtt_us8 >> 3 {
-            self.adapt(rcv_nxt, now_us);
+        if now >= self.adapts {
+            self.adapt(rcv_nxt, now / US);
         }
     }
 
@@ -289,6 +311,7 @@ impl ReceiveBuffer {
         }
         self.space_seq = rcv_nxt;
         self.space_us = now_us;
+        self.plan();
     }
 }
 

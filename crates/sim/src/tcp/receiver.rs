@@ -70,7 +70,13 @@ pub struct Receiver {
     buffer: ReceiveBuffer,
     quick: u32,
     ato: u64,
-    last_data: u64,
+    /// Last arrival of data in order.
+    last_data: Time,
+    /// Half the least delayed-ACK interval, ns.
+    short_gap: Time,
+    /// Segments in order with this codepoint are [plain](Self::is_plain), up to a number.
+    steady: Option<Ecn>,
+    steady_until: u32,
     scheduled: bool,
     /// A write of the sender's ended in what was not acknowledged yet.
     pushed: bool,
@@ -121,6 +127,9 @@ impl Receiver {
             quick: 0,
             ato: 0,
             last_data: 0,
+            short_gap: clock.start(clock.from_ms(ATO_MIN_MS) / 2),
+            steady: None,
+            steady_until: 0,
             scheduled: false,
             pushed: false,
             now_flag: false,
@@ -161,7 +170,9 @@ impl Receiver {
     /// A packet of the sender arrives.
     pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
         self.counters.arrived += 1;
-        if self.established && !p.has(flags::SYN | flags::HANDSHAKE) {
+        if self.is_plain(p) {
+            self.on_plain_data(p, net);
+        } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE) {
             self.on_data(p, net);
         } else {
             self.on_handshake(p, net);
@@ -259,12 +270,52 @@ impl Receiver {
         self.quick = self.quick.max(fit.min(most));
     }
 
-    fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
-        let (seq, jiffies) = (p.seq, self.clock.jiffies(net.now));
-        // The timestamp echoed is that of the segment that the last ACK asked for.
-        if self.buffer.is_acked(seq) && p.tsval >= self.ts_recent {
+    /// Notes the timestamps of a segment. The one echoed is that of the segment that the last ACK asked for.
+    #[inline]
+    fn take_timestamps(&mut self, p: &Packet, now: Time) {
+        if self.buffer.is_acked(p.seq) && p.tsval >= self.ts_recent {
             self.ts_recent = p.tsval;
         }
+        self.buffer.rtt_by_timestamp(p.tsecr, now);
+    }
+
+    /// True for the common segment: the next one, without a flag or a mark, when nothing is missing or waits to be said. What is left of
+    /// [`Self::on_data`] is to count it, to widen the window and to acknowledge it in its turn.
+    #[inline]
+    fn is_plain(&self, p: &Packet) -> bool {
+        p.seq == self.rcv_nxt && p.flags == 0 && self.steady == Some(p.ecn) && p.seq < self.steady_until
+    }
+
+    /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
+    fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
+        self.take_timestamps(p, net.now);
+        self.rcv_nxt += 1;
+        self.scheduled = true;
+        self.time_delayed_ack(net.now);
+        if self.buffer.grow(0) {
+            self.quick |= 1;
+        }
+        if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 {
+            self.send_ack(self.rcv_nxt, net);
+        } else {
+            self.delay_ack(net);
+        }
+        self.on_read(true, net);
+    }
+
+    /// Looks whether the next segments may be [plain](Self::is_plain), after one with codepoint `ecn`.
+    fn settle(&mut self, ecn: Ecn) {
+        let complete = self.ooo.is_empty() && self.sacks.is_empty() && self.dsack.is_none();
+        let silent = self.compressed == 0 && !self.now_flag && !self.pushed && self.buffer.is_measured();
+        let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
+        self.steady = (complete && silent && unmarked).then_some(ecn);
+        // One short of what the next arrival brings about.
+        self.steady_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
+    }
+
+    fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
+        let seq = p.seq;
+        self.take_timestamps(p, net.now);
         if p.has(flags::CWR) {
             self.echo.on_cwr();
             self.now_flag = true;
@@ -274,11 +325,10 @@ impl Receiver {
             Ecn::Sce => self.counters.sce += 1,
             Ecn::NotEct | Ecn::Ect0 => {}
         }
-        self.buffer.rtt_by_timestamp(p.tsecr, net.now);
         self.dsack = None;
         let before = self.rcv_nxt;
         if seq == self.rcv_nxt {
-            self.in_order(p, jiffies, net);
+            self.in_order(p, net);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
             if self.quick_acks_out_of_order {
                 self.request_quick(MAX_QUICK);
@@ -296,19 +346,20 @@ impl Receiver {
             self.scheduled = true;
         }
         if self.scheduled {
-            self.check_ack(jiffies, net);
+            self.check_ack(net);
         }
+        self.settle(p.ecn);
         self.on_read(self.rcv_nxt > before, net);
     }
 
-    fn in_order(&mut self, p: &Packet, jiffies: u64, net: &mut Fabric) {
+    fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
         self.buffer.measure();
         self.buffer.rtt_by_window(self.rcv_nxt, net.now);
-        self.time_delayed_ack(jiffies);
+        self.time_delayed_ack(net.now);
         self.on_codepoint(p.ecn, before, net);
         if self.buffer.grow(self.held) {
             self.quick |= 1;
@@ -335,21 +386,30 @@ impl Receiver {
     }
 
     /// Adapts the delayed-ACK interval to the spacing of the data.
-    fn time_delayed_ack(&mut self, now: u64) {
+    #[inline]
+    fn time_delayed_ack(&mut self, now: Time) {
+        if self.ato != 0 && now - self.last_data < self.short_gap {
+            self.ato = (self.ato >> 1) + self.ato_min / 2;
+        } else {
+            self.time_gap(now);
+        }
+        self.last_data = now;
+    }
+
+    fn time_gap(&mut self, now: Time) {
         if self.ato == 0 {
             self.request_quick(MAX_QUICK);
             self.ato = self.ato_min;
-        } else {
-            let gap = now - self.last_data;
-            if gap <= self.ato_min / 2 {
-                self.ato = (self.ato >> 1) + self.ato_min / 2;
-            } else if gap < self.ato {
-                self.ato = self.bound_ato((self.ato >> 1) + gap);
-            } else if gap > self.rto {
-                self.request_quick(MAX_QUICK);
-            }
+            return;
         }
-        self.last_data = now;
+        let gap = self.clock.jiffies(now) - self.clock.jiffies(self.last_data);
+        if gap <= self.ato_min / 2 {
+            self.ato = (self.ato >> 1) + self.ato_min / 2;
+        } else if gap < self.ato {
+            self.ato = self.bound_ato((self.ato >> 1) + gap);
+        } else if gap > self.rto {
+            self.request_quick(MAX_QUICK);
+        }
     }
 
     fn bound_ato(&self, ato: u64) -> u64 {
@@ -444,14 +504,14 @@ impl Receiver {
     }
 
     /// Decides whether to acknowledge now, later, or with others.
-    fn check_ack(&mut self, jiffies: u64, net: &mut Fabric) {
+    fn check_ack(&mut self, net: &mut Fabric) {
         if self.buffer.is_tight(self.held) {
             self.quick = 0;
         }
         if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 || self.now_flag {
             self.send_ack(self.rcv_nxt, net);
         } else if self.ooo.is_empty() {
-            self.delay_ack(jiffies, net);
+            self.delay_ack(net);
         } else {
             self.compress_ack(net);
         }
@@ -476,16 +536,24 @@ impl Receiver {
         }
     }
 
-    /// The application reads what there is. The end of a write of the sender's earns an ACK then, and so does a window that opens wide.
+    /// The application reads what there is.
+    #[inline]
     fn on_read(&mut self, some: bool, net: &mut Fabric) {
         self.buffer.on_read(self.rcv_nxt, net.now);
+        if self.scheduled {
+            self.ack_after_read(some, net);
+        }
+    }
+
+    /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
+    fn ack_after_read(&mut self, some: bool, net: &mut Fabric) {
         let write_ended = some && self.pushed && self.held == 0;
-        if self.scheduled && (write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held)) {
+        if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
             self.send_ack(self.rcv_nxt, net);
         }
     }
 
-    fn delay_ack(&mut self, jiffies: u64, net: &mut Fabric) {
+    fn delay_ack(&mut self, net: &mut Fabric) {
         let mut ato = self.ato;
         if ato > self.ato_min {
             let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
@@ -497,6 +565,7 @@ impl Receiver {
         if self.delack_capped {
             ato = ato.min(self.delack_max);
         }
+        let jiffies = self.clock.jiffies(net.now);
         let mut expires = jiffies + ato;
         if let Some(pending) = self.delack {
             if pending <= jiffies + (ato >> 2) {
