@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::events::EventSet;
 use crate::packet::{flags, DropCause, Packet, NO_SACK};
-use crate::port::{Kind, Port, Shaper};
+use crate::port::{Kind, Port};
 use crate::probe::capture::Capture;
 use crate::qdisc::{Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::tcp::sack::{Blocks, Slab};
@@ -62,7 +62,7 @@ impl Fabric {
         let drops = vec![FlowDrops::default(); routes.len()];
         Self {
             now: 0,
-            events: EventSet::new(sources),
+            events: EventSet::new(PORTS + 2 * ports.len(), sources),
             ports,
             routes,
             tuples,
@@ -132,7 +132,7 @@ impl Fabric {
         }
     }
 
-    fn enqueue(&mut self, i: usize, p: Packet) -> Verdict {
+    fn enqueue(&mut self, i: usize, mut p: Packet) -> Verdict {
         let now = self.now;
         let port = &mut self.ports[i];
         port.counters.arrived += 1;
@@ -143,12 +143,12 @@ impl Fabric {
                     self.settle_drops(i);
                     return Verdict::Dropped;
                 }
-                let mut leaves = now;
+                p.time = now;
                 if let Some(rate) = *rate_bps {
-                    leaves = now.max(*free_at) + serialisation(u64::from(p.len), rate);
-                    *free_at = leaves;
+                    p.time = now.max(*free_at) + serialisation(u64::from(p.len), rate);
+                    *free_at = p.time;
                 }
-                self.leave(i, p, leaves);
+                self.leave(i, p);
                 Verdict::Queued
             }
             Kind::Queue { qdisc, .. } => {
@@ -160,7 +160,10 @@ impl Fabric {
                 // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
                 // except for cake, whose wake-up is the same for whatever packet comes next.
                 if self.events.pending(PORTS + 2 * i) == NEVER {
-                    self.serve(i);
+                    let next = self.serve(i);
+                    if next != NEVER {
+                        self.events.set(PORTS + 2 * i, next);
+                    }
                 } else if self.ports[i].refilled {
                     self.serve_early(i);
                 }
@@ -169,50 +172,21 @@ impl Fabric {
         }
     }
 
-    /// Lets a port send what it may now, and sets its timer for the rest.
-    fn serve(&mut self, i: usize) {
-        let now = self.now;
+    /// Lets a port send what it may now; returns when it may send the next, or `NEVER` if nothing waits.
+    fn serve(&mut self, i: usize) -> Time {
         loop {
             let port = &mut self.ports[i];
             let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
-            let mut s = Surroundings { now, rng: &mut port.rng, dropped: &mut self.dropped, tuples: &self.tuples };
-            let ready = match shaper {
-                // A free line asks for a packet; the others know that there is none.
-                Shaper::Link { free_at, .. } if qdisc.packets() == 0 => {
-                    qdisc.found_empty((*free_at).max(now));
-                    break;
-                }
-                _ if qdisc.packets() == 0 => break,
-                Shaper::Own => now,
-                // A line takes a packet out only when it is free; a token bucket must know its length first.
-                Shaper::Link { free_at, .. } => *free_at,
-                Shaper::Htb(htb) => htb.ready(),
-                Shaper::Tbf(tbf) => match qdisc.peek(&mut s) {
-                    Some(len) => tbf.ready(len, now),
-                    None => break,
-                },
-            };
-            if ready > now {
-                self.events.set(PORTS + 2 * i, ready);
-                break;
+            let (rng, dropped, tuples) = (&mut port.rng, &mut self.dropped, &self.tuples[..]);
+            let next = qdisc.dequeue_through(shaper, &mut Surroundings { now: self.now, rng, dropped, tuples });
+            if !self.dropped.is_empty() {
+                self.settle_drops(i);
             }
-            match qdisc.dequeue(&mut s) {
-                Dequeued::Packet(p) => {
-                    let out = now + shaper.take(p.len, now);
-                    if !self.dropped.is_empty() {
-                        self.settle_drops(i);
-                    }
-                    self.leave(i, p, out);
-                }
-                Dequeued::Wait(t) => {
-                    self.events.set(PORTS + 2 * i, t);
-                    break;
-                }
-                Dequeued::Empty => break,
+            match next {
+                Dequeued::Packet(p) => self.leave(i, p),
+                Dequeued::Wait(t) => return t,
+                Dequeued::Empty => return NEVER,
             }
-        }
-        if !self.dropped.is_empty() {
-            self.settle_drops(i);
         }
     }
 
@@ -223,9 +197,9 @@ impl Fabric {
         self.on_shaper(i);
     }
 
-    /// A packet leaves the shaper of port `i` at `at` and enters the pipe.
+    /// A packet leaves the shaper of port `i` at its `time` and enters the pipe.
     #[inline]
-    fn leave(&mut self, i: usize, mut p: Packet, at: Time) {
+    fn leave(&mut self, i: usize, mut p: Packet) {
         let port = &mut self.ports[i];
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(p.len);
@@ -234,7 +208,7 @@ impl Fabric {
             self.forget(&p);
             return;
         }
-        let arrives = at + port.delay;
+        let arrives = p.time + port.delay;
         if arrives == self.now && port.pipe.is_empty() {
             p.hop += 1;
             self.forward(p);
@@ -250,8 +224,9 @@ impl Fabric {
     /// The shaper of port `i` wakes up.
     #[inline]
     pub fn on_shaper(&mut self, i: usize) {
-        self.events.set(PORTS + 2 * i, NEVER);
-        self.serve(i);
+        self.events.begin(PORTS + 2 * i);
+        let next = self.serve(i);
+        self.events.set(PORTS + 2 * i, next);
     }
 
     /// The first packet of the pipe of port `i` comes out.

@@ -3,7 +3,8 @@
 use super::htb::Htb;
 use super::tbf::Tbf;
 use crate::network::ShaperSpec;
-use crate::time::{serialisation, Duration, Time, SEC};
+use crate::qdisc::{Dequeued, Qdisc, Surroundings};
+use crate::time::{serialisation, Time, SEC};
 
 /// State of a shaper.
 #[derive(Clone, Debug)]
@@ -37,20 +38,37 @@ impl Shaper {
         }
     }
 
-    /// Takes a packet of `len` bytes at `now`; returns how much later its last bit is out.
+    /// Takes the next packet of `qdisc` that may go by now; its `time` becomes the moment at which its last bit is out.
     #[inline]
-    pub fn take(&mut self, len: u32, now: Time) -> Duration {
-        match self {
-            Self::Link { rate_bps, free_at } => {
-                let ser = serialisation(u64::from(len), *rate_bps);
-                *free_at = now + ser;
-                return ser;
+    pub fn dequeue(&mut self, qdisc: &mut impl Qdisc, s: &mut Surroundings) -> Dequeued {
+        let now = s.now;
+        if qdisc.packets() == 0 {
+            // A free line asks for a packet; the others know that there is none.
+            if let Self::Link { free_at, .. } = self {
+                qdisc.found_empty((*free_at).max(now));
             }
-            Self::Tbf(tbf) => tbf.take(len, now),
-            Self::Htb(htb) => htb.take(len, now),
-            Self::Own => {}
+            return Dequeued::Empty;
         }
-        0
+        let mut taken = match self {
+            // A line takes a packet out only when it is free; a token bucket must know its length first.
+            Self::Link { free_at, .. } if *free_at > now => return Dequeued::Wait(*free_at),
+            Self::Htb(htb) if htb.ready() > now => return Dequeued::Wait(htb.ready()),
+            Self::Tbf(tbf) => qdisc.dequeue_when(|len| tbf.ready(len, now), s),
+            Self::Link { .. } | Self::Htb(_) | Self::Own => qdisc.dequeue(s),
+        };
+        if let Dequeued::Packet(p) = &mut taken {
+            p.time = now;
+            match self {
+                Self::Link { rate_bps, free_at } => {
+                    p.time = now + serialisation(u64::from(p.len), *rate_bps);
+                    *free_at = p.time;
+                }
+                Self::Tbf(tbf) => tbf.take(p.len, now),
+                Self::Htb(htb) => htb.take(p.len, now),
+                Self::Own => {}
+            }
+        }
+        taken
     }
 }
 
@@ -62,11 +80,24 @@ pub(super) fn tokens_for(bytes: u64, rate_bps: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{Ecn, FULL_FRAME};
+    use crate::qdisc::lab::packet;
+    use crate::qdisc::{Fifo, Limit};
+    use crate::rng::Rng;
 
     #[test]
     fn link_stores_and_forwards() {
-        let mut s = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }).unwrap();
-        assert_eq!(s.take(1514, 7), 1_000_000);
-        assert!(matches!(s, Shaper::Link { free_at: 1_000_007, .. }));
+        let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }).unwrap();
+        let mut rng = Rng::for_component(1, "port/q");
+        let mut s = Surroundings { now: 7, rng: &mut rng, dropped: &mut vec![], tuples: &[] };
+        let mut fifo = Fifo::new(Limit::Packets(2));
+        for seq in 0..2 {
+            fifo.enqueue(packet(0, FULL_FRAME, seq, Ecn::NotEct), &mut s);
+        }
+        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 0 && p.time == 1_000_007));
+        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Wait(1_000_007)));
+        s.now = 1_000_007;
+        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 1 && p.time == 2_000_007));
+        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Empty));
     }
 }

@@ -14,6 +14,8 @@ pub struct Tbf {
     /// Tokens at the last update, ns.
     tokens: i64,
     updated: Time,
+    /// Length of the packet that was last looked at and its tokens: most have the same, and a division is slow.
+    last: (u32, i64),
 }
 
 impl Tbf {
@@ -23,21 +25,36 @@ impl Tbf {
             return Err(format!("burst of {burst_bytes} bytes is below one frame (1514)"));
         }
         let bucket = tokens_for(burst_bytes, rate_bps);
-        Ok(Self { rate_bps, burst_bytes, bucket, tokens: bucket, updated: 0 })
+        Ok(Self { rate_bps, burst_bytes, bucket, tokens: bucket, updated: 0, last: (0, 0) })
+    }
+
+    /// Tokens that a packet of `len` bytes takes.
+    #[inline]
+    fn tokens_of(&mut self, len: u32) -> i64 {
+        if self.last.0 != len {
+            self.last = (len, tokens_for(u64::from(len), self.rate_bps));
+        }
+        self.last.1
+    }
+
+    /// Tokens at `now`.
+    #[inline]
+    fn tokens_at(&self, now: Time) -> i64 {
+        (self.tokens + (now - self.updated) as i64).min(self.bucket)
     }
 
     /// When a packet of `len` bytes may be taken, `now` at the earliest.
+    #[inline]
     #[must_use]
-    pub fn ready(&self, len: u32, now: Time) -> Time {
-        let have = (self.tokens + (now - self.updated) as i64).min(self.bucket);
-        let missing = tokens_for(u64::from(len), self.rate_bps) - have;
+    pub fn ready(&mut self, len: u32, now: Time) -> Time {
+        let missing = self.tokens_of(len) - self.tokens_at(now);
         now + missing.max(0) as u64
     }
 
     /// Takes a packet of `len` bytes at `now`.
+    #[inline]
     pub fn take(&mut self, len: u32, now: Time) {
-        let have = (self.tokens + (now - self.updated) as i64).min(self.bucket);
-        self.tokens = have - tokens_for(u64::from(len), self.rate_bps);
+        self.tokens = self.tokens_at(now) - self.tokens_of(len);
         self.updated = now;
     }
 
@@ -46,6 +63,7 @@ impl Tbf {
         self.rate_bps = rate_bps;
         self.bucket = tokens_for(self.burst_bytes, rate_bps);
         self.tokens = self.bucket;
+        self.last = (0, 0);
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
+use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -108,6 +109,10 @@ macro_rules! dispatch {
             #[inline]
             fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
+            }
+            #[inline]
+            fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued {
+                match self { $(Self::$variant(q) => q.dequeue_through(shaper, s),)* }
             }
             #[inline]
             fn found_empty(&mut self, at: Time) {

@@ -9,7 +9,7 @@ use super::peeked::Backlog;
 use super::truesize::truesize;
 use super::FlowTuple;
 use crate::network::QueuesSpec;
-use crate::packet::Packet;
+use crate::packet::{flags, Packet};
 use crate::rng::Rng;
 
 /// Largest number of queues, as Linux allows.
@@ -46,8 +46,31 @@ pub(super) struct FlowQueues<S> {
     /// Of each slot, the index of its queue plus one; 0 is none yet.
     slots: Box<[u32]>,
     hasher: Hasher,
+    /// The same index for each flow's data and ACKs, so that each is hashed once.
+    known: Vec<u32>,
     lists: Lists,
     quantum: i64,
+}
+
+/// The packets of one queue, to be taken out beside its AQM's state.
+pub(super) struct Head<'a> {
+    packets: &'a mut VecDeque<Packet>,
+    backlog: &'a mut u64,
+    /// All that is held.
+    pub held: &'a mut Backlog,
+    memory: &'a mut u64,
+}
+
+impl Head<'_> {
+    /// Takes the oldest packet.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet> {
+        let p = self.packets.pop_front()?;
+        *self.backlog -= u64::from(p.len);
+        self.held.remove(p.len);
+        *self.memory -= u64::from(truesize(p.len));
+        Some(p)
+    }
 }
 
 impl<S: Default> FlowQueues<S> {
@@ -65,6 +88,7 @@ impl<S: Default> FlowQueues<S> {
             memory: 0,
             slots: vec![0; spec.flows as usize].into(),
             hasher: Hasher::new(rng),
+            known: Vec::new(),
             lists: Lists::new(),
             quantum: i64::from(spec.quantum_bytes.max(LEAST_QUANTUM)),
         })
@@ -73,15 +97,26 @@ impl<S: Default> FlowQueues<S> {
     /// The queue of a packet, created if it is the first to need it.
     #[inline]
     pub fn classify(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
-        let hash = self.hasher.flow(&directed(&tuples[p.flow as usize], p));
-        let slot = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
-        match self.slots[slot] {
-            0 => self.create(slot),
-            queue => queue as usize - 1,
+        match self.known.get(way(p)) {
+            Some(&queue) if queue != 0 => queue as usize - 1,
+            _ => self.meet(p, tuples),
         }
     }
 
+    /// The queue of the first packet of a flow and direction.
     #[cold]
+    fn meet(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
+        let hash = self.hasher.flow(&directed(&tuples[p.flow as usize], p));
+        let slot = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
+        let queue = match self.slots[slot] {
+            0 => self.create(slot),
+            queue => queue as usize - 1,
+        };
+        self.known.resize(2 * tuples.len(), 0);
+        self.known[way(p)] = queue as u32 + 1;
+        queue
+    }
+
     fn create(&mut self, slot: usize) -> usize {
         self.lists.add_queue();
         let (packets, state) = (VecDeque::new(), S::default());
@@ -107,12 +142,14 @@ impl<S: Default> FlowQueues<S> {
     /// Takes the oldest packet of a queue.
     #[inline]
     pub fn pop(&mut self, queue: usize) -> Option<Packet> {
-        let q = &mut self.queues[queue];
-        let p = q.packets.pop_front()?;
-        q.backlog -= u64::from(p.len);
-        self.held.remove(p.len);
-        self.memory -= u64::from(truesize(p.len));
-        Some(p)
+        self.head(queue).1.pop()
+    }
+
+    /// The state of a queue's AQM, and its packets.
+    #[inline]
+    pub fn head(&mut self, queue: usize) -> (&mut S, Head<'_>) {
+        let FlowQueue { packets, backlog, state, .. } = &mut self.queues[queue];
+        (state, Head { packets, backlog, held: &mut self.held, memory: &mut self.memory })
     }
 
     /// The queue whose turn it is.
@@ -155,4 +192,10 @@ impl<S: Default> FlowQueues<S> {
     pub fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
         self.queues.iter().flat_map(|q| &q.packets).for_each(f);
     }
+}
+
+/// Index of a packet's flow and direction.
+#[inline]
+fn way(p: &Packet) -> usize {
+    2 * p.flow as usize + usize::from(p.has(flags::ACK))
 }

@@ -3,7 +3,7 @@
 //! Left out: tc filters.
 
 use super::codel::{Law, Source, State};
-use super::flow_queues::FlowQueues;
+use super::flow_queues::{FlowQueues, Head};
 use super::peeked::{Backlog, Deciding};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::{CodelSpec, QueuesSpec};
@@ -22,19 +22,15 @@ pub struct FqCodel {
     stats: QdiscStats,
 }
 
-/// One queue, as CoDel sees it.
-struct OneQueue<'a> {
-    flows: &'a mut FlowQueues<State>,
-    queue: usize,
-}
-
-impl Source for OneQueue<'_> {
+impl Source for Head<'_> {
+    #[inline]
     fn pop(&mut self) -> Option<Packet> {
-        self.flows.pop(self.queue)
+        self.pop()
     }
 
+    #[inline]
     fn backlog(&self) -> u64 {
-        self.flows.held.bytes
+        self.held.bytes
     }
 }
 
@@ -106,11 +102,8 @@ impl Deciding for FqCodel {
     fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
         loop {
             let queue = self.flows.select()?;
-            let mut state = self.flows.queues[queue].state;
-            let mut source = OneQueue { flows: &mut self.flows, queue };
-            let p = self.law.dequeue(&mut state, &mut source, s.now, s.dropped, &mut self.stats);
-            self.flows.queues[queue].state = state;
-            match p {
+            let (state, mut head) = self.flows.head(queue);
+            match self.law.dequeue(state, &mut head, s.now, s.dropped, &mut self.stats) {
                 Some(p) => {
                     self.flows.charge(queue, p.len);
                     return Some(p);

@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 
 /// A discipline, its surroundings and a clock.
-pub(super) struct Lab {
+pub(crate) struct Lab {
     pub qdisc: AnyQdisc,
     pub now: Time,
     pub dropped: Vec<(Packet, DropCause)>,
@@ -17,7 +17,7 @@ pub(super) struct Lab {
 }
 
 /// A data packet.
-pub(super) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
+pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
     Packet { time: 0, flow, len, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK, flags: 0, ecn, hop: 0 }
 }
 

@@ -12,7 +12,7 @@ mod fq_pie;
 mod hash;
 mod jiffies;
 #[cfg(test)]
-mod lab;
+pub(crate) mod lab;
 mod lists;
 mod peeked;
 mod pie;
@@ -37,6 +37,7 @@ pub use red::Red;
 pub use sfq::Sfq;
 
 use crate::packet::{DropCause, Packet};
+use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -109,6 +110,26 @@ pub trait Qdisc {
     /// Length of the next packet, which stays counted as held. A discipline that decides at dequeue takes the
     /// packet out and keeps it at hand, as Linux's qdisc_peek_dequeued does.
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32>;
+    /// Takes the next packet if `ready`, which is told its length, says that it may go by now; if not, it stays as after a peek.
+    #[inline]
+    fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut Surroundings) -> Dequeued
+    where
+        Self: Sized,
+    {
+        match self.peek(s).map(ready) {
+            Some(t) if t > s.now => Dequeued::Wait(t),
+            Some(_) => self.dequeue(s),
+            None => Dequeued::Empty,
+        }
+    }
+    /// Takes the next packet that `shaper` lets go by now, see [`Shaper::dequeue`].
+    #[inline]
+    fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued
+    where
+        Self: Sized,
+    {
+        shaper.dequeue(self, s)
+    }
     /// At this time somebody asks for a packet and there is none.
     fn found_empty(&mut self, _at: Time) {}
     /// Calls `f` for every packet held.

@@ -91,6 +91,24 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
         self.at_hand.map(|p| p.len)
     }
 
+    /// As peek and dequeue, but a packet that may go at once never comes to hand.
+    #[inline]
+    fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut Surroundings) -> Dequeued {
+        if let Some(p) = &self.at_hand {
+            let t = ready(p.len);
+            return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };
+        }
+        self.qdisc.catch_up(s.now);
+        let Some(p) = self.qdisc.next(s) else { return Dequeued::Empty };
+        let t = ready(p.len);
+        if t <= s.now {
+            return Dequeued::Packet(p);
+        }
+        self.qdisc.backlog().add(p.len);
+        self.at_hand = Some(p);
+        Dequeued::Wait(t)
+    }
+
     fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
         self.at_hand.iter().for_each(&mut *f);
         self.qdisc.for_each(f);
