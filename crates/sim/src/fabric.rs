@@ -1,7 +1,5 @@
 //! The fabric: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
-use std::collections::VecDeque;
-
 use crate::events::EventSet;
 use crate::packet::{flags, DropCause, Packet, NO_SACK};
 use crate::port::{Kind, Port};
@@ -46,9 +44,11 @@ pub struct Fabric {
     /// Drops by flow.
     pub drops: Vec<FlowDrops>,
     /// Packets that have reached an end and wait to be handled at the current time.
-    pub arrivals: VecDeque<Packet>,
+    pub arrivals: Vec<Packet>,
     /// Notes packets at the hosts.
     pub capture: Option<Box<Capture>>,
+    /// How many of them have been handled.
+    handled: usize,
     dropped: Vec<(Packet, DropCause)>,
 }
 
@@ -68,7 +68,8 @@ impl Fabric {
             tuples,
             sacks: Slab::default(),
             drops,
-            arrivals: VecDeque::new(),
+            arrivals: Vec::new(),
+            handled: 0,
             capture: None,
             dropped: Vec::new(),
         }
@@ -90,7 +91,13 @@ impl Fabric {
         if self.capture.is_some() {
             self.note_arrival();
         }
-        self.arrivals.pop_front()
+        let next = self.arrivals.get(self.handled).copied();
+        self.handled += 1;
+        if next.is_none() {
+            self.arrivals.clear();
+            self.handled = 0;
+        }
+        next
     }
 
     /// The packet as it travels when packets are noted. By value, so that the address of a packet that is not noted is never taken:
@@ -108,7 +115,7 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn note_arrival(&mut self) {
-        if let (Some(capture), Some(p)) = (&mut self.capture, self.arrivals.front_mut()) {
+        if let (Some(capture), Some(p)) = (&mut self.capture, self.arrivals.get_mut(self.handled)) {
             capture.arrives(self.now, p);
         }
     }
@@ -126,50 +133,52 @@ impl Fabric {
         match hops.get(usize::from(p.hop)) {
             Some(&port) => self.enqueue(usize::from(port), p),
             None => {
-                self.arrivals.push_back(p);
+                self.arrivals.push(p);
                 Verdict::Queued
             }
         }
     }
 
+    /// Offers a packet to port `i`.
     fn enqueue(&mut self, i: usize, mut p: Packet) -> Verdict {
-        let now = self.now;
         let port = &mut self.ports[i];
         port.counters.arrived += 1;
-        match &mut port.kind {
-            Kind::Delay { rate_bps, limit, free_at } => {
-                if port.pipe.len() >= *limit {
-                    self.dropped.push((p, DropCause::Overflow));
-                    self.settle_drops(i);
-                    return Verdict::Dropped;
-                }
-                p.time = now;
-                if let Some(rate) = *rate_bps {
-                    p.time = now.max(*free_at) + serialisation(u64::from(p.len), rate);
-                    *free_at = p.time;
-                }
-                self.leave(i, p);
-                Verdict::Queued
-            }
-            Kind::Queue { qdisc, .. } => {
-                let mut s = Surroundings { now, rng: &mut port.rng, dropped: &mut self.dropped, tuples: &self.tuples };
-                let verdict = qdisc.enqueue(p, &mut s);
-                if !self.dropped.is_empty() {
-                    self.settle_drops(i);
-                }
-                // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
-                // except for cake, whose wake-up is the same for whatever packet comes next.
-                if self.events.pending(PORTS + 2 * i) == NEVER {
-                    let next = self.serve(i);
-                    if next != NEVER {
-                        self.events.set(PORTS + 2 * i, next);
-                    }
-                } else if self.ports[i].refilled {
-                    self.serve_early(i);
-                }
-                verdict
-            }
+        let Kind::Delay { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, p) };
+        if port.pipe.len() >= *limit {
+            self.dropped.push((p, DropCause::Overflow));
+            self.settle_drops(i);
+            return Verdict::Dropped;
         }
+        p.time = self.now;
+        if let Some(rate) = *rate_bps {
+            p.time = self.now.max(*free_at) + serialisation(u64::from(p.len), rate);
+            *free_at = p.time;
+        }
+        self.leave(i, p);
+        Verdict::Queued
+    }
+
+    /// Hands a packet to the discipline of port `i`, and asks for the next if nobody is to do so later.
+    fn queue(&mut self, i: usize, p: Packet) -> Verdict {
+        let port = &mut self.ports[i];
+        let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a delay stage queues nothing") };
+        let (rng, dropped, tuples) = (&mut port.rng, &mut self.dropped, &self.tuples[..]);
+        let verdict = qdisc.enqueue(p, &mut Surroundings { now: self.now, rng, dropped, tuples });
+        let refilled = port.refilled;
+        if !self.dropped.is_empty() {
+            self.settle_drops(i);
+        }
+        // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
+        // except for cake, whose wake-up is the same for whatever packet comes next.
+        if self.events.pending(PORTS + 2 * i) == NEVER {
+            let next = self.serve(i);
+            if next != NEVER {
+                self.events.set(PORTS + 2 * i, next);
+            }
+        } else if refilled {
+            self.serve_early(i);
+        }
+        verdict
     }
 
     /// Lets a port send what it may now; returns when it may send the next, or `NEVER` if nothing waits.
@@ -198,7 +207,7 @@ impl Fabric {
     }
 
     /// A packet leaves the shaper of port `i` at its `time` and enters the pipe.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, i: usize, mut p: Packet) {
         let port = &mut self.ports[i];
         port.counters.sent += 1;
@@ -283,7 +292,7 @@ impl Fabric {
                 qdisc.for_each(&mut add);
             }
         }
-        self.arrivals.iter().for_each(&mut add);
+        self.arrivals[self.handled..].iter().for_each(&mut add);
         counts
     }
 }

@@ -66,9 +66,11 @@ pub(super) struct State {
     sojourn: Tick,
 }
 
-/// Where packets come from.
+/// A queue whose head is looked at where it lies: a packet is moved once, when it leaves.
 pub(super) trait Source {
-    /// Takes the next packet.
+    /// The oldest packet.
+    fn head(&mut self) -> Option<&mut Packet>;
+    /// Takes the oldest packet.
     fn pop(&mut self) -> Option<Packet>;
     /// Bytes that the whole discipline holds.
     fn backlog(&self) -> u64;
@@ -111,19 +113,21 @@ impl Law {
         })
     }
 
-    /// The packet has waited too long for too long.
-    fn late(&mut self, state: &mut State, head: Option<&Packet>, backlog: u64, now: Tick) -> bool {
-        let Some(p) = head else {
+    /// The head has waited too long for too long.
+    #[inline]
+    fn late(&mut self, state: &mut State, source: &mut impl Source, now: Tick) -> bool {
+        let Some(&mut Packet { time, len, .. }) = source.head() else {
             state.first_above = 0;
             return false;
         };
-        state.sojourn = now.wrapping_sub(tick(p.time));
-        self.largest = self.largest.max(p.len);
+        state.sojourn = now.wrapping_sub(tick(time));
+        self.largest = self.largest.max(len);
         let floor = match self.floor {
             CodelFloor::Mtu => FULL_FRAME,
             CodelFloor::LargestSeen => self.largest,
         };
-        if after(self.target, state.sojourn) || backlog <= u64::from(floor) {
+        // What the head leaves behind counts.
+        if after(self.target, state.sojourn) || source.backlog() <= u64::from(floor) + u64::from(len) {
             state.first_above = 0;
             false
         } else if state.first_above == 0 {
@@ -135,6 +139,7 @@ impl Law {
     }
 
     /// Takes the next packet of a queue that may pass; what may not goes to `dropped`.
+    #[inline]
     pub fn dequeue(
         &mut self,
         state: &mut State,
@@ -143,46 +148,63 @@ impl Law {
         dropped: &mut Vec<(Packet, DropCause)>,
         stats: &mut QdiscStats,
     ) -> Option<Packet> {
-        let Some(mut p) = source.pop() else {
+        if source.head().is_none() {
             if self.forgets_when_empty {
                 state.first_above = 0;
             }
             state.dropping = false;
             return None;
-        };
+        }
         let at = tick(now);
-        let late = self.late(state, Some(&p), source.backlog(), at);
+        let late = self.late(state, source, at);
+        if late || state.dropping {
+            self.signal(state, source, late, at, dropped, stats);
+        }
+        if self.ce_threshold.is_some_and(|threshold| after(state.sojourn, threshold)) && mark(source) {
+            stats.ce_marks += 1;
+        }
+        let p = source.pop()?;
+        stats.last_sojourn = now - p.time;
+        Some(p)
+    }
+
+    /// Marks the head or drops heads as an episode goes on, or begins; afterwards the head may pass. Apart, because most packets
+    /// pass without it.
+    #[cold]
+    #[inline(never)]
+    fn signal(
+        &mut self,
+        state: &mut State,
+        source: &mut impl Source,
+        late: bool,
+        at: Tick,
+        dropped: &mut Vec<(Packet, DropCause)>,
+        stats: &mut QdiscStats,
+    ) {
         if state.dropping {
-            if !late {
-                state.dropping = false;
-            }
+            state.dropping = late;
             while state.dropping && !after(state.drop_next, at) {
                 state.count = state.count.wrapping_add(1);
                 state.newton_step();
-                if self.ecn && set_ce(&mut p.ecn) {
+                if self.ecn && mark(source) {
                     stats.ce_marks += 1;
                     state.drop_next = state.control(state.drop_next, self.interval);
                     break;
                 }
-                dropped.push((p, DropCause::Aqm));
-                let next = source.pop();
-                if self.late(state, next.as_ref(), source.backlog(), at) {
+                dropped.extend(source.pop().map(|p| (p, DropCause::Aqm)));
+                if self.late(state, source, at) {
                     state.drop_next = state.control(state.drop_next, self.interval);
                 } else {
                     state.dropping = false;
                 }
-                p = next?;
             }
-        } else if late {
-            let next = if self.ecn && set_ce(&mut p.ecn) {
+        } else {
+            if self.ecn && mark(source) {
                 stats.ce_marks += 1;
-                Some(p)
             } else {
-                dropped.push((p, DropCause::Aqm));
-                let next = source.pop();
-                self.late(state, next.as_ref(), source.backlog(), at);
-                next
-            };
+                dropped.extend(source.pop().map(|p| (p, DropCause::Aqm)));
+                self.late(state, source, at);
+            }
             state.dropping = true;
             // The frequency that controlled the queue lately is a good one to start with.
             let grown = state.count.wrapping_sub(state.last_count);
@@ -195,14 +217,13 @@ impl Law {
             }
             state.last_count = state.count;
             state.drop_next = state.control(at, self.interval);
-            p = next?;
         }
-        if self.ce_threshold.is_some_and(|threshold| after(state.sojourn, threshold)) && set_ce(&mut p.ecn) {
-            stats.ce_marks += 1;
-        }
-        stats.last_sojourn = now - p.time;
-        Some(p)
     }
+}
+
+/// Requests a CE mark for the head, see [`set_ce`].
+fn mark(source: &mut impl Source) -> bool {
+    source.head().is_some_and(|p| set_ce(&mut p.ecn))
 }
 
 /// One queue under CoDel.
@@ -222,6 +243,12 @@ struct Queue {
 }
 
 impl Source for Queue {
+    #[inline]
+    fn head(&mut self) -> Option<&mut Packet> {
+        self.packets.front_mut()
+    }
+
+    #[inline]
     fn pop(&mut self) -> Option<Packet> {
         let p = self.packets.pop_front()?;
         self.held.remove(p.len);
@@ -421,6 +448,9 @@ mod tests {
         /// One queue of a discipline that holds much else.
         struct One(Option<Packet>);
         impl Source for One {
+            fn head(&mut self) -> Option<&mut Packet> {
+                self.0.as_mut()
+            }
             fn pop(&mut self) -> Option<Packet> {
                 self.0.take()
             }

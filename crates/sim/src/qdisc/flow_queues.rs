@@ -52,9 +52,11 @@ pub(super) struct FlowQueues<S> {
     quantum: i64,
 }
 
-/// The packets of one queue, to be taken out beside its AQM's state.
+/// The packets of one queue beside its AQM's state.
 pub(super) struct Head<'a> {
-    packets: &'a mut VecDeque<Packet>,
+    /// The packets.
+    pub packets: &'a mut VecDeque<Packet>,
+    deficit: &'a mut i64,
     backlog: &'a mut u64,
     /// All that is held.
     pub held: &'a mut Backlog,
@@ -62,6 +64,12 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
+    /// The queue sent `len` bytes.
+    #[inline]
+    pub fn charge(&mut self, len: u32) {
+        *self.deficit -= i64::from(len);
+    }
+
     /// Takes the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
@@ -148,8 +156,8 @@ impl<S: Default> FlowQueues<S> {
     /// The state of a queue's AQM, and its packets.
     #[inline]
     pub fn head(&mut self, queue: usize) -> (&mut S, Head<'_>) {
-        let FlowQueue { packets, backlog, state, .. } = &mut self.queues[queue];
-        (state, Head { packets, backlog, held: &mut self.held, memory: &mut self.memory })
+        let FlowQueue { packets, backlog, deficit, state, .. } = &mut self.queues[queue];
+        (state, Head { packets, deficit, backlog, held: &mut self.held, memory: &mut self.memory })
     }
 
     /// The queue whose turn it is.
@@ -164,12 +172,6 @@ impl<S: Default> FlowQueues<S> {
             q.deficit += self.quantum;
             self.lists.move_to_end(queue, List::Old);
         }
-    }
-
-    /// The queue sent `len` bytes.
-    #[inline]
-    pub fn charge(&mut self, queue: usize, len: u32) {
-        self.queues[queue].deficit -= i64::from(len);
     }
 
     /// The queue had nothing to send at its turn. A new one passes once through the old ones, lest it starve them.

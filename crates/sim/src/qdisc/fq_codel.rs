@@ -24,6 +24,11 @@ pub struct FqCodel {
 
 impl Source for Head<'_> {
     #[inline]
+    fn head(&mut self) -> Option<&mut Packet> {
+        self.packets.front_mut()
+    }
+
+    #[inline]
     fn pop(&mut self) -> Option<Packet> {
         self.pop()
     }
@@ -105,7 +110,7 @@ impl Deciding for FqCodel {
             let (state, mut head) = self.flows.head(queue);
             match self.law.dequeue(state, &mut head, s.now, s.dropped, &mut self.stats) {
                 Some(p) => {
-                    self.flows.charge(queue, p.len);
+                    head.charge(p.len);
                     return Some(p);
                 }
                 None => self.flows.retire(queue),

@@ -103,11 +103,12 @@ impl Deciding for FqPie {
     fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
         loop {
             let queue = self.flows.select()?;
-            let Some(p) = self.flows.pop(queue) else {
+            let (_, mut head) = self.flows.head(queue);
+            let Some(p) = head.pop() else {
                 self.flows.retire(queue);
                 continue;
             };
-            self.flows.charge(queue, p.len);
+            head.charge(p.len);
             let q = &mut self.flows.queues[queue];
             self.law.on_departure(&mut q.state, &p, q.backlog, s.now);
             self.stats.last_sojourn = s.now - p.time;
