@@ -19,7 +19,7 @@ pub const MAX_TIME: Time = (1 << (64 - SOURCE_BITS)) - 2;
 pub struct EventSet {
     /// Sources below this one are busy ones.
     busy: usize,
-    /// What takes an index to its leaf: of the busy sources, and of the others.
+    /// What takes an index to its leaf, modulo 2^64: of the busy sources, and of the others.
     to_leaf: [usize; 2],
     keys: Vec<u64>,
 }
@@ -32,13 +32,13 @@ impl EventSet {
         assert!(busy <= sources && sources <= MAX_SOURCES, "{sources} event sources; at most {MAX_SOURCES}");
         // Node 2 is the root of the busy ones, node 3 that of the others; a level of n leaves is n nodes in a row.
         let (left, right) = (busy.next_power_of_two(), (sources - busy).next_power_of_two());
-        let to_leaf = [2 * left, 3 * right - busy];
+        let to_leaf = [2 * left, (3 * right).wrapping_sub(busy)];
         Self { busy, to_leaf, keys: vec![NEVER; 4 * left.max(right)] }
     }
 
     #[inline]
     fn leaf(&self, source: usize) -> usize {
-        source + self.to_leaf[usize::from(source >= self.busy)]
+        source.wrapping_add(self.to_leaf[usize::from(source >= self.busy)])
     }
 
     /// Sets the pending time of `source`; `NEVER`, or a time that no run reaches, makes it idle.

@@ -62,7 +62,7 @@ impl Fabric {
         let drops = vec![FlowDrops::default(); routes.len()];
         Self {
             now: 0,
-            events: EventSet::new(PORTS + 2 * ports.len(), sources),
+            events: EventSet::new(sources.min(PORTS + 2 * ports.len()), sources),
             ports,
             routes,
             tuples,
