@@ -41,7 +41,10 @@ test: setup
 	@cargo test -q --locked -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -m pytest
 
+# What runs cost: CPU time, instructions (fails where they grew by 5 %), criterion for the parts.
 bench: setup
+	@$(BIN)/dumbbell bench
+	@$(BIN)/python -m benchmarks.instructions
 	@cargo bench -q --locked -p dumbbell-sim -p dumbbell-trace
 
 # The kernel that the engine `kernel` boots, into the user's cache: a few minutes the first time.

@@ -7,6 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from dumbbell.bench import recorded
+from dumbbell.bench.cases import CASES
 from dumbbell.cli import app
 from dumbbell.errors import BadInput
 
@@ -19,6 +21,35 @@ def test_json_gives_packets_and_their_cost() -> None:
     # 60 s at 50 Mbit/s are 247,700 frames; slow start and overshoot cost some of them.
     assert 200_000 < row["packets"] < 248_000
     assert row["packets_per_cpu_s"] == pytest.approx(row["packets"] / row["cpu_s"])
+    assert row["instructions_per_packet"] is None
+    assert row["targets"] == {}
+
+
+def test_recorded_instructions_and_targets_stand_beside_the_measurement() -> None:
+    result = CliRunner().invoke(app, ["bench", "cubic-fq_codel-1", "--json"])
+    (row,) = json.loads(result.stdout)
+    assert row["instructions_per_packet"] == recorded.read()["cubic-fq_codel-1"].instructions_per_packet
+    assert row["targets"] == {"packets_per_cpu_s": 10e6, "instructions_per_packet": 1200}
+    table = CliRunner().invoke(app, ["bench", "cubic-fq_codel-1"]).stdout
+    assert "1,200" in table
+    assert "10.00 M" in table
+
+
+def test_start_up_is_a_whole_run_handed_over_to_python() -> None:
+    result = CliRunner().invoke(app, ["bench", "start-up", "--json"])
+    (row,) = json.loads(result.stdout)
+    # 601 samples of the series of a flow and of its ports.
+    assert row["values"] % 601 == 0
+    assert row["values"] >= 601 * 11
+    assert row["ms"] == pytest.approx(1000 * row["cpu_s"])
+    assert row["packets"] is None
+    assert row["targets"] == {"ms": 5.0}
+
+
+def test_the_cost_at_a_long_path_is_relative_to_a_short_one() -> None:
+    relative = {case.name: case.cost_relative_to for case in CASES.values() if case.cost_relative_to}
+    assert relative == {f"{cc}-pfifo-bdp-30000": f"{cc}-pfifo-bdp-300" for cc in ("cubic", "reno")}
+    assert all(other in CASES for other in relative.values())
 
 
 def test_an_unknown_benchmark_names_the_known_ones() -> None:

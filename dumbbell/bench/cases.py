@@ -1,0 +1,115 @@
+"""The benchmarks: whole runs as a user would write them, each with the cost aimed at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_USUAL = ("cubic", "100mbit", "40ms")
+_CAKE: dict[str, Any] = {"kind": "cake"}
+_FQ_CODEL: dict[str, Any] = {"kind": "fq_codel", "ecn": True}
+_DROPS: dict[str, Any] = {"kind": "fq_codel", "ecn": False}
+_ONE_BDP: dict[str, Any] = {"kind": "pfifo", "limit": "1bdp"}
+_LONG = {"rmem": ["4KiB", "128KiB", "1GiB"], "wmem": ["4KiB", "16KiB", "1GiB"]}
+"""Buffers that 60,000 segments fit in."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run that is measured, sampling off."""
+
+    name: str
+    title: str
+    scenario: Mapping[str, Any]
+    """As in a scenario file."""
+    targets: Mapping[str, float] = field(default_factory=dict)
+    """What is aimed at, by the column of the result: at least so many packets, at most so much of anything else."""
+    cost_relative_to: str | None = None
+    """The case that the cost per packet is divided by."""
+    counted: bool = False
+    """Its instructions are counted and recorded."""
+
+
+def _case(
+    title: str,
+    cc: str,
+    rate: str,
+    rtt: str,
+    qdisc: dict[str, Any],
+    label: str,
+    *,
+    count: int = 1,
+    ecn: bool | None = None,
+    host: Mapping[str, Any] | None = None,
+    packets: float | None = None,
+    instructions: float | None = None,
+    cost_relative_to: str | None = None,
+    counted: bool = False,
+) -> Case:
+    name = f"{cc}-{label}"
+    shaper = {} if qdisc["kind"] == "cake" else {"shaper": "tbf"}
+    flows: dict[str, Any] = {"cc": cc, "count": count, "start": {"every": "10ms"}}
+    flows |= {key: value for key, value in {"ecn": ecn, "host": host}.items() if value is not None}
+    scenario = {
+        "name": name,
+        "path": {
+            "rtt": rtt,
+            "delay": {"where": "ack-path"},
+            "bottleneck": {"rate": rate, "qdisc": qdisc} | shaper,
+            "reverse": "none",
+        },
+        "flows": [flows],
+        "duration": "60s",
+        "sample": "0s",
+    }
+    wanted = {
+        "packets_per_cpu_s": packets,
+        "instructions_per_packet": instructions,
+        "cost_ratio": 1.3 if cost_relative_to else None,
+    }
+    return Case(name, title, scenario, {key: value for key, value in wanted.items() if value is not None}, cost_relative_to, counted)
+
+
+def _long_and_short(cc: str) -> list[Case]:
+    """The same with a hundredth of the bandwidth-delay product; reno, without HyStart, loses half of a window at once."""
+    short = _case(f"BDP of 300 packets, {cc}, pfifo of a BDP", cc, "100mbit", "36ms", _ONE_BDP, "pfifo-bdp-300", counted=True)
+    title = f"BDP of 30,000 packets, {cc}, pfifo of a BDP"
+    return [short, _case(title, cc, "1gbit", "363ms", _ONE_BDP, "pfifo-bdp-30000", host=_LONG, cost_relative_to=short.name)]
+
+
+CASES: Mapping[str, Case] = {
+    case.name: case
+    for case in (
+        _case("one flow, fq_codel", *_USUAL, _FQ_CODEL, "fq_codel-1", packets=10e6, instructions=1200, counted=True),
+        _case("one flow, cake", *_USUAL, _CAKE, "cake-1", packets=8e6, counted=True),
+        _case(
+            "32 flows, fq_codel, ECN",
+            *_USUAL,
+            _FQ_CODEL,
+            "fq_codel-ecn-32",
+            count=32,
+            ecn=True,
+            packets=6e6,
+            instructions=1600,
+            counted=True,
+        ),
+        _case(
+            "32 flows, fq_codel without ECN: losses", *_USUAL, _DROPS, "fq_codel-32", count=32, packets=4e6, instructions=2400, counted=True
+        ),
+        _case("256 flows, fq_codel without ECN: losses", *_USUAL, _DROPS, "fq_codel-256", count=256, packets=2e6, counted=True),
+        _case("256 flows, pfifo of a BDP: losses", *_USUAL, _ONE_BDP, "pfifo-256", count=256, packets=2e6),
+        *(each for cc in ("cubic", "reno") for each in _long_and_short(cc)),
+        _case("one reno flow, 50 Mbit/s, 80 ms, pfifo of a BDP", "reno", "50mbit", "80ms", _ONE_BDP, "pfifo-1"),
+        _case("32 flows, cake", *_USUAL, _CAKE, "cake-32", count=32),
+        _case("32 dctcp flows, cake", "dctcp", "100mbit", "40ms", _CAKE, "cake-32", count=32),
+    )
+}
+"""Whole runs by name; cubic, 100 Mbit/s, 40 ms on the way of the ACKs and nothing else there, unless the title says otherwise."""
+
+DRAFT = "sce-draft"
+"""All runs of the SCE study, one start each. Takes minutes: measured only when it is asked for."""
+START_UP = "start-up"
+"""What a run of 60 s costs beside the packets in it."""
+NAMES = (*CASES, START_UP, DRAFT)
+"""Everything that can be measured."""

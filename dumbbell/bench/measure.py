@@ -1,0 +1,121 @@
+"""Measuring: CPU time (user and system) of the thread, the best of several repeats, because other work disturbs wall time."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dumbbell.bench.cases import CASES, DRAFT, NAMES, START_UP, Case
+from dumbbell.bench.recorded import read
+from dumbbell.engines import sim
+from dumbbell.engines.execute import Progress, execute
+from dumbbell.errors import BadInput
+from dumbbell.results import Store
+from dumbbell.scenario import Scenario, nearest
+
+_REPEATS = 5
+_DRAFT_WORKERS = 2
+_START_UP_TARGET_MS = 5.0
+_DRAFT_TARGET_S = 180.0
+
+Row = dict[str, Any]
+"""What was measured of one benchmark: always `name`, `packets`, `cpu_s`, `packets_per_cpu_s`, `instructions_per_packet` (None where
+that makes no sense) and `targets`; further values of its own."""
+
+
+def check(names: list[str]) -> None:
+    """Raises `BadInput` for a name that is no benchmark's."""
+    for name in names:
+        if name not in NAMES:
+            raise BadInput(f"unknown benchmark {name!r}{nearest(name, NAMES)}; expected one of {', '.join(NAMES)}")
+
+
+def network(scenario: Mapping[str, Any]) -> str:
+    """The simulator's description of a run, as JSON."""
+    (resolved,) = Scenario.model_validate(scenario).expand()
+    return json.dumps(sim.lower(resolved))
+
+
+def measure(name: str, progress: Progress | None = None) -> Row:
+    """Measures one of `NAMES`. `progress` is called while the draft's runs are done."""
+    if name == START_UP:
+        return _start_up()
+    if name == DRAFT:
+        return _draft(progress)
+    case = CASES[name]
+    recorded = read().get(name)
+    packets, cpu_s = _run(case)
+    row = _row(name, case.targets, packets, cpu_s, recorded.instructions_per_packet if recorded else None)
+    if case.cost_relative_to is not None:
+        packets_there, cpu_s_there = _run(CASES[case.cost_relative_to])
+        row["cost_ratio"] = (cpu_s / packets) / (cpu_s_there / packets_there)
+    return row
+
+
+def packets_per_cpu_s(scenario: Mapping[str, Any], repeats: int = _REPEATS) -> tuple[float, Mapping[str, Any]]:
+    """Data packets delivered per CPU second of the simulator, and its output."""
+    description = network(scenario)
+    output, cpu_s = _best(lambda: sim.native().simulate(description), repeats)
+    return output["delivered_packets"] / cpu_s, output
+
+
+def _run(case: Case) -> tuple[int, float]:
+    """Packets delivered, and CPU seconds from the scenario to the counters in Python."""
+    output, cpu_s = _best(lambda: sim.native().simulate(network(case.scenario)))
+    return int(output["delivered_packets"]), cpu_s
+
+
+def _best(work: Callable[[], Any], repeats: int = _REPEATS, clock: Callable[[], float] = time.thread_time) -> tuple[Any, float]:
+    """What the work returned, and the least CPU seconds it took."""
+    best = float("inf")
+    for _ in range(repeats):
+        began = clock()
+        done = work()
+        best = min(best, clock() - began)
+    return done, best
+
+
+def _row(name: str, targets: Mapping[str, float], packets: int | None, cpu_s: float, instructions: float | None = None) -> Row:
+    return {
+        "name": name,
+        "packets": packets,
+        "cpu_s": cpu_s,
+        "packets_per_cpu_s": packets / cpu_s if packets else None,
+        "instructions_per_packet": instructions,
+        "targets": dict(targets),
+    }
+
+
+def _start_up() -> Row:
+    """A flow that sends one segment and is sampled for 60 s, from the scenario to the table of series: all that is not packets."""
+    scenario = {
+        "name": START_UP,
+        "path": {"rtt": "40ms", "bottleneck": {"rate": "100mbit", "qdisc": {"kind": "fq_codel"}}},
+        "flows": [{"cc": "cubic", "bytes": "1448B"}],
+        "duration": "60s",
+    }
+
+    def work() -> int:
+        (run,) = execute(Scenario.model_validate(scenario).expand(), workers=1)
+        return len(run.frame)
+
+    values, cpu_s = _best(work, clock=time.process_time)  # runs are done in a thread of their own
+    return _row(START_UP, {"ms": _START_UP_TARGET_MS}, None, cpu_s) | {"ms": 1e3 * cpu_s, "values": values}
+
+
+def _draft(progress: Progress | None) -> Row:
+    """The whole study, kept on disk as `dumbbell reproduce` keeps it."""
+    from dumbbell.studies import Request
+    from dumbbell.studies.sce.scenarios import one_flow, two_flow
+
+    request = Request(seeds=1)
+    runs = [*one_flow(request), *two_flow(request)]
+    with tempfile.TemporaryDirectory() as folder:
+        wall, cpu = time.perf_counter(), time.process_time()
+        done = execute(runs, Store(folder), _DRAFT_WORKERS, progress)
+        wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
+    packets = sum(int(run.engine["delivered_packets"]) for run in done)
+    return _row(DRAFT, {"wall_s": _DRAFT_TARGET_S}, packets, cpu_s) | {"wall_s": wall_s, "runs": len(done), "workers": _DRAFT_WORKERS}
