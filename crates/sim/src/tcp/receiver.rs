@@ -3,6 +3,8 @@
 //!
 //! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), ping-pong mode.
 
+use std::collections::VecDeque;
+
 use super::buffers::ReceiveBuffer;
 use super::ecn::Echo;
 use super::layout::Layout;
@@ -62,7 +64,7 @@ pub struct Receiver {
     /// Next segment expected.
     pub rcv_nxt: u32,
     /// Ranges received out of order, sorted; and how many segments they hold.
-    ooo: Vec<(u32, u32)>,
+    ooo: VecDeque<(u32, u32)>,
     held: u32,
     /// The most recent ranges first.
     sacks: Vec<(u32, u32)>,
@@ -119,7 +121,7 @@ impl Receiver {
             established: false,
             syn_ack_us: 0,
             rcv_nxt: 1,
-            ooo: Vec::new(),
+            ooo: VecDeque::new(),
             held: 0,
             sacks: Vec::with_capacity(SACK_MEMORY + 1),
             dsack: None,
@@ -364,11 +366,11 @@ impl Receiver {
         if self.buffer.grow(self.held) {
             self.quick |= 1;
         }
-        if let Some(&(start, end)) = self.ooo.first() {
+        if let Some(&(start, end)) = self.ooo.front() {
             if start <= self.rcv_nxt {
                 self.held -= end - start;
                 self.rcv_nxt = end;
-                self.ooo.remove(0);
+                self.ooo.pop_front();
                 // A filled gap is acknowledged at once.
                 self.now_flag |= self.ooo.is_empty();
             }

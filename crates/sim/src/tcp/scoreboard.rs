@@ -5,7 +5,7 @@
 //! their numbers, that is linked only when something leaves its middle or follows it.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 /// Marks of a segment (Linux's TCPCB_*).
@@ -52,7 +52,7 @@ pub struct Scoreboard {
     unmarked_from: u32,
     /// End of the highest SACKed range; meaningful while something is SACKed.
     pub highest_sacked: u32,
-    runs: Vec<(u32, u32)>,
+    runs: VecDeque<(u32, u32)>,
     lost: BinaryHeap<Reverse<u32>>,
 }
 
@@ -65,7 +65,7 @@ impl Default for Scoreboard {
             fresh: 0..0,
             unmarked_from: 0,
             highest_sacked: 0,
-            runs: Vec::new(),
+            runs: VecDeque::new(),
             lost: BinaryHeap::new(),
         }
     }
@@ -218,7 +218,7 @@ impl Scoreboard {
         out.clear();
         let mut at = start;
         let from = self.runs.partition_point(|&(_, e)| e <= start);
-        for &(s, e) in &self.runs[from..] {
+        for &(s, e) in self.runs.range(from..) {
             if s >= end {
                 break;
             }
@@ -250,7 +250,7 @@ impl Scoreboard {
     pub fn trim_runs(&mut self, una: u32) {
         let from = self.runs.partition_point(|&(_, e)| e <= una);
         self.runs.drain(..from);
-        if let Some(first) = self.runs.first_mut() {
+        if let Some(first) = self.runs.front_mut() {
             first.0 = first.0.max(una);
         }
     }
@@ -352,7 +352,7 @@ mod tests {
                 prop_assert_eq!(fresh, expected);
                 b.add_run(start, start + len);
                 (start..start + len).for_each(|i| model[i as usize] = true);
-                prop_assert!(b.runs.windows(2).all(|w| w[0].1 < w[1].0));
+                prop_assert!(b.runs.make_contiguous().windows(2).all(|w| w[0].1 < w[1].0));
             }
             b.trim_runs(una);
             let left: Vec<u32> = b.runs.iter().flat_map(|&(s, e)| s..e).collect();
