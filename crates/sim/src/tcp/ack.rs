@@ -140,20 +140,28 @@ impl Sender {
         true
     }
 
-    /// True for the common ACK: of new data, without SACK blocks or an ECN echo, in state Open, when nothing that is under way was ever marked
-    /// and more stays under way, so that a loss probe follows. All that [`Self::process_ack`] asks of each segment then has one answer, and
-    /// neither recovery nor undo has anything to do (the reason that Linux predicts headers for).
+    /// True for the common ACK: of new data, without SACK blocks, in state Open without an ECN echo or amid a reduction that is not recovery,
+    /// when nothing that is under way was ever marked and more stays under way, so that a loss probe follows. All that [`Self::process_ack`]
+    /// asks of each segment then has one answer, and neither recovery nor undo has anything to do (the reason that Linux predicts headers for).
     #[inline]
     fn is_plain(&self, p: &Packet) -> bool {
         p.seq > self.t.snd_una
             && p.seq < self.t.snd_nxt
             && p.sack == NO_SACK
-            && !p.has(flags::SYN | flags::ECE)
-            && self.t.state == CaState::Open
+            && !p.has(flags::SYN)
+            && if self.t.state == CaState::Open { !p.has(flags::ECE) } else { self.is_amid_cwr(p.seq) }
             && self.board.is_unmarked(self.t.snd_una)
             && self.rec.tlp_high_seq.is_none()
             && self.stack.tail_loss_probe
             && self.phase == Phase::Established
+    }
+
+    /// In state CWR, with `una` below its end and sent too late for RACK to suspect it.
+    #[inline(never)]
+    fn is_amid_cwr(&self, una: u32) -> bool {
+        self.t.state == CaState::Cwr
+            && una < self.rec.high_seq
+            && !self.rack.is_past(self.board.get(una).sent_us, una + 1)
     }
 
     /// What [`Self::process_ack`] does about a [plain](Self::is_plain) ACK, but for the timer, which is due when nothing is sent.
@@ -164,14 +172,15 @@ impl Sender {
         let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);
         let acked = una - prior_una;
         self.t.snd_una = una;
-        let event = AckEvent { acked, window_update: true, ece: false, esce: p.has(flags::ESCE) };
+        let ece = p.has(flags::ECE) && self.ecn;
+        let event = AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
         if self.stack.ack_event_first {
             self.cc.in_ack_event(&mut self.t, event);
         }
         let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
         self.board.unlist_unmarked(una);
         self.t.packets_out -= acked;
-        self.count_delivered(acked, false);
+        self.count_delivered(acked, ece);
         self.rack_advance(0, una, last.sent_us);
         let ca_rtt_us = (now - last.sent_us) as i64;
         self.take_rtt((now - first.sent_us) as u32, ca_rtt_us, acked == 1 && self.frame_len(una - 1) < FULL_FRAME);
@@ -180,8 +189,22 @@ impl Sender {
         if !self.stack.ack_event_first {
             self.cc.in_ack_event(&mut self.t, event);
         }
-        self.cc.cong_avoid(&mut self.t, acked);
+        if self.t.state == CaState::Open {
+            self.cc.cong_avoid(&mut self.t, acked);
+        } else {
+            self.reduce_amid_cwr(acked, ece);
+        }
         self.update_pacing_rate();
+    }
+
+    #[inline(never)]
+    fn reduce_amid_cwr(&mut self, acked: u32, ece: bool) {
+        self.rack.advanced = false;
+        self.rec.retrans_stamp = None;
+        if ece {
+            self.rec.prior_ssthresh = 0;
+        }
+        self.reduce_cwnd(acked, 0, flag::UNA_ADVANCED);
     }
 
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {

@@ -41,6 +41,13 @@ impl Default for Rack {
     }
 }
 
+impl Rack {
+    /// True if something sent after a segment, or with it and ending above it, was delivered.
+    pub fn is_past(&self, sent_us: u64, end: u32) -> bool {
+        (self.sent_us, self.end_seq) > (sent_us, end)
+    }
+}
+
 impl Sender {
     /// A segment with `marks`, ending at `end`, sent at `sent_us`, was delivered.
     #[inline]
@@ -83,7 +90,7 @@ impl Sender {
             if s.marks & mark::LOST != 0 && s.marks & mark::RETRANS == 0 {
                 continue;
             }
-            if (self.rack.sent_us, self.rack.end_seq) <= (s.sent_us, seq + 1) {
+            if !self.rack.is_past(s.sent_us, seq + 1) {
                 break;
             }
             let remaining = self.rack_remaining(s.sent_us, window_us);
