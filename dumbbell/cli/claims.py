@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def _claims(
     study: Annotated[str, typer.Argument(help="Study, or STUDY/PART.")],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if a claim fails.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -35,7 +35,7 @@ def _claims(
     if part.claims is None:
         raise BadInput(f"study {chosen.name} makes no claims; expected a study with claims, such as sce")
     if not any(format_.measure(opened.runs) for format_ in part.formats):
-        raise BadInput(f"{folder}: none of its {len(opened.runs)} runs is a cell of {chosen.name}/{part.name}; expected some")
+        raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is a cell of {chosen.name}/{part.name}; expected some")
     claims = part.claims(opened.runs)
     counts = count_statuses(claims)
     if json:

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _compare(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     reference: Annotated[str, typer.Argument(help="A study (sce, sce/one-flow) or a CSV file with the columns of a published one.")],
     tolerance: Annotated[
         list[str] | None,
@@ -42,9 +42,8 @@ def _compare(
     format_ = found_reference.format
     measured = format_.measure(opened.runs)
     if not measured:
-        raise BadInput(
-            f"{folder}: none of its {len(opened.runs)} runs is named by {', '.join(format_.keys)}; expected runs of a cell of {reference}"
-        )
+        keys = ", ".join(format_.keys)
+        raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}")
     found = difference(measured, found_reference.values, format_, _tolerances(tolerance or [], format_))
     lacking = below_bar(found, format_) if check else []
     invalid = [{"name": run.name, "reasons": list(run.reasons)} for run in opened.invalid]
@@ -52,7 +51,7 @@ def _compare(
         print_json({"format": format_.name, "reference": reference, **found.as_json(), "invalid": invalid, "below_bar": lacking})
     else:
         every = [every_cell_table(found, format_, "The reference, and how far ours is from it")] if every_cell else []
-        print_tables([agreement_table(found, format_, f"{folder} beside {reference}"), *every, worst_table(found)])
+        print_tables([agreement_table(found, format_, f"{opened.path} beside {reference}"), *every, worst_table(found)])
     if opened.quick and opened.part is not None:
         note(f"{opened.part.quick_note}: the other cells are missing")
     for run in opened.invalid:

@@ -57,7 +57,7 @@ def _plot(
     for name in names:
         if name not in known:
             raise BadInput(f"figure {name!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
-    target = out or folder / "figures"
+    target = out or opened.path / "figures"
     written: list[Path] = []
     with progress_bar("figures") as progress:
         for index, name in enumerate(names):
@@ -71,13 +71,13 @@ def _plot(
 
 def _folder(what: str, of_study: Path | None) -> Path:
     """The folder that the arguments name. BadInput if it holds another study."""
-    from dumbbell.studies import find_study, study_names
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.studies import find_part, find_study, study_names
+    from dumbbell.studies.folder import default_folder, open_folder
 
     if of_study is None and (what not in study_names() or Path(what).is_dir()):
         return Path(what)
     study = find_study(what)
-    folder = of_study or Path("results") / study.name
+    folder = of_study or default_folder(*find_part(what))
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; expected what `dumbbell reproduce {study.name} --out {folder}` leaves")
     found = open_folder(folder).study

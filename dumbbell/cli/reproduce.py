@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 def _reproduce(
     study: Annotated[str, typer.Argument(help="Study, or STUDY/PART; `dumbbell list study` names them.")],
-    out: Annotated[Path, typer.Option("--out", help="Results folder.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Results folder; results/STUDY, or results/STUDY-PART, by default.")
+    ] = None,
     part: Annotated[str | None, typer.Option("--part", help="Part of the study; its first by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A representative subset of the cells, each at full length.")] = False,
     seeds: Annotated[
@@ -40,9 +42,11 @@ def _reproduce(
     from dumbbell.cli.tables import print_tables
     from dumbbell.report.difference import below_bar
     from dumbbell.studies import Request, find_part
+    from dumbbell.studies.folder import default_folder
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report
 
     chosen, chosen_part = find_part(study, part)
+    out = out or default_folder(chosen, chosen_part)
     request = Request(quick=quick, seeds=seeds or (min(2, chosen_part.seeds) if quick else chosen_part.seeds))
     began = time.perf_counter()
     with progress_bar(f"{chosen.name}/{chosen_part.name}") as progress:

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _table(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     tidy: Annotated[bool, typer.Option("--tidy", help="CSV, one row per cell and metric, the columns of the published data.")] = False,
     kind: Annotated[
         str | None,

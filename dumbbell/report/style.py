@@ -135,10 +135,16 @@ def settled(figure: Figure) -> Figure:
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.png and NAME.svg and close the figure; the files hold no date, so that equal data give equal bytes."""
     from matplotlib import pyplot, rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     with writing(paths[0]), rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "path"}):
-        figure.savefig(paths[0], metadata={"Software": None})
-        figure.savefig(paths[1], metadata={"Date": None, "Creator": "dumbbell"})
+        # Figure.savefig would draw everything twice, to work out a layout that `settled` has fixed already. The SVG canvas leaves a
+        # resolution of its own behind and comes last.
+        png: Any = FigureCanvasAgg(figure)
+        png.print_png(paths[0], metadata={"Software": None})
+        svg: Any = FigureCanvasSVG(figure)
+        svg.print_svg(paths[1], metadata={"Date": None, "Creator": "dumbbell"})
     pyplot.close(figure)
     return paths

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import BadInput
 from dumbbell.report.files import write_text
 from dumbbell.results import Run, load
-from dumbbell.studies.registry import find_part
+from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Part, Request, Study
 
@@ -49,8 +49,16 @@ class Folder:
         return bool(self.asked.get("quick", False))
 
 
+def default_folder(study: Study, part: Part) -> Path:
+    """Where `dumbbell reproduce` writes unless it is told: results/STUDY, of a part other than the first results/STUDY-PART."""
+    first = next(iter(study.parts.values()))
+    return Path("results") / (study.name if part is first else f"{study.name}-{part.name}")
+
+
 def open_folder(path: Path) -> Folder:
-    """Read a folder of results. BadInput if it is none."""
+    """Read a folder of results; the name of a study, or of a part as STUDY/PART, stands for its default folder. BadInput if it is none."""
+    if path.parts and path.parts[0] in study_names() and not path.exists():
+        path = default_folder(*find_part(path.as_posix()))
     asked = _read_request(path)
     study, part = find_part(str(asked["study"]), str(asked["part"])) if asked else (None, None)
     runs = load(path / _RUNS if asked else path)

@@ -262,3 +262,16 @@ def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
         assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"{name}.png", f"{name}.svg"]
     svg = (folder / "figures" / "share-cubic-reno-sce-flowblind-50mbit-20ms.svg").read_text()
     assert "cubic and reno-sce: 50 Mbit/s, 20 ms, flowblind" in svg
+
+
+def test_a_study_s_name_stands_for_its_default_folder(dumbbell, keep, published_pairs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keep(published_pairs[:3], part="two-flow", name="results/sce-two-flow")
+    keep(published_pairs[:3], part="draft", name="results/sce")
+    for name in ("sce", "sce/two-flow"):
+        status, out, _ = dumbbell("table", name, "--number", "22", "--format", "csv")
+        assert (status, out) == (0, PART.tables(published_pairs[:3])[22].csv())
+        assert json.loads(dumbbell("compare", name, "sce/two-flow", "--json")[1])["metrics"][r.RTT]["cells"] == 6
+    status, _, error = dumbbell("table", "sce/one-flow", "--number", "12")
+    assert status == 2
+    assert "results/sce-one-flow" in error

@@ -51,7 +51,10 @@ def by_pair(ccs: tuple[str, str], runs: Sequence[Run], view: View) -> Figure:
     panels = [
         [index_grid(f"ours, {mode}", mode, ccs, runs) for mode in p.QUEUE_MODES],
         [_grid(f"published, {mode}", _published_index(mode, ccs), INDEX) for mode in p.QUEUE_MODES],
-        [_grid(f"share of {ccs[0]}, ours", _medians(mode, ccs, runs, lambda run: 100 * run.shares[0]), _SHARE) for mode in p.QUEUE_MODES],
+        [
+            _grid(f"share of the first flow, {ccs[0]}", _medians(mode, ccs, runs, lambda run: 100 * run.shares[0]), _SHARE)
+            for mode in p.QUEUE_MODES
+        ],
     ]
     return heatmaps(f"Fairness of {ccs[0]} and {ccs[1]}", _FRAMED, panels, ROWS, COLUMNS, view.size)
 
