@@ -1,6 +1,6 @@
 //! The receive buffer: advertised window, its growth, and auto-tuning by dynamic right-sizing
-//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads at once, so in-order data takes no room;
-//! out-of-order data does.
+//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads as soon as a segment was dealt with, so in-order data takes
+//! room only while it is acknowledged; out-of-order data does until the gap is filled.
 //!
 //! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
 
@@ -10,8 +10,6 @@ use super::tcb::MSS;
 use crate::network::HostSpec;
 use crate::time::{Time, MS, NEVER, US};
 
-/// What the receiver advertised in its SYN as its MSS, bytes.
-const ADVERTISED_MSS: u64 = 1460;
 /// Share of the buffer assumed for payload before the first segment, 256ths.
 const DEFAULT_RATIO: u64 = 128;
 /// Memory counted on for a segment when a buffer that assumes its share grows, bytes: so much that the share of it holds a segment.
@@ -62,6 +60,9 @@ impl ReceiveBuffer {
         // An explicit buffer bounds the scale, too.
         let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
         let scale = scaled.ilog2().saturating_sub(15).min(14);
+        // One segment stays in reserve.
+        let clamp = full.saturating_sub(u64::from(MSS)).max(u64::from(2 * MSS));
+        let ssthresh = window.min(clamp);
         Self {
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             truesize: u64::from(stack.receive_truesize),
@@ -70,17 +71,12 @@ impl ReceiveBuffer {
             size,
             ratio,
             full,
-            // One segment of a buffer whose share is assumed stays in reserve.
-            clamp: if stack.adv_win_scale.is_some() {
-                (full.saturating_sub(u64::from(MSS))).max(u64::from(2 * MSS))
-            } else {
-                full
-            },
-            ssthresh: window,
+            clamp,
+            ssthresh,
             scale,
             window,
             window_from: 1,
-            space: window.min(10 * ADVERTISED_MSS),
+            space: ssthresh.min(10 * u64::from(MSS)),
             space_us: 0,
             adapts: NEVER,
             space_seq: 1,
@@ -150,7 +146,7 @@ impl ReceiveBuffer {
 
     fn grow_into(&mut self, room: u64) -> bool {
         let increment = if self.payload_in(self.truesize) <= u64::from(MSS) {
-            2 * ADVERTISED_MSS
+            2 * u64::from(MSS)
         } else {
             let (mut cost, mut window) = (self.payload_in(self.truesize) >> 1, self.payload_in(self.most) >> 1);
             loop {
@@ -215,6 +211,11 @@ impl ReceiveBuffer {
         let left = self.round_up(self.left(rcv_nxt));
         self.window = self.select(held).max(left).min(65_535 << self.scale);
         self.window_from = rcv_nxt;
+        self.window as u32
+    }
+
+    /// The window of the SYN-ACK, which is not scaled, bytes.
+    pub fn offered(&self) -> u32 {
         self.window as u32
     }
 
@@ -298,7 +299,7 @@ impl ReceiveBuffer {
                 }
                 ReceiveTuning::Ahead => {
                     // Twice for losses, and more while the sender speeds up.
-                    let mut window = (copied << 1) + 16 * ADVERTISED_MSS;
+                    let mut window = (copied << 1) + 16 * u64::from(MSS);
                     window += (window * (copied - self.space) / self.space) << 1;
                     let size = ((window << 8) / self.ratio).min(self.most);
                     if size > self.size {
@@ -341,7 +342,7 @@ mod tests {
         assert_eq!((b.window, b.scale), (14_480, 4));
         b.measure();
         let grown = (0..1000).take_while(|_| b.grow(0)).count();
-        assert_eq!((grown, b.ssthresh), (201, 600_000 - 1448));
+        assert_eq!((grown, b.ssthresh), (202, 600_000 - 1448));
         // A held segment takes its whole truesize from the buffer.
         assert_eq!(b.free(100), 600_000 - 100 * 2176 / 2);
     }
@@ -364,7 +365,21 @@ mod tests {
         assert_eq!(b.ratio, 162);
         assert_eq!(b.clamp, 82_944);
         assert!(b.grow(0));
-        assert_eq!(b.advertise(2, 0), 69_632);
+        assert_eq!(b.advertise(2, 0), 67_584);
+    }
+
+    #[test]
+    fn the_first_windows_are_those_of_the_kernel() {
+        // What Linux 6.12 advertised for the first eight segments at the default sysctls, each charged until it is read.
+        let mut b =
+            ReceiveBuffer::new(&HostSpec { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"));
+        assert_eq!((b.offered(), b.scale()), (65_160, 7));
+        b.measure();
+        let windows = (2..10).map(|seq| {
+            b.grow(1);
+            b.advertise(seq, 1) >> 7
+        });
+        assert_eq!(windows.collect::<Vec<_>>(), [524, 546, 569, 592, 614, 637, 637, 637]);
     }
 
     #[test]

@@ -124,6 +124,8 @@ pub struct Stack {
     pub initial_rwnd: Option<u32>,
     /// Segments out of order widen the window, too (3.12 and later).
     pub widen_out_of_order: bool,
+    /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
+    pub ack_before_read: bool,
     /// Memory charged for a full segment received, bytes.
     pub receive_truesize: u32,
     /// Memory charged for a full segment in the send buffer if chunks are not built, bytes.
@@ -179,6 +181,7 @@ const LINUX_6_12: Stack = Stack {
     adv_win_scale: None,
     initial_rwnd: None,
     widen_out_of_order: true,
+    ack_before_read: true,
     receive_truesize: 2288,
     send_truesize: super::tcb::MSS + 832,
     merge_sacked: true,
@@ -235,6 +238,7 @@ const LINUX_3_9: Stack = Stack {
     adv_win_scale: Some(1),
     initial_rwnd: Some(10),
     widen_out_of_order: false,
+    ack_before_read: false,
     receive_truesize: 2176,
     send_truesize: 4352,
     merge_sacked: false,
