@@ -39,7 +39,7 @@ impl Shaper {
     }
 
     /// Takes the next packet of `qdisc` that may go by now; its `time` becomes the moment at which its last bit is out.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, qdisc: &mut impl Qdisc, s: &mut Surroundings) -> Dequeued {
         let now = s.now;
         if qdisc.packets() == 0 {
@@ -49,26 +49,24 @@ impl Shaper {
             }
             return Dequeued::Empty;
         }
-        let mut taken = match self {
+        match self {
             // A line takes a packet out only when it is free; a token bucket must know its length first.
-            Self::Link { free_at, .. } if *free_at > now => return Dequeued::Wait(*free_at),
-            Self::Htb(htb) if htb.ready() > now => return Dequeued::Wait(htb.ready()),
-            Self::Tbf(tbf) => qdisc.dequeue_when(|len| tbf.ready(len, now), s),
-            Self::Link { .. } | Self::Htb(_) | Self::Own => qdisc.dequeue(s),
-        };
-        if let Dequeued::Packet(p) = &mut taken {
-            p.time = now;
-            match self {
-                Self::Link { rate_bps, free_at } => {
-                    p.time = now + serialisation(u64::from(p.len), *rate_bps);
-                    *free_at = p.time;
-                }
-                Self::Tbf(tbf) => tbf.take(p.len, now),
-                Self::Htb(htb) => htb.take(p.len, now),
-                Self::Own => {}
-            }
+            Self::Link { free_at, .. } if *free_at > now => Dequeued::Wait(*free_at),
+            Self::Link { rate_bps, free_at } => qdisc.dequeue(s).leaving(|len| {
+                *free_at = now + serialisation(u64::from(len), *rate_bps);
+                *free_at
+            }),
+            Self::Htb(htb) if htb.ready() > now => Dequeued::Wait(htb.ready()),
+            Self::Htb(htb) => qdisc.dequeue(s).leaving(|len| {
+                htb.take(len, now);
+                now
+            }),
+            Self::Tbf(tbf) => qdisc.dequeue_when(|len| tbf.ready(len, now), s).leaving(|len| {
+                tbf.take(len, now);
+                now
+            }),
+            Self::Own => qdisc.dequeue(s).leaving(|_| now),
         }
-        taken
     }
 }
 

@@ -3,11 +3,10 @@
 use super::peeked::{Deciding, Peeked};
 use super::{
     Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Red, Sfq, Surroundings,
-    Verdict,
+    Verdict, Visitor,
 };
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
-use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -110,9 +109,9 @@ macro_rules! dispatch {
             fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
             }
-            #[inline]
-            fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued {
-                match self { $(Self::$variant(q) => q.dequeue_through(shaper, s),)* }
+            #[inline(always)]
+            fn accept<V: Visitor>(&mut self, visitor: &mut V) -> V::Output {
+                match self { $(Self::$variant(q) => q.accept(visitor),)* }
             }
             #[inline]
             fn found_empty(&mut self, at: Time) {

@@ -37,7 +37,6 @@ pub use red::Red;
 pub use sfq::Sfq;
 
 use crate::packet::{DropCause, Packet};
-use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -62,6 +61,18 @@ pub enum Dequeued {
     Wait(Time),
     /// Nothing to send.
     Empty,
+}
+
+impl Dequeued {
+    /// A packet, if there is one, leaves at the time that `at` says for its length.
+    #[inline]
+    #[must_use]
+    pub fn leaving(mut self, at: impl FnOnce(u32) -> Time) -> Self {
+        if let Self::Packet(p) = &mut self {
+            p.time = at(p.len);
+        }
+        self
+    }
 }
 
 /// What a queue may touch besides itself.
@@ -122,13 +133,13 @@ pub trait Qdisc {
             None => Dequeued::Empty,
         }
     }
-    /// Takes the next packet that `shaper` lets go by now, see [`Shaper::dequeue`].
-    #[inline]
-    fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued
+    /// Lets a visitor do with it what it does: one dispatch for all of it.
+    #[inline(always)]
+    fn accept<V: Visitor>(&mut self, visitor: &mut V) -> V::Output
     where
         Self: Sized,
     {
-        shaper.dequeue(self, s)
+        visitor.visit(self)
     }
     /// At this time somebody asks for a packet and there is none.
     fn found_empty(&mut self, _at: Time) {}
@@ -144,4 +155,12 @@ pub trait Qdisc {
     fn bytes(&self) -> u64;
     /// Counters.
     fn stats(&self) -> &QdiscStats;
+}
+
+/// What one does with a discipline, whichever it is: written once, compiled for each.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn visit(&mut self, qdisc: &mut impl Qdisc) -> Self::Output;
 }
