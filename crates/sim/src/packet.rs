@@ -11,18 +11,27 @@ pub const SYN_FRAME: u32 = 74;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
 
-/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce).
+/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce). A byte and not an enum: `Option<Packet>` would hide its
+/// tag among an enum's unused values, and then every move of a packet is one of six pieces instead of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
+pub struct Ecn(u8);
+
+#[allow(non_upper_case_globals, reason = "used as the variants of an enum")]
+impl Ecn {
     /// 00, not ECN-capable.
-    NotEct = 0,
+    pub const NotEct: Self = Self(0);
     /// 01, ECT(1); set by an SCE queue.
-    Sce = 1,
+    pub const Sce: Self = Self(1);
     /// 10, what an ECN sender emits.
-    Ect0 = 2,
+    pub const Ect0: Self = Self(2);
     /// 11, congestion experienced.
-    Ce = 3,
+    pub const Ce: Self = Self(3);
+
+    /// The two bits.
+    #[must_use]
+    pub fn bits(self) -> u8 {
+        self.0
+    }
 }
 
 /// Header bits of a packet.

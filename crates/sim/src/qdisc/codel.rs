@@ -121,10 +121,12 @@ impl Law {
             return false;
         };
         state.sojourn = now.wrapping_sub(tick(time));
-        self.largest = self.largest.max(len);
         let floor = match self.floor {
             CodelFloor::Mtu => FULL_FRAME,
-            CodelFloor::LargestSeen => self.largest,
+            CodelFloor::LargestSeen => {
+                self.largest = self.largest.max(len);
+                self.largest
+            }
         };
         // What the head leaves behind counts.
         if after(self.target, state.sojourn) || source.backlog() <= u64::from(floor) + u64::from(len) {

@@ -23,18 +23,18 @@ pub(super) fn set_sce(ecn: &mut Ecn) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{set_ce, set_sce};
-    use crate::packet::Ecn::{self, Ce, Ect0, NotEct, Sce};
+    use crate::packet::Ecn;
 
     #[test]
     fn transitions() {
         let after = |request: fn(&mut Ecn) -> bool, mut ecn| (request(&mut ecn), ecn);
-        assert_eq!(after(set_ce, NotEct), (false, NotEct));
-        assert_eq!(after(set_ce, Ect0), (true, Ce));
-        assert_eq!(after(set_ce, Sce), (true, Ce));
-        assert_eq!(after(set_ce, Ce), (true, Ce));
-        assert_eq!(after(set_sce, NotEct), (false, NotEct));
-        assert_eq!(after(set_sce, Ect0), (true, Sce));
-        assert_eq!(after(set_sce, Sce), (true, Sce));
-        assert_eq!(after(set_sce, Ce), (false, Ce));
+        assert_eq!(after(set_ce, Ecn::NotEct), (false, Ecn::NotEct));
+        assert_eq!(after(set_ce, Ecn::Ect0), (true, Ecn::Ce));
+        assert_eq!(after(set_ce, Ecn::Sce), (true, Ecn::Ce));
+        assert_eq!(after(set_ce, Ecn::Ce), (true, Ecn::Ce));
+        assert_eq!(after(set_sce, Ecn::NotEct), (false, Ecn::NotEct));
+        assert_eq!(after(set_sce, Ecn::Ect0), (true, Ecn::Sce));
+        assert_eq!(after(set_sce, Ecn::Sce), (true, Ecn::Sce));
+        assert_eq!(after(set_sce, Ecn::Ce), (false, Ecn::Ce));
     }
 }

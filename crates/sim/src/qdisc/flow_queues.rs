@@ -175,7 +175,8 @@ impl<S: Default> FlowQueues<S> {
     }
 
     /// The queue had nothing to send at its turn. A new one passes once through the old ones, lest it starve them.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub fn retire(&mut self, queue: usize) {
         if self.lists.list_of(queue) == Some(List::New) && self.lists.first(List::Old).is_some() {
             self.lists.move_to_end(queue, List::Old);

@@ -70,7 +70,8 @@ impl Echo {
             Ecn::NotEct => Wish::default(),
             Ecn::Ce => self.dctcp_event(true, waiting),
             Ecn::Sce if self.sce_keeps_dctcp => self.sce_event(true, waiting),
-            Ecn::Ect0 | Ecn::Sce => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Sce, waiting)),
+            // ECT(0), and SCE to a receiver whose DCTCP takes it for that.
+            _ => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Sce, waiting)),
         }
     }
 

@@ -337,7 +337,7 @@ impl Receiver {
         match p.ecn {
             Ecn::Ce => self.counters.ce += 1,
             Ecn::Sce => self.counters.sce += 1,
-            Ecn::NotEct | Ecn::Ect0 => {}
+            _ => {}
         }
         self.dsack = None;
         let before = self.rcv_nxt;

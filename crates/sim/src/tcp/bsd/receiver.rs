@@ -163,7 +163,7 @@ impl Receiver {
         match p.ecn {
             Ecn::Ce => self.counters.ce += 1,
             Ecn::Sce => self.counters.sce += 1,
-            Ecn::NotEct | Ecn::Ect0 => {}
+            _ => {}
         }
         if seq < self.rcv_nxt {
             // Of an old segment nothing is left but its end.
