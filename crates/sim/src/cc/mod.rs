@@ -96,6 +96,18 @@ macro_rules! any_cc {
             Custom(Box<dyn CustomControl>),
         }
 
+        impl AnyCc {
+            /// What an ACK that only makes progress brings: `pkts_acked`, `in_ack_event` and `cong_avoid` in one dispatch, as all three are
+            /// called for nearly every ACK.
+            #[inline]
+            pub(crate) fn on_progress(&mut self, t: &mut Tcb, s: AckSample, e: AckEvent) {
+                match self {
+                    $(Self::$variant(c) => on_progress(c, t, s, e),)*
+                    Self::Custom(c) => on_progress(c.as_mut(), t, s, e),
+                }
+            }
+        }
+
         impl CongestionControl for AnyCc {
             fn init(&mut self, t: &mut Tcb) {
                 match self { $(Self::$variant(c) => c.init(t),)* Self::Custom(c) => c.init(t) }
@@ -128,6 +140,13 @@ macro_rules! any_cc {
             }
         }
     };
+}
+
+#[inline]
+fn on_progress<C: CongestionControl + ?Sized>(c: &mut C, t: &mut Tcb, s: AckSample, e: AckEvent) {
+    c.pkts_acked(t, s);
+    c.in_ack_event(t, e);
+    c.cong_avoid(t, e.acked);
 }
 
 any_cc!(Reno, Cubic, Dctcp, SceWindow, CubicSce);

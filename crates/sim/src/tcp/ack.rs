@@ -184,27 +184,33 @@ impl Sender {
         self.rack_advance(0, una, last.sent_us);
         let ca_rtt_us = (now - last.sent_us) as i64;
         self.take_rtt((now - first.sent_us) as u32, ca_rtt_us, acked == 1 && self.frame_len(una - 1) < FULL_FRAME);
-        self.cc.pkts_acked(&mut self.t, AckSample { acked, rtt_us: ca_rtt_us });
         self.rack_update_window(last.noted);
-        if !self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
-        }
-        if self.t.state == CaState::Open {
-            self.cc.cong_avoid(&mut self.t, acked);
+        let sample = AckSample { acked, rtt_us: ca_rtt_us };
+        if self.t.state == CaState::Open && !self.stack.ack_event_first {
+            self.cc.on_progress(&mut self.t, sample, event);
         } else {
-            self.reduce_amid_cwr(acked, ece);
+            self.progress_otherwise(sample, event);
         }
         self.update_pacing_rate();
     }
 
+    /// The end of a plain ACK amid a reduction, or where congestion control has heard of it first.
     #[inline(never)]
-    fn reduce_amid_cwr(&mut self, acked: u32, ece: bool) {
+    fn progress_otherwise(&mut self, sample: AckSample, event: AckEvent) {
+        self.cc.pkts_acked(&mut self.t, sample);
+        if !self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event);
+        }
+        if self.t.state == CaState::Open {
+            self.cc.cong_avoid(&mut self.t, event.acked);
+            return;
+        }
         self.rack.advanced = false;
         self.rec.retrans_stamp = None;
-        if ece {
+        if event.ece {
             self.rec.prior_ssthresh = 0;
         }
-        self.reduce_cwnd(acked, 0, flag::UNA_ADVANCED);
+        self.reduce_cwnd(event.acked, 0, flag::UNA_ADVANCED);
     }
 
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {

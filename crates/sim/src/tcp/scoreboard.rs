@@ -99,17 +99,19 @@ impl Scoreboard {
         una >= self.unmarked_from
     }
 
-    /// Adds segment `seq`, sent for the first time, when `[una, seq)` is in flight.
+    /// Adds the segments of `run`, sent for the first time, when `[una, run.start)` is in flight.
     #[inline]
-    pub fn push(&mut self, una: u32, seq: u32, sent_us: u64, noted: u32) {
-        if (seq - una) as usize >= self.ring.len() {
-            self.grow(una, seq);
+    pub fn push_run(&mut self, una: u32, run: Range<u32>, sent_us: u64, noted: u32) {
+        while (run.end - una) as usize > self.ring.len() {
+            self.grow(una, run.start);
         }
-        *self.slot(seq) = Segment { sent_us, noted, prev: NIL, next: NIL, marks: mark::LISTED };
         if self.fresh.is_empty() {
-            self.fresh.start = seq;
+            self.fresh.start = run.start;
         }
-        self.fresh.end = seq + 1;
+        self.fresh.end = run.end;
+        for seq in run {
+            *self.slot(seq) = Segment { sent_us, noted, prev: NIL, next: NIL, marks: mark::LISTED };
+        }
     }
 
     fn grow(&mut self, una: u32, nxt: u32) {
@@ -216,6 +218,15 @@ impl Scoreboard {
     /// Sub-ranges of `[start, end)` that are not SACKed, in order.
     pub fn holes_within(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
         out.clear();
+        if let Some(&(s, e)) = self.runs.back() {
+            // Most blocks are about the highest run.
+            if start >= s {
+                if end > e {
+                    out.push((start.max(e), end));
+                }
+                return;
+            }
+        }
         let mut at = start;
         let from = self.runs.partition_point(|&(_, e)| e <= start);
         for &(s, e) in self.runs.range(from..) {
@@ -234,6 +245,15 @@ impl Scoreboard {
 
     /// Remembers `[start, end)` as SACKed.
     pub fn add_run(&mut self, start: u32, end: u32) {
+        self.highest_sacked = self.highest_sacked.max(end);
+        match self.runs.back_mut() {
+            Some(last) if start > last.1 => return self.runs.push_back((start, end)),
+            Some(last) if start >= last.0 => {
+                last.1 = last.1.max(end);
+                return;
+            }
+            _ => {}
+        }
         let from = self.runs.partition_point(|&(_, e)| e < start);
         let to = self.runs.partition_point(|&(s, _)| s <= end);
         if from == to {
@@ -243,7 +263,6 @@ impl Scoreboard {
             self.runs[from] = merged;
             self.runs.drain(from + 1..to);
         }
-        self.highest_sacked = self.highest_sacked.max(end);
     }
 
     /// Forgets runs below `una`.
@@ -292,15 +311,15 @@ mod tests {
     fn the_list_keeps_the_order_of_transmission() {
         let mut b = Scoreboard::default();
         for seq in 0..5 {
-            b.push(0, seq, u64::from(seq), 0);
+            b.push_run(0, seq..seq + 1, u64::from(seq), 0);
         }
         assert_eq!(listed(&b), [0, 1, 2, 3, 4]);
         b.unlist(1);
         b.append(1);
         b.unlist(4);
         assert_eq!(listed(&b), [0, 2, 3, 1]);
-        b.push(0, 5, 5, 0);
-        b.push(0, 6, 6, 0);
+        b.push_run(0, 5..6, 5, 0);
+        b.push_run(0, 6..7, 6, 0);
         b.unlist(0);
         assert_eq!(listed(&b), [2, 3, 1, 5, 6]);
         b.unlist(5);
@@ -316,14 +335,14 @@ mod tests {
         for linked in [false, true] {
             for una in 1..=10 {
                 let mut b = Scoreboard::default();
-                (0..6).for_each(|seq| b.push(0, seq, 0, 0));
+                (0..6).for_each(|seq| b.push_run(0, seq..seq + 1, 0, 0));
                 if linked {
                     b.link_fresh();
                 }
-                (6..10).for_each(|seq| b.push(0, seq, 0, 0));
+                (6..10).for_each(|seq| b.push_run(0, seq..seq + 1, 0, 0));
                 b.unlist_unmarked(una);
                 assert_eq!(listed(&b), (una..10).collect::<Vec<_>>());
-                b.push(una, 10, 0, 0);
+                b.push_run(una, 10..11, 0, 0);
                 assert_eq!(listed(&b), (una..=10).collect::<Vec<_>>());
             }
         }
@@ -332,7 +351,7 @@ mod tests {
     #[test]
     fn a_mark_is_remembered_until_it_is_acknowledged() {
         let mut b = Scoreboard::default();
-        (0..6).for_each(|seq| b.push(0, seq, 0, 0));
+        (0..6).for_each(|seq| b.push_run(0, seq..seq + 1, 0, 0));
         assert!(b.is_unmarked(0));
         b.get_mut(3).marks |= mark::SACKED;
         b.get_mut(1).marks |= mark::LOST;
@@ -364,7 +383,7 @@ mod tests {
         fn growth_loses_nothing(n in 1u32..1000, una in 0u32..10_000) {
             let mut b = Scoreboard::default();
             for seq in una..una + n {
-                b.push(una, seq, u64::from(seq) * 3, seq);
+                b.push_run(una, seq..seq + 1, u64::from(seq) * 3, seq);
             }
             for seq in una..una + n {
                 prop_assert_eq!(b.get(seq).sent_us, u64::from(seq) * 3);

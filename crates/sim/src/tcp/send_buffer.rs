@@ -30,6 +30,10 @@ pub(super) struct SendBuffer {
     size: u64,
     /// The most that it grows to; None: it has a size of its own.
     most: Option<u64>,
+    /// Window that the size was made for.
+    grown_for: u32,
+    /// First unacknowledged segment that shows the application that a third is free, if none is SACKed.
+    refill_from: u32,
     /// Charged for a segment beside its payload, bytes.
     head: u64,
     /// SACKed segments give back their heads.
@@ -60,6 +64,8 @@ impl SendBuffer {
             written: 1,
             end,
             size: host.sndbuf.unwrap_or(host.wmem[1]),
+            grown_for: 0,
+            refill_from: 0,
             most: host.sndbuf.is_none().then_some(host.wmem[2]),
             head: if host.tso { head / CHUNK_SEGMENTS } else { head },
             merges: host.tso || stack.merge_sacked,
@@ -85,12 +91,23 @@ impl SendBuffer {
         if !window_full {
             self.grow(t, reordering);
         }
-        let used = self.used(t);
-        if self.size.saturating_sub(used) < used >> 1 {
-            return false;
+        let free = if t.sacked_out == 0 {
+            t.snd_una >= self.refill_from
+        } else {
+            let used = self.used(t);
+            self.size.saturating_sub(used) >= used >> 1
+        };
+        if free {
+            self.fill(t, windows);
         }
-        self.fill(t, windows);
-        true
+        free
+    }
+
+    /// Computes when a third is free next: `used + used / 2 <= size`.
+    fn plan_refill(&mut self) {
+        let used = (2 * self.size + 1) / 3;
+        let segments = used / (u64::from(MSS) + self.head);
+        self.refill_from = self.written.saturating_sub(u32::try_from(segments).unwrap_or(u32::MAX));
     }
 
     /// Bytes charged now. Segments that are SACKed may have been merged with their neighbours, and their heads freed.
@@ -113,6 +130,7 @@ impl SendBuffer {
         let segments = room.div_ceil(u64::from(MSS) + self.head);
         let from = self.written;
         self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
+        self.plan_refill();
         while self.pushed.front().is_some_and(|&seq| seq < t.snd_una) {
             self.pushed.pop_front();
         }
@@ -139,10 +157,19 @@ impl SendBuffer {
         self.pushed_until = seq + 1;
     }
 
+    #[inline]
     fn grow(&mut self, t: &Tcb, reordering: u32) {
+        let window = t.cwnd.max(LEAST_WINDOW).max(reordering + 1);
+        if window > self.grown_for {
+            self.grow_for(window);
+        }
+    }
+
+    fn grow_for(&mut self, window: u32) {
+        self.grown_for = window;
         if let Some(most) = self.most {
-            let window = u64::from(t.cwnd.max(LEAST_WINDOW).max(reordering + 1));
-            self.size = self.size.max((GROWTH_WINDOWS * window * GROWTH_PER_SEGMENT).min(most));
+            self.size = self.size.max((GROWTH_WINDOWS * u64::from(window) * GROWTH_PER_SEGMENT).min(most));
+            self.plan_refill();
         }
     }
 }

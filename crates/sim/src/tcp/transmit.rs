@@ -149,14 +149,14 @@ impl Sender {
             if self.chunks.enabled && self.stack.push_chunks && n > 1 { from.saturating_add(n - 1) } else { 0 };
         let mut form = self.packet(from, 0, 0, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
         let mut cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
+        let mut seq = from;
         let mut dropped = false;
-        for seq in from..to {
+        while seq < to {
             let pushed = seq == self.buffer.next_push;
             let push = pushed || seq == chunk_end || self.layout.ends_first_write(seq);
             form.seq = seq;
             form.len = self.frame_len(seq);
             form.flags = cwr | if push { flags::PSH } else { 0 };
-            self.counters.sent += 1;
             if net.send(form) == Verdict::Dropped && self.local_first_port {
                 dropped = true;
                 break;
@@ -165,12 +165,16 @@ impl Sender {
                 self.buffer.push_sent();
             }
             cwr = 0;
-            self.queue_cwr = false;
-            self.board.push(self.t.snd_una, seq, self.t.mstamp_us, self.t.delivered);
-            self.t.snd_nxt = seq + 1;
+            seq += 1;
         }
-        let sent = self.t.snd_nxt - from;
-        self.t.packets_out += sent;
+        let sent = seq - from;
+        self.counters.sent += u64::from(sent) + u64::from(dropped);
+        if sent > 0 {
+            self.queue_cwr = false;
+            self.board.push_run(self.t.snd_una, from..seq, self.t.mstamp_us, self.t.delivered);
+            self.t.snd_nxt = seq;
+            self.t.packets_out += sent;
+        }
         if dropped {
             self.enter_cwr();
         }
