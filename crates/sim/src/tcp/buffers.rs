@@ -28,8 +28,9 @@ pub(super) struct ReceiveBuffer {
     most: u64,
     size: u64,
     ratio: u64,
-    /// Payload that fits into the empty buffer, bytes.
+    /// Payload that fits into the empty buffer, and beside one segment, bytes.
     full: u64,
+    beside_one: u64,
     clamp: u64,
     ssthresh: u64,
     scale: u32,
@@ -71,6 +72,7 @@ impl ReceiveBuffer {
             size,
             ratio,
             full,
+            beside_one: (size.saturating_sub(u64::from(stack.receive_truesize)) * ratio) >> 8,
             clamp,
             ssthresh,
             scale,
@@ -106,7 +108,7 @@ impl ReceiveBuffer {
         if let Some(measured) = self.measured.take() {
             if self.ratio != measured {
                 self.ratio = measured;
-                self.full = self.payload_in(self.size);
+                self.resize(self.size);
                 self.clamp = self.full;
                 self.space = self.space.min(self.clamp);
             }
@@ -121,10 +123,11 @@ impl ReceiveBuffer {
     /// Free space for payload with `held` segments out of order.
     #[inline]
     fn free(&self, held: u32) -> u64 {
-        if held == 0 {
-            return self.full;
+        match held {
+            0 => self.full,
+            1 => self.beside_one,
+            _ => self.payload_in(self.size.saturating_sub(u64::from(held) * self.truesize)),
         }
-        self.payload_in(self.size.saturating_sub(u64::from(held) * self.truesize))
     }
 
     /// A full segment arrived: raises what may be advertised; true if it did.
@@ -282,6 +285,7 @@ impl ReceiveBuffer {
     fn resize(&mut self, size: u64) {
         self.size = size;
         self.full = self.payload_in(size);
+        self.beside_one = self.payload_in(size.saturating_sub(self.truesize));
     }
 
     fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
