@@ -1,4 +1,5 @@
-//! The lists of queues in service, doubly linked by index.
+//! The lists of queues in service, doubly linked by index into rings: a turn that ends moves the first queue to the end by moving the
+//! beginning.
 
 /// A list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,22 +18,22 @@ const NONE: u32 = u32::MAX;
 /// A queue's place.
 #[derive(Clone, Copy, Debug)]
 struct Node {
+    /// Before the first queue of a list is the last.
     previous: u32,
     next: u32,
     list: Option<List>,
 }
 
-/// The ends of the lists and the place of each queue.
+/// The beginnings of the lists and the place of each queue.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
     first: [u32; 3],
-    last: [u32; 3],
     nodes: Vec<Node>,
 }
 
 impl Lists {
     pub fn new() -> Self {
-        Self { first: [NONE; 3], last: [NONE; 3], nodes: Vec::new() }
+        Self { first: [NONE; 3], nodes: Vec::new() }
     }
 
     /// Adds the node of a new queue, in no list.
@@ -58,13 +59,11 @@ impl Lists {
     pub fn remove(&mut self, queue: usize) {
         let Node { previous, next, list } = self.nodes[queue];
         let Some(list) = list else { return };
-        match self.nodes.get_mut(previous as usize) {
-            Some(node) => node.next = next,
-            None => self.first[list as usize] = next,
-        }
-        match self.nodes.get_mut(next as usize) {
-            Some(node) => node.previous = previous,
-            None => self.last[list as usize] = previous,
+        self.nodes[previous as usize].next = next;
+        self.nodes[next as usize].previous = previous;
+        let first = &mut self.first[list as usize];
+        if *first == queue as u32 {
+            *first = if next == queue as u32 { NONE } else { next };
         }
         self.nodes[queue].list = None;
     }
@@ -72,17 +71,29 @@ impl Lists {
     /// Moves a queue to the end of a list.
     #[inline]
     pub fn move_to_end(&mut self, queue: usize, list: List) {
-        let last = self.last[list as usize];
-        if last as usize == queue {
-            return;
+        let first = self.first[list as usize];
+        if first == queue as u32 {
+            self.first[list as usize] = self.nodes[queue].next;
+        } else {
+            self.append(queue, list);
         }
+    }
+
+    /// Moves a queue that is not the first of a list to its end.
+    #[inline(never)]
+    fn append(&mut self, queue: usize, list: List) {
         self.remove(queue);
-        self.nodes[queue] = Node { previous: last, next: NONE, list: Some(list) };
-        match self.nodes.get_mut(last as usize) {
-            Some(node) => node.next = queue as u32,
-            None => self.first[list as usize] = queue as u32,
+        let this = queue as u32;
+        let (mut next, mut previous) = (self.first[list as usize], this);
+        if next == NONE {
+            next = this;
+            self.first[list as usize] = this;
+        } else {
+            previous = self.nodes[next as usize].previous;
         }
-        self.last[list as usize] = queue as u32;
+        self.nodes[queue] = Node { previous, next, list: Some(list) };
+        self.nodes[previous as usize].next = this;
+        self.nodes[next as usize].previous = this;
     }
 }
 

@@ -42,6 +42,9 @@ pub(super) struct Queue {
     set: Set,
     source: u16,
     destination: u16,
+    /// Its share of the quantum in units of 2^-16 bytes, as it was at a change of what it depends on (`Drr::changes`).
+    share: u32,
+    share_at: u64,
 }
 
 impl Queue {
@@ -49,6 +52,12 @@ impl Queue {
     #[inline]
     pub fn wants_activation(&self) -> bool {
         !matches!(self.set, Set::Sparse | Set::Bulk)
+    }
+
+    /// The share of the quantum, rounded up or down at random.
+    #[inline]
+    fn quantum(&self, rng: &mut Rng) -> i32 {
+        ((self.share + (rng.u32() >> 16)) >> 16) as i32
     }
 }
 
@@ -64,6 +73,8 @@ pub(super) struct Drr {
     sources: Option<Hosts>,
     /// Loads of the destinations, if the isolation mode looks at them.
     destinations: Option<Hosts>,
+    /// How often the rate, the hosts of a queue or their loads have changed.
+    changes: u64,
 }
 
 /// floor(65535 / load), so that no division is on the path of a packet.
@@ -90,6 +101,7 @@ impl Drr {
             quantum: 0,
             sources: hosts_if(matches!(isolation, DualSrchost | TripleIsolate)),
             destinations: hosts_if(matches!(isolation, DualDsthost | TripleIsolate)),
+            changes: 0,
         };
         drr.set_rate(rate);
         drr
@@ -97,6 +109,7 @@ impl Drr {
 
     /// The quantum for a shaper of `rate` byte/s.
     pub fn set_rate(&mut self, rate: Option<u64>) {
+        self.changes += 1;
         self.quantum = rate.map_or(FULL_FRAME, |rate| (rate >> 12).clamp(300, u64::from(FULL_FRAME)) as u32);
     }
 
@@ -112,6 +125,8 @@ impl Drr {
             set: Set::Idle,
             source: 0,
             destination: 0,
+            share: 0,
+            share_at: 0,
         });
         self.queues.len() - 1
     }
@@ -128,6 +143,7 @@ impl Drr {
         if bulk {
             self.leave_bulk(queue);
         }
+        self.changes += 1;
         let q = &mut self.queues[queue];
         if let Some(hosts) = &mut self.sources {
             q.source = hosts.find(source);
@@ -141,6 +157,7 @@ impl Drr {
     }
 
     fn enter_bulk(&mut self, queue: usize) {
+        self.changes += 1;
         let q = &mut self.queues[queue];
         q.set = Set::Bulk;
         if let Some(hosts) = &mut self.sources {
@@ -152,6 +169,7 @@ impl Drr {
     }
 
     fn leave_bulk(&mut self, queue: usize) {
+        self.changes += 1;
         let q = &self.queues[queue];
         if let Some(hosts) = &mut self.sources {
             hosts.remove_bulk(q.source);
@@ -161,10 +179,9 @@ impl Drr {
         }
     }
 
-    /// The quantum of a queue: divided by the load of its busier host, rounded up or down at random.
-    #[inline]
-    fn quantum(&self, queue: usize, rng: &mut Rng) -> i32 {
-        let q = &self.queues[queue];
+    /// Computes the share of the quantum of a queue, divided by the load of its busier host; it is kept until something changes.
+    fn find_share(&mut self, queue: usize) {
+        let q = &mut self.queues[queue];
         let mut load = 1;
         if let Some(hosts) = &self.sources {
             load = load.max(hosts.load(q.source));
@@ -172,7 +189,8 @@ impl Drr {
         if let Some(hosts) = &self.destinations {
             load = load.max(hosts.load(q.destination));
         }
-        ((self.quantum * u32::from(SHARE[usize::from(load)]) + (rng.u32() >> 16)) >> 16) as i32
+        q.share = self.quantum * u32::from(SHARE[usize::from(load)]);
+        q.share_at = self.changes;
     }
 
     /// A packet was added to a queue that wants activation.
@@ -182,7 +200,8 @@ impl Drr {
         } else {
             self.lists.move_to_end(queue, List::New);
             self.queues[queue].set = Set::Sparse;
-            self.queues[queue].deficit = self.quantum(queue, rng);
+            self.find_share(queue);
+            self.queues[queue].deficit = self.queues[queue].quantum(rng);
         }
     }
 
@@ -202,16 +221,24 @@ impl Drr {
             };
             decaying = false;
             let queue = self.lists.first(list)?;
-            if self.queues[queue].deficit > 0 {
+            let q = &self.queues[queue];
+            if q.deficit > 0 {
                 return Some(queue);
             }
-            self.refill(queue, rng);
+            // It used up its quantum, and gets another one at the end of the bulk rotation.
+            if q.set == Set::Sparse || q.share_at != self.changes {
+                self.prepare_refill(queue);
+            }
+            let q = &mut self.queues[queue];
+            q.deficit += q.quantum(rng);
+            self.lists.move_to_end(queue, List::Old);
         }
     }
 
-    /// A queue used up its quantum: it gets another one at the end of the bulk rotation.
-    #[inline]
-    fn refill(&mut self, queue: usize, rng: &mut Rng) {
+    /// Before a refill that is not like the one before: the first quantum was used up, or loads have changed.
+    #[cold]
+    #[inline(never)]
+    fn prepare_refill(&mut self, queue: usize) {
         if self.queues[queue].set == Set::Sparse {
             if self.queues[queue].packets.is_empty() {
                 self.queues[queue].set = Set::SparseWait;
@@ -219,8 +246,7 @@ impl Drr {
                 self.enter_bulk(queue);
             }
         }
-        self.queues[queue].deficit += self.quantum(queue, rng);
-        self.lists.move_to_end(queue, List::Old);
+        self.find_share(queue);
     }
 
     /// The queue was found empty at its turn: it goes out of service, or decays first.
