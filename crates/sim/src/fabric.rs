@@ -2,9 +2,9 @@
 
 use crate::events::EventSet;
 use crate::packet::{flags, DropCause, Packet, NO_SACK};
-use crate::port::{Exit, Kind, Port, Served};
+use crate::port::{Kind, Port};
 use crate::probe::capture::Capture;
-use crate::qdisc::{FlowTuple, Qdisc, Surroundings, Verdict};
+use crate::qdisc::{Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::tcp::sack::{Blocks, Slab};
 use crate::time::{serialisation, Time, NEVER};
 
@@ -24,16 +24,6 @@ pub struct Route {
     pub forward: Box<[u16]>,
     /// Ports of the ACKs.
     pub reverse: Box<[u16]>,
-}
-
-impl Route {
-    /// The port at position `hop` of the way of `p`; `None` is its end.
-    #[inline]
-    #[must_use]
-    pub fn port(&self, p: &Packet, hop: u8) -> Option<usize> {
-        let hops = if p.has(flags::ACK) { &self.reverse } else { &self.forward };
-        hops.get(usize::from(hop)).map(|&port| usize::from(port))
-    }
 }
 
 /// Everything between the ends.
@@ -68,11 +58,8 @@ pub const PORTS: usize = 2;
 impl Fabric {
     /// A fabric at time 0 with `sources` event sources in all.
     #[must_use]
-    pub fn new(mut ports: Vec<Port>, routes: Vec<Route>, tuples: Vec<FlowTuple>, sources: usize) -> Self {
+    pub fn new(ports: Vec<Port>, routes: Vec<Route>, tuples: Vec<FlowTuple>, sources: usize) -> Self {
         let drops = vec![FlowDrops::default(); routes.len()];
-        for (i, port) in ports.iter_mut().enumerate() {
-            port.outlet.source = PORTS + 2 * i + 1;
-        }
         Self {
             now: 0,
             events: EventSet::new(sources.min(PORTS + 2 * ports.len()), sources),
@@ -141,8 +128,10 @@ impl Fabric {
     /// Hands a packet to the port at its hop, or to the end.
     #[inline]
     fn forward(&mut self, p: Packet) -> Verdict {
-        match self.routes[p.flow as usize].port(&p, p.hop) {
-            Some(port) => self.enqueue(port, p),
+        let route = &self.routes[p.flow as usize];
+        let hops = if p.has(flags::ACK) { &route.reverse } else { &route.forward };
+        match hops.get(usize::from(p.hop)) {
+            Some(&port) => self.enqueue(usize::from(port), p),
             None => {
                 self.arrivals.push(p);
                 Verdict::Queued
@@ -153,9 +142,9 @@ impl Fabric {
     /// Offers a packet to port `i`.
     fn enqueue(&mut self, i: usize, mut p: Packet) -> Verdict {
         let port = &mut self.ports[i];
-        port.outlet.counters.arrived += 1;
+        port.counters.arrived += 1;
         let Kind::Delay { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, p) };
-        if port.outlet.pipe.len() >= *limit {
+        if port.pipe.len() >= *limit {
             self.dropped.push((p, DropCause::Overflow));
             self.settle_drops(i);
             return Verdict::Dropped;
@@ -198,20 +187,14 @@ impl Fabric {
             let port = &mut self.ports[i];
             let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
             let (rng, dropped, tuples) = (&mut port.rng, &mut self.dropped, &self.tuples[..]);
-            let served = qdisc.accept(&mut Exit {
-                shaper,
-                surroundings: Surroundings { now: self.now, rng, dropped, tuples },
-                outlet: &mut port.outlet,
-                events: &mut self.events,
-                routes: &self.routes,
-                arrivals: &mut self.arrivals,
-            });
+            let next = qdisc.dequeue_through(shaper, &mut Surroundings { now: self.now, rng, dropped, tuples });
             if !self.dropped.is_empty() {
                 self.settle_drops(i);
             }
-            match served {
-                Served::Packet(p) => self.leave(i, p),
-                Served::Until(t) => return t,
+            match next {
+                Dequeued::Packet(p) => self.leave(i, p),
+                Dequeued::Wait(t) => return t,
+                Dequeued::Empty => return NEVER,
             }
         }
     }
@@ -227,23 +210,24 @@ impl Fabric {
     #[inline(always)]
     fn leave(&mut self, i: usize, mut p: Packet) {
         let port = &mut self.ports[i];
-        port.outlet.counters.count_sent(p.len);
-        if self.now < port.outlet.outage_until {
-            port.outlet.counters.lost += 1;
+        port.counters.sent += 1;
+        port.counters.sent_bytes += u64::from(p.len);
+        if self.now < port.outage_until {
+            port.counters.lost += 1;
             self.forget(&p);
             return;
         }
-        let arrives = p.time + port.outlet.delay;
-        if arrives == self.now && port.outlet.pipe.is_empty() {
+        let arrives = p.time + port.delay;
+        if arrives == self.now && port.pipe.is_empty() {
             p.hop += 1;
             self.forward(p);
             return;
         }
         p.time = arrives;
-        if port.outlet.pipe.is_empty() {
+        if port.pipe.is_empty() {
             self.events.set(PORTS + 2 * i + 1, arrives);
         }
-        port.outlet.pipe.push_back(p);
+        port.pipe.push_back(p);
     }
 
     /// The shaper of port `i` wakes up.
@@ -258,8 +242,8 @@ impl Fabric {
     #[inline]
     pub fn on_pipe(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        let mut p = port.outlet.pipe.pop_front().expect("a pipe with an event holds a packet");
-        let next = port.outlet.pipe_time();
+        let mut p = port.pipe.pop_front().expect("a pipe with an event holds a packet");
+        let next = port.pipe_time();
         self.events.set(PORTS + 2 * i + 1, next);
         p.hop += 1;
         self.forward(p);
@@ -270,7 +254,7 @@ impl Fabric {
     fn settle_drops(&mut self, i: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (p, cause) in dropped.drain(..) {
-            self.ports[i].outlet.counters.drop(cause, self.now);
+            self.ports[i].counters.drop(cause, self.now);
             self.forget(&p);
         }
         self.dropped = dropped;
@@ -303,7 +287,7 @@ impl Fabric {
             }
         };
         for port in &self.ports {
-            port.outlet.pipe.iter().for_each(&mut add);
+            port.pipe.iter().for_each(&mut add);
             if let Kind::Queue { qdisc, .. } = &port.kind {
                 qdisc.for_each(&mut add);
             }

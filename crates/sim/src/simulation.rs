@@ -340,7 +340,7 @@ impl World {
             check(format!("udp {}", u.name), u.sent, u.arrived + self.fabric.drops[i].data + inside[i].0);
         }
         for p in &self.fabric.ports {
-            let c = &p.outlet.counters;
+            let c = &p.counters;
             check(format!("port {}", p.name), c.arrived, c.sent + c.drops() + p.backlog().0 as u64);
         }
         wrong

@@ -1,12 +1,10 @@
 //! Ports: a queue discipline behind a shaper, or a delay stage; each with a pipe of packets in flight behind it.
 
-mod exit;
 mod htb;
 mod impairment;
 mod shaper;
 mod tbf;
 
-pub use exit::{Exit, Served};
 pub use htb::Htb;
 pub use impairment::{Impairment, Schedule};
 pub use shaper::Shaper;
@@ -27,27 +25,18 @@ pub struct Port {
     pub name: String,
     /// What packets wait for.
     pub kind: Kind,
-    /// What is behind the shaper.
-    pub outlet: Outlet,
-    /// A change of rate filled the bucket, but left the timer as it was.
-    pub refilled: bool,
-    /// The port's random stream.
-    pub rng: Rng,
-}
-
-/// What is behind the shaper of a port.
-#[derive(Debug)]
-pub struct Outlet {
     /// Packets that have left the shaper, in order of arrival at the far end (`time`).
     pub pipe: VecDeque<Packet>,
     /// Propagation delay, ns.
     pub delay: Duration,
     /// End of the latest outage: what leaves the queue before is lost.
     pub outage_until: Time,
-    /// Event source of the pipe.
-    pub source: usize,
-    /// What the port counts.
+    /// A change of rate filled the bucket, but left the timer as it was.
+    pub refilled: bool,
+    /// Counters.
     pub counters: Counters,
+    /// The port's random stream.
+    pub rng: Rng,
 }
 
 /// The two kinds of port.
@@ -95,13 +84,6 @@ impl Counters {
         self.dropped.iter().sum()
     }
 
-    /// Counts a packet that left the shaper.
-    #[inline]
-    pub fn count_sent(&mut self, len: u32) {
-        self.sent += 1;
-        self.sent_bytes += u64::from(len);
-    }
-
     /// Counts a drop.
     pub fn drop(&mut self, cause: DropCause, now: Time) {
         self.dropped[cause as usize] += 1;
@@ -110,7 +92,7 @@ impl Counters {
 }
 
 impl Port {
-    /// Builds a port; an error says which parameter cannot be. Its pipe's event source is the fabric's to choose.
+    /// Builds a port; an error says which parameter cannot be.
     pub fn build(spec: &PortSpec, seed: u64) -> Result<Self, String> {
         let (name, delay, kind) = match spec {
             PortSpec::Delay { name, delay_ns, rate_bps, limit_packets } => {
@@ -133,8 +115,11 @@ impl Port {
         Ok(Self {
             name: name.clone(),
             kind,
-            outlet: Outlet { pipe: VecDeque::new(), delay, outage_until: 0, source: 0, counters: Counters::default() },
+            pipe: VecDeque::new(),
+            delay,
+            outage_until: 0,
             refilled: false,
+            counters: Counters::default(),
             rng: Rng::for_component(seed, &format!("port/{name}")),
         })
     }
@@ -142,14 +127,14 @@ impl Port {
     /// True if a packet cannot pass in no time.
     #[must_use]
     pub fn takes_time(&self) -> bool {
-        self.outlet.delay > 0 || !matches!(self.kind, Kind::Delay { rate_bps: None, .. })
+        self.delay > 0 || !matches!(self.kind, Kind::Delay { rate_bps: None, .. })
     }
 
     /// Something befalls a queue port.
     pub fn impair(&mut self, what: Impairment) {
         let Kind::Queue { qdisc, shaper } = &mut self.kind else { unreachable!("the schedule names queue ports only") };
         match (what, shaper) {
-            (Impairment::OutageUntil(end), _) => self.outlet.outage_until = self.outlet.outage_until.max(end),
+            (Impairment::OutageUntil(end), _) => self.outage_until = self.outage_until.max(end),
             // A packet on the line is out when it would have been.
             (Impairment::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
             (Impairment::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),
@@ -169,9 +154,7 @@ impl Port {
             Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
         }
     }
-}
 
-impl Outlet {
     /// When the first packet of the pipe comes out.
     #[must_use]
     pub fn pipe_time(&self) -> Time {

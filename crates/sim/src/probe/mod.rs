@@ -90,11 +90,11 @@ impl Sampler {
                 bytes as f64,
                 packets as f64,
                 stats.last_sojourn as f64 / 1e6,
-                p.outlet.counters.drops() as f64,
+                p.counters.drops() as f64,
                 stats.ce_marks as f64,
                 stats.sce_marks as f64,
-                p.outlet.counters.sent as f64,
-                p.outlet.counters.sent_bytes as f64,
+                p.counters.sent as f64,
+                p.counters.sent_bytes as f64,
             ]);
         }
         now + self.interval
@@ -167,7 +167,7 @@ pub fn count(
         out.push((format!("udp/{}", u.name), list));
     }
     for p in &fabric.ports {
-        let (c, st) = (&p.outlet.counters, stats(p));
+        let (c, st) = (&p.counters, stats(p));
         let mut list = own(vec![
             ("arrived_packets", c.arrived),
             ("sent_packets", c.sent),

@@ -3,10 +3,11 @@
 use super::peeked::{Deciding, Peeked};
 use super::{
     Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Red, Sfq, Surroundings,
-    Verdict, Visitor,
+    Verdict,
 };
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
+use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -109,9 +110,9 @@ macro_rules! dispatch {
             fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
             }
-            #[inline(always)]
-            fn accept<V: Visitor>(&mut self, visitor: &mut V) -> V::Output {
-                match self { $(Self::$variant(q) => q.accept(visitor),)* }
+            #[inline]
+            fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued {
+                match self { $(Self::$variant(q) => q.dequeue_through(shaper, s),)* }
             }
             #[inline]
             fn found_empty(&mut self, at: Time) {

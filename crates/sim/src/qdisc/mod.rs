@@ -37,6 +37,7 @@ pub use red::Red;
 pub use sfq::Sfq;
 
 use crate::packet::{DropCause, Packet};
+use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -133,13 +134,13 @@ pub trait Qdisc {
             None => Dequeued::Empty,
         }
     }
-    /// Lets a visitor do with it what it does: one dispatch for all of it.
-    #[inline(always)]
-    fn accept<V: Visitor>(&mut self, visitor: &mut V) -> V::Output
+    /// Takes the next packet that `shaper` lets go by now, see [`Shaper::dequeue`].
+    #[inline]
+    fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued
     where
         Self: Sized,
     {
-        visitor.visit(self)
+        shaper.dequeue(self, s)
     }
     /// At this time somebody asks for a packet and there is none.
     fn found_empty(&mut self, _at: Time) {}
@@ -155,12 +156,4 @@ pub trait Qdisc {
     fn bytes(&self) -> u64;
     /// Counters.
     fn stats(&self) -> &QdiscStats;
-}
-
-/// What one does with a discipline, whichever it is: written once, compiled for each.
-pub trait Visitor {
-    /// What comes of it.
-    type Output;
-    /// Does it.
-    fn visit(&mut self, qdisc: &mut impl Qdisc) -> Self::Output;
 }

@@ -66,7 +66,7 @@ impl Bench {
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
         net.now = SEC;
         sender.connect(&mut net);
-        net.ports[0].outlet.pipe.clear();
+        net.ports[0].pipe.clear();
         net.now += 10 * MS;
         sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &net) }, &mut net);
         Self { net, sender, window: 65_535 }
@@ -74,7 +74,7 @@ impl Bench {
 
     /// Segments on their way out, in order.
     fn taken(&mut self) -> Vec<u32> {
-        self.net.ports[0].outlet.pipe.drain(..).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+        self.net.ports[0].pipe.drain(..).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
     }
 
     fn ack_with(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
@@ -350,7 +350,7 @@ impl Sink {
         sink.net.now = SEC;
         let syn = sink.segment(0, flags::SYN);
         sink.receiver.on_packet(&syn, &mut sink.net);
-        sink.net.ports[1].outlet.pipe.clear();
+        sink.net.ports[1].pipe.clear();
         let handshake = sink.segment(1, flags::HANDSHAKE);
         sink.receiver.on_packet(&handshake, &mut sink.net);
         sink
@@ -375,7 +375,7 @@ impl Sink {
     }
 
     fn acks(&mut self) -> Vec<Ack> {
-        let packets: Vec<Packet> = self.net.ports[1].outlet.pipe.drain(..).collect();
+        let packets: Vec<Packet> = self.net.ports[1].pipe.drain(..).collect();
         let blocks = |p: &Packet, net: &mut Fabric| match p.sack {
             NO_SACK => vec![],
             slot => net.sacks.take(slot).as_slice().to_vec(),
