@@ -91,13 +91,6 @@ impl AckState {
     }
 }
 
-/// Buffers that live across ACKs to avoid allocation.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    pub holes: Vec<(u32, u32)>,
-    pub blocks: Vec<(u32, u32)>,
-}
-
 impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {

@@ -319,11 +319,14 @@ impl Receiver {
 
     /// Looks whether the next segments may be [plain](Self::is_plain), after one with codepoint `ecn`.
     fn settle(&mut self, ecn: Ecn) {
-        let complete = self.ooo.is_empty() && self.sacks.is_empty() && self.dsack.is_none();
+        self.steady = None;
+        if !self.ooo.is_empty() || !self.sacks.is_empty() || self.dsack.is_some() {
+            return;
+        }
         let silent = self.compressed == 0 && !self.now_flag && !self.pushed;
         let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.unread_each);
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
-        self.steady = (complete && silent && roomy && unmarked).then_some(ecn);
+        self.steady = (silent && roomy && unmarked).then_some(ecn);
         // One short of what the next arrival brings about.
         self.steady_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
     }

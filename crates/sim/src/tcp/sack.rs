@@ -21,6 +21,20 @@ impl Blocks {
         }
     }
 
+    /// Adds a block in ascending order if there is room.
+    pub fn insert(&mut self, range: (u32, u32)) {
+        let mut at = usize::from(self.count);
+        if at == MAX_BLOCKS {
+            return;
+        }
+        while at > 0 && self.ranges[at - 1] > range {
+            self.ranges[at] = self.ranges[at - 1];
+            at -= 1;
+        }
+        self.ranges[at] = range;
+        self.count += 1;
+    }
+
     /// The blocks.
     #[must_use]
     pub fn as_slice(&self) -> &[(u32, u32)] {
@@ -66,5 +80,19 @@ impl Slab {
     pub fn take(&mut self, slot: u32) -> Blocks {
         self.free.push(slot);
         self.slots[slot as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inserted_blocks_are_in_order() {
+        let mut b = Blocks::default();
+        for range in [(5, 7), (1, 2), (3, 4), (8, 9)] {
+            b.insert(range);
+        }
+        assert_eq!(b.as_slice(), [(1, 2), (3, 4), (5, 7)]);
     }
 }

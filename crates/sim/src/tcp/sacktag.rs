@@ -27,17 +27,14 @@ impl Sender {
                 }
             }
         }
-        let mut sorted = std::mem::take(&mut self.scratch.blocks);
-        sorted.clear();
-        sorted.extend(
-            blocks
-                .iter()
-                .skip(usize::from(duplicate))
-                .filter(|&&(s, e)| s < e && e <= self.t.snd_nxt && s > self.t.snd_una && e > a.prior_una),
-        );
-        sorted.sort_unstable();
-        let mut holes = std::mem::take(&mut self.scratch.holes);
-        for &(start, end) in &sorted {
+        let mut sorted = Blocks::default();
+        for &(start, end) in &blocks[usize::from(duplicate)..] {
+            if start < end && end <= self.t.snd_nxt && start > self.t.snd_una && end > a.prior_una {
+                sorted.insert((start, end));
+            }
+        }
+        let mut holes = std::mem::take(&mut self.holes);
+        for &(start, end) in sorted.as_slice() {
             self.board.holes_within(start, end, &mut holes);
             for &(s, e) in &holes {
                 for seq in s..e {
@@ -50,8 +47,7 @@ impl Sender {
             }
             a.only_orig_sacked &= self.fack.frto_highmark.is_none_or(|mark| end <= mark);
         }
-        self.scratch.holes = holes;
-        self.scratch.blocks = sorted;
+        self.holes = holes;
         self.mark_lost_retrans();
         let frto_done = self.fack.frto_highmark.is_none_or(|mark| self.t.snd_una > mark);
         if (self.t.state != CaState::Loss || self.rec.undo_marker.is_some()) && frto_done {

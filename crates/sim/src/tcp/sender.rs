@@ -1,7 +1,6 @@
 //! The sender: its state, the handshake, and its one timer. ACK processing is in `ack`, recovery in `recovery`,
 //! sending in `transmit`.
 
-use super::ack::Scratch;
 use super::fack::Fack;
 use super::layout::Layout;
 use super::options::LossDetection;
@@ -85,7 +84,8 @@ pub struct Sender {
     pub(super) rec: Recovery,
     pub(super) rack: Rack,
     pub(super) fack: Fack,
-    pub(super) scratch: Scratch,
+    /// What the blocks of an ACK add; kept for its allocation.
+    pub(super) holes: Vec<(u32, u32)>,
     pub(super) chunks: Chunks,
     /// First segment beyond the receiver's window.
     pub(super) window_end: u32,
@@ -139,7 +139,7 @@ impl Sender {
             rec: Recovery::new(&stack),
             rack: Rack::default(),
             fack: Fack::new(stack.loss_detection == LossDetection::Fack),
-            scratch: Scratch::default(),
+            holes: Vec::new(),
             chunks: Chunks::new(spec.host.tso),
             window_end: 0,
             max_window_segs: 0,
