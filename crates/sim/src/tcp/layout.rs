@@ -7,8 +7,9 @@ use crate::network::FlowSpec;
 /// The segments of a flow; number 0 is the SYN.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Payload of segment 1, bytes.
+    /// Payload of segment 1, bytes; and its number if it is short, else 0.
     first: u32,
+    short: u32,
     /// Payload of the last segment, bytes.
     last: u32,
     /// First segment beyond the transfer; the largest number if there is no end.
@@ -28,6 +29,7 @@ impl Layout {
         let last = if rest == 0 { first } else { rest - (segments - 1) * u64::from(MSS) };
         Self {
             first: first as u32,
+            short: u32::from(first < u64::from(MSS)),
             last: last as u32,
             end: u32::try_from(segments.saturating_add(2)).unwrap_or(u32::MAX),
             total,
@@ -50,10 +52,12 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn payload(&self, segment: u32) -> u32 {
-        match segment {
-            1 => self.first,
-            s if s + 1 == self.end => self.last,
-            _ => MSS,
+        if segment == self.short {
+            self.first
+        } else if segment + 1 == self.end {
+            self.last
+        } else {
+            MSS
         }
     }
 
@@ -78,7 +82,7 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn ends_first_write(&self, segment: u32) -> bool {
-        segment == 1 && self.first < MSS
+        segment == self.short
     }
 }
 
