@@ -25,6 +25,8 @@ pub(super) struct ReceiveBuffer {
     truesize: u64,
     /// Share of the buffer for payload once a segment has been measured, 256ths; None: it stays what it is.
     measured: Option<u64>,
+    /// The share stays what it was assumed to be.
+    assumed: bool,
     most: u64,
     size: u64,
     ratio: u64,
@@ -67,6 +69,7 @@ impl ReceiveBuffer {
         Self {
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             truesize: u64::from(stack.receive_truesize),
+            assumed: stack.adv_win_scale.is_some(),
             measured: stack.adv_win_scale.is_none().then(|| u64::from(MSS) * 256 / u64::from(stack.receive_truesize)),
             most,
             size,
@@ -305,7 +308,12 @@ impl ReceiveBuffer {
                     // Twice for losses, and more while the sender speeds up.
                     let mut window = (copied << 1) + 16 * u64::from(MSS);
                     window += (window * (copied - self.space) / self.space) << 1;
-                    let size = ((window << 8) / self.ratio).min(self.most);
+                    let size = if self.assumed {
+                        window / u64::from(MSS) * GROWTH_PER_SEGMENT
+                    } else {
+                        (window << 8) / self.ratio
+                    };
+                    let size = size.min(self.most);
                     if size > self.size {
                         self.resize(size);
                         self.clamp = self.full;
@@ -370,6 +378,22 @@ mod tests {
         assert_eq!(b.clamp, 82_944);
         assert!(b.grow(0));
         assert_eq!(b.advertise(2, 0), 67_584);
+    }
+
+    #[test]
+    fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
+        // Linux 5.1: 2 * 100 + 16 segments, and four times that for ninety more than the ten of the round trip before.
+        let before = Stack { adv_win_scale: Some(1), ..stack("linux-6.12") };
+        let mut b = ReceiveBuffer::new(&host(None), &before);
+        b.rtt_by_timestamp(1, 81 * MS);
+        b.on_read(101, 100 * MS);
+        let segments = 216 + 2 * 216 * 90 / 10;
+        assert_eq!((b.size, b.clamp), (segments * 2968, segments * 2968 / 2));
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+        b.measure();
+        b.rtt_by_timestamp(1, 81 * MS);
+        b.on_read(101, 100 * MS);
+        assert_eq!(b.size, ((segments * u64::from(MSS)) << 8) / 162, "what segments cost here, once that is known");
     }
 
     #[test]

@@ -202,6 +202,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     ack_event_first: true,
     push_chunks: false,
     ack_full_push: false,
+    adv_win_scale: Some(1),
     dctcp_window_cut: true,
     dctcp_sce_latch: true,
     sce_scale_bytes: 536,
