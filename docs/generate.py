@@ -70,6 +70,11 @@ def summary_of_part(done: Reproduction) -> str:
     return next(iter(done.part.summaries(done.folder.runs).values())).markdown()
 
 
+def residual(done: Reproduction) -> str:
+    """Why values lie outside the tolerance."""
+    return done.part.summaries(done.folder.runs)["residual"].markdown()
+
+
 def kernel(done: Reproduction) -> str:
     """What the kernel makes of some cells, beside ours and the published ones."""
     return kernel_table(done.folder.runs, done.part.reference()).markdown()
@@ -100,7 +105,10 @@ def omissions() -> str:
 
 
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
-    **{function.__name__: function for function in (agreement, spread, breakdown, runs, outside, kernel, claims, fitted, ablations)},
+    **{
+        function.__name__: function
+        for function in (agreement, spread, breakdown, runs, outside, residual, kernel, claims, fitted, ablations)
+    },
     "summary": summary_of_part,
 }
 

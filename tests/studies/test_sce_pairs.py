@@ -275,3 +275,24 @@ def test_a_study_s_name_stands_for_its_default_folder(dumbbell, keep, published_
     status, _, error = dumbbell("table", "sce/one-flow", "--number", "12")
     assert status == 2
     assert "results/sce-one-flow" in error
+
+
+def test_values_outside_the_tolerance_are_laid_to_the_sum_to_chance_or_to_the_shares(make_pair):
+    published = PART.reference().lookup()
+
+    def rates(cell):
+        return tuple(published[(*list(cell.values())[:5], flow, cell[f"cc{flow:g}"]), r.THROUGHPUT] for flow in (1.0, 2.0))
+
+    summed = place("triple-isolate", "reno", "reno", 10.0, 80.0)
+    shared = place("flowblind", "cubic", "reno-sce", 50.0, 20.0)
+    chance = place("flowblind sce-single", "cubic", "cubic", 100.0, 20.0)
+    first, second = rates(chance)
+    runs = [
+        make_pair(summed, tuple(1.3 * rate for rate in rates(summed)), (90.0, 90.0)),
+        make_pair(shared, tuple(reversed(rates(shared))), (25.0, 25.0)),
+        *(make_pair({**chance, "seed": i + 1}, (first + by, second - by), (25.0, 25.0)) for i, by in enumerate((20.0, 22.0, -1.0))),
+    ]
+    rows = {tuple(row[:3]): row[3:] for row in PART.summaries(runs)["residual"].rows}
+    assert rows[("triple-isolate", "0", "80 ms")][:5] == ["2", "2", "2", "0", "0"]
+    assert rows[("flowblind", "1", "to 20 ms")] == ["2", "2", "0", "0", "2", "0.00 %"]
+    assert rows[("flowblind sce-single", "0", "to 20 ms")][:5] == ["2", "2", "0", "2", "0"]

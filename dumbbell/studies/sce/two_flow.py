@@ -9,6 +9,7 @@ from dumbbell.studies.sce.marking import marking
 from dumbbell.studies.sce.pair_figures import FIGURES, cell_figures
 from dumbbell.studies.sce.pair_tables import fairness_table, numbered
 from dumbbell.studies.sce.published import FOLDER
+from dumbbell.studies.sce.residual import residual_table
 from dumbbell.studies.sce.scenarios import QUICK_PAIR_NOTE, two_flow
 from dumbbell.studies.study import Part
 
@@ -25,7 +26,7 @@ TWO_FLOW = Part(
     quick_note=QUICK_PAIR_NOTE,
     figures=FIGURES,
     tables=numbered,
-    summaries=lambda runs: {"fairness": fairness_table(runs)},
+    summaries=lambda runs: {"fairness": fairness_table(runs), "residual": residual_table(runs)},
     claims=check_claims,
     fitted=FITTED,
     seeds=SEEDS,
