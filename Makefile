@@ -63,6 +63,7 @@ lint: setup
 validate: setup
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
+	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
 
 docs: $(VENV)/.docs
 	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-trace
