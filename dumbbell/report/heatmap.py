@@ -64,7 +64,8 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
         bars = sum(left.scale != right.scale for left, right in pairwise(panels[0])) + 1
         cell = geometry.width * (1 - 0.085 * bars) / (width * (len(columns.values) + 0.5))
         text_height = geometry.font / 72
-        height = len(panels) * (cell * len(rows.values) + 4.2 * text_height) + 5 * text_height
+        title_lines = sum(1 + max(grid.title.count("\n") for grid in grids) for grids in panels)
+        height = len(panels) * (cell * len(rows.values) + 3.4 * text_height) + (5 + 1.3 * title_lines) * text_height
         figure, axes = pyplot.subplots(len(panels), width, figsize=(geometry.width, height), squeeze=False, layout="constrained")
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         for row, grids in zip(axes, panels, strict=True):

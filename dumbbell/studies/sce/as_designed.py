@@ -91,7 +91,8 @@ def fairness(runs: Sequence[Run], view: View) -> Figure:
     def change(cc1: str, cc2: str, mode: str) -> Grid:
         built, designed = (index[each.name].get((mode, cc1, cc2), {}) for each in _IMPLEMENTATIONS)
         places = {place: designed[place] - built[place] for place in built if place in designed}
-        return Grid("change", places, {place: f"{value:+.2f}" for place, value in places.items()}, _CHANGE)
+        texts = {place: f"{value:+.2f}" if abs(value) >= 0.005 else "0" for place, value in places.items()}
+        return Grid("change", places, texts, _CHANGE)
 
     panels = [grids(DRAFT), grids(DESIGNED), [change(*which) for which in _HEADLINES]]
     return heatmaps("Jain's index of two flows: the implementation as built and as designed", "", panels, ROWS, COLUMNS, view.size)
