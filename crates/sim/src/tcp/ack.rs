@@ -137,7 +137,7 @@ impl Sender {
     /// when nothing that is under way was ever marked and more stays under way, so that a loss probe follows. All that [`Self::process_ack`]
     /// asks of each segment then has one answer, and neither recovery nor undo has anything to do (the reason that Linux predicts headers for).
     #[inline]
-    fn is_plain(&self, p: &Packet) -> bool {
+    pub(super) fn is_plain(&self, p: &Packet) -> bool {
         p.seq > self.t.snd_una
             && p.seq < self.t.snd_nxt
             && p.sack == NO_SACK

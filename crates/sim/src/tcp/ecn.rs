@@ -51,10 +51,21 @@ impl Echo {
         self.latch = false;
     }
 
-    /// True if codepoint `ecn` changes nothing and asks for nothing.
+    /// True if codepoint `ecn` changes nothing and asks for nothing, so that another one like it does not, either.
     #[inline]
     pub fn expects(&self, ecn: Ecn) -> bool {
-        !self.enabled || (ecn == Ecn::Ect0 && self.seen && self.dctcp.is_none() && self.sce.is_none())
+        !self.enabled || (ecn == Ecn::Ect0 && self.seen && self.is_at_rest())
+    }
+
+    /// Nothing that an unmarked segment would end is going on.
+    fn is_at_rest(&self) -> bool {
+        let dctcp = self.dctcp.is_none() || (self.dctcp == Some(false) && !self.latch);
+        let sce = match self.sce {
+            None | Some(SceEcho::Ta) => true,
+            Some(SceEcho::T0 | SceEcho::T1) => !self.sce_prior && !self.sce_request,
+            Some(SceEcho::Tb) => false,
+        };
+        dctcp && sce
     }
 
     /// A segment with codepoint `ecn`; `waiting`: a delayed ACK is pending. With a special ACK due, the flags still

@@ -10,6 +10,8 @@ mod fack;
 pub mod implementation;
 pub mod layout;
 pub mod options;
+#[cfg(test)]
+mod plain_tests;
 mod rack;
 pub mod receiver;
 mod recovery;

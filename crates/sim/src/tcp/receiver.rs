@@ -295,7 +295,7 @@ impl Receiver {
     /// True for the common segment: the next one, without a flag or a mark, when nothing is missing or waits to be said. What is left of
     /// [`Self::on_data`] is to count it, to widen the window and to acknowledge it in its turn.
     #[inline]
-    fn is_plain(&self, p: &Packet) -> bool {
+    pub(super) fn is_plain(&self, p: &Packet) -> bool {
         p.seq == self.rcv_nxt && p.flags == 0 && self.steady == Some(p.ecn) && p.seq < self.steady_until
     }
 
@@ -406,7 +406,7 @@ impl Receiver {
     }
 
     /// Adapts the delayed-ACK interval to the spacing of the data.
-    #[inline]
+    #[inline(always)]
     fn time_delayed_ack(&mut self, now: Time) {
         if self.ato != 0 && now - self.last_data < self.short_gap {
             self.ato = (self.ato >> 1) + self.ato_min / 2;
@@ -557,7 +557,7 @@ impl Receiver {
     }
 
     /// The application reads what there is.
-    #[inline]
+    #[inline(always)]
     fn on_read(&mut self, some: bool, net: &mut Fabric) {
         self.unread = 0;
         self.buffer.on_read(self.rcv_nxt, net.now);
