@@ -1,0 +1,1 @@
+"""The same scenarios in ns-3: an installation of it, and a program compiled against that."""
