@@ -147,8 +147,11 @@ def read(path: Path = FILE) -> list[Comparison]:
     return [
         Comparison(
             row["scenario"],
-            *(float(row[name]) for name in ("our_packets_per_cpu_s", "ns3_packets_per_cpu_s", "our_goodput_mbit", "ns3_goodput_mbit")),
-            *(row[name] for name in ("ns3", "compiler", "dumbbell", "rustc", "date")),
+            float(row["our_packets_per_cpu_s"]),
+            float(row["ns3_packets_per_cpu_s"]),
+            float(row["our_goodput_mbit"]),
+            float(row["ns3_goodput_mbit"]),
+            *[row[name] for name in ("ns3", "compiler", "dumbbell", "rustc", "date")],
         )
         for row in rows
     ]

@@ -3,7 +3,7 @@
     python docs/generate.py results/demo results/oracle results/agree-random-1
 
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
-`<!-- end -->`; those without a folder stay as they are. The block `sources omissions` needs no folder. The same folders and sources give
+`<!-- end -->`; those without a folder stay as they are. The block `sources omissions` and those of `benchmarks` need no folder. The same folders and sources give
 the same bytes.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks import measured, side_by_side
 from dumbbell.agreement import outcome
 from dumbbell.agreement.tables import agree, summary
 from dumbbell.errors import DumbbellError
@@ -26,7 +27,7 @@ from dumbbell.studies.reproduction import Reproduction, claims_table, reopened
 from dumbbell.studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "fidelity.md", ROOT / "docs" / "limits.md")
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "fidelity.md", ROOT / "docs" / "limits.md", ROOT / "docs" / "performance.md")
 SOURCES = ROOT / "crates" / "sim" / "src"
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -104,6 +105,18 @@ def omissions() -> str:
     return Table("", ["file", "left out"], rows).markdown()
 
 
+def benchmarks_measured() -> str:
+    """What benchmarks/measured.json holds."""
+    recorded = measured.read()
+    return f"{measured.conditions(recorded)}\n\n{measured.table(recorded).markdown()}"
+
+
+def benchmarks_side_by_side() -> str:
+    """What benchmarks/side_by_side.csv holds."""
+    recorded = side_by_side.read()
+    return f"{side_by_side.against(recorded)}\n\n{side_by_side.table(recorded).markdown()}"
+
+
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     **{
         function.__name__: function
@@ -111,6 +124,8 @@ BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     },
     "summary": summary_of_part,
 }
+
+BENCHMARKS: Mapping[str, Callable[[], str]] = {"measured": benchmarks_measured, "side-by-side": benchmarks_side_by_side}
 
 AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, summary)}
 
@@ -124,6 +139,8 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
     def block(match: re.Match[str]) -> str:
         if match["part"] == "sources":
             return f"{match[1]}\n{omissions()}\n{match[4]}"
+        if match["part"] == "benchmarks":
+            return f"{match[1]}\n{BENCHMARKS[match['what']]()}\n{match[4]}"
         kind, _, name = match["part"].partition("/")
         if kind == "agree":
             document = (statements or {}).get(name)

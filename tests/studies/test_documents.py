@@ -53,12 +53,18 @@ def test_ablations_that_were_not_run_leave_their_block(generate, keep, published
 
 def test_the_documents_ask_for_blocks_that_there_are(generate):
     asked = {match["what"] for path in DOCS.glob("*.md") for match in generate.BLOCK.finditer(path.read_text())}
-    assert asked == {*generate.BLOCKS, "agree", "omissions"}
+    assert asked == {*generate.BLOCKS, *generate.BENCHMARKS, "agree", "omissions"}
 
 
 def test_what_the_sources_leave_out_stands_in_the_document(generate):
     text = (DOCS / "limits.md").read_text()
     assert "`qdisc/cake/mod`" in text
+    assert generate.rewritten(text, {}) == text
+
+
+def test_what_is_recorded_of_benchmarks_stands_in_the_document(generate):
+    text = (DOCS / "performance.md").read_text()
+    assert "32 flows, fq_codel, ECN" in text
     assert generate.rewritten(text, {}) == text
 
 

@@ -1,0 +1,74 @@
+"""Measures everything once, and keeps it for the documents in measured.json.
+
+    python -m benchmarks.measured [--draft]
+
+The whole draft takes minutes: without `--draft` what is recorded of it stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks import memory
+from benchmarks.example import rustc_version
+from dumbbell import __version__
+from dumbbell.bench.cases import CASES, DRAFT, NAMES
+from dumbbell.bench.measure import measure
+from dumbbell.bench.present import lines
+from dumbbell.errors import DumbbellError
+from dumbbell.report.files import write_text
+from dumbbell.report.tables import Table
+
+FILE = Path(__file__).with_name("measured.json")
+"""`dumbbell`, `rustc`, `processors`, and `rows` as `dumbbell bench --json` has them, each with its `date`."""
+
+
+def read(path: Path = FILE) -> dict[str, Any]:
+    """What is recorded."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def table(recorded: Mapping[str, Any]) -> Table:
+    """For the documents."""
+    rows = [
+        [f"{CASES[name].title} (`{name}`)" if name in CASES else f"`{name}`", *rest]
+        for row in recorded["rows"]
+        for name, *rest in lines(row)
+    ]
+    return Table("", ["benchmark", "measured", "value", "target", ""], rows)
+
+
+def conditions(recorded: Mapping[str, Any]) -> str:
+    """Versions, date and machine, in a line."""
+    dates = ", ".join(sorted({row["date"] for row in recorded["rows"]}))
+    return f"{dates}: dumbbell {recorded['dumbbell']}, rustc {recorded['rustc']}, {recorded['processors']} processors."
+
+
+def main(arguments: list[str] | None = None, path: Path = FILE) -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description="Measure everything and record it for the documents.")
+    parser.add_argument("--draft", action="store_true", help="also the whole draft, which takes minutes")
+    asked = parser.parse_args(arguments)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    before = read(path)["rows"] if path.exists() else []
+    rows = [measure(name) | {"date": today} for name in NAMES if name != DRAFT or asked.draft]
+    rows += [row for row in before if row["name"] == DRAFT and not asked.draft]
+    rows.append(memory.measure() | {"date": today})
+    machine = {"dumbbell": __version__, "rustc": rustc_version(), "processors": os.cpu_count()}
+    write_text(path, json.dumps(machine | {"rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except DumbbellError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_status)

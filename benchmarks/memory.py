@@ -1,0 +1,33 @@
+"""What runs keep on the heap, as the example `memory` of crates/sim counts it.
+
+python -m benchmarks.memory
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from benchmarks.example import build
+from dumbbell.bench.measure import Row
+from dumbbell.bench.present import lines
+from dumbbell.errors import DumbbellError
+
+TARGETS = {"bytes_per_idle_flow": 16_000, "bytes_per_segment_in_flight": 64}
+"""Bytes; a segment's with all rings full: they hold a power of two, and just after they doubled it is twice as much."""
+
+
+def measure() -> Row:
+    """Bytes per flow and per segment. Raises `EnvironmentFault` if the example cannot be built."""
+    done = subprocess.run([build("memory")], capture_output=True, text=True, check=True)
+    return {"name": "memory", "targets": TARGETS, **json.loads(done.stdout)}
+
+
+if __name__ == "__main__":
+    try:
+        for line in lines(measure()):
+            print("  ".join(line).rstrip())
+    except DumbbellError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_status)

@@ -1,0 +1,37 @@
+"""How measurements are shown: a line a value, with the target beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+HEADER = ("benchmark", "measured", "value", "target", "")
+
+_VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "packets_per_cpu_s": ("packets per CPU second", lambda value: f"{value / 1e6:.2f} M"),
+    "instructions_per_packet": ("instructions per packet", lambda value: f"{value:,.0f}"),
+    "cost_ratio": ("cost per packet, relative to a BDP of 300", lambda value: f"{value:.2f}"),
+    "ms": ("CPU time, ms", lambda value: f"{value:.2f}"),
+    "wall_s": ("wall time, s", lambda value: f"{value:.0f}"),
+    "bytes_per_idle_flow": ("bytes per idle flow", lambda value: f"{value:,.0f}"),
+    "bytes_per_segment_in_flight": ("bytes per segment in flight, rings full", lambda value: f"{value:,.1f}"),
+    "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
+}
+_AT_LEAST = {"packets_per_cpu_s"}
+"""What is better when it is more; of all else less is better."""
+
+
+def lines(row: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """Benchmark, what is measured, value, target and whether it is met, for every value that a measurement has."""
+    targets = row["targets"]
+    return [
+        (row["name"], label, shown(row[key]), shown(targets[key]) if key in targets else "", _verdict(key, row[key], targets.get(key)))
+        for key, (label, shown) in _VALUES.items()
+        if row.get(key) is not None
+    ]
+
+
+def _verdict(key: str, value: float, target: float | None) -> str:
+    if target is None:
+        return ""
+    return "met" if (value >= target if key in _AT_LEAST else value <= target) else "not met"
