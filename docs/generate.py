@@ -3,8 +3,8 @@
     python docs/generate.py results/demo results/oracle results/agree-random-1
 
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
-`<!-- end -->`; those without a folder stay as they are. The block `sources omissions` and those of `benchmarks` need no folder. The same folders and sources give
-the same bytes.
+`<!-- end -->`; those without a folder stay as they are. The block `sources omissions` and those of `benchmarks` need no folder. The same
+folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations

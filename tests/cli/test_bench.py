@@ -56,3 +56,26 @@ def test_an_unknown_benchmark_names_the_known_ones() -> None:
     result = CliRunner().invoke(app, ["bench", "cubic-red-9"])
     assert isinstance(result.exception, BadInput)
     assert "cubic-cake-1" in str(result.exception)
+
+
+def test_the_draft_is_all_its_runs_with_one_start_each(monkeypatch) -> None:
+    from dumbbell.studies import Request
+    from dumbbell.studies.sce import scenarios
+
+    asked = []
+
+    def few(make):
+        def made(request):
+            asked.append((request.seeds, len(make(request))))
+            return make(Request(quick=True, seeds=1))[:1]
+
+        return made
+
+    monkeypatch.setattr(scenarios, "one_flow", few(scenarios.one_flow))
+    monkeypatch.setattr(scenarios, "two_flow", few(scenarios.two_flow))
+    result = CliRunner().invoke(app, ["bench", "sce-draft", "--json"])
+    (row,) = json.loads(result.stdout)
+    assert asked == [(1, 320), (1, 900)]
+    assert row["runs"] == 2
+    assert row["packets"] > 0
+    assert row["targets"] == {"wall_s": 180.0}
