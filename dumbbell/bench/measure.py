@@ -118,4 +118,5 @@ def _draft(progress: Progress | None) -> Row:
         done = execute(runs, Store(folder), _DRAFT_WORKERS, progress)
         wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     packets = sum(int(run.engine["delivered_packets"]) for run in done)
-    return _row(DRAFT, {"wall_s": _DRAFT_TARGET_S}, packets, cpu_s) | {"wall_s": wall_s, "runs": len(done), "workers": _DRAFT_WORKERS}
+    own = {"wall_s": wall_s, "cpu_s_per_worker": cpu_s / _DRAFT_WORKERS, "runs": len(done), "workers": _DRAFT_WORKERS}
+    return _row(DRAFT, {"wall_s": _DRAFT_TARGET_S}, packets, cpu_s) | own

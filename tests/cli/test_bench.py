@@ -76,6 +76,7 @@ def test_the_draft_is_all_its_runs_with_one_start_each(monkeypatch) -> None:
     result = CliRunner().invoke(app, ["bench", "sce-draft", "--json"])
     (row,) = json.loads(result.stdout)
     assert asked == [(1, 320), (1, 900)]
-    assert row["runs"] == 2
+    assert row["runs"] == row["workers"] == 2
+    assert row["cpu_s_per_worker"] == row["cpu_s"] / 2
     assert row["packets"] > 0
     assert row["targets"] == {"wall_s": 180.0}
