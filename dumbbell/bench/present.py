@@ -13,7 +13,7 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "cost_ratio": ("cost per packet, relative to a BDP of 300", lambda value: f"{value:.2f}"),
     "ms": ("CPU time, ms", lambda value: f"{value:.2f}"),
     "wall_s": ("wall time, s", lambda value: f"{value:.0f}"),
-    "cpu_s_per_worker": ("CPU time over two workers, s (the wall time of an idle machine)", lambda value: f"{value:.0f}"),
+    "cpu_s_per_worker": ("CPU time of each of two workers, s", lambda value: f"{value:.0f}"),
     "bytes_per_idle_flow": ("bytes per idle flow", lambda value: f"{value:,.0f}"),
     "bytes_per_segment_in_flight": ("bytes per segment in flight, rings full", lambda value: f"{value:,.1f}"),
     "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
