@@ -26,6 +26,15 @@ pub struct Route {
     pub reverse: Box<[u16]>,
 }
 
+impl Route {
+    /// The port at position `hop` of the way of `p`; `None` is its end.
+    #[inline]
+    fn port(&self, p: &Packet, hop: u8) -> Option<usize> {
+        let hops = if p.has(flags::ACK) { &self.reverse } else { &self.forward };
+        hops.get(usize::from(hop)).map(|&port| usize::from(port))
+    }
+}
+
 /// Everything between the ends.
 #[derive(Debug)]
 pub struct Fabric {
@@ -75,14 +84,19 @@ impl Fabric {
         }
     }
 
-    /// Puts a packet of an end on its way. The verdict is that of the first port.
+    /// Puts a packet of an end, with hop 0, on its way. The verdict is that of the first port.
     #[inline]
     pub fn send(&mut self, mut p: Packet) -> Verdict {
-        p.hop = 0;
         if self.capture.is_some() {
             p = self.note_departure(p);
         }
-        self.forward(p)
+        match self.routes[p.flow as usize].port(&p, 0) {
+            Some(port) => self.enqueue(port, p),
+            None => {
+                self.arrivals.push(p);
+                Verdict::Queued
+            }
+        }
     }
 
     /// The next packet that has reached an end.
@@ -125,22 +139,8 @@ impl Fabric {
         p.sack = self.sacks.put(blocks);
     }
 
-    /// Hands a packet to the port at its hop, or to the end.
-    #[inline]
-    fn forward(&mut self, p: Packet) -> Verdict {
-        let route = &self.routes[p.flow as usize];
-        let hops = if p.has(flags::ACK) { &route.reverse } else { &route.forward };
-        match hops.get(usize::from(p.hop)) {
-            Some(&port) => self.enqueue(usize::from(port), p),
-            None => {
-                self.arrivals.push(p);
-                Verdict::Queued
-            }
-        }
-    }
-
     /// Offers a packet to port `i`.
-    fn enqueue(&mut self, i: usize, mut p: Packet) -> Verdict {
+    fn enqueue(&mut self, i: usize, p: Packet) -> Verdict {
         let port = &mut self.ports[i];
         port.counters.arrived += 1;
         let Kind::Delay { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, p) };
@@ -149,12 +149,12 @@ impl Fabric {
             self.settle_drops(i);
             return Verdict::Dropped;
         }
-        p.time = self.now;
+        let mut out = self.now;
         if let Some(rate) = *rate_bps {
-            p.time = self.now.max(*free_at) + serialisation(u64::from(p.len), rate);
-            *free_at = p.time;
+            out = out.max(*free_at) + serialisation(u64::from(p.len), rate);
+            *free_at = out;
         }
-        self.leave(i, p);
+        self.leave(i, p, out);
         Verdict::Queued
     }
 
@@ -188,11 +188,12 @@ impl Fabric {
             let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
             let (rng, dropped, tuples) = (&mut port.rng, &mut self.dropped, &self.tuples[..]);
             let next = qdisc.dequeue_through(shaper, &mut Surroundings { now: self.now, rng, dropped, tuples });
+            let out = shaper.out(self.now);
             if !self.dropped.is_empty() {
                 self.settle_drops(i);
             }
             match next {
-                Dequeued::Packet(p) => self.leave(i, p),
+                Dequeued::Packet(p) => self.leave(i, p, out),
                 Dequeued::Wait(t) => return t,
                 Dequeued::Empty => return NEVER,
             }
@@ -206,9 +207,10 @@ impl Fabric {
         self.on_shaper(i);
     }
 
-    /// A packet leaves the shaper of port `i` at its `time` and enters the pipe.
+    /// A packet leaves the shaper of port `i` at `out` and enters the pipe. What changes in it is written where it arrives: a move
+    /// of a packet in which something was just written waits for the write.
     #[inline(always)]
-    fn leave(&mut self, i: usize, mut p: Packet) {
+    fn leave(&mut self, i: usize, p: Packet, out: Time) {
         let port = &mut self.ports[i];
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(p.len);
@@ -217,17 +219,30 @@ impl Fabric {
             self.forget(&p);
             return;
         }
-        let arrives = p.time + port.delay;
+        let arrives = out + port.delay;
         if arrives == self.now && port.pipe.is_empty() {
-            p.hop += 1;
-            self.forward(p);
+            self.pass_on(p);
             return;
         }
-        p.time = arrives;
         if port.pipe.is_empty() {
             self.events.set(PORTS + 2 * i + 1, arrives);
         }
         port.pipe.push_back(p);
+        if let Some(p) = port.pipe.back_mut() {
+            p.time = arrives;
+        }
+    }
+
+    /// A packet leaves a port for the next on its way, or for the end.
+    #[inline]
+    fn pass_on(&mut self, mut p: Packet) {
+        match self.routes[p.flow as usize].port(&p, p.hop + 1) {
+            Some(port) => {
+                p.hop += 1;
+                self.enqueue(port, p);
+            }
+            None => self.arrivals.push(p),
+        }
     }
 
     /// The shaper of port `i` wakes up.
@@ -242,11 +257,10 @@ impl Fabric {
     #[inline]
     pub fn on_pipe(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        let mut p = port.pipe.pop_front().expect("a pipe with an event holds a packet");
+        let p = port.pipe.pop_front().expect("a pipe with an event holds a packet");
         let next = port.pipe_time();
         self.events.set(PORTS + 2 * i + 1, next);
-        p.hop += 1;
-        self.forward(p);
+        self.pass_on(p);
     }
 
     /// Accounts for the packets in `dropped`.

@@ -38,7 +38,7 @@ impl Shaper {
         }
     }
 
-    /// Takes the next packet of `qdisc` that may go by now; its `time` becomes the moment at which its last bit is out.
+    /// Takes the next packet of `qdisc` that may go by now; see [`Self::out`].
     #[inline(always)]
     pub fn dequeue(&mut self, qdisc: &mut impl Qdisc, s: &mut Surroundings) -> Dequeued {
         let now = s.now;
@@ -52,20 +52,23 @@ impl Shaper {
         match self {
             // A line takes a packet out only when it is free; a token bucket must know its length first.
             Self::Link { free_at, .. } if *free_at > now => Dequeued::Wait(*free_at),
-            Self::Link { rate_bps, free_at } => qdisc.dequeue(s).leaving(|len| {
-                *free_at = now + serialisation(u64::from(len), *rate_bps);
-                *free_at
-            }),
+            Self::Link { rate_bps, free_at } => {
+                qdisc.dequeue(s).counted(|len| *free_at = now + serialisation(u64::from(len), *rate_bps))
+            }
             Self::Htb(htb) if htb.ready() > now => Dequeued::Wait(htb.ready()),
-            Self::Htb(htb) => qdisc.dequeue(s).leaving(|len| {
-                htb.take(len, now);
-                now
-            }),
-            Self::Tbf(tbf) => qdisc.dequeue_when(|len| tbf.ready(len, now), s).leaving(|len| {
-                tbf.take(len, now);
-                now
-            }),
-            Self::Own => qdisc.dequeue(s).leaving(|_| now),
+            Self::Htb(htb) => qdisc.dequeue(s).counted(|len| htb.take(len, now)),
+            Self::Tbf(tbf) => qdisc.dequeue_when(|len| tbf.ready(len, now), s).counted(|len| tbf.take(len, now)),
+            Self::Own => qdisc.dequeue(s),
+        }
+    }
+
+    /// When the last bit of a packet that was taken `now` is out.
+    #[inline]
+    #[must_use]
+    pub fn out(&self, now: Time) -> Time {
+        match self {
+            Self::Link { free_at, .. } => *free_at,
+            Self::Tbf(_) | Self::Htb(_) | Self::Own => now,
         }
     }
 }
@@ -92,10 +95,12 @@ mod tests {
         for seq in 0..2 {
             fifo.enqueue(packet(0, FULL_FRAME, seq, Ecn::NotEct), &mut s);
         }
-        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 0 && p.time == 1_000_007));
+        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 0));
+        assert_eq!(line.out(s.now), 1_000_007);
         assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Wait(1_000_007)));
         s.now = 1_000_007;
-        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 1 && p.time == 2_000_007));
+        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 1));
+        assert_eq!(line.out(s.now), 2_000_007);
         assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Empty));
     }
 }

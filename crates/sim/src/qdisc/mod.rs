@@ -65,12 +65,12 @@ pub enum Dequeued {
 }
 
 impl Dequeued {
-    /// A packet, if there is one, leaves at the time that `at` says for its length.
+    /// Tells `taker` the length of the packet, if there is one.
     #[inline]
     #[must_use]
-    pub fn leaving(mut self, at: impl FnOnce(u32) -> Time) -> Self {
-        if let Self::Packet(p) = &mut self {
-            p.time = at(p.len);
+    pub fn counted(self, taker: impl FnOnce(u32)) -> Self {
+        if let Self::Packet(p) = &self {
+            taker(p.len);
         }
         self
     }
