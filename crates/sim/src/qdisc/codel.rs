@@ -165,9 +165,8 @@ impl Law {
         if self.ce_threshold.is_some_and(|threshold| after(state.sojourn, threshold)) && mark(source) {
             stats.ce_marks += 1;
         }
-        let p = source.pop()?;
-        stats.last_sojourn = now - p.time;
-        Some(p)
+        stats.last_sojourn = now - source.head()?.time;
+        source.pop()
     }
 
     /// Marks the head or drops heads as an episode goes on, or begins; afterwards the head may pass. Apart, because most packets
@@ -252,9 +251,8 @@ impl Source for Queue {
 
     #[inline]
     fn pop(&mut self) -> Option<Packet> {
-        let p = self.packets.pop_front()?;
-        self.held.remove(p.len);
-        Some(p)
+        self.held.remove(self.packets.front()?.len);
+        self.packets.pop_front()
     }
 
     fn backlog(&self) -> u64 {

@@ -32,7 +32,7 @@ impl Fifo {
 }
 
 impl Qdisc for Fifo {
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
         let full = match self.limit {
             Limit::Packets(n) => self.queue.len() >= n,
             Limit::Bytes(n) => self.bytes + u64::from(p.len) > n,
@@ -41,17 +41,19 @@ impl Qdisc for Fifo {
             s.dropped.push((p, DropCause::Overflow));
             return Verdict::Dropped;
         }
-        p.time = s.now;
         self.bytes += u64::from(p.len);
         self.queue.push_back(p);
+        if let Some(p) = self.queue.back_mut() {
+            p.time = s.now;
+        }
         Verdict::Queued
     }
 
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
-        let Some(p) = self.queue.pop_front() else { return Dequeued::Empty };
+        let Some(p) = self.queue.front() else { return Dequeued::Empty };
         self.bytes -= u64::from(p.len);
         self.stats.last_sojourn = s.now - p.time;
-        Dequeued::Packet(p)
+        self.queue.pop_front().map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn peek(&mut self, _: &mut Surroundings) -> Option<u32> {

@@ -11,6 +11,7 @@ use super::FlowTuple;
 use crate::network::QueuesSpec;
 use crate::packet::{flags, Packet};
 use crate::rng::Rng;
+use crate::time::Time;
 
 /// Largest number of queues, as Linux allows.
 const MAX_FLOWS: u32 = 65_536;
@@ -73,11 +74,11 @@ impl Head<'_> {
     /// Takes the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
-        let p = self.packets.pop_front()?;
-        *self.backlog -= u64::from(p.len);
-        self.held.remove(p.len);
-        *self.memory -= u64::from(truesize(p.len));
-        Some(p)
+        let len = self.packets.front()?.len;
+        *self.backlog -= u64::from(len);
+        self.held.remove(len);
+        *self.memory -= u64::from(truesize(len));
+        self.packets.pop_front()
     }
 }
 
@@ -133,14 +134,18 @@ impl<S: Default> FlowQueues<S> {
         self.queues.len() - 1
     }
 
-    /// Adds a packet to a queue.
+    /// Adds a packet that comes `now` to a queue.
     #[inline]
-    pub fn push(&mut self, queue: usize, p: Packet) {
-        self.held.add(p.len);
-        self.memory += u64::from(truesize(p.len));
+    pub fn push(&mut self, queue: usize, p: Packet, now: Time) {
+        let len = p.len;
+        self.held.add(len);
+        self.memory += u64::from(truesize(len));
         let q = &mut self.queues[queue];
-        q.backlog += u64::from(p.len);
+        q.backlog += u64::from(len);
         q.packets.push_back(p);
+        if let Some(p) = q.packets.back_mut() {
+            p.time = now;
+        }
         if self.lists.list_of(queue).is_none() {
             q.deficit = self.quantum;
             self.lists.move_to_end(queue, List::New);

@@ -90,10 +90,9 @@ impl FqCodel {
 
 impl Deciding for FqCodel {
     #[inline]
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
         let queue = self.flows.classify(&p, s.tuples);
-        p.time = s.now;
-        self.flows.push(queue, p);
+        self.flows.push(queue, p, s.now);
         if self.flows.held.packets <= self.limit && self.flows.memory <= self.memory_limit {
             return Verdict::Queued;
         }
@@ -108,13 +107,12 @@ impl Deciding for FqCodel {
         loop {
             let queue = self.flows.select()?;
             let (state, mut head) = self.flows.head(queue);
-            match self.law.dequeue(state, &mut head, s.now, s.dropped, &mut self.stats) {
-                Some(p) => {
-                    head.charge(p.len);
-                    return Some(p);
-                }
-                None => self.flows.retire(queue),
+            let taken = self.law.dequeue(state, &mut head, s.now, s.dropped, &mut self.stats);
+            if let Some(p) = &taken {
+                head.charge(p.len);
+                return taken;
             }
+            self.flows.retire(queue);
         }
     }
 

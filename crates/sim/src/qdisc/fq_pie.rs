@@ -95,8 +95,7 @@ impl Deciding for FqPie {
             }
             self.stats.ce_marks += 1;
         }
-        p.time = s.now;
-        self.flows.push(queue, p);
+        self.flows.push(queue, p, s.now);
         Verdict::Queued
     }
 

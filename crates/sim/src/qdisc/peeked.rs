@@ -73,11 +73,14 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
     #[inline]
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
         self.qdisc.catch_up(s.now);
-        if let Some(p) = self.at_hand.take() {
-            self.qdisc.backlog().remove(p.len);
-            return Dequeued::Packet(p);
-        }
-        self.qdisc.next(s).map_or(Dequeued::Empty, Dequeued::Packet)
+        let next = match &self.at_hand {
+            Some(p) => {
+                self.qdisc.backlog().remove(p.len);
+                self.at_hand.take()
+            }
+            None => self.qdisc.next(s),
+        };
+        next.map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
@@ -99,13 +102,14 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
             return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };
         }
         self.qdisc.catch_up(s.now);
-        let Some(p) = self.qdisc.next(s) else { return Dequeued::Empty };
-        let t = ready(p.len);
+        let next = self.qdisc.next(s);
+        let Some(Packet { len, .. }) = next else { return Dequeued::Empty };
+        let t = ready(len);
         if t <= s.now {
-            return Dequeued::Packet(p);
+            return next.map_or(Dequeued::Empty, Dequeued::Packet);
         }
-        self.qdisc.backlog().add(p.len);
-        self.at_hand = Some(p);
+        self.qdisc.backlog().add(len);
+        self.at_hand = next;
         Dequeued::Wait(t)
     }
 
