@@ -84,14 +84,28 @@ impl Fabric {
         }
     }
 
-    /// Puts a packet of an end, with hop 0, on its way. The verdict is that of the first port.
+    /// Puts a packet of a sender, with hop 0, on its way. The verdict is that of the first port.
     #[inline]
-    pub fn send(&mut self, mut p: Packet) -> Verdict {
+    pub fn send(&mut self, p: Packet) -> Verdict {
+        let first = self.routes[p.flow as usize].forward.first().copied();
+        self.set_out(p, first)
+    }
+
+    /// The same for a packet of a receiver. That there are two spares a look at flags that were just written, and are not there yet.
+    #[inline]
+    pub fn send_back(&mut self, p: Packet) -> Verdict {
+        let first = self.routes[p.flow as usize].reverse.first().copied();
+        self.set_out(p, first)
+    }
+
+    /// Hands a packet to the first port of its way, or to the end.
+    #[inline]
+    fn set_out(&mut self, mut p: Packet, first: Option<u16>) -> Verdict {
         if self.capture.is_some() {
             p = self.note_departure(p);
         }
-        match self.routes[p.flow as usize].port(&p, 0) {
-            Some(port) => self.enqueue(port, p),
+        match first {
+            Some(port) => self.enqueue(usize::from(port), p),
             None => {
                 self.arrivals.push(p);
                 Verdict::Queued
@@ -154,7 +168,7 @@ impl Fabric {
             out = out.max(*free_at) + serialisation(u64::from(p.len), rate);
             *free_at = out;
         }
-        self.leave(i, p, out);
+        self.leave(i, &p, out);
         Verdict::Queued
     }
 
@@ -192,9 +206,9 @@ impl Fabric {
             if !self.dropped.is_empty() {
                 self.settle_drops(i);
             }
-            match next {
+            match &next {
                 Dequeued::Packet(p) => self.leave(i, p, out),
-                Dequeued::Wait(t) => return t,
+                Dequeued::Wait(t) => return *t,
                 Dequeued::Empty => return NEVER,
             }
         }
@@ -210,13 +224,13 @@ impl Fabric {
     /// A packet leaves the shaper of port `i` at `out` and enters the pipe. What changes in it is written where it arrives: a move
     /// of a packet in which something was just written waits for the write.
     #[inline(always)]
-    fn leave(&mut self, i: usize, p: Packet, out: Time) {
+    fn leave(&mut self, i: usize, p: &Packet, out: Time) {
         let port = &mut self.ports[i];
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(p.len);
         if self.now < port.outage_until {
             port.counters.lost += 1;
-            self.forget(&p);
+            self.forget(p);
             return;
         }
         let arrives = out + port.delay;
@@ -227,7 +241,7 @@ impl Fabric {
         if port.pipe.is_empty() {
             self.events.set(PORTS + 2 * i + 1, arrives);
         }
-        port.pipe.push_back(p);
+        port.pipe.push_back(*p);
         if let Some(p) = port.pipe.back_mut() {
             p.time = arrives;
         }
@@ -235,13 +249,12 @@ impl Fabric {
 
     /// A packet leaves a port for the next on its way, or for the end.
     #[inline]
-    fn pass_on(&mut self, mut p: Packet) {
-        match self.routes[p.flow as usize].port(&p, p.hop + 1) {
+    fn pass_on(&mut self, p: &Packet) {
+        match self.routes[p.flow as usize].port(p, p.hop + 1) {
             Some(port) => {
-                p.hop += 1;
-                self.enqueue(port, p);
+                self.enqueue(port, Packet { hop: p.hop + 1, ..*p });
             }
-            None => self.arrivals.push(p),
+            None => self.arrivals.push(*p),
         }
     }
 
@@ -260,7 +273,7 @@ impl Fabric {
         let p = port.pipe.pop_front().expect("a pipe with an event holds a packet");
         let next = port.pipe_time();
         self.events.set(PORTS + 2 * i + 1, next);
-        self.pass_on(p);
+        self.pass_on(&p);
     }
 
     /// Accounts for the packets in `dropped`.

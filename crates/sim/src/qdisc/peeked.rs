@@ -103,13 +103,15 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
         }
         self.qdisc.catch_up(s.now);
         let next = self.qdisc.next(s);
-        let Some(Packet { len, .. }) = next else { return Dequeued::Empty };
-        let t = ready(len);
+        let Some(p) = &next else { return Dequeued::Empty };
+        let t = ready(p.len);
         if t <= s.now {
             return next.map_or(Dequeued::Empty, Dequeued::Packet);
         }
-        self.qdisc.backlog().add(len);
-        self.at_hand = next;
+        self.qdisc.backlog().add(p.len);
+        if let Some(p) = next {
+            self.at_hand = Some(p);
+        }
         Dequeued::Wait(t)
     }
 

@@ -194,7 +194,7 @@ impl Receiver {
             let syn_ack = Packet { len: SYN_FRAME, flags: flags::ACK | flags::SYN, ..self.ack_packet(1, net.now) };
             let syn_ack = Packet { window: self.buffer.offered(), ..syn_ack };
             self.counters.acks_sent += 1;
-            net.send(syn_ack);
+            net.send_back(syn_ack);
             return;
         }
         if !self.established {
@@ -270,7 +270,7 @@ impl Receiver {
             self.now_flag = false;
             self.delack = None;
         }
-        net.send(p);
+        net.send_back(p);
     }
 
     /// Segments that take room in the buffer.

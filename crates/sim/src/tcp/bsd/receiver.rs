@@ -125,7 +125,7 @@ impl Receiver {
                 ..self.packet(1, net.now)
             };
             self.counters.acks_sent += 1;
-            net.send(syn_ack);
+            net.send_back(syn_ack);
             return;
         }
         let first = !std::mem::replace(&mut self.established, true);
@@ -298,7 +298,7 @@ impl Receiver {
         self.rcv_adv = self.rcv_adv.max(self.next_byte() + window);
         self.last_ack_sent = self.rcv_nxt;
         self.delack.stop();
-        net.send(p);
+        net.send_back(p);
     }
 
     /// The application reads what there is.
