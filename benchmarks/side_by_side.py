@@ -3,13 +3,15 @@
     python -m benchmarks.side_by_side [--record] [NAME...]
 
 NS3_ROOT=PREFIX takes an ns-3 installation of your own instead of the wheel. Where ns-3 cannot be had, it says why and measures the
-simulator alone. `--record` writes side_by_side.csv and the figure beside this file; `docs/generate.py` takes the table from there.
+simulator alone. `--record` writes side_by_side.csv and the figure beside this file, keeping what is recorded against other builds of ns-3;
+`docs/generate.py` takes the tables from there.
 
 Both send segments of 1448 bytes with timestamps, SACK, delayed ACKs (every second segment, 40 ms) and an initial window of 10 over two
 store-and-forward links each way, with a quarter of the RTT on each and the queue discipline before the second. ns-3's frames are 12
 bytes shorter (PPP, not Ethernet), so its links are slower by as much: both carry the same number of full segments a second. What
 remains different: in ns-3 every sender has an access link of its own, of which all flows share one here; buffers are fixed in ns-3 and
-grow to the same size here; ns-3's set-up is not in its CPU time, ours is.
+grow to the same size here; ns-3's set-up is not in its CPU time, ours is. Every line of the path, also of the ACKs, is one that
+packets take time on: ours costs more than in `dumbbell bench`, where ACKs pass a plain delay.
 """
 
 from __future__ import annotations
@@ -183,32 +185,44 @@ def table(comparisons: Sequence[Comparison]) -> Table:
     return Table("", columns, rows)
 
 
-def against(comparisons: Sequence[Comparison]) -> str:
-    """What was compared with what, a line for each."""
-    made = dict.fromkeys((each.date, each.dumbbell, each.rustc, each.ns3, each.compiler) for each in comparisons)
-    return "\n".join(
-        f"{date}: dumbbell {version} (rustc {rustc}, release) against {ns3}; the program around it by {cxx} -O3."
-        for date, version, rustc, ns3, cxx in made
-    )
+def by_build(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """The comparisons with each build of ns-3."""
+    return {build: [each for each in comparisons if each.ns3 == build] for build in dict.fromkeys(each.ns3 for each in comparisons)}
+
+
+def section(comparisons: Sequence[Comparison]) -> str:
+    """For the documents: what was compared with what, and the table, for each build of ns-3."""
+    parts = []
+    for build, found in by_build(comparisons).items():
+        made = found[0]
+        versions = f"dumbbell {made.dumbbell} (rustc {made.rustc}, release profile)"
+        parts.append(f"{made.date}, {versions} against {build} (program by {made.compiler}, -O3):\n\n{table(found).markdown()}")
+    return "\n".join(parts)
 
 
 def draw(comparisons: Sequence[Comparison], folder: Path = FILE.parent) -> list[Path]:
-    """A bar a scenario: how many times as many packets per CPU second as ns-3."""
+    """A bar a scenario and build of ns-3: how many times as many packets per CPU second."""
+    import numpy as np
     from matplotlib import pyplot
 
-    from dumbbell.report.style import colour, save, styled
+    from dumbbell.report.style import of_flow, save, styled
 
+    builds = by_build(comparisons)
+    names = list(dict.fromkeys(each.scenario for each in comparisons))
+    thickness = 0.75 / len(builds)
     with styled("screen") as geometry:
-        figure, axes = pyplot.subplots(figsize=(0.62 * geometry.width, 0.6 + 0.42 * len(comparisons)), layout="constrained")
-        bars = axes.barh(
-            [SETTINGS[each.scenario].title for each in comparisons], [each.ratio for each in comparisons], color=colour("cubic"), height=0.6
-        )
-        axes.bar_label(bars, [f"{each.ratio:.0f}" for each in comparisons], padding=3)
+        height = 1.0 + 0.25 * len(comparisons) + 0.2 * len(builds)
+        figure, axes = pyplot.subplots(figsize=(0.62 * geometry.width, height), layout="constrained")
+        for i, (build, found) in enumerate(builds.items()):
+            places = np.array([names.index(each.scenario) for each in found]) + (i - (len(builds) - 1) / 2) * thickness
+            label = f"{found[0].date}, against {build}"
+            bars = axes.barh(places, [each.ratio for each in found], color=of_flow(i)[0], height=thickness, label=label)
+            axes.bar_label(bars, [f"{each.ratio:.0f}" for each in found], padding=3)
+        axes.set_yticks(range(len(names)), [SETTINGS[name].title for name in names])
         axes.invert_yaxis()
         axes.set_xlabel("data packets per CPU second, dumbbell / ns-3")
         axes.margins(x=0.1)
-        made = ", ".join(dict.fromkeys(each.ns3 for each in comparisons))
-        axes.set_title(f"{comparisons[0].date}, against {made}", loc="left", fontsize=0.85 * geometry.font)
+        figure.legend(loc="outside upper left", fontsize=0.85 * geometry.font)
         return save(figure, folder, FILE.stem)
 
 
@@ -245,8 +259,9 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.record:
         if not done:
             raise EnvironmentFault("there is nothing to record without ns-3")
-        write(done)
-        draw(done)
+        kept = [each for each in read() if each.ns3 != done[0].ns3] if FILE.exists() else []
+        write([*kept, *done])
+        draw([*kept, *done])
     return 0
 
 

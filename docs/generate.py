@@ -113,8 +113,7 @@ def benchmarks_measured() -> str:
 
 def benchmarks_side_by_side() -> str:
     """What benchmarks/side_by_side.csv holds."""
-    recorded = side_by_side.read()
-    return f"{side_by_side.against(recorded)}\n\n{side_by_side.table(recorded).markdown()}"
+    return side_by_side.section(side_by_side.read())
 
 
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {

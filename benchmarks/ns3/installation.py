@@ -25,7 +25,7 @@ class Installation:
     """An ns-3 to compile against."""
 
     origin: str
-    """`wheel 3.44.post0`, or the prefix."""
+    """`wheel 3.44.post0` or `own build`."""
     include: Path
     libraries: Path
     version: str
@@ -58,18 +58,18 @@ def find(environment: Mapping[str, str] = os.environ) -> Installation:
     """The installation to use. Raises `BadInput` if NS3_ROOT names none, `EnvironmentFault` if the wheel cannot be installed."""
     root = environment.get("NS3_ROOT", "")
     if root:
-        return inspect(Path(root).absolute(), root)
+        return inspect(Path(root).absolute(), "own build", f"NS3_ROOT={root}")
     package = _FOLDER / "ns3"
     if not package.is_dir():
         _install_wheel()
-    return inspect(package, f"wheel {WHEEL}")
+    return inspect(package, f"wheel {WHEEL}", str(package))
 
 
-def inspect(prefix: Path, origin: str) -> Installation:
-    """What an installation prefix holds. Raises `BadInput` if it is none."""
+def inspect(prefix: Path, origin: str, named: str) -> Installation:
+    """What an installation prefix holds; messages call it `named`. Raises `BadInput` if it is none."""
     expected = "expected the prefix of an ns-3 installation (cmake --install), with include/ns3 and lib/libns3*-core*.so"
     if not (prefix / "include" / "ns3" / "core-module.h").is_file():
-        raise BadInput(f"NS3_ROOT={origin}: there is no include/ns3/core-module.h; {expected}")
+        raise BadInput(f"{named}: there is no include/ns3/core-module.h; {expected}")
     found = [
         (folder, match)
         for folder in (prefix / "lib64", prefix / "lib", *sorted((prefix / "lib").glob("*-linux-*")))
@@ -77,12 +77,12 @@ def inspect(prefix: Path, origin: str) -> Installation:
         if (match := _CORE.fullmatch(path.name))
     ]
     if not found:
-        raise BadInput(f"NS3_ROOT={origin}: there is no core library; {expected}")
+        raise BadInput(f"{named}: there is no core library; {expected}")
     libraries, match = found[0]
     made = Installation(origin, prefix / "include", libraries, match["version"], match["profile"] or "release", False, False)
     missing = [made.library(module) for module in MODULES if not (libraries / made.library(module)).is_file()]
     if missing:
-        raise BadInput(f"NS3_ROOT={origin}: there is no {', no '.join(missing)} in {libraries}")
+        raise BadInput(f"{named}: there is no {', no '.join(missing)} in {libraries}")
     content = (libraries / made.library("internet")).read_bytes()
     return Installation(
         origin,
@@ -99,7 +99,7 @@ def _install_wheel() -> None:
     """Into a folder of its own, whole or not there."""
     _FOLDER.parent.mkdir(parents=True, exist_ok=True)
     partial = _FOLDER.with_name(f"{_FOLDER.name}.partial-{os.getpid()}")
-    print(f"installing the ns-3 wheel {WHEEL} into {_FOLDER} (about 400 MB) ...", file=sys.stderr)
+    print(f"installing the ns-3 wheel {WHEEL} into {_FOLDER} (about 300 MB) ...", file=sys.stderr)
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
     done = subprocess.run([*command, "--target", str(partial), f"ns3=={WHEEL}"], capture_output=True, text=True, check=False)
     if done.returncode:

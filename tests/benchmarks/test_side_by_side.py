@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import measured, memory, side_by_side
 from benchmarks.ns3 import installation, program
-from benchmarks.side_by_side import Comparison
+from benchmarks.side_by_side import Comparison, read, write
 from dumbbell.bench.measure import network
 from dumbbell.bench.present import lines
 from dumbbell.errors import BadInput, EnvironmentFault
@@ -121,8 +121,33 @@ def test_what_is_recorded_is_read_back_and_drawn(tmp_path):
     path = tmp_path / "side_by_side.csv"
     side_by_side.write([MADE], path)
     assert side_by_side.read(path) == [MADE]
-    assert side_by_side.against([MADE, MADE]).count("\n") == 0
     assert [each.suffix for each in side_by_side.draw([MADE], tmp_path)] == [".png", ".svg"]
+
+
+def test_each_build_of_ns3_has_a_table_of_its_own():
+    fast = replace(MADE, ns3="ns-3.44 (own build)", ns3_packets_per_cpu_s=50e3)
+    text = side_by_side.section([MADE, fast])
+    assert text.count("| 1 flow, fq_codel |") == 2
+    assert text.index("against ns-3.44 (wheel) (program by g++ 12.2.0, -O3)") < text.index("| 200 |")
+    assert text.index("| 200 |") < text.index("against ns-3.44 (own build)") < text.index("| 100 |")
+
+
+@pytest.mark.usefixtures("ns3_there")
+def test_recording_keeps_what_was_measured_against_other_builds(monkeypatch, tmp_path):
+    path = tmp_path / "side_by_side.csv"
+    monkeypatch.setattr(side_by_side, "FILE", path)
+    monkeypatch.setattr(side_by_side, "read", lambda: read(path))
+    monkeypatch.setattr(side_by_side, "write", lambda made: write(made, path))
+    monkeypatch.setattr(side_by_side, "draw", lambda made: drawn.append(len(made)))
+    drawn = []
+    write([MADE], path)
+    for _ in range(2):
+        assert side_by_side.main(["cubic-pfifo-1", "--record"]) == 0
+    first, second = read(path)
+    assert first == MADE
+    assert second.scenario == "cubic-pfifo-1"
+    assert second.ns3.startswith("ns-3.44 (own build), release profile")
+    assert drawn == [2, 2]
 
 
 def test_both_are_given_the_same_scenario():
