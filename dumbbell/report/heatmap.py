@@ -68,10 +68,10 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
         height = len(panels) * (cell * len(rows.values) + 3.4 * text_height) + (5 + 1.3 * title_lines) * text_height
         figure, axes = pyplot.subplots(len(panels), width, figsize=(geometry.width, height), squeeze=False, layout="constrained")
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-        for row, grids in zip(axes, panels, strict=True):
+        for number, (row, grids) in enumerate(zip(axes, panels, strict=True)):
             start = 0
             for index, (axis, grid) in enumerate(zip(row, grids, strict=True)):
-                image = _panel(axis, grid, rows, columns, first=index == 0, last=row is axes[-1])
+                image = _panel(axis, grid, rows, columns, first=index == 0, last=number + 1 == len(panels))
                 if index + 1 == width or grids[index + 1].scale != grid.scale:
                     bar = figure.colorbar(image, ax=list(row[start : index + 1]), pad=0.012, aspect=28, shrink=0.96, extend="both")
                     bar.set_label(grid.scale.label)

@@ -124,7 +124,15 @@ def styled(size: Size) -> Iterator[Geometry]:
 
 
 def settled(figure: Figure) -> Figure:
-    """The figure with its layout worked out once and for all: each drawing would do it again."""
+    """The figure with its layout worked out once and for all: each drawing would do it again.
+
+    To be called within `styled`. How many ticks there are hangs on the size of their labels, which matplotlib asks for again when it
+    draws; outside of the style it would find another one, and wider labels than there is room for.
+    """
+    from matplotlib import rcParams
+
+    for axis in figure.axes:
+        axis.tick_params(labelsize=rcParams["ytick.labelsize"])
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)

@@ -19,8 +19,10 @@ from dumbbell.studies.sce.claims.marking import linear_ramps
 from dumbbell.studies.sce.claims.two_flow import CHECKS as PAIR_CHECKS
 from dumbbell.studies.sce.claims.two_flow import GRID
 from dumbbell.studies.sce.marking import TARGET_MS
+from dumbbell.studies.sce.pair_figures import by_pair
 from dumbbell.studies.sce.published import FOLDER, claim_rows
 from dumbbell.studies.sce.scenarios import pair_document
+from dumbbell.studies.study import View
 
 PART = find_part("sce/two-flow")[1]
 WHOLE = find_part("sce")[1]
@@ -262,6 +264,12 @@ def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
         assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"{name}.png", f"{name}.svg"]
     svg = (folder / "figures" / "share-cubic-reno-sce-flowblind-50mbit-20ms.svg").read_text()
     assert "cubic and reno-sce: 50 Mbit/s, 20 ms, flowblind" in svg
+
+
+def test_shares_are_whole_per_cents_however_small(make_pair):
+    figure = by_pair(("reno", "dctcp"), [make_pair(place("flowblind", "reno", "dctcp", 50.0, 20.0), (0.2, 40.0), (25.0, 25.0))], View())
+    shares = next(axis for axis in figure.axes if axis.get_title("left").startswith("share of the first flow"))
+    assert "0" in {text.get_text() for text in shares.texts}
 
 
 def test_a_study_s_name_stands_for_its_default_folder(dumbbell, keep, published_pairs, tmp_path, monkeypatch):

@@ -52,7 +52,7 @@ def by_pair(ccs: tuple[str, str], runs: Sequence[Run], view: View) -> Figure:
         [index_grid(f"ours, {mode}", mode, ccs, runs) for mode in p.QUEUE_MODES],
         [_grid(f"published, {mode}", _published_index(mode, ccs), INDEX) for mode in p.QUEUE_MODES],
         [
-            _grid(f"share of the first flow, {ccs[0]}", _medians(mode, ccs, runs, lambda run: 100 * run.shares[0]), _SHARE)
+            _grid(f"share of the first flow, {ccs[0]}", _medians(mode, ccs, runs, lambda run: 100 * run.shares[0]), _SHARE, decimals=0)
             for mode in p.QUEUE_MODES
         ],
     ]
@@ -112,10 +112,8 @@ def index_grid(title: str, mode: str, ccs: tuple[str, str], runs: Sequence[Run])
     return _grid(title, ours, INDEX, apart)
 
 
-def _grid(title: str, values: Mapping[Place, float], scale: Scale, outlined: frozenset[Place] = frozenset()) -> Grid:
-    return Grid(
-        title, values, {place: f"{value:.2f}" if value <= 1 else f"{value:.0f}" for place, value in values.items()}, scale, outlined
-    )
+def _grid(title: str, values: Mapping[Place, float], scale: Scale, outlined: frozenset[Place] = frozenset(), decimals: int = 2) -> Grid:
+    return Grid(title, values, {place: f"{value:.{decimals}f}" for place, value in values.items()}, scale, outlined)
 
 
 def _medians(mode: str, ccs: tuple[str, str], runs: Sequence[Run], of: Callable[[p.PairRun], float]) -> dict[Place, float]:
