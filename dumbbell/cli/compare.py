@@ -35,6 +35,7 @@ def _compare(
     from dumbbell.cli.tables import print_tables
     from dumbbell.report.agreement import agreement_table, every_cell_table, worst_table
     from dumbbell.report.difference import below_bar, difference
+    from dumbbell.report.reference import where_it_parts, without_run
     from dumbbell.studies.folder import open_folder
 
     opened = open_folder(folder)
@@ -44,6 +45,9 @@ def _compare(
     if not measured:
         keys = ", ".join(format_.keys)
         raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}")
+    missing = without_run(found_reference, measured)
+    if len(missing) == len(found_reference.values):
+        raise BadInput(where_it_parts(found_reference, missing[0], measured))
     found = difference(measured, found_reference.values, format_, _tolerances(tolerance or [], format_))
     lacking = below_bar(found, format_) if check else []
     invalid = [{"name": run.name, "reasons": list(run.reasons)} for run in opened.invalid]
@@ -54,6 +58,9 @@ def _compare(
         print_tables([agreement_table(found, format_, f"{opened.path} beside {reference}"), *every, worst_table(found)])
     if opened.quick and opened.part is not None:
         note(f"{opened.part.quick_note}: the other cells are missing")
+    elif missing and not json:
+        first = where_it_parts(found_reference, missing[0], measured)
+        note(f"{len(missing)} of {len(found_reference.values)} reference values have no run and count as missing, the first: {first}")
     for run in opened.invalid:
         note(f"invalid, left out: {run.name}: {'; '.join(run.reasons)}")
     for line in lacking:

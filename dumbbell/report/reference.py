@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dumbbell.errors import BadInput
-from dumbbell.report.format import Format, Key, KeyValue
+from dumbbell.report.format import Format, Key, KeyValue, Measured
+
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,32 @@ def read_reference(path: Path, formats: Iterable[Format]) -> Reference:
     return Reference(path, format_, tuple(values))
 
 
+def without_run(reference: Reference, measured: Measured) -> list[ReferenceValue]:
+    """The values of which our runs have none."""
+    return [item for item in reference.values if (item.key, item.metric) not in measured]
+
+
+def where_it_parts(reference: Reference, item: ReferenceValue, measured: Measured) -> str:
+    """Why a value has no run, in one line: the first key column at which it leaves our cells, and what those have there."""
+    format_ = reference.format
+    cells = [key for key, metric in measured if metric == item.metric]
+    for index, column in enumerate(format_.keys):
+        there = list(dict.fromkeys(key[index] for key in cells))
+        if item.key[index] not in there:
+            before = ", ".join(f"{name} {_plain(value)}" for name, value in zip(format_.keys[:index], item.key[:index], strict=True))
+            choice = ", ".join(map(_plain, there)) or f"a study whose runs have {item.metric}"
+            return (
+                f"{reference.path}:{item.line}: column {column}: no run with {_plain(item.key[index])}"
+                f"{f' where {before}' if before else ''}; expected {'one of ' if len(there) > 1 else ''}{choice}"
+            )
+        cells = [key for key in cells if key[index] == item.key[index]]
+    raise ValueError(f"line {item.line} has a run")
+
+
+def _plain(value: KeyValue) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def _matches(header: Sequence[str], candidate: Format) -> bool:
     if candidate.long:
         return {*candidate.keys, "metric", "value"} <= set(header) <= set(candidate.columns)
@@ -90,8 +118,14 @@ def _matches(header: Sequence[str], candidate: Format) -> bool:
 def _unknown_header(header: Sequence[str], known: Sequence[Format]) -> str:
     if not known:
         return "no format is known"
+    if len(header) == 1 and (found := next((mark for mark in _OTHER_SEPARATORS if mark in header[0]), None)):
+        return f"columns are separated by {_OTHER_SEPARATORS[found]}; expected commas"
     nearest = max(known, key=lambda candidate: len(set(candidate.columns) & set(header)))
-    lacking = [column for column in nearest.columns if column not in header]
+    required = (*nearest.keys, "metric", "value") if nearest.long else nearest.keys
+    if not set(required) & set(header) and len(known) > 1:
+        names = ", ".join(candidate.name for candidate in known)
+        return f"no column is known; expected the header of one of {names}; that of {nearest.name} is {','.join(nearest.columns)}"
+    lacking = [column for column in required if column not in header]
     surplus = [column for column in header if column not in nearest.columns]
     what = "; ".join(
         part

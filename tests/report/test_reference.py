@@ -2,7 +2,7 @@ import pytest
 
 from dumbbell.errors import BadInput
 from dumbbell.report.format import Format, Metric, Tolerance
-from dumbbell.report.reference import read_reference
+from dumbbell.report.reference import read_reference, where_it_parts, without_run
 
 HEADER = "table,cc,rate_mbit,metric,value\n"
 WIDE = Format(
@@ -34,7 +34,9 @@ def test_a_wide_file_is_a_row_a_cell_with_other_columns_and_gaps(write):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("", ":1: column table, cc, rate_mbit, metric, value lacking; expected the header of small"),
+        ("", ":1: column cc, rate_mbit, metric, value lacking; expected the header of small"),
+        ("cc;rate_mbit;metric;value\nreno;50;rtt_ms;1\n", ":1: columns are separated by semicolons; expected commas"),
+        ("cc\trate_mbit\tmetric\tvalue\n", ":1: columns are separated by tabs; expected commas"),
         ("a,b\n1,2\n", "expected the header of small: table,cc,rate_mbit,metric,value"),
         ("table,cc,rate,metric,value\n", ":1: column rate_mbit lacking; column rate unknown; expected"),
         (HEADER, "no values; expected rows below the header"),
@@ -58,6 +60,26 @@ def test_a_bad_file_is_told_in_one_line_with_its_place(format_, write, text, wha
     assert what in str(error.value)
     assert "expected" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_header_like_none_names_all_that_there_are(format_, write):
+    with pytest.raises(BadInput, match="no column is known; expected the header of one of wide, small; that of wide is run,flow"):
+        read_reference(write("a,b\n1,2\n"), [WIDE, format_])
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ("1,remo,50,rtt_ms,1", "column cc: no run with remo; expected one of reno, cubic"),
+        ("1,reno,5,rtt_ms,1", "column rate_mbit: no run with 5 where cc reno; expected 50"),
+        ("1,cubic,50,throughput_mbit,1", "column cc: no run with cubic; expected reno"),
+    ],
+)
+def test_a_value_without_run_says_where_it_leaves_our_cells(format_, write, row, what):
+    measured = {(("reno", 50.0), "rtt_ms"): [1.0], (("cubic", 2.0), "rtt_ms"): [1.0], (("reno", 50.0), "throughput_mbit"): [1.0]}
+    reference = read_reference(write(f"{HEADER}1,reno,50,rtt_ms,1\n{row}\n"), [format_])
+    (item,) = without_run(reference, measured)
+    assert where_it_parts(reference, item, measured) == f"{reference.path}:3: {what}"
 
 
 def test_no_file_a_folder_and_a_binary_are_told_apart(format_, tmp_path):

@@ -46,6 +46,20 @@ def test_compare_a_plain_results_folder(dumbbell, keep_plain, published_runs):
     assert json.loads(out)["metrics"]["rtt_ms"]["cells"] == 3
 
 
+def test_reference_values_without_a_run_are_told(dumbbell, keep, published_runs, tmp_path):
+    folder = keep(published_runs)
+    wrong = tmp_path / "mine.csv"
+    wrong.write_text("cc,bandwidth_mbit,delay_ms,metric,value\nreno-sec,10,20,rtt_ms,25\n")
+    status, out, err = dumbbell("compare", folder, wrong)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"{wrong}:2: column cc: no run with reno-sec; expected one of cubic, reno,")
+    assert err.count("\n") == 1
+    wrong.write_text(wrong.read_text() + "reno,10,20,rtt_ms,25\nreno,10,25,rtt_ms,25\n")
+    status, _, err = dumbbell("compare", folder, wrong)
+    assert status == 0
+    assert err.startswith(f"2 of 3 reference values have no run and count as missing, the first: {wrong}:2: column cc: ")
+
+
 def test_compare_with_derived_tables(dumbbell, keep, published_runs):
     status, out, _ = dumbbell("compare", keep(published_runs), FOLDER / "sce_one_flow_diff.csv", "--json")
     assert status == 0
