@@ -36,15 +36,17 @@ def _table(
         str | None,
         typer.Option("--kind", help="With --tidy: which published data, e.g. sce_jain; the first of the study's with runs by default."),
     ] = None,
+    by_run: Annotated[bool, typer.Option("--runs", help="A row a run, its flows together, instead of a row a flow.")] = False,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
 ) -> None:
-    """Show results as a table: a row a flow, or a table of the study's source by its number."""
+    """Show results as a table: a row a flow, a row a run, or a table of the study's source by its number."""
     from dumbbell.studies.folder import open_folder
 
-    if tidy and number is not None:
-        raise BadInput("--tidy and --number were both given; expected one of them")
+    asked = [name for name, given in (("--tidy", tidy), ("--runs", by_run), ("--number", number is not None)) if given]
+    if len(asked) > 1:
+        raise BadInput(f"{' and '.join(asked)} were given together; expected one of them")
     if kind is not None and not tidy:
         raise BadInput("--kind was given without --tidy; expected both")
     if json and (tidy or form is not Form.TEXT):
@@ -53,7 +55,7 @@ def _table(
     if tidy:
         typer.echo(_tidy(opened, kind), nl=False)
         return
-    table = _summary(opened) if number is None else _numbered(opened, number)
+    table = _summary(opened, by_run) if number is None else _numbered(opened, number)
     if json:
         print_json({"title": table.title, "rows": table.records()})
     elif form is Form.TEXT:
@@ -77,10 +79,10 @@ def _tidy(opened: Folder, kind: str | None) -> str:
     return tidy(opened.runs, formats[kind] if kind else next(with_runs, opened.part.formats[0]))
 
 
-def _summary(opened: Folder) -> Table:
-    from dumbbell.report.summary import summary_table
+def _summary(opened: Folder, by_run: bool) -> Table:
+    from dumbbell.report.summary import run_table, summary_table
 
-    return summary_table(opened.runs, str(opened.path))
+    return (run_table if by_run else summary_table)(opened.runs, str(opened.path))
 
 
 def _numbered(opened: Folder, number: int) -> Table:

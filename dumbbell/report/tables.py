@@ -39,8 +39,8 @@ class Table:
         lines = [f"| {' | '.join(_escaped(field) for field in row)} |" for row in (self.columns, rule, *self.rows)]
         return "\n".join(([f"**{self.title}**", ""] if self.title else []) + lines) + "\n"
 
-    def rich(self) -> RichTable:
-        """For a terminal."""
+    def rich(self, width: int) -> RichTable:
+        """For a terminal of this width, or wider where the words need it: fields are wrapped, no word is cut."""
         from rich.box import Box
         from rich.table import Table as RichTable
 
@@ -48,12 +48,25 @@ class Table:
         table = RichTable(
             title=self.title or None, title_justify="left", title_style="bold", box=ruled, pad_edge=False, padding=(0, 1, 0, 0)
         )
-        for index, (column, numeric) in enumerate(zip(self.columns, self._numeric(), strict=True)):
-            longest = max(_longest_word(field) for field in (column, *(row[index] for row in self.rows)))
-            table.add_column(column, justify="right" if numeric else "left", min_width=longest)
+        for column, numeric, fitted in zip(self.columns, self._numeric(), self._widths(width), strict=True):
+            table.add_column(column, justify="right" if numeric else "left", width=fitted)
         for row in self.rows:
             table.add_row(*(field.replace("[", "\\[") for field in row))
         return table
+
+    def _widths(self, width: int) -> list[int]:
+        """Of each column in a terminal: as its longest line, or less, the widest first, down to its longest word."""
+        fields = [[column, *(row[index] for row in self.rows)] for index, column in enumerate(self.columns)]
+        widths = [max(_longest_line(field) for field in column) for column in fields]
+        words = [max(_longest_word(field) for field in column) for column in fields]
+        # Around each column stand a blank and a separator, around the table an edge.
+        room = width - 2 * len(widths) - 2
+        while sum(widths) > room:
+            shrinkable = [index for index, (now, least) in enumerate(zip(widths, words, strict=True)) if now > least]
+            if not shrinkable:
+                break
+            widths[max(shrinkable, key=lambda index: widths[index])] -= 1
+        return widths
 
     def _numeric(self) -> list[bool]:
         """Whether each column holds numbers (with units) and nothing else."""
@@ -66,6 +79,10 @@ def _plain(field: str) -> str | float | None:
 
 def _escaped(field: str) -> str:
     return field.replace("|", "\\|")
+
+
+def _longest_line(field: str) -> int:
+    return max(map(len, field.splitlines()), default=1)
 
 
 def _longest_word(field: str) -> int:

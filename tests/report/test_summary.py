@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import FLOW, make_run
+from support import FLOW, PORT, make_run
 
-from dumbbell.report.summary import flow_metrics
+from dumbbell.report.summary import flow_metrics, run_metrics, run_table
 
 
 def measured(**counters):
@@ -28,3 +28,38 @@ def test_means_are_of_the_time_that_the_flow_was_active():
 def test_the_completion_is_counted_from_the_start():
     assert measured(start_ns=300_000_000, active_ns=400_000_000, completed_ns=700_000_000)["completion_s"] == pytest.approx(0.4)
     assert np.isnan(measured()["completion_s"])
+
+
+def two_flows():
+    """8 segments in the first second; 16 in the half second from 1.5 s on; RTTs of 10 and 11 ms, and of 31 ms."""
+    run = make_run(cell={"qdisc": "pie"})
+    flow, port = run.samples
+    first = replace(flow, values=np.array([np.ones(11), [10.0, 11.0] + 9 * [11.0]]))
+    late = replace(flow, entity="flow/late", t_ns=flow.t_ns + 1_500_000_000, values=np.array([np.ones(11), np.full(11, 31.0)]))
+    counters = {
+        "flow/reno": {**FLOW, "active_ns": 10**9},
+        "flow/late": {**FLOW, "rx_bytes": 16 * 1448, "start_ns": 1_500_000_000, "active_ns": 500_000_000, "retransmits": 2},
+        "port/bottleneck": {**PORT, "dropped_overflow": 3, "dropped_aqm": 4, "ce_marks": 5},
+        "port/bottleneck-reverse": {**PORT, "dropped_overflow": 1},
+    }
+    return replace(run, samples=(first, late, port), counters=counters)
+
+
+def test_a_run_s_flows_together():
+    found = run_metrics(two_flows())
+    assert found["flows"] == 2
+    assert found["throughput_mbit"] == pytest.approx(8 * 24 * 1448 / 2 / 1e6)
+    # 8 and 32 segments a second.
+    assert found["jain_index"] == pytest.approx((8 + 32) ** 2 / (2 * (8**2 + 32**2)))
+    # Eleven samples of the first flow, six of the second.
+    assert found["srtt_mean_ms"] == pytest.approx((10 + 10 * 11 + 6 * 31) / 17)
+    assert found["srtt_p95_ms"] == pytest.approx(31)
+    assert (found["retransmits"], found["drops"], found["ce_marks"]) == (3, 8, 5)
+
+
+def test_a_table_by_run_has_a_row_a_run_and_gaps_without_samples():
+    table = run_table([two_flows(), replace(two_flows(), samples=())], "t")
+    assert list(table.columns)[:4] == ["qdisc", "flows", "throughput_mbit", "jain_index"]
+    assert [row[0] for row in table.rows] == ["pie", "pie"]
+    assert table.records()[1]["srtt_mean_ms"] is None
+    assert table.records()[1]["drops"] == 8
