@@ -120,12 +120,17 @@ pub fn cubic_root(a: u64) -> u32 {
 
 impl Cubic {
     /// Plans `cnt` for a window and `acked` segments.
+    #[inline]
     fn update(&mut self, t: &Tcb, acked: u32) {
-        let (cwnd, now) = (t.cwnd, t.jiffies);
         self.ack_cnt += acked * self.friendly_weight;
-        if self.last_cwnd == cwnd && now.wrapping_sub(self.last_time) as i32 <= (t.hz / 32) as i32 {
-            return;
+        if self.last_cwnd != t.cwnd || t.jiffies.wrapping_sub(self.last_time) as i32 > (t.hz / 32) as i32 {
+            self.plan(t, acked);
         }
+    }
+
+    /// The same for another window, or after 1/32 s.
+    fn plan(&mut self, t: &Tcb, acked: u32) {
+        let (cwnd, now) = (t.cwnd, t.jiffies);
         if self.epoch_start == 0 || now != self.last_time || self.ack_ratio.is_some() {
             self.last_cwnd = cwnd;
             self.last_time = now;
@@ -196,6 +201,7 @@ impl CongestionControl for Cubic {
         (t.cwnd * BETA / BETA_SCALE).max(2)
     }
 
+    #[inline]
     fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
         if t.in_slow_start() && t.cwnd_limited() {
             self.hystart.on_growth(t);
@@ -223,6 +229,7 @@ impl CongestionControl for Cubic {
         }
     }
 
+    #[inline]
     fn pkts_acked(&mut self, t: &mut Tcb, s: AckSample) {
         if let (Some(ratio), CaState::Open) = (&mut self.ack_ratio, t.state) {
             *ratio = (*ratio - (*ratio >> ACK_RATIO_SHIFT) + s.acked).min(ACK_RATIO_LIMIT);

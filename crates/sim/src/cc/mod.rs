@@ -142,7 +142,6 @@ macro_rules! any_cc {
     };
 }
 
-#[inline]
 fn on_progress<C: CongestionControl + ?Sized>(c: &mut C, t: &mut Tcb, s: AckSample, e: AckEvent) {
     c.pkts_acked(t, s);
     c.in_ack_event(t, e);

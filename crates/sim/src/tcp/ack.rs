@@ -96,22 +96,23 @@ impl Sender {
     pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
         self.counters.acks_arrived += 1;
         self.refresh(net.now);
-        let plain = self.is_plain(p);
-        if plain {
-            self.process_plain_ack(p);
-        } else if !self.process_other(p, net) {
-            return;
+        if self.is_plain(p) {
+            self.on_plain_ack(p, net);
+        } else if self.process_other(p, net) {
+            self.send_allowed(net);
         }
+    }
+
+    /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
+    pub(super) fn send_allowed(&mut self, net: &mut Fabric) -> u32 {
         let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
-        let mut sent = self.write(net, false);
+        let sent = self.write(net, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
         let window_full = allowed <= 1 && sent == allowed;
         if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
-            sent += self.write(net, false);
-        }
-        // What was sent has set the timer anew.
-        if plain && sent == 0 {
-            self.set_xmit_timer(net);
+            sent + self.write(net, false)
+        } else {
+            sent
         }
     }
 
@@ -131,79 +132,6 @@ impl Sender {
             LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, net),
         }
         true
-    }
-
-    /// True for the common ACK: of new data, without SACK blocks, in state Open without an ECN echo or amid a reduction that is not recovery,
-    /// when nothing that is under way was ever marked and more stays under way, so that a loss probe follows. All that [`Self::process_ack`]
-    /// asks of each segment then has one answer, and neither recovery nor undo has anything to do (the reason that Linux predicts headers for).
-    #[inline]
-    pub(super) fn is_plain(&self, p: &Packet) -> bool {
-        p.seq > self.t.snd_una
-            && p.seq < self.t.snd_nxt
-            && p.sack == NO_SACK
-            && !p.has(flags::SYN)
-            && if self.t.state == CaState::Open { !p.has(flags::ECE) } else { self.is_amid_cwr(p.seq) }
-            && self.board.is_unmarked(self.t.snd_una)
-            && self.rec.tlp_high_seq.is_none()
-            && self.stack.tail_loss_probe
-            && self.phase == Phase::Established
-    }
-
-    /// In state CWR, with `una` below its end and sent too late for RACK to suspect it.
-    #[inline(never)]
-    fn is_amid_cwr(&self, una: u32) -> bool {
-        self.t.state == CaState::Cwr
-            && una < self.rec.high_seq
-            && !self.rack.is_past(self.board.get(una).sent_us, una + 1)
-    }
-
-    /// What [`Self::process_ack`] does about a [plain](Self::is_plain) ACK, but for the timer, which is due when nothing is sent.
-    fn process_plain_ack(&mut self, p: &Packet) {
-        self.ts_recent = self.ts_recent.max(p.tsval);
-        self.rec.timeouts = 0;
-        self.update_window(p, p.seq);
-        let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);
-        let acked = una - prior_una;
-        self.t.snd_una = una;
-        let ece = p.has(flags::ECE) && self.ecn;
-        let event = AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
-        if self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
-        }
-        let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
-        self.board.unlist_unmarked(una);
-        self.t.packets_out -= acked;
-        self.count_delivered(acked, ece);
-        self.rack_advance(0, una, last.sent_us);
-        let ca_rtt_us = (now - last.sent_us) as i64;
-        self.take_rtt((now - first.sent_us) as u32, ca_rtt_us, acked == 1 && self.frame_len(una - 1) < FULL_FRAME);
-        self.rack_update_window(last.noted);
-        let sample = AckSample { acked, rtt_us: ca_rtt_us };
-        if self.t.state == CaState::Open && !self.stack.ack_event_first {
-            self.cc.on_progress(&mut self.t, sample, event);
-        } else {
-            self.progress_otherwise(sample, event);
-        }
-        self.update_pacing_rate();
-    }
-
-    /// The end of a plain ACK amid a reduction, or where congestion control has heard of it first.
-    #[inline(never)]
-    fn progress_otherwise(&mut self, sample: AckSample, event: AckEvent) {
-        self.cc.pkts_acked(&mut self.t, sample);
-        if !self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
-        }
-        if self.t.state == CaState::Open {
-            self.cc.cong_avoid(&mut self.t, event.acked);
-            return;
-        }
-        self.rack.advanced = false;
-        self.rec.retrans_stamp = None;
-        if event.ece {
-            self.rec.prior_ssthresh = 0;
-        }
-        self.reduce_cwnd(event.acked, 0, flag::UNA_ADVANCED);
     }
 
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {

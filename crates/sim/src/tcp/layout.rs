@@ -61,6 +61,17 @@ impl Layout {
         }
     }
 
+    /// The first segment from `segment` on that may not be full.
+    #[inline]
+    #[must_use]
+    pub fn next_short(&self, segment: u32) -> u32 {
+        if segment <= self.short {
+            self.short
+        } else {
+            self.end - 1
+        }
+    }
+
     /// Payload before a segment, bytes.
     #[inline]
     #[must_use]
@@ -120,6 +131,8 @@ pub(crate) mod tests {
                 for s in 1..l.end() {
                     assert_eq!(l.span(s, s + 1), u64::from(l.payload(s)));
                     assert!(l.payload(s) > 0);
+                    let short = (s..l.end()).find(|&s| l.payload(s) < MSS);
+                    assert!(short.is_none_or(|short| l.next_short(s) <= short) && l.next_short(s) >= s);
                 }
             }
         }

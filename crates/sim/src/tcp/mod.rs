@@ -10,6 +10,7 @@ mod fack;
 pub mod implementation;
 pub mod layout;
 pub mod options;
+mod plain;
 #[cfg(test)]
 mod plain_tests;
 mod rack;

@@ -17,7 +17,7 @@ use crate::cc::{AnyCc, CongestionControl};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
-use crate::time::{Time, NEVER};
+use crate::time::{Time, NEVER, US};
 
 /// RFC 6298 initial timeout, ms.
 const INITIAL_RTO_MS: u64 = 1000;
@@ -37,6 +37,15 @@ pub(super) enum Pending {
     EarlyRetransmit,
     /// Try again after a local drop left nothing in flight.
     Resend,
+}
+
+/// What the sender's timer is set for, from the tick in which it was set on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deadline {
+    /// This tick.
+    Tick(u64),
+    /// So many us later; nobody has asked yet which tick that is.
+    AfterUs(u64),
 }
 
 /// Progress of the connection.
@@ -95,11 +104,13 @@ pub struct Sender {
     pub(super) rto_us: u64,
     pub(super) backoff: u32,
     pub(super) pending: Pending,
-    /// The timer runs; the tick that it is set for, the tick in which it was set, and when its event comes.
+    /// The timer runs; what it is set for, the tick in which it was set, and when its event comes.
     running: bool,
-    pub(super) expires: u64,
+    deadline: Deadline,
     set_in: u64,
     armed: Time,
+    /// A deadline from here on, us, is not before the event, however its tick is rounded.
+    after_event_us: u64,
     /// Largest retransmission timeout, ticks.
     pub(super) rto_max: u64,
     pub(super) ecn: bool,
@@ -148,9 +159,10 @@ impl Sender {
             backoff: 0,
             pending: Pending::Nothing,
             running: false,
-            expires: 0,
+            deadline: Deadline::Tick(0),
             set_in: 0,
             armed: NEVER,
+            after_event_us: u64::MAX,
             rto_max: clock.from_ms(RTO_MAX_MS),
             ecn: spec.ecn,
             ecn_always,
@@ -316,28 +328,51 @@ impl Sender {
     #[inline]
     pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
         self.pending = what;
-        self.running = true;
-        self.set_in = u64::from(self.t.jiffies);
-        self.expires = self.set_in + after.min(self.rto_max);
+        let expires = u64::from(self.t.jiffies) + after.min(self.rto_max);
+        self.set_deadline(Deadline::Tick(expires));
         // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
-        if self.clock.start(self.expires) < self.armed {
-            self.advance_event(net);
+        if self.clock.start(expires) < self.armed {
+            let fires = self.fires();
+            if fires < self.armed {
+                self.set_event(net, fires);
+            }
         }
     }
 
-    /// Moves the timer's event forward if the deadline is before it.
-    fn advance_event(&mut self, net: &mut Fabric) {
-        let fires = self.fires();
-        if fires < self.armed {
-            self.armed = fires;
-            net.events.set(self.source, fires);
+    /// Starts the timer, whose event is to stay where it is.
+    #[inline]
+    pub(super) fn set_deadline(&mut self, deadline: Deadline) {
+        self.running = true;
+        self.set_in = u64::from(self.t.jiffies);
+        self.deadline = deadline;
+    }
+
+    /// True if the tick that begins within `after_us` cannot be before the timer's event.
+    #[inline]
+    pub(super) fn comes_after_event(&self, after_us: u64) -> bool {
+        self.t.mstamp_us + after_us >= self.after_event_us
+    }
+
+    /// Moves the timer's event.
+    fn set_event(&mut self, net: &mut Fabric, time: Time) {
+        self.armed = time;
+        // A tick begins up to a tick's length early.
+        self.after_event_us = time.div_ceil(US).saturating_add(self.clock.to_us(1) + 1);
+        net.events.set(self.source, time);
+    }
+
+    /// The tick that the timer was last set for.
+    pub(super) fn expires(&self) -> u64 {
+        match self.deadline {
+            Deadline::Tick(tick) => tick,
+            Deadline::AfterUs(us) => self.set_in + self.clock.from_us(us).min(self.rto_max),
         }
     }
 
     /// When the timer fires.
     fn fires(&self) -> Time {
         if self.running {
-            self.clock.fires(self.set_in, self.expires)
+            self.clock.fires(self.set_in, self.expires())
         } else {
             NEVER
         }
@@ -354,13 +389,10 @@ impl Sender {
     pub fn on_timer(&mut self, net: &mut Fabric) {
         let fires = self.fires();
         if fires > net.now {
-            self.armed = fires;
-            net.events.set(self.source, fires);
-            return;
+            return self.set_event(net, fires);
         }
-        self.armed = NEVER;
         self.running = false;
-        net.events.set(self.source, NEVER);
+        self.set_event(net, NEVER);
         self.refresh(net.now);
         match (self.phase, self.pending) {
             (Phase::Closed, _) | (_, Pending::Nothing) => {}

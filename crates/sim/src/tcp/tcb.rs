@@ -168,17 +168,22 @@ impl Tcb {
     /// congestion avoidance.
     #[inline]
     pub fn beyond_slow_start(&mut self, acked: u32) -> u32 {
-        if !self.cwnd_limited() {
-            0
-        } else if self.in_slow_start() {
-            self.slow_start(acked)
-        } else {
+        if self.in_slow_start() {
+            if self.cwnd_limited() {
+                self.slow_start(acked)
+            } else {
+                0
+            }
+        } else if self.is_cwnd_limited {
             acked
+        } else {
+            0
         }
     }
 
     /// Additive increase: one more segment for every `every` acknowledged. Linux that counts ACKs does not count the one that raises the
     /// window (3.9, tcp_cong_avoid_ai).
+    #[inline]
     pub fn additive_increase(&mut self, every: u32, acked: u32) {
         if self.growth == Growth::Acks {
             if self.cwnd_cnt >= every {

@@ -10,7 +10,7 @@ use super::stack::{CwndLimited, TsoDefer};
 use super::tcb::{CaState, MSS};
 use crate::cc::{CongestionControl, Event};
 use crate::fabric::Fabric;
-use crate::packet::{flags, Ecn};
+use crate::packet::{flags, Ecn, FULL_FRAME};
 use crate::qdisc::Verdict;
 use crate::time::{Time, MS};
 
@@ -24,6 +24,9 @@ const MIN_CHUNK: u32 = 2;
 const PACING_SHIFT: u32 = 10;
 /// Sending more than a third of the window is never deferred (sysctl tcp_tso_win_divisor).
 const WINDOW_DIVISOR: u32 = 3;
+
+/// No segment.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// How the sender groups segments.
 #[derive(Clone, Copy, Debug)]
@@ -109,14 +112,8 @@ impl Sender {
             }
         }
         limited |= self.t.in_flight() >= self.t.cwnd;
-        let forgetful = self.stack.cwnd_limited != CwndLimited::Sticky;
-        if sent > 0 || (limited && !forgetful) {
-            self.validate_cwnd(limited);
-        }
+        self.note_sent(sent, limited);
         if sent > 0 {
-            if self.t.in_reduction() {
-                self.rec.prr_out += sent;
-            }
             let rearm = idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit);
             if (probe || !self.schedule_loss_probe(net, false)) && rearm {
                 self.rearm_rto(net);
@@ -127,6 +124,17 @@ impl Sender {
         sent
     }
 
+    /// Notes that `sent` segments were sent, and whether the window `limited` that.
+    #[inline]
+    pub(super) fn note_sent(&mut self, sent: u32, limited: bool) {
+        if sent > 0 || (limited && self.stack.cwnd_limited == CwndLimited::Sticky) {
+            self.validate_cwnd(limited);
+        }
+        if self.t.in_reduction() {
+            self.rec.prr_out += sent;
+        }
+    }
+
     /// Sends a chunk of at most `n` new segments; returns how many went.
     fn send_chunk(&mut self, net: &mut Fabric, n: u32) -> u32 {
         self.chunks.last_sent = net.now;
@@ -135,36 +143,43 @@ impl Sender {
         sent
     }
 
-    /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop). One packet serves as the form for all
-    /// of them, and they are counted together.
+    /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop).
     #[inline]
     fn send_run(&mut self, net: &mut Fabric, n: u32) -> u32 {
         if self.t.in_flight() == 0 {
             self.cc.cwnd_event(&mut self.t, Event::TxStart);
         }
+        let end = self.t.snd_nxt.saturating_add(n);
+        let last_of_chunk = if self.chunks.enabled && self.stack.push_chunks && n > 1 { end - 1 } else { NONE };
+        self.send_segments(net, self.buffer.written.min(end), last_of_chunk)
+    }
+
+    /// Sends the new segments below `to`; returns how many went. One packet serves as the form for all of them, and they are counted
+    /// together. `last_of_chunk` ends a chunk, unless it is [`NONE`] or not sent.
+    pub(super) fn send_segments(&mut self, net: &mut Fabric, to: u32, last_of_chunk: u32) -> u32 {
         self.t.last_sent_jiffies = self.t.jiffies;
         let from = self.t.snd_nxt;
-        let to = self.buffer.written.min(from.saturating_add(n));
-        let chunk_end =
-            if self.chunks.enabled && self.stack.push_chunks && n > 1 { from.saturating_add(n - 1) } else { 0 };
-        let mut form = self.packet(from, 0, 0, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
-        let mut cwr = if self.queue_cwr && self.ecn { flags::CWR } else { 0 };
+        let mut form = self.packet(from, FULL_FRAME, 0, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
+        let mut special = if self.queue_cwr { from } else { self.next_special(from).min(last_of_chunk) };
         let mut seq = from;
         let mut dropped = false;
         while seq < to {
-            let pushed = seq == self.buffer.next_push;
-            let push = pushed || seq == chunk_end || self.layout.ends_first_write(seq);
             form.seq = seq;
-            form.len = self.frame_len(seq);
-            form.flags = cwr | if push { flags::PSH } else { 0 };
+            if seq == special {
+                form.len = self.frame_len(seq);
+                form.flags = self.flags_of(seq, seq == from, seq == last_of_chunk);
+            }
             if net.send(form) == Verdict::Dropped && self.local_first_port {
                 dropped = true;
                 break;
             }
-            if pushed {
-                self.buffer.push_sent();
+            if seq == special {
+                if seq == self.buffer.next_push {
+                    self.buffer.push_sent();
+                }
+                (form.len, form.flags) = (FULL_FRAME, 0);
+                special = self.next_special(seq + 1).min(last_of_chunk);
             }
-            cwr = 0;
             seq += 1;
         }
         let sent = seq - from;
@@ -179,6 +194,20 @@ impl Sender {
             self.enter_cwr();
         }
         sent
+    }
+
+    /// The first segment from `seq`, the next new one, on that may be short or have a flag for what the application wrote.
+    #[inline]
+    fn next_special(&self, seq: u32) -> u32 {
+        debug_assert!(self.buffer.next_push >= seq, "what was sent is pushed no more");
+        self.layout.next_short(seq).min(self.buffer.next_push)
+    }
+
+    /// Flags of the new segment `seq`, `first` of its run and `last` of a chunk.
+    fn flags_of(&self, seq: u32, first: bool, last: bool) -> u16 {
+        let cwr = first && self.queue_cwr && self.ecn;
+        let push = last || seq == self.buffer.next_push || self.layout.ends_first_write(seq);
+        (if cwr { flags::CWR } else { 0 }) | (if push { flags::PSH } else { 0 })
     }
 
     /// True if sending should wait for more window, two ticks at most, if a chunk is not full and a third of the window is not free.
