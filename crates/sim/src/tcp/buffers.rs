@@ -50,6 +50,18 @@ pub(super) struct ReceiveBuffer {
     rtt_from_us: u64,
     rtt_seq: u32,
     last_tsecr: u32,
+    rest: Rest,
+}
+
+/// What holds for every segment in order until the buffer changes.
+#[derive(Clone, Debug)]
+struct Rest {
+    /// Segments charged while one is acknowledged: none, or the one that is acknowledged before it is read.
+    charged: u32,
+    /// What may be advertised is all that it can be.
+    grown: bool,
+    /// The window to advertise, bytes, unless more was offered before.
+    window: u64,
 }
 
 impl ReceiveBuffer {
@@ -66,7 +78,7 @@ impl ReceiveBuffer {
         // One segment stays in reserve.
         let clamp = full.saturating_sub(u64::from(MSS)).max(u64::from(2 * MSS));
         let ssthresh = window.min(clamp);
-        Self {
+        let mut buffer = Self {
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             truesize: u64::from(stack.receive_truesize),
             assumed: stack.adv_win_scale.is_some(),
@@ -89,7 +101,16 @@ impl ReceiveBuffer {
             rtt_from_us: 0,
             rtt_seq: 1,
             last_tsecr: 0,
-        }
+            rest: Rest { charged: u32::from(stack.ack_before_read), grown: false, window: 0 },
+        };
+        buffer.settle();
+        buffer
+    }
+
+    /// After the buffer, or what may be advertised of it, has changed.
+    fn settle(&mut self) {
+        self.rest.grown = self.room(self.rest.charged) == 0;
+        self.rest.window = self.select(self.rest.charged).min(65_535 << self.scale);
     }
 
     /// The connection is established.
@@ -114,6 +135,7 @@ impl ReceiveBuffer {
                 self.resize(self.size);
                 self.clamp = self.full;
                 self.space = self.space.min(self.clamp);
+                self.settle();
             }
         }
     }
@@ -133,11 +155,22 @@ impl ReceiveBuffer {
         }
     }
 
+    /// How far what may be advertised can still be raised, bytes.
+    fn room(&self, held: u32) -> u64 {
+        self.clamp.min(self.free(held)).saturating_sub(self.ssthresh)
+    }
+
     /// A full segment arrived: raises what may be advertised; true if it did.
     #[inline]
     pub fn grow(&mut self, held: u32) -> bool {
-        let room = self.clamp.min(self.free(held)).saturating_sub(self.ssthresh);
+        let room = self.room(held);
         room > 0 && self.grow_into(room)
+    }
+
+    /// The same with nothing out of order.
+    #[inline]
+    pub fn grow_at_rest(&mut self) -> bool {
+        !self.rest.grown && self.grow(self.rest.charged)
     }
 
     /// True if the first segment has shown what it had to show.
@@ -167,6 +200,7 @@ impl ReceiveBuffer {
             }
         };
         self.ssthresh += room.min(increment.max(2 * u64::from(MSS)));
+        self.settle();
         true
     }
 
@@ -220,12 +254,24 @@ impl ReceiveBuffer {
         self.window as u32
     }
 
+    /// The same with nothing out of order: the window is what it was, or wider.
+    #[inline]
+    pub fn advertise_at_rest(&mut self, rcv_nxt: u32) -> u32 {
+        if self.rest.window < self.window {
+            return self.advertise(rcv_nxt, self.rest.charged);
+        }
+        self.window = self.rest.window;
+        self.window_from = rcv_nxt;
+        self.window as u32
+    }
+
     /// The window of the SYN-ACK, which is not scaled, bytes.
     pub fn offered(&self) -> u32 {
         self.window as u32
     }
 
     /// True if reading has made room for twice the window that is left.
+    #[inline]
     pub fn opens_wide(&self, rcv_nxt: u32, held: u32) -> bool {
         let left = self.left(rcv_nxt);
         2 * left <= self.clamp && self.select(held) >= 2 * left.max(1)
@@ -321,6 +367,7 @@ impl ReceiveBuffer {
                 }
             }
             self.space = copied;
+            self.settle();
         }
         self.space_seq = rcv_nxt;
         self.space_us = now_us;

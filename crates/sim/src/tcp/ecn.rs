@@ -1,7 +1,7 @@
 //! The receiver's half of ECN: RFC 3168 latch, DCTCP's state machine (RFC 8257 section 3.2), SCE echo.
 
 use super::stack::SceEcho;
-use crate::packet::Ecn;
+use crate::packet::{flags, Ecn};
 
 /// What to do about a segment's codepoint, besides the latch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,14 @@ impl Echo {
     /// The sender has reduced its window.
     pub fn on_cwr(&mut self) {
         self.latch = false;
+    }
+
+    /// Flags of the next ACK.
+    #[inline]
+    pub fn take_flags(&mut self) -> u16 {
+        let ece = if self.latch { flags::ECE } else { 0 };
+        let esce = if std::mem::take(&mut self.sce_request) { flags::ESCE } else { 0 };
+        ece | esce
     }
 
     /// True if codepoint `ecn` changes nothing and asks for nothing, so that another one like it does not, either.

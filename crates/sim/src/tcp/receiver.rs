@@ -50,6 +50,15 @@ pub struct Counters {
     pub sce: u64,
 }
 
+/// How long a delayed ACK waits.
+#[derive(Clone, Copy, Debug)]
+enum Delay {
+    /// Until a tick; in which one that was decided.
+    Until { tick: u64, set_in: u64 },
+    /// The least interval from this time on; nobody has asked yet which tick that is.
+    LeastFrom(Time),
+}
+
 /// A receiver.
 #[derive(Debug)]
 pub struct Receiver {
@@ -75,21 +84,21 @@ pub struct Receiver {
     buffer: ReceiveBuffer,
     quick: u32,
     ato: u64,
-    /// Last arrival of data in order.
-    last_data: Time,
-    /// Half the least delayed-ACK interval, ns.
+    /// Half the least delayed-ACK interval, ns; and that after the last arrival of data in order.
     short_gap: Time,
-    /// Segments in order with this codepoint are [plain](Self::is_plain), up to a number.
-    steady: Option<Ecn>,
+    short_gap_ends: Time,
+    /// Segments in order with this codepoint are [plain](Self::is_plain), up to a number; 0: none are.
+    steady: Ecn,
     steady_until: u32,
     scheduled: bool,
     /// A write of the sender's ended in what was not acknowledged yet.
     pushed: bool,
     now_flag: bool,
-    /// Tick of the delayed ACK, if one waits; the tick in which it was set, and when its event comes.
-    delack: Option<u64>,
-    delack_set_in: u64,
+    /// The delayed ACK, if one waits, and when its event comes.
+    delack: Option<Delay>,
     delack_armed: Time,
+    /// Waits of the least interval that begin from here on end after the event, however their tick is rounded.
+    after_event: Time,
     dupacks: u32,
     dupacks_at: u32,
     compress: bool,
@@ -133,16 +142,16 @@ impl Receiver {
             buffer: ReceiveBuffer::new(&spec.host, stack),
             quick: 0,
             ato: 0,
-            last_data: 0,
             short_gap: clock.start(clock.from_ms(ATO_MIN_MS) / 2),
-            steady: None,
+            short_gap_ends: 0,
+            steady: Ecn::NotEct,
             steady_until: 0,
             scheduled: false,
             pushed: false,
             now_flag: false,
             delack: None,
-            delack_set_in: 0,
             delack_armed: NEVER,
+            after_event: NEVER,
             dupacks: 0,
             dupacks_at: 0,
             compress: stack.sack_compression,
@@ -191,8 +200,9 @@ impl Receiver {
         if p.has(flags::SYN) {
             self.ts_recent = p.tsval;
             self.syn_ack_us = net.now / 1000;
-            let syn_ack = Packet { len: SYN_FRAME, flags: flags::ACK | flags::SYN, ..self.ack_packet(1, net.now) };
-            let syn_ack = Packet { window: self.buffer.offered(), ..syn_ack };
+            self.buffer.advertise(self.rcv_nxt, self.charged());
+            let ack = self.ack_packet(1, self.buffer.offered(), net.now);
+            let syn_ack = Packet { len: SYN_FRAME, flags: flags::ACK | flags::SYN, ..ack };
             self.counters.acks_sent += 1;
             net.send_back(syn_ack);
             return;
@@ -219,13 +229,14 @@ impl Receiver {
         self.buffer.scale()
     }
 
-    fn ack_packet(&mut self, ack: u32, now: Time) -> Packet {
+    #[inline]
+    fn ack_packet(&self, ack: u32, window: u32, now: Time) -> Packet {
         Packet {
             time: 0,
             flow: self.flow,
             len: ACK_FRAME,
             seq: ack,
-            window: self.buffer.advertise(self.rcv_nxt, self.charged()),
+            window,
             tsval: (now / MS) as u32,
             tsecr: self.ts_recent,
             sack: NO_SACK,
@@ -237,13 +248,8 @@ impl Receiver {
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
     fn send_ack(&mut self, ack: u32, net: &mut Fabric) {
-        let mut p = self.ack_packet(ack, net.now);
-        if self.echo.latch {
-            p.flags |= flags::ECE;
-        }
-        if std::mem::take(&mut self.echo.sce_request) {
-            p.flags |= flags::ESCE;
-        }
+        let window = self.buffer.advertise(self.rcv_nxt, self.charged());
+        let mut p = Packet { flags: flags::ACK | self.echo.take_flags(), ..self.ack_packet(ack, window, net.now) };
         if self.dsack.is_some() || !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             if let Some(d) = self.dsack.take() {
@@ -259,17 +265,34 @@ impl Receiver {
             net.events.set(self.source + 1, NEVER);
         }
         if ack == self.rcv_nxt {
-            if self.quick > 0 {
-                self.quick -= 1;
-                if self.quick == 0 {
-                    self.ato = self.ato_min;
-                }
-            }
-            self.scheduled = false;
             self.pushed = false;
             self.now_flag = false;
-            self.delack = None;
+            self.note_ack();
         }
+        net.send_back(p);
+    }
+
+    /// Nothing waits to be acknowledged any more.
+    #[inline]
+    fn note_ack(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = self.ato_min;
+            }
+        }
+        self.scheduled = false;
+        self.delack = None;
+    }
+
+    /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment.
+    #[inline]
+    fn send_plain_ack(&mut self, net: &mut Fabric) {
+        let window = self.buffer.advertise_at_rest(self.rcv_nxt);
+        let flags = flags::ACK | self.echo.take_flags();
+        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now) };
+        self.counters.acks_sent += 1;
+        self.note_ack();
         net.send_back(p);
     }
 
@@ -296,39 +319,54 @@ impl Receiver {
     /// [`Self::on_data`] is to count it, to widen the window and to acknowledge it in its turn.
     #[inline]
     pub(super) fn is_plain(&self, p: &Packet) -> bool {
-        p.seq == self.rcv_nxt && p.flags == 0 && self.steady == Some(p.ecn) && p.seq < self.steady_until
+        p.seq == self.rcv_nxt && p.seq < self.steady_until && p.ecn == self.steady && p.flags == 0
     }
 
     /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
     fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
+        let first = self.buffer.is_acked(p.seq);
         self.take_timestamps(p, net.now);
         self.rcv_nxt += 1;
-        self.scheduled = true;
         self.time_delayed_ack(net.now);
-        self.unread = self.unread_each;
-        if self.buffer.grow(self.unread) {
+        if self.buffer.grow_at_rest() {
             self.quick |= 1;
         }
-        if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 {
-            self.send_ack(self.rcv_nxt, net);
+        if first && self.quick == 0 {
+            self.scheduled = true;
+            self.delay_plain_ack(net);
+            self.on_read(true, net);
         } else {
+            self.send_plain_ack(net);
+            self.buffer.on_read(self.rcv_nxt, net.now);
+        }
+    }
+
+    /// What [`Self::delay_ack`] does after a [plain](Self::is_plain) segment. Mostly the timer's event comes before the least interval ends,
+    /// and an ACK before both.
+    #[inline]
+    fn delay_plain_ack(&mut self, net: &mut Fabric) {
+        if self.delack.is_none() && self.ato == self.ato_min && net.now >= self.after_event {
+            self.delack = Some(Delay::LeastFrom(net.now));
+        } else {
+            self.unread = self.unread_each;
             self.delay_ack(net);
         }
-        self.on_read(true, net);
     }
 
     /// Looks whether the next segments may be [plain](Self::is_plain), after one with codepoint `ecn`.
     fn settle(&mut self, ecn: Ecn) {
-        self.steady = None;
+        self.steady_until = 0;
         if !self.ooo.is_empty() || !self.sacks.is_empty() || self.dsack.is_some() {
             return;
         }
         let silent = self.compressed == 0 && !self.now_flag && !self.pushed;
         let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.unread_each);
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
-        self.steady = (silent && roomy && unmarked).then_some(ecn);
-        // One short of what the next arrival brings about.
-        self.steady_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
+        if silent && roomy && unmarked {
+            self.steady = ecn;
+            // One short of what the next arrival brings about.
+            self.steady_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
+        }
     }
 
     fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
@@ -408,12 +446,12 @@ impl Receiver {
     /// Adapts the delayed-ACK interval to the spacing of the data.
     #[inline(always)]
     fn time_delayed_ack(&mut self, now: Time) {
-        if self.ato != 0 && now - self.last_data < self.short_gap {
+        if now < self.short_gap_ends {
             self.ato = (self.ato >> 1) + self.ato_min / 2;
         } else {
             self.time_gap(now);
         }
-        self.last_data = now;
+        self.short_gap_ends = now + self.short_gap;
     }
 
     fn time_gap(&mut self, now: Time) {
@@ -422,7 +460,7 @@ impl Receiver {
             self.ato = self.ato_min;
             return;
         }
-        let gap = self.clock.jiffies(now) - self.clock.jiffies(self.last_data);
+        let gap = self.clock.jiffies(now) - self.clock.jiffies(self.short_gap_ends - self.short_gap);
         if gap <= self.ato_min / 2 {
             self.ato = (self.ato >> 1) + self.ato_min / 2;
         } else if gap < self.ato {
@@ -567,6 +605,7 @@ impl Receiver {
     }
 
     /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
+    #[inline]
     fn ack_after_read(&mut self, some: bool, net: &mut Fabric) {
         let write_ended = some && self.pushed && self.held == 0;
         if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
@@ -588,33 +627,41 @@ impl Receiver {
         }
         let jiffies = self.clock.jiffies(net.now);
         let mut expires = jiffies + ato;
-        if let Some(pending) = self.delack {
+        if let Some((pending, _)) = self.delack_ticks() {
             if pending <= jiffies + (ato >> 2) {
                 self.send_ack(self.rcv_nxt, net);
                 return;
             }
             expires = expires.min(pending);
         }
-        self.delack = Some(expires);
-        self.delack_set_in = jiffies;
+        self.delack = Some(Delay::Until { tick: expires, set_in: jiffies });
         // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
         if self.clock.start(expires) < self.delack_armed {
-            self.advance_event(net);
+            let fires = self.delack_fires();
+            if fires < self.delack_armed {
+                self.set_event(net, fires);
+            }
         }
     }
 
-    /// Moves the event of the delayed ACK forward if that is due before it.
-    fn advance_event(&mut self, net: &mut Fabric) {
-        let fires = self.delack_fires();
-        if fires < self.delack_armed {
-            self.delack_armed = fires;
-            net.events.set(self.source, fires);
-        }
+    /// Moves the event of the delayed ACK.
+    fn set_event(&mut self, net: &mut Fabric, time: Time) {
+        self.delack_armed = time;
+        self.after_event = time.saturating_sub(self.clock.start(self.ato_min)).saturating_add(self.clock.start(1));
+        net.events.set(self.source, time);
+    }
+
+    /// The tick that the delayed ACK waits for, and the one in which that was decided.
+    fn delack_ticks(&self) -> Option<(u64, u64)> {
+        self.delack.map(|delay| match delay {
+            Delay::Until { tick, set_in } => (tick, set_in),
+            Delay::LeastFrom(time) => (self.clock.jiffies(time) + self.ato_min, self.clock.jiffies(time)),
+        })
     }
 
     /// When the timer of the delayed ACK fires.
     fn delack_fires(&self) -> Time {
-        self.delack.map_or(NEVER, |expires| self.clock.fires(self.delack_set_in, expires))
+        self.delack_ticks().map_or(NEVER, |(tick, set_in)| self.clock.fires(set_in, tick))
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
@@ -627,12 +674,9 @@ impl Receiver {
         let fires = self.delack_fires();
         if fires > net.now {
             // The deadline has moved, or is gone.
-            self.delack_armed = fires;
-            net.events.set(self.source, fires);
-            return;
+            return self.set_event(net, fires);
         }
-        self.delack_armed = NEVER;
-        net.events.set(self.source, NEVER);
+        self.set_event(net, NEVER);
         if self.delack.take().is_some() && self.scheduled {
             self.ato = self.bound_ato(self.ato << 1);
             self.send_ack(self.rcv_nxt, net);
