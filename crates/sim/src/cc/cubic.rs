@@ -201,7 +201,7 @@ impl CongestionControl for Cubic {
         (t.cwnd * BETA / BETA_SCALE).max(2)
     }
 
-    #[inline]
+    #[inline(always)]
     fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
         if t.in_slow_start() && t.cwnd_limited() {
             self.hystart.on_growth(t);

@@ -116,7 +116,6 @@ macro_rules! any_cc {
             fn ssthresh(&mut self, t: &Tcb) -> u32 {
                 match self { $(Self::$variant(c) => c.ssthresh(t),)* Self::Custom(c) => c.ssthresh(t) }
             }
-            #[inline]
             fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
                 match self { $(Self::$variant(c) => c.cong_avoid(t, acked),)* Self::Custom(c) => c.cong_avoid(t, acked) }
             }

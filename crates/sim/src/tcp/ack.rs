@@ -98,9 +98,18 @@ impl Sender {
         self.refresh(net.now);
         if self.is_plain(p) {
             self.on_plain_ack(p, net);
-        } else if self.process_other(p, net) {
+        } else {
+            self.on_other_ack(p, net);
+        }
+    }
+
+    /// Whatever is not [plain](Self::is_plain).
+    #[inline(never)]
+    fn on_other_ack(&mut self, p: &Packet, net: &mut Fabric) {
+        if self.process_other(p, net) {
             self.send_allowed(net);
         }
+        self.settle();
     }
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
@@ -116,7 +125,7 @@ impl Sender {
         }
     }
 
-    /// Whatever is not [plain](Self::is_plain); true if it may let something be sent.
+    /// Processes what is not [plain](Self::is_plain); true if it may let something be sent.
     fn process_other(&mut self, p: &Packet, net: &mut Fabric) -> bool {
         let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
         if p.has(flags::SYN) {
@@ -126,7 +135,7 @@ impl Sender {
         if self.phase != Phase::Established {
             return false;
         }
-        self.ts_recent = self.ts_recent.max(p.tsval);
+        self.form.tsecr = self.form.tsecr.max(p.tsval);
         match self.stack.loss_detection {
             LossDetection::Rack => self.process_ack(p, &blocks, net),
             LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, net),
@@ -319,6 +328,7 @@ impl Sender {
     }
 
     /// Feeds the estimators.
+    #[inline]
     pub(super) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: i64, maybe_delayed: bool) {
         let ca = ca_rtt_us.max(0) as u32;
         if !(maybe_delayed && ca > self.t.min_rtt_us) {

@@ -19,9 +19,17 @@ impl Sender {
         p.seq > self.t.snd_una
             && p.seq < self.t.snd_nxt
             && p.sack == NO_SACK
-            && !p.has(flags::SYN)
-            && if self.t.state == CaState::Open { !p.has(flags::ECE) } else { self.is_amid_cwr(p.seq) }
-            && self.board.is_unmarked(self.t.snd_una)
+            && if self.calm { !p.has(flags::SYN | flags::ECE) } else { !p.has(flags::SYN) && self.is_amid_cwr(p.seq) }
+    }
+
+    /// Looks whether the next ACKs may be [plain](Self::is_plain) in state Open, after anything else than a plain ACK. These keep it so,
+    /// unless congestion control's state changes when something is sent.
+    pub(super) fn settle(&mut self) {
+        self.calm = self.t.state == CaState::Open && self.is_undisturbed();
+    }
+
+    fn is_undisturbed(&self) -> bool {
+        self.board.is_unmarked(self.t.snd_una)
             && self.rec.tlp_high_seq.is_none()
             && self.stack.tail_loss_probe
             && self.phase == Phase::Established
@@ -33,6 +41,7 @@ impl Sender {
         self.t.state == CaState::Cwr
             && una < self.rec.high_seq
             && !self.rack.is_past(self.board.get(una).sent_us, una + 1)
+            && self.is_undisturbed()
     }
 
     /// What [`Self::on_ack`] does about a [plain](Self::is_plain) ACK.
@@ -47,7 +56,7 @@ impl Sender {
     /// acknowledged, us.
     #[inline]
     fn process_plain_ack(&mut self, p: &Packet) -> u64 {
-        self.ts_recent = self.ts_recent.max(p.tsval);
+        self.form.tsecr = self.form.tsecr.max(p.tsval);
         self.rec.timeouts = 0;
         self.update_window(p, p.seq);
         let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);

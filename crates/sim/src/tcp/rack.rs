@@ -128,13 +128,15 @@ impl Sender {
         if prior_delivered < rack.last_delivered {
             rack.dsack_seen = false;
         }
-        if rack.dsack_seen {
+        if !rack.dsack_seen {
+            if rack.window_steps > 1 && rack.persist == 0 {
+                rack.window_steps = 1;
+            }
+        } else {
             rack.window_steps = (rack.window_steps + 1).min(0xff);
             rack.dsack_seen = false;
             rack.last_delivered = self.t.delivered;
             rack.persist = REORDER_PERSIST;
-        } else if rack.persist == 0 {
-            rack.window_steps = 1;
         }
     }
 

@@ -62,7 +62,6 @@ enum Delay {
 /// A receiver.
 #[derive(Debug)]
 pub struct Receiver {
-    flow: u32,
     source: usize,
     clock: Clock,
     /// `ATO_MIN_MS` and `DELACK_MAX_MS` in ticks.
@@ -107,11 +106,11 @@ pub struct Receiver {
     widen_out_of_order: bool,
     delack_capped: bool,
     compressed: u32,
-    ts_recent: u32,
+    /// The next ACK as long as nothing is special about it, with the timestamp to echo; see `form` of the sender.
+    form: Packet,
     srtt_us: u64,
     rto: u64,
     echo: Echo,
-    ecn: Ecn,
     counters: Counters,
     layout: Layout,
     /// Time at which a sized transfer was complete.
@@ -125,7 +124,6 @@ impl Receiver {
         let clock = Clock::of(stack);
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         Self {
-            flow,
             source,
             clock,
             ato_min: clock.from_ms(ATO_MIN_MS),
@@ -160,11 +158,22 @@ impl Receiver {
             widen_out_of_order: stack.widen_out_of_order,
             delack_capped: stack.delayed_ack_capped,
             compressed: 0,
-            ts_recent: 0,
+            form: Packet {
+                time: 0,
+                flow,
+                len: ACK_FRAME,
+                seq: 1,
+                window: 0,
+                tsval: 0,
+                tsecr: 0,
+                sack: NO_SACK,
+                flags: flags::ACK,
+                ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                hop: 0,
+            },
             srtt_us: 0,
             rto: clock.from_ms(1000),
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
-            ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
             counters: Counters::default(),
             layout: Layout::of(spec),
             completed: None,
@@ -198,7 +207,7 @@ impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
     fn on_handshake(&mut self, p: &Packet, net: &mut Fabric) {
         if p.has(flags::SYN) {
-            self.ts_recent = p.tsval;
+            self.form.tsecr = p.tsval;
             self.syn_ack_us = net.now / 1000;
             self.buffer.advertise(self.rcv_nxt, self.charged());
             let ack = self.ack_packet(1, self.buffer.offered(), net.now);
@@ -229,27 +238,15 @@ impl Receiver {
         self.buffer.scale()
     }
 
-    #[inline]
     fn ack_packet(&self, ack: u32, window: u32, now: Time) -> Packet {
-        Packet {
-            time: 0,
-            flow: self.flow,
-            len: ACK_FRAME,
-            seq: ack,
-            window,
-            tsval: (now / MS) as u32,
-            tsecr: self.ts_recent,
-            sack: NO_SACK,
-            flags: flags::ACK,
-            ecn: self.ecn,
-            hop: 0,
-        }
+        Packet { seq: ack, window, tsval: (now / MS) as u32, ..self.form }
     }
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
     fn send_ack(&mut self, ack: u32, net: &mut Fabric) {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
-        let mut p = Packet { flags: flags::ACK | self.echo.take_flags(), ..self.ack_packet(ack, window, net.now) };
+        let mut p = self.ack_packet(ack, window, net.now);
+        p.flags = flags::ACK | self.echo.take_flags();
         if self.dsack.is_some() || !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             if let Some(d) = self.dsack.take() {
@@ -288,12 +285,13 @@ impl Receiver {
     /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment.
     #[inline]
     fn send_plain_ack(&mut self, net: &mut Fabric) {
-        let window = self.buffer.advertise_at_rest(self.rcv_nxt);
-        let flags = flags::ACK | self.echo.take_flags();
-        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now) };
+        self.form.seq = self.rcv_nxt;
+        self.form.tsval = (net.now / MS) as u32;
+        self.form.window = self.buffer.advertise_at_rest(self.rcv_nxt);
+        self.form.flags = flags::ACK | self.echo.take_flags();
         self.counters.acks_sent += 1;
         self.note_ack();
-        net.send_back(p);
+        net.send_back(self.form);
     }
 
     /// Segments that take room in the buffer.
@@ -309,8 +307,8 @@ impl Receiver {
     /// Notes the timestamps of a segment. The one echoed is that of the segment that the last ACK asked for.
     #[inline]
     fn take_timestamps(&mut self, p: &Packet, now: Time) {
-        if self.buffer.is_acked(p.seq) && p.tsval >= self.ts_recent {
-            self.ts_recent = p.tsval;
+        if self.buffer.is_acked(p.seq) && p.tsval >= self.form.tsecr {
+            self.form.tsecr = p.tsval;
         }
         self.buffer.rtt_by_timestamp(p.tsecr, now);
     }

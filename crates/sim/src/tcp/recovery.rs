@@ -65,6 +65,7 @@ impl Sender {
     pub(super) fn set_state(&mut self, new: CaState) {
         self.cc.set_state(&mut self.t, new);
         self.t.state = new;
+        self.calm = false;
     }
 
     pub(super) fn init_undo(&mut self) {

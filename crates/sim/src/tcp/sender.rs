@@ -16,7 +16,7 @@ use super::transmit::Chunks;
 use crate::cc::{AnyCc, CongestionControl};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
 use crate::time::{Time, NEVER, US};
 
 /// RFC 6298 initial timeout, ms.
@@ -78,7 +78,6 @@ pub struct Counters {
 /// A sender.
 #[derive(Debug)]
 pub struct Sender {
-    pub(super) flow: u32,
     pub(super) source: usize,
     pub(super) phase: Phase,
     /// Window, sequence numbers, estimates.
@@ -116,7 +115,11 @@ pub struct Sender {
     pub(super) ecn: bool,
     pub(super) ecn_always: bool,
     pub(super) queue_cwr: bool,
-    pub(super) ts_recent: u32,
+    /// The next new segment as long as nothing is special about it, with the timestamps of now: what changes from one to the next is
+    /// written long before the packet is moved, which would have to wait for a write just before.
+    pub(super) form: Packet,
+    /// See [`Self::settle`].
+    pub(super) calm: bool,
     pub(super) local_first_port: bool,
     pub(super) buffer: SendBuffer,
     pub(super) layout: Layout,
@@ -138,7 +141,6 @@ impl Sender {
         t.growth = stack.growth;
         let layout = Layout::of(spec);
         Self {
-            flow,
             source,
             phase: Phase::Closed,
             t,
@@ -167,7 +169,20 @@ impl Sender {
             ecn: spec.ecn,
             ecn_always,
             queue_cwr: false,
-            ts_recent: 0,
+            form: Packet {
+                time: 0,
+                flow,
+                len: FULL_FRAME,
+                seq: 1,
+                window: 0,
+                tsval: 0,
+                tsecr: 0,
+                sack: NO_SACK,
+                flags: 0,
+                ecn: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                hop: 0,
+            },
+            calm: false,
             local_first_port: spec.local_first_port,
             buffer: SendBuffer::new(&spec.host, &stack, layout.end()),
             layout,
@@ -182,13 +197,14 @@ impl Sender {
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.t.mstamp_us = now / 1000;
+        self.form.tsval = (self.t.mstamp_us / 1000) as u32;
         self.t.jiffies = self.clock.jiffies(now) as u32;
     }
 
     /// Timestamp option value, ms.
     #[inline]
     pub(super) fn ts_ms(&self) -> u32 {
-        (self.t.mstamp_us / 1000) as u32
+        self.form.tsval
     }
 
     /// connect(): sends the SYN.
@@ -221,19 +237,7 @@ impl Sender {
     /// A packet of this sender.
     #[inline]
     pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Packet {
-        Packet {
-            time: 0,
-            flow: self.flow,
-            len,
-            seq,
-            window: 0,
-            tsval: self.ts_ms(),
-            tsecr: self.ts_recent,
-            sack: NO_SACK,
-            flags,
-            ecn,
-            hop: 0,
-        }
+        Packet { len, seq, flags, ecn, ..self.form }
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
@@ -243,7 +247,7 @@ impl Sender {
         }
         self.phase = Phase::Established;
         self.clear_timer();
-        self.ts_recent = p.tsval;
+        self.form.tsecr = p.tsval;
         self.t.snd_una = 1;
         self.t.snd_nxt = 1;
         self.t.delivered = 1;
@@ -269,6 +273,7 @@ impl Sender {
     /// The flow is cut off: nothing more is sent.
     pub fn close(&mut self) {
         self.phase = Phase::Closed;
+        self.calm = false;
         self.clear_timer();
     }
 
@@ -413,15 +418,19 @@ impl Sender {
                 self.write(net, false);
             }
         }
+        self.settle();
     }
 
     /// Sets the rate at which a paced sender would send (200 % of the window per RTT well below ssthresh, 120 % above).
     #[inline]
     pub(super) fn update_pacing_rate(&mut self) {
         // Only chunk sizes and HyStart use it.
-        if self.t.srtt_us8 == 0 || !(self.chunks.enabled || self.t.in_slow_start()) {
-            return;
+        if (self.chunks.enabled || self.t.in_slow_start()) && self.t.srtt_us8 != 0 {
+            self.compute_pacing_rate();
         }
+    }
+
+    fn compute_pacing_rate(&mut self) {
         let ratio = if self.t.cwnd < self.t.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.t.cwnd.max(self.t.packets_out));
         self.t.pacing_rate = u64::from(MSS) * 80_000 * ratio * window / u64::from(self.t.srtt_us8);

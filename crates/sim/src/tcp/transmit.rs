@@ -10,7 +10,7 @@ use super::stack::{CwndLimited, TsoDefer};
 use super::tcb::{CaState, MSS};
 use crate::cc::{CongestionControl, Event};
 use crate::fabric::Fabric;
-use crate::packet::{flags, Ecn, FULL_FRAME};
+use crate::packet::{flags, Packet};
 use crate::qdisc::Verdict;
 use crate::time::{Time, MS};
 
@@ -156,31 +156,28 @@ impl Sender {
 
     /// Sends the new segments below `to`; returns how many went. One packet serves as the form for all of them, and they are counted
     /// together. `last_of_chunk` ends a chunk, unless it is [`NONE`] or not sent.
+    #[inline(always)]
     pub(super) fn send_segments(&mut self, net: &mut Fabric, to: u32, last_of_chunk: u32) -> u32 {
         self.t.last_sent_jiffies = self.t.jiffies;
         let from = self.t.snd_nxt;
-        let mut form = self.packet(from, FULL_FRAME, 0, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
+        debug_assert!(self.form.seq == from && self.buffer.next_push >= from);
         let mut special = if self.queue_cwr { from } else { self.next_special(from).min(last_of_chunk) };
         let mut seq = from;
         let mut dropped = false;
         while seq < to {
-            form.seq = seq;
-            if seq == special {
-                form.len = self.frame_len(seq);
-                form.flags = self.flags_of(seq, seq == from, seq == last_of_chunk);
-            }
-            if net.send(form) == Verdict::Dropped && self.local_first_port {
+            let verdict = if seq == special {
+                let verdict = self.send_special(net, seq, seq == from, seq == last_of_chunk);
+                special = self.next_special(seq + 1).min(last_of_chunk);
+                verdict
+            } else {
+                net.send(self.form)
+            };
+            if self.is_local_drop(verdict) {
                 dropped = true;
                 break;
             }
-            if seq == special {
-                if seq == self.buffer.next_push {
-                    self.buffer.push_sent();
-                }
-                (form.len, form.flags) = (FULL_FRAME, 0);
-                special = self.next_special(seq + 1).min(last_of_chunk);
-            }
             seq += 1;
+            self.form.seq = seq;
         }
         let sent = seq - from;
         self.counters.sent += u64::from(sent) + u64::from(dropped);
@@ -196,18 +193,30 @@ impl Sender {
         sent
     }
 
-    /// The first segment from `seq`, the next new one, on that may be short or have a flag for what the application wrote.
+    /// The first segment from `seq` on that may be short or have a flag for what the application wrote.
     #[inline]
     fn next_special(&self, seq: u32) -> u32 {
-        debug_assert!(self.buffer.next_push >= seq, "what was sent is pushed no more");
         self.layout.next_short(seq).min(self.buffer.next_push)
     }
 
-    /// Flags of the new segment `seq`, `first` of its run and `last` of a chunk.
-    fn flags_of(&self, seq: u32, first: bool, last: bool) -> u16 {
+    /// Sends the new segment `seq`, `first` of its run or `last` of a chunk, which may be short or have flags.
+    #[inline(never)]
+    fn send_special(&mut self, net: &mut Fabric, seq: u32, first: bool, last: bool) -> Verdict {
         let cwr = first && self.queue_cwr && self.ecn;
-        let push = last || seq == self.buffer.next_push || self.layout.ends_first_write(seq);
-        (if cwr { flags::CWR } else { 0 }) | (if push { flags::PSH } else { 0 })
+        let pushed = seq == self.buffer.next_push;
+        let push = pushed || last || self.layout.ends_first_write(seq);
+        let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
+        let verdict = net.send(Packet { len: self.frame_len(seq), flags, ..self.form });
+        if pushed && !self.is_local_drop(verdict) {
+            self.buffer.push_sent();
+        }
+        verdict
+    }
+
+    /// True if the sender learns that its packet was dropped.
+    #[inline]
+    fn is_local_drop(&self, verdict: Verdict) -> bool {
+        verdict == Verdict::Dropped && self.local_first_port
     }
 
     /// True if sending should wait for more window, two ticks at most, if a chunk is not full and a third of the window is not free.
@@ -286,7 +295,8 @@ impl Sender {
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
-        let dropped = net.send(p) == Verdict::Dropped && self.local_first_port;
+        let verdict = net.send(p);
+        let dropped = self.is_local_drop(verdict);
         if dropped {
             self.enter_cwr();
         }
