@@ -90,6 +90,8 @@ macro_rules! any_cc {
         /// Any congestion control, dispatched statically.
         #[derive(Debug)]
         #[allow(missing_docs)]
+        // A tag of its own is read in one step; in a value that a variant does not use it would have to be computed.
+        #[repr(u8)]
         pub enum AnyCc {
             $($variant($variant),)*
             /// A plug-in.

@@ -328,7 +328,7 @@ impl Sender {
     }
 
     /// Feeds the estimators.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: i64, maybe_delayed: bool) {
         let ca = ca_rtt_us.max(0) as u32;
         if !(maybe_delayed && ca > self.t.min_rtt_us) {

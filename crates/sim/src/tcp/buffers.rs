@@ -324,7 +324,7 @@ impl ReceiveBuffer {
     }
 
     /// The application has read everything: adapts the buffer once a round trip.
-    #[inline]
+    #[inline(always)]
     pub fn on_read(&mut self, rcv_nxt: u32, now: Time) {
         if now >= self.adapts {
             self.adapt(rcv_nxt, now / US);

@@ -39,14 +39,14 @@ pub enum Frto {
     Off,
 }
 
-/// What the window grows by.
+/// What the window grows by; the number is how far slow start goes beyond its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
     /// Segments that were delivered (3.13 and later).
-    Segments,
+    Segments = 0,
     /// ACKs: each counts once, whatever it acknowledges. The threshold itself still belongs to slow start.
-    Acks,
+    Acks = 1,
 }
 
 /// When kernel timers fire.

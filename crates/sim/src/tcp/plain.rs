@@ -75,7 +75,9 @@ impl Sender {
         let ca_rtt_us = now - last.sent_us;
         let maybe_delayed = acked == 1 && self.frame_len(una - 1) < FULL_FRAME;
         self.take_rtt((now - first.sent_us) as u32, ca_rtt_us as i64, maybe_delayed);
-        self.rack_update_window(last.noted);
+        if !self.rack.is_narrow() {
+            self.rack_update_window(last.noted);
+        }
         let sample = AckSample { acked, rtt_us: ca_rtt_us as i64 };
         if self.t.state == CaState::Open && !self.stack.ack_event_first {
             self.cc.on_progress(&mut self.t, sample, event);
@@ -116,7 +118,9 @@ impl Sender {
         let sent = if from < to { self.send_segments(net, to, NONE) } else { 0 };
         self.note_sent(sent, self.t.packets_out >= self.t.cwnd);
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
+        if self.buffer.may_refill(&self.t, window_full, self.rec.reordering)
+            && self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering)
+        {
             sent + self.write(net, false)
         } else {
             sent

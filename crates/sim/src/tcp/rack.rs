@@ -42,6 +42,12 @@ impl Default for Rack {
 }
 
 impl Rack {
+    /// True if the reordering window is as wide as ever, and nothing widens it.
+    #[inline]
+    pub fn is_narrow(&self) -> bool {
+        !self.dsack_seen && self.window_steps == 1
+    }
+
     /// True if something sent after a segment, or with it and ending above it, was delivered.
     pub fn is_past(&self, sent_us: u64, end: u32) -> bool {
         (self.sent_us, self.end_seq) > (sent_us, end)
@@ -128,15 +134,13 @@ impl Sender {
         if prior_delivered < rack.last_delivered {
             rack.dsack_seen = false;
         }
-        if !rack.dsack_seen {
-            if rack.window_steps > 1 && rack.persist == 0 {
-                rack.window_steps = 1;
-            }
-        } else {
+        if rack.dsack_seen {
             rack.window_steps = (rack.window_steps + 1).min(0xff);
             rack.dsack_seen = false;
             rack.last_delivered = self.t.delivered;
             rack.persist = REORDER_PERSIST;
+        } else if rack.persist == 0 {
+            rack.window_steps = 1;
         }
     }
 

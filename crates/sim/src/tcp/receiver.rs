@@ -64,8 +64,9 @@ enum Delay {
 pub struct Receiver {
     source: usize,
     clock: Clock,
-    /// `ATO_MIN_MS` and `DELACK_MAX_MS` in ticks.
+    /// `ATO_MIN_MS`, half of it, and `DELACK_MAX_MS` in ticks.
     ato_min: u64,
+    ato_step: u64,
     delack_max: u64,
     established: bool,
     syn_ack_us: u64,
@@ -127,6 +128,7 @@ impl Receiver {
             source,
             clock,
             ato_min: clock.from_ms(ATO_MIN_MS),
+            ato_step: clock.from_ms(ATO_MIN_MS) / 2,
             delack_max: clock.from_ms(DELACK_MAX_MS),
             established: false,
             syn_ack_us: 0,
@@ -322,21 +324,23 @@ impl Receiver {
 
     /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
     fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
-        let first = self.buffer.is_acked(p.seq);
-        self.take_timestamps(p, net.now);
+        self.buffer.rtt_by_timestamp(p.tsecr, net.now);
         self.rcv_nxt += 1;
         self.time_delayed_ack(net.now);
         if self.buffer.grow_at_rest() {
             self.quick |= 1;
         }
-        if first && self.quick == 0 {
-            self.scheduled = true;
-            self.delay_plain_ack(net);
-            self.on_read(true, net);
-        } else {
-            self.send_plain_ack(net);
-            self.buffer.on_read(self.rcv_nxt, net.now);
+        if self.buffer.is_acked(p.seq) {
+            // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
+            self.form.tsecr = self.form.tsecr.max(p.tsval);
+            if self.quick == 0 {
+                self.scheduled = true;
+                self.delay_plain_ack(net);
+                return self.on_read(true, net);
+            }
         }
+        self.send_plain_ack(net);
+        self.buffer.on_read(self.rcv_nxt, net.now);
     }
 
     /// What [`Self::delay_ack`] does after a [plain](Self::is_plain) segment. Mostly the timer's event comes before the least interval ends,
@@ -445,7 +449,7 @@ impl Receiver {
     #[inline(always)]
     fn time_delayed_ack(&mut self, now: Time) {
         if now < self.short_gap_ends {
-            self.ato = (self.ato >> 1) + self.ato_min / 2;
+            self.ato = (self.ato >> 1) + self.ato_step;
         } else {
             self.time_gap(now);
         }
@@ -459,8 +463,8 @@ impl Receiver {
             return;
         }
         let gap = self.clock.jiffies(now) - self.clock.jiffies(self.short_gap_ends - self.short_gap);
-        if gap <= self.ato_min / 2 {
-            self.ato = (self.ato >> 1) + self.ato_min / 2;
+        if gap <= self.ato_step {
+            self.ato = (self.ato >> 1) + self.ato_step;
         } else if gap < self.ato {
             self.ato = self.bound_ato((self.ato >> 1) + gap);
         } else if gap > self.rto {

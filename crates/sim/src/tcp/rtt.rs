@@ -29,7 +29,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample, us; `una` and `nxt` mark the round trips.
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, rtt_us: u32, una: u32, nxt: u32) {
         let sample = if self.unit_us == 1 { rtt_us } else { (rtt_us / self.unit_us).max(1) };
         self.last_us = sample * self.unit_us;

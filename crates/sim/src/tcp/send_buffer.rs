@@ -82,8 +82,13 @@ impl SendBuffer {
         self.fill(t, windows);
     }
 
-    /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
+    /// False if [`Self::refill`] has nothing to do while nothing is SACKed.
     #[inline]
+    pub fn may_refill(&self, t: &Tcb, window_full: bool, reordering: u32) -> bool {
+        t.snd_una >= self.refill_from || (!window_full && t.cwnd.max(reordering + 1) > self.grown_for)
+    }
+
+    /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
     pub fn refill(&mut self, t: &Tcb, window_full: bool, windows: Windows, reordering: u32) -> bool {
         if self.written == self.end {
             return false;

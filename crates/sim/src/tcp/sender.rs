@@ -98,6 +98,9 @@ pub struct Sender {
     /// First segment beyond the receiver's window.
     pub(super) window_end: u32,
     pub(super) max_window_segs: u32,
+    /// The window last advertised, bytes and whole segments.
+    advertised: u32,
+    advertised_segs: u32,
     pub(super) cwnd_usage_seq: u32,
     /// Retransmission timeout before backoff, us, and how often it has doubled.
     pub(super) rto_us: u64,
@@ -156,6 +159,8 @@ impl Sender {
             chunks: Chunks::new(spec.host.tso),
             window_end: 0,
             max_window_segs: 0,
+            advertised: 0,
+            advertised_segs: 0,
             cwnd_usage_seq: 0,
             rto_us: INITIAL_RTO_MS * 1000,
             backoff: 0,
@@ -307,10 +312,14 @@ impl Sender {
 
     /// Notes the advertised window of an ACK for `ack`; true if the window grew.
     pub(super) fn update_window(&mut self, p: &Packet, ack: u32) -> bool {
-        let segs = p.window / MSS;
-        let grew = ack + segs > self.window_end;
-        self.window_end = ack + segs;
-        self.max_window_segs = self.max_window_segs.max(segs);
+        if p.window != self.advertised {
+            self.advertised = p.window;
+            self.advertised_segs = p.window / MSS;
+            self.max_window_segs = self.max_window_segs.max(self.advertised_segs);
+        }
+        let end = ack + self.advertised_segs;
+        let grew = end > self.window_end;
+        self.window_end = end;
         grew
     }
 

@@ -119,7 +119,7 @@ impl Tcb {
     /// First window that slow start does not raise any more.
     #[inline]
     fn slow_start_end(&self) -> u32 {
-        self.ssthresh + u32::from(self.growth == Growth::Acks)
+        self.ssthresh + self.growth as u32
     }
 
     /// Below the slow-start threshold, or where ACKs are counted at it.
