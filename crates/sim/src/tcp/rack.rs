@@ -66,7 +66,7 @@ impl Sender {
         let rack = &mut self.rack;
         rack.advanced = true;
         rack.rtt_us = rtt_us;
-        if (sent_us, end) > (rack.sent_us, rack.end_seq) {
+        if sent_us > rack.sent_us || (sent_us == rack.sent_us && end > rack.end_seq) {
             rack.sent_us = sent_us;
             rack.end_seq = end;
         }

@@ -98,19 +98,24 @@ impl WindowedMin {
     }
 
     /// Takes a sample at tick `t`; returns the minimum.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, t: u32, value: u32) -> u32 {
         let s = &self.samples;
         if value <= s[2].1 || t.wrapping_sub(s[0].0) > self.settled {
-            self.take(t, value);
-            let s = &self.samples;
-            self.settled = match (s[1].0 == s[0].0, s[2].0 == s[1].0) {
-                (true, _) => self.window / 4,
-                (_, true) => self.window / 2,
-                _ => self.window,
-            };
+            self.take_and_settle(t, value);
         }
         self.samples[0].1
+    }
+
+    #[inline(never)]
+    fn take_and_settle(&mut self, t: u32, value: u32) {
+        self.take(t, value);
+        let s = &self.samples;
+        self.settled = match (s[1].0 == s[0].0, s[2].0 == s[1].0) {
+            (true, _) => self.window / 4,
+            (_, true) => self.window / 2,
+            _ => self.window,
+        };
     }
 
     fn take(&mut self, t: u32, value: u32) {

@@ -434,12 +434,16 @@ impl Sender {
     #[inline]
     pub(super) fn update_pacing_rate(&mut self) {
         // Only chunk sizes and HyStart use it.
-        if (self.chunks.enabled || self.t.in_slow_start()) && self.t.srtt_us8 != 0 {
+        if self.chunks.enabled || self.t.in_slow_start() {
             self.compute_pacing_rate();
         }
     }
 
+    #[inline(never)]
     fn compute_pacing_rate(&mut self) {
+        if self.t.srtt_us8 == 0 {
+            return;
+        }
         let ratio = if self.t.cwnd < self.t.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.t.cwnd.max(self.t.packets_out));
         self.t.pacing_rate = u64::from(MSS) * 80_000 * ratio * window / u64::from(self.t.srtt_us8);
