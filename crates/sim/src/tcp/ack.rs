@@ -96,10 +96,12 @@ impl Sender {
     pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
         self.counters.acks_arrived += 1;
         self.refresh(net.now);
-        if self.is_plain(p) {
-            self.on_plain_ack(p, net);
-        } else {
+        if !self.is_plain(p) {
             self.on_other_ack(p, net);
+        } else if self.calm {
+            self.on_plain_ack(p, true, net);
+        } else {
+            self.on_plain_ack_amid_cwr(p, net);
         }
     }
 

@@ -44,25 +44,32 @@ impl Sender {
             && self.is_undisturbed()
     }
 
-    /// What [`Self::on_ack`] does about a [plain](Self::is_plain) ACK.
-    #[inline]
-    pub(super) fn on_plain_ack(&mut self, p: &Packet, net: &mut Fabric) {
-        let rtt_us = self.process_plain_ack(p);
+    /// [`Self::on_plain_ack`] amid a reduction.
+    #[inline(never)]
+    pub(super) fn on_plain_ack_amid_cwr(&mut self, p: &Packet, net: &mut Fabric) {
+        self.on_plain_ack(p, false, net);
+    }
+
+    /// What [`Self::on_ack`] does about a [plain](Self::is_plain) ACK. `calm` is what [`Self::settle`] has found; as it is written where this
+    /// is called, and this is inlined, what is not done in state Open costs nothing there.
+    #[inline(always)]
+    pub(super) fn on_plain_ack(&mut self, p: &Packet, calm: bool, net: &mut Fabric) {
+        let rtt_us = self.process_plain_ack(p, calm);
         let sent = if self.chunks.enabled { self.send_allowed(net) } else { self.send_plain(net) };
         self.plan_loss_probe(net, rtt_us, sent == 0);
     }
 
     /// What [`Self::process_ack`] does about a [plain](Self::is_plain) ACK, but for the timer. Returns the RTT of the last segment
     /// acknowledged, us.
-    #[inline]
-    fn process_plain_ack(&mut self, p: &Packet) -> u64 {
+    #[inline(always)]
+    fn process_plain_ack(&mut self, p: &Packet, calm: bool) -> u64 {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         self.rec.timeouts = 0;
         self.update_window(p, p.seq);
         let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);
         let acked = una - prior_una;
         self.t.snd_una = una;
-        let ece = p.has(flags::ECE) && self.ecn;
+        let ece = !calm && p.has(flags::ECE) && self.ecn;
         let event = AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
         if self.stack.ack_event_first {
             self.cc.in_ack_event(&mut self.t, event);
@@ -79,7 +86,7 @@ impl Sender {
             self.rack_update_window(last.noted);
         }
         let sample = AckSample { acked, rtt_us: ca_rtt_us as i64 };
-        if self.t.state == CaState::Open && !self.stack.ack_event_first {
+        if calm && !self.stack.ack_event_first {
             self.cc.on_progress(&mut self.t, sample, event);
         } else {
             self.progress_otherwise(sample, event);

@@ -34,16 +34,23 @@ pub struct Segment {
     pub sent_us: u64,
     /// What loss detection notes when it is sent: the number of segments delivered (RACK), the next new segment (FACK).
     pub noted: u32,
-    prev: u32,
-    next: u32,
     /// See [`mark`].
     pub marks: u8,
+}
+
+/// Neighbours of a segment in the list of transmissions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Links {
+    prev: u32,
+    next: u32,
 }
 
 /// All segments in flight, by sequence number.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     ring: Vec<Segment>,
+    /// Beside the ring, as most segments are never linked.
+    links: Vec<Links>,
     first: u32,
     last: u32,
     /// The fresh tail of the list.
@@ -60,6 +67,7 @@ impl Default for Scoreboard {
     fn default() -> Self {
         Self {
             ring: vec![Segment::default(); 64],
+            links: vec![Links::default(); 64],
             first: NIL,
             last: NIL,
             fresh: 0..0,
@@ -92,6 +100,12 @@ impl Scoreboard {
         &mut self.ring[seq as usize & mask]
     }
 
+    #[inline]
+    fn links(&mut self, seq: u32) -> &mut Links {
+        let mask = self.links.len() - 1;
+        &mut self.links[seq as usize & mask]
+    }
+
     /// True if nothing from `una` on was ever marked, so that all of it was sent once, in order.
     #[inline]
     #[must_use]
@@ -110,17 +124,18 @@ impl Scoreboard {
         }
         self.fresh.end = run.end;
         for seq in run {
-            *self.slot(seq) = Segment { sent_us, noted, prev: NIL, next: NIL, marks: mark::LISTED };
+            *self.slot(seq) = Segment { sent_us, noted, marks: mark::LISTED };
         }
     }
 
     fn grow(&mut self, una: u32, nxt: u32) {
-        let mut ring = vec![Segment::default(); self.ring.len() * 2];
+        let size = self.ring.len() * 2;
+        let (mut ring, mut links) = (vec![Segment::default(); size], vec![Links::default(); size]);
         for seq in una..nxt {
-            let mask = ring.len() - 1;
-            ring[seq as usize & mask] = *self.get(seq);
+            ring[seq as usize & (size - 1)] = *self.get(seq);
+            links[seq as usize & (size - 1)] = *self.links(seq);
         }
-        self.ring = ring;
+        (self.ring, self.links) = (ring, links);
     }
 
     /// Links the fresh tail.
@@ -133,13 +148,11 @@ impl Scoreboard {
 
     fn link(&mut self, seq: u32) {
         let last = self.last;
-        let s = self.slot(seq);
-        s.prev = last;
-        s.next = NIL;
+        *self.links(seq) = Links { prev: last, next: NIL };
         if last == NIL {
             self.first = seq;
         } else {
-            self.slot(last).next = seq;
+            self.links(last).next = seq;
         }
         self.last = seq;
     }
@@ -170,16 +183,16 @@ impl Scoreboard {
         if self.fresh.contains(&seq) {
             self.link_fresh();
         }
-        let Segment { prev, next, .. } = *self.get(seq);
+        let Links { prev, next } = *self.links(seq);
         if prev == NIL {
             self.first = next;
         } else {
-            self.slot(prev).next = next;
+            self.links(prev).next = next;
         }
         if next == NIL {
             self.last = prev;
         } else {
-            self.slot(next).prev = prev;
+            self.links(next).prev = prev;
         }
     }
 
@@ -191,7 +204,7 @@ impl Scoreboard {
             (self.first, self.last) = (NIL, NIL);
         } else {
             self.first = una;
-            self.slot(una).prev = NIL;
+            self.links(una).prev = NIL;
         }
     }
 
@@ -211,7 +224,7 @@ impl Scoreboard {
         if self.fresh.contains(&seq) {
             return Some(seq + 1).filter(|next| self.fresh.contains(next));
         }
-        let next = self.get(seq).next;
+        let next = self.links[seq as usize & (self.links.len() - 1)].next;
         (next != NIL).then_some(next).or_else(|| self.oldest_fresh())
     }
 
