@@ -284,13 +284,15 @@ impl Receiver {
         self.delack = None;
     }
 
-    /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment.
+    /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment, whose number and time were noted before. What is already in the
+    /// ACK is not written again: it is about to be moved.
     #[inline]
     fn send_plain_ack(&mut self, net: &mut Fabric) {
-        self.form.seq = self.rcv_nxt;
-        self.form.tsval = (net.now / MS) as u32;
-        self.form.window = self.buffer.advertise_at_rest(self.rcv_nxt);
-        self.form.flags = flags::ACK | self.echo.take_flags();
+        let window = self.buffer.advertise_at_rest(self.rcv_nxt);
+        let flags = flags::ACK | self.echo.take_flags();
+        if (window, flags) != (self.form.window, self.form.flags) {
+            (self.form.window, self.form.flags) = (window, flags);
+        }
         self.counters.acks_sent += 1;
         self.note_ack();
         net.send_back(self.form);
@@ -324,6 +326,8 @@ impl Receiver {
 
     /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
     fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
+        self.form.seq = p.seq + 1;
+        self.form.tsval = (net.now / MS) as u32;
         self.buffer.rtt_by_timestamp(p.tsecr, net.now);
         self.rcv_nxt += 1;
         self.time_delayed_ack(net.now);

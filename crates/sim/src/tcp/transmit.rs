@@ -165,19 +165,21 @@ impl Sender {
         let mut seq = from;
         let mut dropped = false;
         while seq < to {
+            let p = self.form;
+            self.form.seq = seq + 1;
             let verdict = if seq == special {
-                let verdict = self.send_special(net, seq, seq == from, seq == last_of_chunk);
+                let verdict = self.send_special(net, p, seq == from, seq == last_of_chunk);
                 special = self.next_special(seq + 1).min(last_of_chunk);
                 verdict
             } else {
-                net.send(self.form)
+                net.send(p)
             };
             if self.is_local_drop(verdict) {
+                self.form.seq = seq;
                 dropped = true;
                 break;
             }
             seq += 1;
-            self.form.seq = seq;
         }
         let sent = seq - from;
         self.counters.sent += u64::from(sent) + u64::from(dropped);
@@ -199,14 +201,15 @@ impl Sender {
         self.layout.next_short(seq).min(self.buffer.next_push)
     }
 
-    /// Sends the new segment `seq`, `first` of its run or `last` of a chunk, which may be short or have flags.
+    /// Sends the new segment `p`, `first` of its run or `last` of a chunk, which may be short or have flags.
     #[inline(never)]
-    fn send_special(&mut self, net: &mut Fabric, seq: u32, first: bool, last: bool) -> Verdict {
+    fn send_special(&mut self, net: &mut Fabric, p: Packet, first: bool, last: bool) -> Verdict {
+        let seq = p.seq;
         let cwr = first && self.queue_cwr && self.ecn;
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
         let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
-        let verdict = net.send(Packet { len: self.frame_len(seq), flags, ..self.form });
+        let verdict = net.send(Packet { len: self.frame_len(seq), flags, ..p });
         if pushed && !self.is_local_drop(verdict) {
             self.buffer.push_sent();
         }
