@@ -99,13 +99,13 @@ macro_rules! any_cc {
         }
 
         impl AnyCc {
-            /// What an ACK that only makes progress brings: `pkts_acked`, `in_ack_event` and `cong_avoid` in one dispatch, as all three are
+            /// What an ACK that only makes progress, with an SCE echo or without, brings: `pkts_acked`, `in_ack_event` and `cong_avoid` in one dispatch, as all three are
             /// called for nearly every ACK.
             #[inline]
-            pub(crate) fn on_progress(&mut self, t: &mut Tcb, s: AckSample, e: AckEvent) {
+            pub(crate) fn on_progress(&mut self, t: &mut Tcb, s: AckSample, esce: bool) {
                 match self {
-                    $(Self::$variant(c) => on_progress(c, t, s, e),)*
-                    Self::Custom(c) => on_progress(c.as_mut(), t, s, e),
+                    $(Self::$variant(c) => on_progress(c, t, s, esce),)*
+                    Self::Custom(c) => on_progress(c.as_mut(), t, s, esce),
                 }
             }
         }
@@ -143,10 +143,10 @@ macro_rules! any_cc {
     };
 }
 
-fn on_progress<C: CongestionControl + ?Sized>(c: &mut C, t: &mut Tcb, s: AckSample, e: AckEvent) {
+fn on_progress<C: CongestionControl + ?Sized>(c: &mut C, t: &mut Tcb, s: AckSample, esce: bool) {
     c.pkts_acked(t, s);
-    c.in_ack_event(t, e);
-    c.cong_avoid(t, e.acked);
+    c.in_ack_event(t, AckEvent { acked: s.acked, window_update: true, ece: false, esce });
+    c.cong_avoid(t, s.acked);
 }
 
 any_cc!(Reno, Cubic, Dctcp, SceWindow, CubicSce);

@@ -325,16 +325,15 @@ impl Sender {
         if rtt < 0 {
             return false;
         }
-        self.take_rtt(rtt as u32, *ca_rtt, a.flags & flag::MAYBE_DELAYED != 0);
+        self.take_rtt(rtt as u32, (*ca_rtt).max(0) as u32, a.flags & flag::MAYBE_DELAYED != 0);
         true
     }
 
     /// Feeds the estimators.
     #[inline(always)]
-    pub(super) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: i64, maybe_delayed: bool) {
-        let ca = ca_rtt_us.max(0) as u32;
-        if !(maybe_delayed && ca > self.t.min_rtt_us) {
-            let sample = if ca == 0 { self.clock.to_us(1) as u32 } else { ca };
+    pub(super) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, maybe_delayed: bool) {
+        if !(maybe_delayed && ca_rtt_us > self.t.min_rtt_us) {
+            let sample = if ca_rtt_us == 0 { self.clock.to_us(1) as u32 } else { ca_rtt_us };
             self.t.min_rtt_us = self.min_rtt.update(self.t.jiffies, sample);
         }
         self.rtt.sample(rtt_us, self.t.snd_una, self.t.snd_nxt);

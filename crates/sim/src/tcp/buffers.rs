@@ -62,6 +62,8 @@ struct Rest {
     grown: bool,
     /// The window to advertise, bytes, unless more was offered before.
     window: u64,
+    /// So little of it is left after one segment that it may open wide.
+    small: bool,
 }
 
 impl ReceiveBuffer {
@@ -101,7 +103,7 @@ impl ReceiveBuffer {
             rtt_from_us: 0,
             rtt_seq: 1,
             last_tsecr: 0,
-            rest: Rest { charged: u32::from(stack.ack_before_read), grown: false, window: 0 },
+            rest: Rest { charged: u32::from(stack.ack_before_read), grown: false, window: 0, small: false },
         };
         buffer.settle();
         buffer
@@ -111,6 +113,7 @@ impl ReceiveBuffer {
     fn settle(&mut self) {
         self.rest.grown = self.room(self.rest.charged) == 0;
         self.rest.window = self.select(self.rest.charged).min(65_535 << self.scale);
+        self.rest.small = 2 * self.rest.window.saturating_sub(u64::from(MSS)) <= self.clamp;
     }
 
     /// The connection is established.
@@ -275,6 +278,12 @@ impl ReceiveBuffer {
     pub fn opens_wide(&self, rcv_nxt: u32, held: u32) -> bool {
         let left = self.left(rcv_nxt);
         2 * left <= self.clamp && self.select(held) >= 2 * left.max(1)
+    }
+
+    /// False if [`Self::opens_wide`] is with one segment unacknowledged.
+    #[inline]
+    pub fn may_open_wide(&self) -> bool {
+        self.rest.small || self.window < self.rest.window
     }
 
     /// True if too little room is left to ask for quick ACKs.

@@ -99,7 +99,7 @@ fn sample_linux(s: &sender::Sender) -> SenderSample {
         cwnd: f64::from(t.cwnd),
         ssthresh: (t.ssthresh != INFINITE_SSTHRESH).then(|| f64::from(t.ssthresh)),
         srtt_ms: measured.then(|| f64::from(t.srtt_us8) / 8e3),
-        rtt_ms: measured.then(|| f64::from(s.rtt.last_us) / 1e3),
+        rtt_ms: measured.then(|| f64::from(s.rtt.last_us()) / 1e3),
         min_rtt_ms: (t.min_rtt_us != u32::MAX).then(|| f64::from(t.min_rtt_us) / 1e3),
         in_flight: t.in_flight(),
         delivered: t.delivered,

@@ -70,9 +70,9 @@ impl Sender {
         let acked = una - prior_una;
         self.t.snd_una = una;
         let ece = !calm && p.has(flags::ECE) && self.ecn;
-        let event = AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
+        let event = |acked| AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
         if self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
+            self.cc.in_ack_event(&mut self.t, event(acked));
         }
         let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
         self.board.unlist_unmarked(una);
@@ -81,15 +81,15 @@ impl Sender {
         self.rack_advance(0, una, last.sent_us);
         let ca_rtt_us = now - last.sent_us;
         let maybe_delayed = acked == 1 && self.frame_len(una - 1) < FULL_FRAME;
-        self.take_rtt((now - first.sent_us) as u32, ca_rtt_us as i64, maybe_delayed);
+        self.take_rtt((now - first.sent_us) as u32, ca_rtt_us as u32, maybe_delayed);
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);
         }
         let sample = AckSample { acked, rtt_us: ca_rtt_us as i64 };
         if calm && !self.stack.ack_event_first {
-            self.cc.on_progress(&mut self.t, sample, event);
+            self.cc.on_progress(&mut self.t, sample, p.has(flags::ESCE));
         } else {
-            self.progress_otherwise(sample, event);
+            self.progress_otherwise(sample, event(acked));
         }
         self.update_pacing_rate();
         ca_rtt_us
@@ -116,7 +116,7 @@ impl Sender {
 
     /// What [`Self::send_allowed`] does after a plain ACK, when single segments are sent: the window ends at one sequence number, because
     /// all that is outstanding is in flight. Leaves the timer to [`Self::plan_loss_probe`].
-    #[inline]
+    #[inline(always)]
     fn send_plain(&mut self, net: &mut Fabric) -> u32 {
         let from = self.t.snd_nxt;
         let window_end = self.t.snd_una.saturating_add(self.t.cwnd);
@@ -137,7 +137,7 @@ impl Sender {
     /// Sets the timer for a loss probe, as [`Self::schedule_loss_probe`] does after a plain ACK whose last segment was under way for
     /// `rtt_us`, which the first outstanding one is not. When the probe comes before the RTO and the timer's event before both, its tick is
     /// computed only if it is still the deadline when that event comes.
-    #[inline]
+    #[inline(always)]
     fn plan_loss_probe(&mut self, net: &mut Fabric, rtt_us: u64, advancing: bool) {
         let after_us = u64::from(self.t.srtt_us8 >> 2) + TIMEOUT_MIN_US;
         if self.t.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {

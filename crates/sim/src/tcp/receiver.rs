@@ -326,25 +326,39 @@ impl Receiver {
 
     /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
     fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
-        self.form.seq = p.seq + 1;
-        self.form.tsval = (net.now / MS) as u32;
-        self.buffer.rtt_by_timestamp(p.tsecr, net.now);
-        self.rcv_nxt += 1;
-        self.time_delayed_ack(net.now);
-        if self.buffer.grow_at_rest() {
-            self.quick |= 1;
-        }
         if self.buffer.is_acked(p.seq) {
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = self.form.tsecr.max(p.tsval);
+            self.count_plain(p, net.now);
             if self.quick == 0 {
                 self.scheduled = true;
-                self.delay_plain_ack(net);
-                return self.on_read(true, net);
+                return self.delay_plain_ack(net);
             }
+            self.prepare_ack(net.now);
+        } else {
+            self.rcv_nxt = p.seq + 1;
+            self.prepare_ack(net.now);
+            self.count_plain(p, net.now);
         }
         self.send_plain_ack(net);
         self.buffer.on_read(self.rcv_nxt, net.now);
+    }
+
+    #[inline(always)]
+    fn count_plain(&mut self, p: &Packet, now: Time) {
+        self.rcv_nxt = p.seq + 1;
+        self.buffer.rtt_by_timestamp(p.tsecr, now);
+        self.time_delayed_ack(now);
+        if self.buffer.grow_at_rest() {
+            self.quick |= 1;
+        }
+    }
+
+    /// Notes number and time of the next ACK.
+    #[inline(always)]
+    fn prepare_ack(&mut self, now: Time) {
+        self.form.seq = self.rcv_nxt;
+        self.form.tsval = (now / MS) as u32;
     }
 
     /// What [`Self::delay_ack`] does after a [plain](Self::is_plain) segment. Mostly the timer's event comes before the least interval ends,
@@ -353,9 +367,14 @@ impl Receiver {
     fn delay_plain_ack(&mut self, net: &mut Fabric) {
         if self.delack.is_none() && self.ato == self.ato_min && net.now >= self.after_event {
             self.delack = Some(Delay::LeastFrom(net.now));
+            self.buffer.on_read(self.rcv_nxt, net.now);
+            if self.buffer.may_open_wide() {
+                self.ack_after_read(true, net);
+            }
         } else {
             self.unread = self.unread_each;
             self.delay_ack(net);
+            self.on_read(true, net);
         }
     }
 
@@ -611,7 +630,6 @@ impl Receiver {
     }
 
     /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
-    #[inline]
     fn ack_after_read(&mut self, some: bool, net: &mut Fabric) {
         let write_ended = some && self.pushed && self.held == 0;
         if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {

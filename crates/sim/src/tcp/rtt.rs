@@ -16,8 +16,8 @@ pub struct RttEstimator {
     rttvar4: u32,
     rtt_seq: u32,
     rto_min: u32,
-    /// Last raw sample, us.
-    pub last_us: u32,
+    /// Last raw sample.
+    last: u32,
 }
 
 impl RttEstimator {
@@ -25,14 +25,14 @@ impl RttEstimator {
     #[must_use]
     pub fn new(rto_min_us: u32, unit_us: u32) -> Self {
         let rto_min = rto_min_us / unit_us;
-        Self { unit_us, srtt8: 0, mdev4: 0, mdev_max4: 0, rttvar4: 0, rtt_seq: 0, rto_min, last_us: 0 }
+        Self { unit_us, srtt8: 0, mdev4: 0, mdev_max4: 0, rttvar4: 0, rtt_seq: 0, rto_min, last: 0 }
     }
 
     /// Takes a sample, us; `una` and `nxt` mark the round trips.
     #[inline(always)]
     pub fn sample(&mut self, rtt_us: u32, una: u32, nxt: u32) {
         let sample = if self.unit_us == 1 { rtt_us } else { (rtt_us / self.unit_us).max(1) };
-        self.last_us = sample * self.unit_us;
+        self.last = sample;
         let mut m = i64::from(sample);
         let mut srtt = i64::from(self.srtt8);
         if srtt == 0 {
@@ -66,6 +66,12 @@ impl RttEstimator {
             }
         }
         self.srtt8 = srtt.max(1) as u32;
+    }
+
+    /// Last raw sample, us.
+    #[must_use]
+    pub fn last_us(&self) -> u32 {
+        self.last * self.unit_us
     }
 
     /// Smoothed RTT times 8, us; 0 before the first sample.
@@ -172,12 +178,12 @@ mod tests {
     fn ticks_round_down_and_a_sample_is_never_zero() {
         let mut e = RttEstimator::new(200_000, 1000);
         e.sample(20_900, 0, 1);
-        assert_eq!((e.last_us, e.srtt_us8(), e.rto_us()), (20_000, 160_000, 220_000));
+        assert_eq!((e.last_us(), e.srtt_us8(), e.rto_us()), (20_000, 160_000, 220_000));
         e.sample(23_999, 1, 2);
         assert_eq!(e.srtt_us8(), 163_000);
         let mut e = RttEstimator::new(200_000, 4000);
         e.sample(900, 0, 1);
-        assert_eq!((e.last_us, e.rto_us()), (4000, 204_000));
+        assert_eq!((e.last_us(), e.rto_us()), (4000, 204_000));
     }
 
     #[test]

@@ -123,8 +123,9 @@ impl Scoreboard {
             self.fresh.start = run.start;
         }
         self.fresh.end = run.end;
+        let ring = &mut self.ring[..];
         for seq in run {
-            *self.slot(seq) = Segment { sent_us, noted, marks: mark::LISTED };
+            ring[seq as usize & (ring.len() - 1)] = Segment { sent_us, noted, marks: mark::LISTED };
         }
     }
 

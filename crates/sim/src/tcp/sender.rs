@@ -203,7 +203,7 @@ impl Sender {
     pub(super) fn refresh(&mut self, now: Time) {
         self.t.mstamp_us = now / 1000;
         self.form.tsval = (self.t.mstamp_us / 1000) as u32;
-        self.t.jiffies = self.clock.jiffies(now) as u32;
+        self.t.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.jiffies(now) as u32 };
     }
 
     /// Timestamp option value, ms.
@@ -261,7 +261,7 @@ impl Sender {
         self.update_window(p, 1);
         if self.syn_retransmits == 0 {
             let rtt = (self.t.mstamp_us - self.syn_sent_us).max(1) as u32;
-            self.take_rtt(rtt, i64::from(rtt), false);
+            self.take_rtt(rtt, rtt, false);
         }
         if self.syn_retransmits > 1 {
             self.t.cwnd = 1;

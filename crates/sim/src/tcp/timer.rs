@@ -2,7 +2,7 @@
 
 use super::options::TimerWheel;
 use super::stack::Stack;
-use crate::time::{Time, SEC};
+use crate::time::{Time, MS, SEC};
 
 /// Level bits of the wheel: 64 slots a level, each level 8 times as coarse.
 const LEVEL_SIZE: u64 = 64;
@@ -37,6 +37,13 @@ impl Clock {
         // The reciprocal lacks less than 1 of 2^64, so that the estimate is right or one too low.
         let estimate = ((u128::from(ns) * u128::from(self.reciprocal)) >> 64) as u64;
         estimate + u64::from(ns - estimate * self.tick >= self.tick)
+    }
+
+    /// True if the ticks of a time are its milliseconds.
+    #[inline]
+    #[must_use]
+    pub fn ticks_are_ms(&self) -> bool {
+        self.tick == MS
     }
 
     /// The tick that `now` falls in.
@@ -97,7 +104,6 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::MS;
     use proptest::prelude::*;
 
     #[test]

@@ -149,9 +149,9 @@ impl Sender {
         let rtt_us = unambiguous.map_or(-1, |sent_us| self.clock.to_us(self.ticks_since(sent_us)) as i64);
         if a.tsecr != 0 {
             let ms = self.ts_ms().saturating_sub(a.tsecr);
-            self.take_rtt(ms * 1000, i64::from(ms) * 1000, false);
+            self.take_rtt(ms * 1000, ms * 1000, false);
         } else if rtt_us >= 0 {
-            self.take_rtt(rtt_us as u32, rtt_us, false);
+            self.take_rtt(rtt_us as u32, rtt_us as u32, false);
         }
         self.rearm_rto(net);
         if reord < prior_highest {
