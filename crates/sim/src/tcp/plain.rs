@@ -119,7 +119,7 @@ impl Sender {
     #[inline(always)]
     fn send_plain(&mut self, net: &mut Fabric) -> u32 {
         let from = self.t.snd_nxt;
-        let window_end = self.t.snd_una.saturating_add(self.t.cwnd);
+        let window_end = self.t.snd_una + self.t.cwnd;
         let allowed = window_end.saturating_sub(from);
         let to = window_end.min(self.window_end).min(self.buffer.written);
         let sent = if from < to { self.send_segments(net, to, NONE) } else { 0 };

@@ -126,6 +126,7 @@ impl Sender {
     }
 
     /// D-SACKs widen the reordering window, at most once a round trip.
+    #[inline(never)]
     pub(super) fn rack_update_window(&mut self, prior_delivered: u32) {
         let rack = &mut self.rack;
         if prior_delivered == 0 {

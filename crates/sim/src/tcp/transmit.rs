@@ -270,7 +270,7 @@ impl Sender {
         let t = &mut self.t;
         let new_window = t.snd_una >= self.cwnd_usage_seq;
         let refresh = match self.stack.cwnd_limited {
-            CwndLimited::Sticky => new_window || limited || (!t.is_cwnd_limited && t.packets_out > t.max_packets_out),
+            CwndLimited::Sticky => limited || new_window || (!t.is_cwnd_limited && t.packets_out > t.max_packets_out),
             CwndLimited::AtMaximum => new_window || t.packets_out > t.max_packets_out,
             // The ACK tells.
             CwndLimited::AtAck => false,
