@@ -485,7 +485,9 @@ impl Receiver {
             self.ato = self.ato_min;
             return;
         }
-        let gap = self.clock.jiffies(now) - self.clock.jiffies(self.short_gap_ends - self.short_gap);
+        // What came out of order may have set the interval before any data came in order.
+        let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
+        let gap = self.clock.jiffies(now) - self.clock.jiffies(last_data);
         if gap <= self.ato_step {
             self.ato = (self.ato >> 1) + self.ato_step;
         } else if gap < self.ato {
@@ -714,8 +716,8 @@ mod tests {
     use crate::fabric::Route;
     use crate::network::{HostSpec, StackSpec};
 
-    /// ACKs that each of the segments `seqs`, 1 ms apart, brings about at once, after 61 in order.
-    fn acks(stack: &str, seqs: &[u32]) -> Vec<usize> {
+    /// ACKs that each of the segments `seqs`, 1 ms apart, brings about at once, after `before` in order.
+    fn acks(stack: &str, before: u32, seqs: &[u32]) -> Vec<usize> {
         let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
         let host = HostSpec {
             tso: false,
@@ -757,7 +759,7 @@ mod tests {
         };
         packet(0, SYN_FRAME, flags::SYN);
         packet(1, ACK_FRAME, flags::HANDSHAKE);
-        for seq in 1..=61 {
+        for seq in 1..=before {
             packet(seq, FULL_FRAME, 0);
         }
         seqs.iter().map(|&seq| packet(seq, FULL_FRAME, 0)).collect()
@@ -766,8 +768,16 @@ mod tests {
     #[test]
     fn two_segments_earn_an_ack() {
         for stack in ["linux-6.12", "linux-3.9"] {
-            let found = acks(stack, &[62, 63, 64, 65]);
+            let found = acks(stack, 61, &[62, 63, 64, 65]);
             assert!(found == [0, 1, 0, 1] || found == [1, 0, 1, 0], "{stack}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_segment_may_come_out_of_order() {
+        // That sets the interval of delayed ACKs in Linux 3.9, before there was a segment in order to count from.
+        for stack in ["linux-6.12", "linux-3.9"] {
+            assert_eq!(acks(stack, 0, &[2, 1, 3]), [1, 1, 1], "{stack}");
         }
     }
 
@@ -775,8 +785,8 @@ mod tests {
     fn a_gap_brings_quick_acks_until_4_17() {
         // tcp_data_queue enters quick-ACK mode for every segment out of order: 16 ACKs, of which two are used up by the gap.
         let seqs: Vec<u32> = [63, 62].into_iter().chain(64..84).collect();
-        assert_eq!(acks("linux-6.12", &seqs)[..6], [1, 1, 0, 1, 0, 1]);
-        let old = acks("linux-3.9", &seqs);
+        assert_eq!(acks("linux-6.12", 61, &seqs)[..6], [1, 1, 0, 1, 0, 1]);
+        let old = acks("linux-3.9", 61, &seqs);
         assert_eq!(old[..16], [1; 16]);
         assert_eq!(old[16..], [0, 1, 0, 1, 0, 1]);
     }
