@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell import __version__
 from dumbbell.cli import agree, analyze, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
 from dumbbell.cli import list as list_
-from dumbbell.errors import DumbbellError, Interrupted
+from dumbbell.errors import BadInput, DumbbellError, Interrupted
+
+_NAME = "dumbbell"
 
 app = typer.Typer(
-    name="dumbbell",
+    name=_NAME,
     help="TCP congestion-control and queue-management experiments, and whether to believe them.",
     no_args_is_help=True,
     add_completion=False,
@@ -39,13 +41,29 @@ for command in (run, reproduce, compare, agree, claims, table, plot, list_, plan
     command.register(app)
 
 
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""Whatever is wrong with a command line: typer has a name of its own for one kind only."""
+
+
 def main() -> None:
     """The console script."""
     try:
-        app()
+        status = app(standalone_mode=False, prog_name=_NAME)
+        sys.exit(status if isinstance(status, int) else 0)
+    except _UsageError as error:
+        sys.stderr.write(_usage(error))
+        sys.exit(BadInput.exit_status)
     except DumbbellError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(Interrupted.exit_status)
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with a command line, in one line; the help itself where nothing was given."""
+    text: str = error.format_message()
+    if "\n" in text:
+        return f"{text}\n"
+    return f"{text.rstrip('.')} (see `{error.ctx.command_path if error.ctx else _NAME} --help`)\n"

@@ -33,7 +33,7 @@ def _claims(
     opened = open_folder(folder)
     chosen, part = find_part(study)
     if part.claims is None:
-        raise BadInput(f"study {chosen.name} makes no claims; expected a study with claims, such as sce")
+        raise BadInput(f"{chosen.name}/{part.name} makes no claims; expected a study or part with claims, such as sce")
     if not any(format_.measure(opened.runs) for format_ in part.formats):
         raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is a cell of {chosen.name}/{part.name}; expected some")
     claims = part.claims(opened.runs)

@@ -75,11 +75,10 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
     from dumbbell.studies import find_part, formats, study_names
 
     if name.split("/", 1)[0] in study_names() and not Path(name).is_file():
-        study, part = find_part(name)
+        _, part = find_part(name)
         if not part.published:
-            raise BadInput(
-                f"{name}: {study.title} has no published numbers, only claims; expected a CSV file, or `dumbbell claims {name} DIR`"
-            )
+            instead = f", only claims; expected a CSV file, or `dumbbell claims {name} DIR`" if part.claims else "; expected a CSV file"
+            raise BadInput(f"{name}: {part.title} has no published numbers{instead}")
         published = [format_ for format_ in part.formats if format_.name in part.published]
         chosen = next((format_ for format_ in published if format_.measure(opened.runs)), published[0])
         return part.reference(chosen), part.every_cell

@@ -36,10 +36,10 @@ def print_columns(rows: Sequence[Sequence[object]]) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Progress]:
+def progress_bar(what: str, unit: str = "runs") -> Iterator[Progress]:
     """A callback that moves a bar on stderr, or writes a line every tenth where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield _tenths(what)
+        yield _tenths(what, unit)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -50,8 +50,8 @@ def progress_bar(what: str) -> Iterator[Progress]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def _tenths(what: str) -> Progress:
-    """Writes a line whenever another tenth of at least ten runs is done."""
+def _tenths(what: str, unit: str) -> Progress:
+    """Writes a line whenever another tenth of at least ten is done."""
     told = 0
 
     def tell(done: int, total: int) -> None:
@@ -59,7 +59,7 @@ def _tenths(what: str) -> Progress:
         tenth = 10 * done // total if total >= 10 else 0
         if tenth > told:
             told = tenth
-            note(f"{what}: {done} of {total} runs")
+            note(f"{what}: {done} of {total} {unit}")
 
     return tell
 

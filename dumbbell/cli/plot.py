@@ -53,13 +53,14 @@ def _plot(
     if listed:
         print_json(list(known)) if json else typer.echo("\n".join(known))
         return
-    names = [f"figure-{name}" if name.isdigit() else name for name in figure or studied or of_runs]
-    for name in names:
+    asked = list(figure or studied or of_runs)
+    names = [f"figure-{name}" if name.isdigit() else name for name in asked]
+    for given, name in zip(asked, names, strict=True):
         if name not in known:
-            raise BadInput(f"figure {name!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
+            raise BadInput(f"figure {given!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
     target = out or opened.path / "figures"
     written: list[Path] = []
-    with progress_bar("figures") as progress:
+    with progress_bar("drawing", "figures") as progress:
         for index, name in enumerate(names):
             if progress is not None:
                 progress(index, len(names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,8 @@ from dumbbell.cli.output import JsonOption, print_json
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dumbbell.report.tables import Table
     from dumbbell.studies.folder import Folder
 
@@ -88,6 +91,13 @@ def _summary(opened: Folder, by_run: bool) -> Table:
 def _numbered(opened: Folder, number: int) -> Table:
     tables = {} if opened.part is None else opened.part.tables(opened.runs)
     if number not in tables:
-        known = ", ".join(map(str, tables)) or "none, the runs are of no study with numbered tables"
-        raise BadInput(f"--number {number}: no such table; expected one of {known}")
+        known = f"one of {_ranges(tables)}" if tables else "none, the runs are of no study with numbered tables"
+        raise BadInput(f"--number {number}: no such table; expected {known}")
     return tables[number]
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """`1 to 4, 12`."""
+    runs = groupby(enumerate(sorted(numbers)), key=lambda item: item[1] - item[0])
+    ends = [(group[0][1], group[-1][1]) for group in (list(items) for _, items in runs)]
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in ends)

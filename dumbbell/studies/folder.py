@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.report.files import write_text
+from dumbbell.report.files import writing
 from dumbbell.results import Run, load
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
@@ -58,7 +58,10 @@ def default_folder(study: Study, part: Part) -> Path:
 def open_folder(path: Path) -> Folder:
     """Read a folder of results; the name of a study, or of a part as STUDY/PART, stands for its default folder. BadInput if it is none."""
     if path.parts and path.parts[0] in study_names() and not path.exists():
-        path = default_folder(*find_part(path.as_posix()))
+        name = path.as_posix()
+        path = default_folder(*find_part(name))
+        if not path.exists():
+            raise BadInput(f"{path}: no such folder; expected what `dumbbell reproduce {name}` leaves")
     asked = _read_request(path)
     study, part = find_part(str(asked["study"]), str(asked["part"])) if asked else (None, None)
     runs = load(path / _RUNS if asked else path)
@@ -91,8 +94,9 @@ def begin(path: Path, study: Study, part: Part, request: Request, engine: str) -
         if earlier and earlier.get(name) != wanted[name] and not grows:
             raise BadInput(f"{path / _STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
     partial = path / f".{_STUDY}.{os.getpid()}"
-    write_text(partial, json.dumps(wanted, indent=1) + "\n")
-    partial.replace(path / _STUDY)
+    with writing(path / _STUDY):
+        partial.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+        partial.replace(path / _STUDY)
     return Store(path / _RUNS)
 
 

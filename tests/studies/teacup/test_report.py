@@ -68,9 +68,9 @@ def test_another_folder_of_runs_can_stand_in_place_of_published_numbers(quick, d
     [
         (
             ["compare", "DIR", "teacup"],
-            "teacup: TEACUP trials: queue disciplines and behaviour over time has no published numbers, only claims",
+            "20 and 200 ms has no published numbers, only claims; expected a CSV file, or `dumbbell claims teacup DIR`",
         ),
-        (["plot", "DIR", "--figure", "1"], "figure 'figure-1' is unknown"),
+        (["plot", "DIR", "--figure", "1"], "figure '1' is unknown"),
         (["plot", "sce", "DIR"], "holds the study teacup; expected the study sce"),
         (["plot", "teacup", "nowhere"], "nowhere: no such folder; expected what `dumbbell reproduce teacup --out nowhere` leaves"),
         (["plot", "nowhere", "DIR"], "study 'nowhere' is unknown"),
