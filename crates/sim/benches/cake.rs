@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use dumbbell_sim::network::{CakeFraming, CakeIsolation, QdiscSpec};
-use dumbbell_sim::packet::{Ecn, Packet, FULL_FRAME, NO_SACK};
+use dumbbell_sim::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
+use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, FlowTuple, Qdisc, Surroundings};
 use dumbbell_sim::rng::Rng;
 
@@ -16,9 +17,8 @@ const TAU: u64 = 242_240;
 fn packet(flow: u32) -> Packet {
     let ecn = Ecn::Ect0;
     Packet {
-        time: 0,
-        flow,
-        len: FULL_FRAME,
+        way: Way::new(flow),
+        len: FULL_FRAME as u16,
         seq: 0,
         window: 0,
         tsval: 0,
@@ -26,7 +26,6 @@ fn packet(flow: u32) -> Packet {
         sack: NO_SACK,
         flags: 0,
         ecn,
-        hop: 0,
     }
 }
 
@@ -50,16 +49,19 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
         (0..flows).map(|i| FlowTuple { src: 10 + i, dst: 20 + i, sport: 40_000 + i as u16, dport: 5001 }).collect();
     let mut rng = Rng::for_component(1, "port/bench");
     let mut qdisc = AnyQdisc::build(&spec, &mut rng).expect("the spec is valid");
-    let mut dropped = Vec::new();
-    let mut s = Surroundings { now: 0, rng: &mut rng, dropped: &mut dropped, tuples: &tuples };
+    let (packets, dropped) = (Pool::default(), vec![]);
+    let mut s = Surroundings { now: 0, port: 0, rngs: vec![rng], packets, dropped, tuples };
     for flow in (0..flows).cycle().take((flows * standing) as usize) {
-        qdisc.enqueue(packet(flow), &mut s);
+        let id = s.packets.put(packet(flow));
+        qdisc.enqueue(id, &mut s);
     }
     c.bench_function(name, |b| {
         b.iter(|| {
             match qdisc.dequeue(&mut s) {
-                Dequeued::Packet(p) => {
-                    qdisc.enqueue(black_box(packet(p.flow)), &mut s);
+                Dequeued::Packet(id) => {
+                    let flow = s.packets.take(id).flow() as u32;
+                    let id = s.packets.put(black_box(packet(flow)));
+                    qdisc.enqueue(id, &mut s);
                 }
                 Dequeued::Wait(_) | Dequeued::Empty => panic!("a packet may leave each {TAU} ns"),
             }

@@ -7,6 +7,7 @@ pub mod events;
 pub mod fabric;
 pub mod network;
 pub mod packet;
+pub mod pool;
 pub mod port;
 pub mod probe;
 pub mod qdisc;

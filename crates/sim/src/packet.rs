@@ -1,6 +1,4 @@
-//! The packet: a small value that is copied from ring to ring, never allocated.
-
-use crate::time::Time;
+//! The packet: a small value that is never allocated by itself (see `pool`).
 
 /// Frame length of a full data segment on the meter: 14 Ethernet + 20 IP + 32 TCP with timestamps + 1448 payload.
 pub const FULL_FRAME: u32 = 1514;
@@ -11,8 +9,7 @@ pub const SYN_FRAME: u32 = 74;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
 
-/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce). A byte and not an enum: `Option<Packet>` would hide its
-/// tag among an enum's unused values, and then every move of a packet is one of six pieces instead of three.
+/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ecn(u8);
 
@@ -37,35 +34,60 @@ impl Ecn {
 /// Header bits of a packet.
 pub mod flags {
     /// Travels from the receiver to the sender; carries no data.
-    pub const ACK: u16 = 1;
+    pub const ACK: u8 = 1;
     /// First packet of a handshake.
-    pub const SYN: u16 = 2;
+    pub const SYN: u8 = 2;
     /// Congestion window reduced.
-    pub const CWR: u16 = 4;
+    pub const CWR: u8 = 4;
     /// ECN echo.
-    pub const ECE: u16 = 8;
+    pub const ECE: u8 = 8;
     /// SCE echo, the former NS bit.
-    pub const ESCE: u16 = 16;
+    pub const ESCE: u8 = 16;
     /// Sent before.
-    pub const RETRANSMISSION: u16 = 32;
+    pub const RETRANSMISSION: u8 = 32;
     /// Third packet of the handshake: from the sender, without data.
-    pub const HANDSHAKE: u16 = 64;
+    pub const HANDSHAKE: u8 = 64;
     /// The application's write ended here.
-    pub const PSH: u16 = 128;
+    pub const PSH: u8 = 128;
 }
 
 /// No SACK blocks.
 pub const NO_SACK: u32 = u32::MAX;
 
+/// Whose packet it is and how far it has come: the flow above, the hops below, in one word, so that a packet and its place in the
+/// pool fill 40 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way(u32);
+
+impl Way {
+    const HOP_BITS: u32 = 8;
+
+    /// The beginning of the way of flow `flow`, which is below 2^24.
+    #[inline]
+    #[must_use]
+    pub fn new(flow: u32) -> Self {
+        Self(flow << Self::HOP_BITS)
+    }
+
+    /// Passes a port, and returns how many it has passed now; 255 at most.
+    #[inline]
+    pub fn pass(&mut self) -> usize {
+        self.0 += 1;
+        self.0 as u8 as usize
+    }
+}
+
 /// One packet. Sequence and acknowledgement numbers count segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Scratch time of whoever holds it: arrival at a queue, or the moment it leaves a pipe.
-    pub time: Time,
-    /// Index of the flow.
-    pub flow: u32,
+    /// Its flow, and its position in the flow's list of ports.
+    pub way: Way,
     /// Frame length on the meter, bytes.
-    pub len: u32,
+    pub len: u16,
+    /// See `flags`.
+    pub flags: u8,
+    /// IP ECN field.
+    pub ecn: Ecn,
     /// First segment carried (data), or next expected segment (ACK).
     pub seq: u32,
     /// Advertised window, bytes (ACK).
@@ -76,18 +98,20 @@ pub struct Packet {
     pub tsecr: u32,
     /// Slot of the SACK blocks, or `NO_SACK`.
     pub sack: u32,
-    /// See `flags`.
-    pub flags: u16,
-    /// IP ECN field.
-    pub ecn: Ecn,
-    /// Position in the flow's list of ports.
-    pub hop: u8,
 }
 
 impl Packet {
-    /// True if header bit(s) `f` are set.
+    /// Index of the flow.
+    #[inline]
     #[must_use]
-    pub fn has(&self, f: u16) -> bool {
+    pub fn flow(&self) -> usize {
+        (self.way.0 >> Way::HOP_BITS) as usize
+    }
+
+    /// True if header bit(s) `f` are set.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, f: u8) -> bool {
         self.flags & f != 0
     }
 }

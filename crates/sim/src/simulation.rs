@@ -124,9 +124,9 @@ impl World {
             tuples.push(tuple(index, spec.src_host, spec.dst_host));
             udp.push(Udp::build(spec, index, first_udp_source + i as usize)?);
         }
-        let mut fabric = Fabric::new(ports, routes, tuples, sources);
+        let mut fabric = Fabric::new(ports, routes, tuples, sources, network.seed);
         if network.capture {
-            fabric.capture = Some(Self::capture(network, &flows, &fabric.tuples));
+            fabric.capture = Some(Self::capture(network, &flows, &fabric.shared.tuples));
         }
         for (i, flow) in flows.iter().enumerate() {
             fabric.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
@@ -250,8 +250,8 @@ impl World {
             self.events += 1;
             self.dispatch(source);
             while let Some(p) = self.fabric.arrival() {
-                let Some(flow) = self.flows.get_mut(p.flow as usize) else {
-                    self.udp[p.flow as usize - self.flows.len()].arrived += 1;
+                let Some(flow) = self.flows.get_mut(p.flow()) else {
+                    self.udp[p.flow() - self.flows.len()].arrived += 1;
                     continue;
                 };
                 if p.has(flags::ACK) {

@@ -10,10 +10,9 @@ pub use impairment::{Impairment, Schedule};
 pub use shaper::Shaper;
 pub use tbf::Tbf;
 
-use std::collections::VecDeque;
-
 use crate::network::PortSpec;
-use crate::packet::{DropCause, Packet, DROP_CAUSES};
+use crate::packet::{DropCause, DROP_CAUSES};
+use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
 use crate::rng::Rng;
 use crate::time::{Duration, Time, NEVER};
@@ -25,18 +24,18 @@ pub struct Port {
     pub name: String,
     /// What packets wait for.
     pub kind: Kind,
-    /// Packets that have left the shaper, in order of arrival at the far end (`time`).
-    pub pipe: VecDeque<Packet>,
+    /// Packets that have left the shaper, in order of arrival at the far end, which is the time of each.
+    pub pipe: Queue,
     /// Propagation delay, ns.
     pub delay: Duration,
     /// End of the latest outage: what leaves the queue before is lost.
     pub outage_until: Time,
+    /// When the shaper sends the next packet; `NEVER` if it waits for none.
+    pub next: Time,
     /// A change of rate filled the bucket, but left the timer as it was.
     pub refilled: bool,
     /// Counters.
     pub counters: Counters,
-    /// The port's random stream.
-    pub rng: Rng,
 }
 
 /// The two kinds of port.
@@ -115,12 +114,12 @@ impl Port {
         Ok(Self {
             name: name.clone(),
             kind,
-            pipe: VecDeque::new(),
+            pipe: Queue::default(),
             delay,
             outage_until: 0,
+            next: NEVER,
             refilled: false,
             counters: Counters::default(),
-            rng: Rng::for_component(seed, &format!("port/{name}")),
         })
     }
 
@@ -157,7 +156,7 @@ impl Port {
 
     /// When the first packet of the pipe comes out.
     #[must_use]
-    pub fn pipe_time(&self) -> Time {
-        self.pipe.front().map_or(NEVER, |p| p.time)
+    pub fn pipe_time(&self, packets: &Pool) -> Time {
+        self.pipe.first().map_or(NEVER, |id| packets[id].time)
     }
 }

@@ -3,8 +3,9 @@
 use super::htb::Htb;
 use super::tbf::Tbf;
 use crate::network::ShaperSpec;
+use crate::pool::Queue;
 use crate::qdisc::{Dequeued, Qdisc, Surroundings};
-use crate::time::{serialisation, Time, SEC};
+use crate::time::{serialisation, Time, NEVER, SEC};
 
 /// State of a shaper.
 #[derive(Clone, Debug)]
@@ -38,27 +39,41 @@ impl Shaper {
         }
     }
 
-    /// Takes the next packet of `qdisc` that may go by now; see [`Self::out`].
-    #[inline(always)]
-    pub fn dequeue(&mut self, qdisc: &mut impl Qdisc, s: &mut Surroundings) -> Dequeued {
+    /// Moves the packets of `qdisc` that may go by now to `leaving`, in order (see [`Self::out`]); returns when the next may, or
+    /// `NEVER` if none waits.
+    #[inline]
+    pub fn serve(&mut self, qdisc: &mut impl Qdisc, s: &mut Surroundings, leaving: &mut Queue) -> Time {
         let now = s.now;
-        if qdisc.packets() == 0 {
-            // A free line asks for a packet; the others know that there is none.
-            if let Self::Link { free_at, .. } = self {
-                qdisc.found_empty((*free_at).max(now));
-            }
-            return Dequeued::Empty;
-        }
         match self {
-            // A line takes a packet out only when it is free; a token bucket must know its length first.
-            Self::Link { free_at, .. } if *free_at > now => Dequeued::Wait(*free_at),
+            // A line takes a packet out only when it is free, and asks even if there is none; a token bucket must know its length first.
             Self::Link { rate_bps, free_at } => {
-                qdisc.dequeue(s).counted(|len| *free_at = now + serialisation(u64::from(len), *rate_bps))
+                let next = drain(qdisc, s, leaving, |qdisc, s| {
+                    if *free_at > now {
+                        return Dequeued::Wait(*free_at);
+                    }
+                    let next = qdisc.dequeue(s);
+                    if let Dequeued::Packet(id) = next {
+                        *free_at = now + serialisation(u64::from(s.packets[id].bytes()), *rate_bps);
+                    }
+                    next
+                });
+                if next == NEVER {
+                    qdisc.found_empty((*free_at).max(now));
+                }
+                next
             }
-            Self::Htb(htb) if htb.ready() > now => Dequeued::Wait(htb.ready()),
-            Self::Htb(htb) => qdisc.dequeue(s).counted(|len| htb.take(len, now)),
-            Self::Tbf(tbf) => qdisc.dequeue_when(|len| tbf.ready(len, now), s).counted(|len| tbf.take(len, now)),
-            Self::Own => qdisc.dequeue(s),
+            Self::Tbf(tbf) => drain(qdisc, s, leaving, |qdisc, s| qdisc.dequeue_when(|len| tbf.take(len, now), s)),
+            Self::Htb(htb) => drain(qdisc, s, leaving, |qdisc, s| {
+                if htb.ready() > now {
+                    return Dequeued::Wait(htb.ready());
+                }
+                let next = qdisc.dequeue(s);
+                if let Dequeued::Packet(id) = next {
+                    htb.take(s.packets[id].bytes(), now);
+                }
+                next
+            }),
+            Self::Own => drain(qdisc, s, leaving, |qdisc, s| qdisc.dequeue(s)),
         }
     }
 
@@ -73,6 +88,24 @@ impl Shaper {
     }
 }
 
+/// Moves packets from `qdisc` to `leaving` while `next` gives any.
+#[inline(always)]
+fn drain<Q: Qdisc>(
+    qdisc: &mut Q,
+    s: &mut Surroundings,
+    leaving: &mut Queue,
+    mut next: impl FnMut(&mut Q, &mut Surroundings) -> Dequeued,
+) -> Time {
+    while qdisc.packets() > 0 {
+        match next(qdisc, s) {
+            Dequeued::Packet(id) => leaving.push(id, &mut s.packets),
+            Dequeued::Wait(t) => return t,
+            Dequeued::Empty => break,
+        }
+    }
+    NEVER
+}
+
 /// Time that `bytes` take at `rate_bps`, ns, rounded down; saturates well below overflow.
 pub(super) fn tokens_for(bytes: u64, rate_bps: u64) -> i64 {
     i64::try_from(u128::from(bytes) * 8 * u128::from(SEC) / u128::from(rate_bps)).unwrap_or(i64::MAX / 4)
@@ -82,25 +115,26 @@ pub(super) fn tokens_for(bytes: u64, rate_bps: u64) -> i64 {
 mod tests {
     use super::*;
     use crate::packet::{Ecn, FULL_FRAME};
-    use crate::qdisc::lab::packet;
+    use crate::qdisc::lab::{packet, surroundings};
     use crate::qdisc::{Fifo, Limit};
     use crate::rng::Rng;
 
     #[test]
     fn link_stores_and_forwards() {
         let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }).unwrap();
-        let mut rng = Rng::for_component(1, "port/q");
-        let mut s = Surroundings { now: 7, rng: &mut rng, dropped: &mut vec![], tuples: &[] };
+        let mut s = surroundings(Rng::for_component(1, "port/q"), vec![]);
+        s.now = 7;
         let mut fifo = Fifo::new(Limit::Packets(2));
         for seq in 0..2 {
-            fifo.enqueue(packet(0, FULL_FRAME, seq, Ecn::NotEct), &mut s);
+            let id = s.packets.put(packet(0, FULL_FRAME, seq, Ecn::NotEct));
+            fifo.enqueue(id, &mut s);
         }
-        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 0));
-        assert_eq!(line.out(s.now), 1_000_007);
-        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Wait(1_000_007)));
-        s.now = 1_000_007;
-        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Packet(p) if p.seq == 1));
-        assert_eq!(line.out(s.now), 2_000_007);
-        assert!(matches!(line.dequeue(&mut fifo, &mut s), Dequeued::Empty));
+        for (seq, now, next) in [(0, 7, 1_000_007), (1, 1_000_007, NEVER)] {
+            s.now = now;
+            let mut leaving = Queue::default();
+            assert_eq!(line.serve(&mut fifo, &mut s, &mut leaving), next);
+            assert_eq!(leaving.iter(&s.packets).map(|p| p.seq).collect::<Vec<_>>(), [seq]);
+            assert_eq!(line.out(s.now), now + 1_000_000);
+        }
     }
 }

@@ -43,19 +43,16 @@ impl Tbf {
         (self.tokens + (now - self.updated) as i64).min(self.bucket)
     }
 
-    /// When a packet of `len` bytes may be taken, `now` at the earliest.
+    /// Takes a packet of `len` bytes if there are tokens for it at `now`; returns when there are, which is then `now`.
     #[inline]
-    #[must_use]
-    pub fn ready(&mut self, len: u32, now: Time) -> Time {
-        let missing = self.tokens_of(len) - self.tokens_at(now);
-        now + missing.max(0) as u64
-    }
-
-    /// Takes a packet of `len` bytes at `now`.
-    #[inline]
-    pub fn take(&mut self, len: u32, now: Time) {
-        self.tokens = self.tokens_at(now) - self.tokens_of(len);
+    pub fn take(&mut self, len: u32, now: Time) -> Time {
+        let left = self.tokens_at(now) - self.tokens_of(len);
+        if left < 0 {
+            return now + left.unsigned_abs();
+        }
+        self.tokens = left;
         self.updated = now;
+        now
     }
 
     /// The rate changes: the bucket has the same bytes, and Linux fills it.
@@ -76,14 +73,12 @@ mod tests {
     fn an_idle_packet_goes_at_once_and_the_rest_are_spaced() {
         let mut s = Tbf::new(10_000_000, 1540).unwrap();
         let mut now = 5 * SEC;
-        assert_eq!(s.ready(1514, now), now);
-        s.take(1514, now);
+        assert_eq!(s.take(1514, now), now);
         // 1540 - 1514 bytes of tokens are left for the second.
-        assert_eq!(s.ready(1514, now), now + (1514 - 26) * 800);
+        assert_eq!(s.take(1514, now), now + (1514 - 26) * 800);
         for _ in 0..100 {
-            let next = s.ready(1514, now);
-            s.take(1514, next);
-            now = next;
+            now = s.take(1514, now);
+            assert_eq!(s.take(1514, now), now);
         }
         assert_eq!(now, 5 * SEC + (1514 * 100 - 26) * 800);
     }
@@ -93,8 +88,7 @@ mod tests {
         let mut s = Tbf::new(10_000_000, 1540).unwrap();
         s.take(1514, 0);
         s.set_rate(1_000_000);
-        assert_eq!(s.ready(1514, 7), 7);
-        s.take(1514, 7);
-        assert_eq!(s.ready(1514, 7), 7 + (1514 - 26) * 8000);
+        assert_eq!(s.take(1514, 7), 7);
+        assert_eq!(s.take(1514, 7), 7 + (1514 - 26) * 8000);
     }
 }

@@ -16,7 +16,7 @@ use crate::tcp::tcb::MSS;
 use crate::time::Time;
 
 /// Ethernet, IP and UDP, bytes.
-const UDP_HEADERS: u32 = 42;
+const UDP_HEADERS: u16 = 42;
 /// Of the data sender, who receives no data: window and its scale.
 const IDLE_WINDOW: u16 = 65_535;
 const IDLE_SCALE: u8 = 7;
@@ -76,7 +76,7 @@ pub enum Header {
         /// Acknowledgment number, bytes.
         ack: u32,
         /// The simulator's flags.
-        flags: u16,
+        flags: u8,
         /// Carries an acknowledgment.
         acknowledges: bool,
         /// Window, scaled (not in a SYN).
@@ -125,7 +125,7 @@ impl Capture {
 
     /// A packet leaves its host.
     pub fn departs(&mut self, time: Time, packet: &mut Packet, slab: &Slab) {
-        let life = &mut self.lives[packet.flow as usize];
+        let life = &mut self.lives[packet.flow()];
         let answer = packet.has(flags::ACK);
         let id = &mut life.counts[usize::from(answer)];
         *id = id.wrapping_add(1);
@@ -142,7 +142,7 @@ impl Capture {
 
     /// A packet arrives at its host.
     pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
-        let right = self.lives[packet.flow as usize].from_right == packet.has(flags::ACK);
+        let right = self.lives[packet.flow()].from_right == packet.has(flags::ACK);
         let note = packet.tsval;
         self.sightings.push(Sighting { time, right, ecn: packet.ecn, note });
         packet.tsval = self.notes[note as usize].packet.tsval;
@@ -152,7 +152,7 @@ impl Capture {
     #[must_use]
     pub fn wire(&self, sighting: &Sighting) -> Wire {
         let Note { packet: p, id } = &self.notes[sighting.note as usize];
-        let life = &self.lives[p.flow as usize];
+        let life = &self.lives[p.flow()];
         let ends = ((life.tuple.src, life.tuple.sport), (life.tuple.dst, life.tuple.dport));
         let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
         let payload = if life.layout.is_none() {
@@ -160,13 +160,13 @@ impl Capture {
         } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
             0
         } else {
-            p.len - crate::packet::HEADERS
+            p.len - crate::packet::HEADERS as u16
         };
         let none = Blocks::default();
         let blocks = if p.sack == NO_SACK { &none } else { &self.blocks[p.sack as usize] };
         let header = life.layout.map_or(Header::Udp, |layout| life.header(layout, p, blocks));
         let leftwards = life.from_right != p.has(flags::ACK);
-        Wire { source, destination, leftwards, id: *id, ecn: sighting.ecn, header, payload: payload as u16 }
+        Wire { source, destination, leftwards, id: *id, ecn: sighting.ecn, header, payload }
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::network::QdiscSpec;
 use crate::packet::Packet;
+use crate::pool::{Id, Pool, Queue};
 use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
@@ -99,8 +100,8 @@ macro_rules! dispatch {
     ($($variant:ident),*) => {
         impl Qdisc for AnyQdisc {
             #[inline]
-            fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
-                match self { $(Self::$variant(q) => q.enqueue(p, s),)* }
+            fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+                match self { $(Self::$variant(q) => q.enqueue(id, s),)* }
             }
             #[inline]
             fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
@@ -110,16 +111,16 @@ macro_rules! dispatch {
             fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
             }
-            #[inline]
-            fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued {
-                match self { $(Self::$variant(q) => q.dequeue_through(shaper, s),)* }
+            #[inline(always)]
+            fn serve(&mut self, shaper: &mut Shaper, s: &mut Surroundings, leaving: &mut Queue) -> Time {
+                match self { $(Self::$variant(q) => q.serve(shaper, s, leaving),)* }
             }
             #[inline]
             fn found_empty(&mut self, at: Time) {
                 match self { $(Self::$variant(q) => q.found_empty(at),)* }
             }
-            fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-                match self { $(Self::$variant(q) => q.for_each(f),)* }
+            fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+                match self { $(Self::$variant(q) => q.for_each(packets, f),)* }
             }
             #[inline]
             fn shapes_itself(&self) -> bool {

@@ -4,13 +4,12 @@
 //!
 //! Times are as Linux keeps them, in units of 1024 ns and 32 bits. Left out: the mask and selector of `ce_threshold`.
 
-use std::collections::VecDeque;
-
 use super::ecn::set_ce;
 use super::peeked::{Backlog, Deciding};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::{CodelFloor, CodelSpec};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::pool::{self, Id, Pool, Slot};
 use crate::time::{Time, US};
 
 /// A time, 1024 ns.
@@ -66,12 +65,14 @@ pub(super) struct State {
     sojourn: Tick,
 }
 
-/// A queue whose head is looked at where it lies: a packet is moved once, when it leaves.
+/// A queue under a law.
 pub(super) trait Source {
+    /// Its state.
+    fn state(&mut self) -> &mut State;
     /// The oldest packet.
-    fn head(&mut self) -> Option<&mut Packet>;
+    fn head(&self) -> Option<Id>;
     /// Takes the oldest packet.
-    fn pop(&mut self) -> Option<Packet>;
+    fn pop(&mut self, pool: &Pool) -> Option<Id>;
     /// Bytes that the whole discipline holds.
     fn backlog(&self) -> u64;
 }
@@ -85,10 +86,10 @@ impl State {
         self.inv_sqrt = ((correction.wrapping_mul(u64::from(x)) >> 31) as u32 >> INV_SQRT_SHIFT) as u16;
     }
 
-    /// interval / sqrt(count) after `t`.
-    fn control(&self, t: Tick, interval: Tick) -> Tick {
+    /// The next signal comes interval / sqrt(count) later.
+    fn defer(&mut self, interval: Tick) {
         let x = u32::from(self.inv_sqrt) << INV_SQRT_SHIFT;
-        t.wrapping_add(((u64::from(interval) * u64::from(x)) >> 32) as Tick)
+        self.drop_next = self.drop_next.wrapping_add(((u64::from(interval) * u64::from(x)) >> 32) as Tick);
     }
 }
 
@@ -115,12 +116,9 @@ impl Law {
 
     /// The head has waited too long for too long.
     #[inline]
-    fn late(&mut self, state: &mut State, source: &mut impl Source, now: Tick) -> bool {
-        let Some(&mut Packet { time, len, .. }) = source.head() else {
-            state.first_above = 0;
-            return false;
-        };
-        state.sojourn = now.wrapping_sub(tick(time));
+    fn late(&mut self, state: &mut State, head: &Slot, backlog: u64, now: Tick) -> bool {
+        let len = head.bytes();
+        state.sojourn = now.wrapping_sub(tick(head.time));
         let floor = match self.floor {
             CodelFloor::Mtu => FULL_FRAME,
             CodelFloor::LargestSeen => {
@@ -129,7 +127,7 @@ impl Law {
             }
         };
         // What the head leaves behind counts.
-        if after(self.target, state.sojourn) || source.backlog() <= u64::from(floor) + u64::from(len) {
+        if after(self.target, state.sojourn) || backlog <= u64::from(floor) + u64::from(len) {
             state.first_above = 0;
             false
         } else if state.first_above == 0 {
@@ -140,72 +138,73 @@ impl Law {
         }
     }
 
+    /// As [`Self::late`], of a queue that may be empty.
+    fn head_is_late(&mut self, source: &mut impl Source, now: Tick, pool: &Pool) -> bool {
+        let backlog = source.backlog();
+        match source.head() {
+            Some(head) => self.late(source.state(), &pool[head], backlog, now),
+            None => {
+                source.state().first_above = 0;
+                false
+            }
+        }
+    }
+
     /// Takes the next packet of a queue that may pass; what may not goes to `dropped`.
     #[inline]
-    pub fn dequeue(
-        &mut self,
-        state: &mut State,
-        source: &mut impl Source,
-        now: Time,
-        dropped: &mut Vec<(Packet, DropCause)>,
-        stats: &mut QdiscStats,
-    ) -> Option<Packet> {
-        if source.head().is_none() {
+    pub fn dequeue(&mut self, source: &mut impl Source, s: &mut Surroundings, stats: &mut QdiscStats) -> Option<Id> {
+        let Some(head) = source.head() else {
+            let state = source.state();
             if self.forgets_when_empty {
                 state.first_above = 0;
             }
             state.dropping = false;
             return None;
+        };
+        let (at, backlog) = (tick(s.now), source.backlog());
+        let late = self.late(source.state(), &s.packets[head], backlog, at);
+        if late || source.state().dropping {
+            self.signal(source, late, at, s, stats);
         }
-        let at = tick(now);
-        let late = self.late(state, source, at);
-        if late || state.dropping {
-            self.signal(state, source, late, at, dropped, stats);
+        if let Some(threshold) = self.ce_threshold {
+            stats.ce_marks += u64::from(after(source.state().sojourn, threshold) && mark(source, &mut s.packets));
         }
-        if self.ce_threshold.is_some_and(|threshold| after(state.sojourn, threshold)) && mark(source) {
-            stats.ce_marks += 1;
-        }
-        stats.last_sojourn = now - source.head()?.time;
-        source.pop()
+        let id = source.pop(&s.packets)?;
+        stats.last_sojourn = s.now - s.packets[id].time;
+        Some(id)
     }
 
     /// Marks the head or drops heads as an episode goes on, or begins; afterwards the head may pass. Apart, because most packets
     /// pass without it.
     #[cold]
     #[inline(never)]
-    fn signal(
-        &mut self,
-        state: &mut State,
-        source: &mut impl Source,
-        late: bool,
-        at: Tick,
-        dropped: &mut Vec<(Packet, DropCause)>,
-        stats: &mut QdiscStats,
-    ) {
-        if state.dropping {
-            state.dropping = late;
-            while state.dropping && !after(state.drop_next, at) {
+    fn signal(&mut self, source: &mut impl Source, late: bool, at: Tick, s: &mut Surroundings, stats: &mut QdiscStats) {
+        if source.state().dropping {
+            source.state().dropping = late;
+            while source.state().dropping && !after(source.state().drop_next, at) {
+                let state = source.state();
                 state.count = state.count.wrapping_add(1);
                 state.newton_step();
-                if self.ecn && mark(source) {
+                if self.ecn && mark(source, &mut s.packets) {
                     stats.ce_marks += 1;
-                    state.drop_next = state.control(state.drop_next, self.interval);
+                    source.state().defer(self.interval);
                     break;
                 }
-                dropped.extend(source.pop().map(|p| (p, DropCause::Aqm)));
-                if self.late(state, source, at) {
-                    state.drop_next = state.control(state.drop_next, self.interval);
+                s.dropped.extend(source.pop(&s.packets).map(|id| (id, DropCause::Aqm)));
+                if self.head_is_late(source, at, &s.packets) {
+                    source.state().defer(self.interval);
                 } else {
-                    state.dropping = false;
+                    source.state().dropping = false;
                 }
             }
         } else {
-            if self.ecn && mark(source) {
+            if self.ecn && mark(source, &mut s.packets) {
                 stats.ce_marks += 1;
             } else {
-                dropped.extend(source.pop().map(|p| (p, DropCause::Aqm)));
-                self.late(state, source, at);
+                s.dropped.extend(source.pop(&s.packets).map(|id| (id, DropCause::Aqm)));
+                self.head_is_late(source, at, &s.packets);
             }
+            let state = source.state();
             state.dropping = true;
             // The frequency that controlled the queue lately is a good one to start with.
             let grown = state.count.wrapping_sub(state.last_count);
@@ -217,14 +216,15 @@ impl Law {
                 state.inv_sqrt = u16::MAX;
             }
             state.last_count = state.count;
-            state.drop_next = state.control(at, self.interval);
+            state.drop_next = at;
+            state.defer(self.interval);
         }
     }
 }
 
 /// Requests a CE mark for the head, see [`set_ce`].
-fn mark(source: &mut impl Source) -> bool {
-    source.head().is_some_and(|p| set_ce(&mut p.ecn))
+fn mark(source: &impl Source, pool: &mut Pool) -> bool {
+    source.head().is_some_and(|id| set_ce(&mut pool[id].packet.ecn))
 }
 
 /// One queue under CoDel.
@@ -232,27 +232,33 @@ fn mark(source: &mut impl Source) -> bool {
 pub struct Codel {
     limit: usize,
     law: Law,
-    state: State,
     queue: Queue,
     stats: QdiscStats,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    packets: VecDeque<Packet>,
+    state: State,
+    packets: pool::Queue,
     held: Backlog,
 }
 
 impl Source for Queue {
     #[inline]
-    fn head(&mut self) -> Option<&mut Packet> {
-        self.packets.front_mut()
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Packet> {
-        self.held.remove(self.packets.front()?.len);
-        self.packets.pop_front()
+    fn head(&self) -> Option<Id> {
+        self.packets.first()
+    }
+
+    #[inline]
+    fn pop(&mut self, pool: &Pool) -> Option<Id> {
+        let id = self.packets.pop(pool)?;
+        self.held.remove(pool[id].bytes());
+        Some(id)
     }
 
     fn backlog(&self) -> u64 {
@@ -267,24 +273,25 @@ impl Codel {
     /// A parameter outside what Linux can hold, named.
     pub fn new(limit: usize, spec: &CodelSpec) -> Result<Self, String> {
         let law = Law::new(spec, "codel")?;
-        Ok(Self { limit, law, state: State::default(), queue: Queue::default(), stats: QdiscStats::default() })
+        Ok(Self { limit, law, queue: Queue::default(), stats: QdiscStats::default() })
     }
 }
 
 impl Deciding for Codel {
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
         if self.queue.held.packets >= self.limit {
-            s.dropped.push((p, DropCause::Overflow));
+            s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
-        p.time = s.now;
-        self.queue.held.add(p.len);
-        self.queue.packets.push_back(p);
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        self.queue.held.add(slot.bytes());
+        self.queue.packets.push(id, &mut s.packets);
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
-        self.law.dequeue(&mut self.state, &mut self.queue, s.now, s.dropped, &mut self.stats)
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+        self.law.dequeue(&mut self.queue, s, &mut self.stats)
     }
 
     fn backlog(&mut self) -> &mut Backlog {
@@ -295,8 +302,8 @@ impl Deciding for Codel {
         self.queue.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.packets.iter().for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.queue.packets.iter(packets).for_each(f);
     }
 
     fn stats(&self) -> &QdiscStats {
@@ -306,11 +313,13 @@ impl Deciding for Codel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lab::Lab;
+    use super::super::lab::{packet, surroundings, Lab};
     use super::super::{Qdisc, QdiscStats};
     use super::{Law, Source, State};
     use crate::network::{CodelFloor, CodelSpec, QdiscSpec};
-    use crate::packet::{DropCause, Ecn, Packet, FULL_FRAME};
+    use crate::packet::{DropCause, Ecn, FULL_FRAME};
+    use crate::pool::{self, Id, Pool};
+    use crate::rng::Rng;
     use crate::time::{Time, MS};
 
     /// A full packet at 10 Mbit/s, ns.
@@ -446,13 +455,19 @@ mod tests {
     #[test]
     fn an_empty_queue_among_others_forgets_that_it_was_late_where_the_kernel_does() {
         /// One queue of a discipline that holds much else.
-        struct One(Option<Packet>);
+        struct One {
+            state: State,
+            packets: pool::Queue,
+        }
         impl Source for One {
-            fn head(&mut self) -> Option<&mut Packet> {
-                self.0.as_mut()
+            fn state(&mut self) -> &mut State {
+                &mut self.state
             }
-            fn pop(&mut self) -> Option<Packet> {
-                self.0.take()
+            fn head(&self) -> Option<Id> {
+                self.packets.first()
+            }
+            fn pop(&mut self, pool: &Pool) -> Option<Id> {
+                self.packets.pop(pool)
             }
             fn backlog(&self) -> u64 {
                 100_000
@@ -460,10 +475,16 @@ mod tests {
         }
         for forgets_when_empty in [true, false] {
             let mut law = Law::new(&CodelSpec { forgets_when_empty, ..spec(false) }, "codel").unwrap();
-            let (mut state, mut stats, mut dropped) = (State::default(), QdiscStats::default(), vec![]);
+            let (mut stats, mut s) = (QdiscStats::default(), surroundings(Rng::for_component(1, "port/q"), vec![]));
+            let mut one = One { state: State::default(), packets: pool::Queue::default() };
             let mut take = |waiting: bool, now: Time| {
-                let p = Packet { time: now - 10 * MS, ..super::super::lab::packet(0, FULL_FRAME, 0, Ecn::NotEct) };
-                law.dequeue(&mut state, &mut One(waiting.then_some(p)), now, &mut dropped, &mut stats).is_some()
+                s.now = now;
+                if waiting {
+                    let id = s.packets.put(packet(0, FULL_FRAME, 0, Ecn::NotEct));
+                    s.packets[id].time = now - 10 * MS;
+                    one.packets.push(id, &mut s.packets);
+                }
+                law.dequeue(&mut one, &mut s, &mut stats).is_some()
             };
             assert!(take(true, 20 * MS), "late for the first time");
             assert!(!take(false, 30 * MS), "empty");

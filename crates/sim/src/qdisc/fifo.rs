@@ -1,9 +1,8 @@
 //! pfifo and bfifo: tail drop by packets or by bytes (Linux 6.12 net/sched/sch_fifo.c).
 
-use std::collections::VecDeque;
-
 use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool, Queue};
 
 /// The limit of a FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub enum Limit {
 #[derive(Clone, Debug)]
 pub struct Fifo {
     limit: Limit,
-    queue: VecDeque<Packet>,
+    queue: Queue,
     bytes: u64,
     stats: QdiscStats,
 }
@@ -27,41 +26,42 @@ impl Fifo {
     /// An empty FIFO.
     #[must_use]
     pub fn new(limit: Limit) -> Self {
-        Self { limit, queue: VecDeque::new(), bytes: 0, stats: QdiscStats::default() }
+        Self { limit, queue: Queue::default(), bytes: 0, stats: QdiscStats::default() }
     }
 }
 
 impl Qdisc for Fifo {
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+        let slot = &mut s.packets[id];
+        let len = u64::from(slot.bytes());
         let full = match self.limit {
             Limit::Packets(n) => self.queue.len() >= n,
-            Limit::Bytes(n) => self.bytes + u64::from(p.len) > n,
+            Limit::Bytes(n) => self.bytes + len > n,
         };
         if full {
-            s.dropped.push((p, DropCause::Overflow));
+            s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
-        self.bytes += u64::from(p.len);
-        self.queue.push_back(p);
-        if let Some(p) = self.queue.back_mut() {
-            p.time = s.now;
-        }
+        slot.time = s.now;
+        self.bytes += len;
+        self.queue.push(id, &mut s.packets);
         Verdict::Queued
     }
 
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
-        let Some(p) = self.queue.front() else { return Dequeued::Empty };
-        self.bytes -= u64::from(p.len);
-        self.stats.last_sojourn = s.now - p.time;
-        self.queue.pop_front().map_or(Dequeued::Empty, Dequeued::Packet)
+        let Some(id) = self.queue.pop(&s.packets) else { return Dequeued::Empty };
+        let slot = &s.packets[id];
+        self.bytes -= u64::from(slot.bytes());
+        self.stats.last_sojourn = s.now - slot.time;
+        Dequeued::Packet(id)
     }
 
-    fn peek(&mut self, _: &mut Surroundings) -> Option<u32> {
-        self.queue.front().map(|p| p.len)
+    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+        self.queue.first().map(|id| s.packets[id].bytes())
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.iter().for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.queue.iter(packets).for_each(f);
     }
 
     fn packets(&self) -> usize {

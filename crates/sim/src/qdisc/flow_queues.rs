@@ -1,8 +1,6 @@
 //! Many queues that flows are hashed to, and the order of their service: a queue that lately became active goes before the
 //! others for one quantum (DRR++; RFC 8290 section 4; Linux 6.12 net/sched/sch_fq_codel.c and sch_fq_pie.c).
 
-use std::collections::VecDeque;
-
 use super::hash::{directed, Hasher};
 use super::lists::{List, Lists};
 use super::peeked::Backlog;
@@ -10,6 +8,7 @@ use super::truesize::truesize;
 use super::FlowTuple;
 use crate::network::QueuesSpec;
 use crate::packet::{flags, Packet};
+use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -23,8 +22,8 @@ const MAX_QUANTUM: u32 = 1 << 20;
 /// A queue and the state of its AQM.
 #[derive(Clone, Debug)]
 pub(super) struct FlowQueue<S> {
-    /// The packets; `Packet::time` is the arrival.
-    pub packets: VecDeque<Packet>,
+    /// The packets; the time of each is that of its arrival.
+    pub packets: Queue,
     /// Bytes held.
     pub backlog: u64,
     /// Where flows are hashed to it.
@@ -53,32 +52,31 @@ pub(super) struct FlowQueues<S> {
     quantum: i64,
 }
 
-/// The packets of one queue beside its AQM's state.
-pub(super) struct Head<'a> {
-    /// The packets.
-    pub packets: &'a mut VecDeque<Packet>,
-    deficit: &'a mut i64,
-    backlog: &'a mut u64,
+/// One queue, and the sums over all that change with it.
+pub(super) struct Head<'a, S> {
+    /// The queue.
+    pub queue: &'a mut FlowQueue<S>,
     /// All that is held.
     pub held: &'a mut Backlog,
     memory: &'a mut u64,
 }
 
-impl Head<'_> {
+impl<S> Head<'_, S> {
     /// The queue sent `len` bytes.
     #[inline]
     pub fn charge(&mut self, len: u32) {
-        *self.deficit -= i64::from(len);
+        self.queue.deficit -= i64::from(len);
     }
 
     /// Takes the oldest packet.
     #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
-        let len = self.packets.front()?.len;
-        *self.backlog -= u64::from(len);
+    pub fn pop(&mut self, pool: &Pool) -> Option<Id> {
+        let id = self.queue.packets.pop(pool)?;
+        let len = pool[id].bytes();
+        self.queue.backlog -= u64::from(len);
         self.held.remove(len);
         *self.memory -= u64::from(truesize(len));
-        self.packets.pop_front()
+        Some(id)
     }
 }
 
@@ -115,7 +113,7 @@ impl<S: Default> FlowQueues<S> {
     /// The queue of the first packet of a flow and direction.
     #[cold]
     fn meet(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
-        let hash = self.hasher.flow(&directed(&tuples[p.flow as usize], p));
+        let hash = self.hasher.flow(&directed(&tuples[p.flow()], p));
         let slot = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
         let queue = match self.slots[slot] {
             0 => self.create(slot),
@@ -128,7 +126,7 @@ impl<S: Default> FlowQueues<S> {
 
     fn create(&mut self, slot: usize) -> usize {
         self.lists.add_queue();
-        let (packets, state) = (VecDeque::new(), S::default());
+        let (packets, state) = (Queue::default(), S::default());
         self.queues.push(FlowQueue { packets, backlog: 0, slot: slot as u32, state, deficit: 0 });
         self.slots[slot] = self.queues.len() as u32;
         self.queues.len() - 1
@@ -136,16 +134,15 @@ impl<S: Default> FlowQueues<S> {
 
     /// Adds a packet that comes `now` to a queue.
     #[inline]
-    pub fn push(&mut self, queue: usize, p: Packet, now: Time) {
-        let len = p.len;
+    pub fn push(&mut self, queue: usize, id: Id, now: Time, pool: &mut Pool) {
+        let slot = &mut pool[id];
+        slot.time = now;
+        let len = slot.bytes();
         self.held.add(len);
         self.memory += u64::from(truesize(len));
         let q = &mut self.queues[queue];
         q.backlog += u64::from(len);
-        q.packets.push_back(p);
-        if let Some(p) = q.packets.back_mut() {
-            p.time = now;
-        }
+        q.packets.push(id, pool);
         if self.lists.list_of(queue).is_none() {
             q.deficit = self.quantum;
             self.lists.move_to_end(queue, List::New);
@@ -154,15 +151,14 @@ impl<S: Default> FlowQueues<S> {
 
     /// Takes the oldest packet of a queue.
     #[inline]
-    pub fn pop(&mut self, queue: usize) -> Option<Packet> {
-        self.head(queue).1.pop()
+    pub fn pop(&mut self, queue: usize, pool: &Pool) -> Option<Id> {
+        self.head(queue).pop(pool)
     }
 
-    /// The state of a queue's AQM, and its packets.
+    /// A queue to take packets from.
     #[inline]
-    pub fn head(&mut self, queue: usize) -> (&mut S, Head<'_>) {
-        let FlowQueue { packets, backlog, deficit, state, .. } = &mut self.queues[queue];
-        (state, Head { packets, deficit, backlog, held: &mut self.held, memory: &mut self.memory })
+    pub fn head(&mut self, queue: usize) -> Head<'_, S> {
+        Head { queue: &mut self.queues[queue], held: &mut self.held, memory: &mut self.memory }
     }
 
     /// The queue whose turn it is.
@@ -197,13 +193,13 @@ impl<S: Default> FlowQueues<S> {
     }
 
     /// Calls `f` for every packet held.
-    pub fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queues.iter().flat_map(|q| &q.packets).for_each(f);
+    pub fn for_each(&self, pool: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.queues.iter().flat_map(|q| q.packets.iter(pool)).for_each(f);
     }
 }
 
 /// Index of a packet's flow and direction.
 #[inline]
 fn way(p: &Packet) -> usize {
-    2 * p.flow as usize + usize::from(p.has(flags::ACK))
+    2 * p.flow() + usize::from(p.has(flags::ACK))
 }

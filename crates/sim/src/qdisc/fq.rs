@@ -20,6 +20,7 @@ use super::peeked::{Backlog, Deciding};
 use super::{FlowTuple, QdiscStats, Surroundings, Verdict};
 use crate::network::FqSpec;
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::time::{Time, US};
 
@@ -42,7 +43,7 @@ const SECOND: usize = 1;
 /// A flow.
 #[derive(Clone, Debug)]
 struct Flow {
-    packets: VecDeque<Packet>,
+    packets: Queue,
     /// Bytes it may send before its turn ends.
     credit: i64,
     /// Tick at which it left the round; `None`: it is in it.
@@ -72,7 +73,7 @@ pub struct Fq {
     /// Packets in flows.
     waiting: usize,
     /// Packets that pass by the flows.
-    passing: VecDeque<Packet>,
+    passing: Queue,
     held: Backlog,
     stats: QdiscStats,
 }
@@ -104,7 +105,7 @@ impl Fq {
             band: FIRST,
             band_credits: [0; 3],
             waiting: 0,
-            passing: VecDeque::new(),
+            passing: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
         })
@@ -112,10 +113,10 @@ impl Fq {
 
     /// The flow of a packet, created if it is the first.
     fn classify(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
-        let hash = self.hasher.flow(&directed(&tuples[p.flow as usize], p)) as usize % FLOWS;
+        let hash = self.hasher.flow(&directed(&tuples[p.flow()], p)) as usize % FLOWS;
         if self.by_hash[hash] == 0 {
             self.lists.add_queue();
-            self.flows.push(Flow { packets: VecDeque::new(), credit: self.initial_quantum, left: None });
+            self.flows.push(Flow { packets: Queue::default(), credit: self.initial_quantum, left: None });
             self.by_hash[hash] = self.flows.len() as u32;
             self.unmet.push_back(self.flows.len() - 1);
         }
@@ -164,21 +165,23 @@ fn tick(now: Time) -> u64 {
 }
 
 impl Deciding for Fq {
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
-        p.time = s.now;
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        let len = slot.bytes();
         if self.waiting >= self.limit {
-            s.dropped.push((p, DropCause::Overflow));
+            s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
         if self.held.packets == 0 || (self.waiting == 0 && self.passing.len() < PASSING) {
-            self.held.add(p.len);
-            self.passing.push_back(p);
+            self.held.add(len);
+            self.passing.push(id, &mut s.packets);
             return Verdict::Queued;
         }
-        let f = self.classify(&p, s.tuples);
+        let f = self.classify(&slot.packet, &s.tuples);
         let flow = &mut self.flows[f];
         if flow.packets.len() >= self.flow_limit {
-            s.dropped.push((p, DropCause::Overflow));
+            s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
         if let Some(left) = flow.left.take() {
@@ -187,17 +190,18 @@ impl Deciding for Fq {
                 flow.credit = flow.credit.max(self.quantum);
             }
         }
-        flow.packets.push_back(p);
+        flow.packets.push(id, &mut s.packets);
         self.waiting += 1;
-        self.held.add(p.len);
+        self.held.add(len);
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
-        if let Some(p) = self.passing.pop_front() {
-            self.held.remove(p.len);
-            self.stats.last_sojourn = s.now - p.time;
-            return Some(p);
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+        if let Some(id) = self.passing.pop(&s.packets) {
+            let slot = &s.packets[id];
+            self.held.remove(slot.bytes());
+            self.stats.last_sojourn = s.now - slot.time;
+            return Some(id);
         }
         if self.waiting == 0 {
             return None;
@@ -210,7 +214,7 @@ impl Deciding for Fq {
                 self.grow_old(f);
                 continue;
             }
-            let Some(mut p) = flow.packets.pop_front() else {
+            let Some(id) = flow.packets.pop(&s.packets) else {
                 // A new flow passes once through the old ones, lest it starve them.
                 if self.lists.list_of(f) == Some(List::Old) {
                     self.lists.remove(f);
@@ -220,15 +224,17 @@ impl Deciding for Fq {
                 }
                 continue;
             };
-            flow.credit -= i64::from(p.len);
-            self.band_credits[self.band] -= i64::from(p.len);
+            let slot = &mut s.packets[id];
+            let (len, sojourn) = (slot.bytes(), s.now - slot.time);
+            flow.credit -= i64::from(len);
+            self.band_credits[self.band] -= i64::from(len);
             self.waiting -= 1;
-            self.held.remove(p.len);
-            self.stats.last_sojourn = s.now - p.time;
-            if self.ce_threshold.is_some_and(|most| s.now - p.time > most) && set_ce(&mut p.ecn) {
+            self.held.remove(len);
+            self.stats.last_sojourn = sojourn;
+            if self.ce_threshold.is_some_and(|most| sojourn > most) && set_ce(&mut slot.packet.ecn) {
                 self.stats.ce_marks += 1;
             }
-            return Some(p);
+            return Some(id);
         }
     }
 
@@ -240,8 +246,8 @@ impl Deciding for Fq {
         self.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.passing.iter().chain(self.flows.iter().flat_map(|flow| &flow.packets)).for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.passing.iter(packets).chain(self.flows.iter().flat_map(|flow| flow.packets.iter(packets))).for_each(f);
     }
 
     fn stats(&self) -> &QdiscStats {
@@ -278,12 +284,12 @@ mod tests {
         lab
     }
 
-    fn flows(lab: &mut Lab, count: usize) -> Vec<u32> {
-        (0..count).filter_map(|_| lab.take()).map(|p| p.flow).collect()
+    fn flows(lab: &mut Lab, count: usize) -> Vec<usize> {
+        (0..count).filter_map(|_| lab.take()).map(|p| p.flow()).collect()
     }
 
     /// Runs of a flow's packets: (flow, packets).
-    fn runs(order: &[u32]) -> Vec<(u32, usize)> {
+    fn runs(order: &[usize]) -> Vec<(usize, usize)> {
         order.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
     }
 

@@ -8,6 +8,7 @@ use super::peeked::{Backlog, Deciding};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::{CodelSpec, QueuesSpec};
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool};
 use crate::rng::Rng;
 
 /// An fq_codel.
@@ -22,15 +23,20 @@ pub struct FqCodel {
     stats: QdiscStats,
 }
 
-impl Source for Head<'_> {
+impl Source for Head<'_, State> {
     #[inline]
-    fn head(&mut self) -> Option<&mut Packet> {
-        self.packets.front_mut()
+    fn state(&mut self) -> &mut State {
+        &mut self.queue.state
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Packet> {
-        self.pop()
+    fn head(&self) -> Option<Id> {
+        self.queue.packets.first()
+    }
+
+    #[inline]
+    fn pop(&mut self, pool: &Pool) -> Option<Id> {
+        self.pop(pool)
     }
 
     #[inline]
@@ -72,10 +78,10 @@ impl FqCodel {
         let fattest = self.flows.fattest()?;
         let threshold = self.flows.queues[fattest].backlog / 2;
         let (mut dropped, mut bytes) = (0_u32, 0);
-        while let Some(p) = self.flows.pop(fattest) {
+        while let Some(id) = self.flows.pop(fattest, &s.packets) {
             dropped += 1;
-            bytes += u64::from(p.len);
-            s.dropped.push((p, DropCause::Overflow));
+            bytes += u64::from(s.packets[id].bytes());
+            s.dropped.push((id, DropCause::Overflow));
             if u64::from(dropped) >= self.drop_batch || bytes >= threshold {
                 break;
             }
@@ -90,9 +96,9 @@ impl FqCodel {
 
 impl Deciding for FqCodel {
     #[inline]
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
-        let queue = self.flows.classify(&p, s.tuples);
-        self.flows.push(queue, p, s.now);
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+        let queue = self.flows.classify(&s.packets[id].packet, &s.tuples);
+        self.flows.push(queue, id, s.now, &mut s.packets);
         if self.flows.held.packets <= self.limit && self.flows.memory <= self.memory_limit {
             return Verdict::Queued;
         }
@@ -103,14 +109,13 @@ impl Deciding for FqCodel {
     }
 
     #[inline]
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;
-            let (state, mut head) = self.flows.head(queue);
-            let taken = self.law.dequeue(state, &mut head, s.now, s.dropped, &mut self.stats);
-            if let Some(p) = &taken {
-                head.charge(p.len);
-                return taken;
+            let mut head = self.flows.head(queue);
+            if let Some(id) = self.law.dequeue(&mut head, s, &mut self.stats) {
+                head.charge(s.packets[id].bytes());
+                return Some(id);
             }
             self.flows.retire(queue);
         }
@@ -124,8 +129,8 @@ impl Deciding for FqCodel {
         self.flows.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.flows.for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.flows.for_each(packets, f);
     }
 
     fn stats(&self) -> &QdiscStats {
@@ -154,8 +159,8 @@ mod tests {
         Lab::new(&QdiscSpec::FqCodel { limit_packets, queues, drop_batch, drops_raise_count: true, control }, 1)
     }
 
-    fn flows(lab: &mut Lab, count: usize) -> Vec<u32> {
-        (0..count).filter_map(|_| lab.take()).map(|p| p.flow).collect()
+    fn flows(lab: &mut Lab, count: usize) -> Vec<usize> {
+        (0..count).filter_map(|_| lab.take()).map(|p| p.flow()).collect()
     }
 
     #[test]
@@ -235,7 +240,7 @@ mod tests {
             lab.offer(packet(1, ACK_FRAME, 0, Ecn::Ect0));
             for p in [lab.take(), lab.take()].into_iter().flatten() {
                 let ce = u32::from(p.ecn == Ecn::Ce);
-                *(if p.flow == 0 { &mut marked } else { &mut sparse }) += ce;
+                *(if p.flow() == 0 { &mut marked } else { &mut sparse }) += ce;
             }
         }
         assert!(marked > 3 && sparse == 0, "{marked} {sparse}");

@@ -10,6 +10,7 @@ use super::pie::{Law, State, MAX_PROB};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::{PieSpec, QueuesSpec};
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool};
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -81,37 +82,39 @@ impl Deciding for FqPie {
         }
     }
 
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
-        let queue = self.flows.classify(&p, s.tuples);
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+        let p = &mut s.packets[id].packet;
+        let queue = self.flows.classify(p, &s.tuples);
         let q = &mut self.flows.queues[queue];
         let full = self.flows.held.packets >= self.limit;
-        if full || self.law.signals(&mut q.state, q.backlog, p.len, s.rng) {
+        if full || self.law.signals(&mut q.state, q.backlog, u32::from(p.len), &mut s.rngs[s.port]) {
             let mark = !full && self.law.ecn && q.state.prob <= self.mark_up_to;
             if !(mark && set_ce(&mut p.ecn)) {
                 q.state.on_drop();
-                s.dropped.push((p, if full { DropCause::Overflow } else { DropCause::Aqm }));
+                s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
                 // As Linux: the packet is gone, yet its sender hears of congestion only.
                 return Verdict::Congestion;
             }
             self.stats.ce_marks += 1;
         }
-        self.flows.push(queue, p, s.now);
+        self.flows.push(queue, id, s.now, &mut s.packets);
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;
-            let (_, mut head) = self.flows.head(queue);
-            let Some(p) = head.pop() else {
+            let mut head = self.flows.head(queue);
+            let Some(id) = head.pop(&s.packets) else {
                 self.flows.retire(queue);
                 continue;
             };
-            head.charge(p.len);
-            let q = &mut self.flows.queues[queue];
-            self.law.on_departure(&mut q.state, &p, q.backlog, s.now);
-            self.stats.last_sojourn = s.now - p.time;
-            return Some(p);
+            let (len, arrival) = (s.packets[id].bytes(), s.packets[id].time);
+            head.charge(len);
+            let backlog = head.queue.backlog;
+            self.law.on_departure(&mut head.queue.state, (len, arrival), backlog, s.now);
+            self.stats.last_sojourn = s.now - arrival;
+            return Some(id);
         }
     }
 
@@ -123,8 +126,8 @@ impl Deciding for FqPie {
         self.flows.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.flows.for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.flows.for_each(packets, f);
     }
 
     fn stats(&self) -> &QdiscStats {

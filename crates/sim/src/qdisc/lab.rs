@@ -2,23 +2,38 @@
 
 use super::{AnyQdisc, Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::network::QdiscSpec;
-use crate::packet::{DropCause, Ecn, Packet, NO_SACK};
+use crate::packet::{DropCause, Ecn, Packet, Way, NO_SACK};
+use crate::pool::Pool;
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// A discipline, its surroundings and a clock.
-pub(crate) struct Lab {
-    pub qdisc: AnyQdisc,
+/// A discipline and its surroundings.
+pub(crate) struct Lab<Q = AnyQdisc> {
+    pub qdisc: Q,
     pub now: Time,
     pub dropped: Vec<(Packet, DropCause)>,
-    rng: Rng,
-    tuples: Vec<FlowTuple>,
+    /// How long the packet dequeued last was held.
+    pub sojourn: Time,
+    shared: Surroundings,
     sent: u32,
+}
+
+/// What a dequeue answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    Packet(Packet),
+    Wait(Time),
+    Empty,
 }
 
 /// A data packet.
 pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
-    Packet { time: 0, flow, len, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK, flags: 0, ecn, hop: 0 }
+    Packet { way: Way::new(flow), len: len as u16, flags: 0, ecn, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK }
+}
+
+/// Surroundings of one port.
+pub(crate) fn surroundings(rng: Rng, tuples: Vec<FlowTuple>) -> Surroundings {
+    Surroundings { now: 0, port: 0, rngs: vec![rng], packets: Pool::default(), dropped: vec![], tuples }
 }
 
 impl Lab {
@@ -27,12 +42,28 @@ impl Lab {
         let mut rng = Rng::for_component(seed, "qdisc/lab");
         let tuples = (0..64).map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80 }).collect();
         let qdisc = AnyQdisc::build(spec, &mut rng).unwrap();
-        Self { qdisc, now: 0, dropped: vec![], rng, tuples, sent: 0 }
+        Self::with(qdisc, surroundings(rng, tuples))
+    }
+}
+
+impl<Q: Qdisc> Lab<Q> {
+    /// At time 0.
+    pub fn with(qdisc: Q, shared: Surroundings) -> Self {
+        Self { qdisc, now: 0, dropped: vec![], sojourn: 0, shared, sent: 0 }
+    }
+
+    /// Does something at the time that it is, and notes the drops.
+    pub fn act<R>(&mut self, f: impl FnOnce(&mut Q, &mut Surroundings) -> R) -> R {
+        self.shared.now = self.now;
+        let result = f(&mut self.qdisc, &mut self.shared);
+        let Surroundings { dropped, packets, .. } = &mut self.shared;
+        self.dropped.extend(dropped.drain(..).map(|(id, cause)| (packets.take(id), cause)));
+        result
     }
 
     pub fn offer(&mut self, p: Packet) -> Verdict {
-        let (now, rng, dropped, tuples) = (self.now, &mut self.rng, &mut self.dropped, &self.tuples[..]);
-        self.qdisc.enqueue(p, &mut Surroundings { now, rng, dropped, tuples })
+        let id = self.shared.packets.put(p);
+        self.act(|qdisc, s| qdisc.enqueue(id, s))
     }
 
     /// Offers `count` full packets of a flow.
@@ -43,22 +74,38 @@ impl Lab {
         }
     }
 
+    pub fn dequeue(&mut self) -> Answer {
+        match self.act(|qdisc, s| qdisc.dequeue(s)) {
+            Dequeued::Packet(id) => {
+                self.sojourn = self.now - self.shared.packets[id].time;
+                Answer::Packet(self.shared.packets.take(id))
+            }
+            Dequeued::Wait(t) => Answer::Wait(t),
+            Dequeued::Empty => Answer::Empty,
+        }
+    }
+
     pub fn take(&mut self) -> Option<Packet> {
-        let (now, rng, dropped, tuples) = (self.now, &mut self.rng, &mut self.dropped, &self.tuples[..]);
-        match self.qdisc.dequeue(&mut Surroundings { now, rng, dropped, tuples }) {
-            Dequeued::Packet(p) => Some(p),
-            Dequeued::Empty => None,
-            Dequeued::Wait(_) => unreachable!("nothing here shapes itself"),
+        match self.dequeue() {
+            Answer::Packet(p) => Some(p),
+            Answer::Empty => None,
+            Answer::Wait(_) => unreachable!("nothing here shapes itself"),
         }
     }
 
     pub fn peek(&mut self) -> Option<u32> {
-        let (now, rng, dropped, tuples) = (self.now, &mut self.rng, &mut self.dropped, &self.tuples[..]);
-        self.qdisc.peek(&mut Surroundings { now, rng, dropped, tuples })
+        self.act(|qdisc, s| qdisc.peek(s))
+    }
+
+    /// Packets and bytes held, by looking at each.
+    pub fn found(&self) -> (usize, u64) {
+        let mut found = (0, 0);
+        self.qdisc.for_each(&self.shared.packets, &mut |p| found = (found.0 + 1, found.1 + u64::from(p.len)));
+        found
     }
 
     /// Flows of the packets dropped since the last call.
-    pub fn losers(&mut self) -> Vec<u32> {
-        self.dropped.drain(..).map(|(p, _)| p.flow).collect()
+    pub fn losers(&mut self) -> Vec<usize> {
+        self.dropped.drain(..).map(|(p, _)| p.flow()).collect()
     }
 }

@@ -37,6 +37,7 @@ pub use red::Red;
 pub use sfq::Sfq;
 
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool, Queue};
 use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
@@ -54,39 +55,31 @@ pub enum Verdict {
 }
 
 /// The answer to a dequeue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dequeued {
     /// A packet to send.
-    Packet(Packet),
+    Packet(Id),
     /// A self-shaping qdisc holds packets that may not leave before this time.
     Wait(Time),
     /// Nothing to send.
     Empty,
 }
 
-impl Dequeued {
-    /// Tells `taker` the length of the packet, if there is one.
-    #[inline]
-    #[must_use]
-    pub fn counted(self, taker: impl FnOnce(u32)) -> Self {
-        if let Self::Packet(p) = &self {
-            taker(p.len);
-        }
-        self
-    }
-}
-
 /// What a queue may touch besides itself.
 #[derive(Debug)]
-pub struct Surroundings<'a> {
+pub struct Surroundings {
     /// The current time.
     pub now: Time,
-    /// The port's random stream.
-    pub rng: &'a mut Rng,
+    /// The port the queue is of.
+    pub port: usize,
+    /// The ports' random streams.
+    pub rngs: Vec<Rng>,
+    /// Packets under way.
+    pub packets: Pool,
     /// Packets dropped by this call; the simulation accounts for them and clears the list.
-    pub dropped: &'a mut Vec<(Packet, DropCause)>,
-    /// Addresses and ports of each flow, for hashing; index is `Packet::flow`.
-    pub tuples: &'a [FlowTuple],
+    pub dropped: Vec<(Id, DropCause)>,
+    /// Addresses and ports of each flow, for hashing; index is that of the flow.
+    pub tuples: Vec<FlowTuple>,
 }
 
 /// Addresses of a flow as a classifier sees them (data direction; swap for ACKs).
@@ -115,14 +108,14 @@ pub struct QdiscStats {
 
 /// A queue discipline.
 pub trait Qdisc {
-    /// Offers a packet; `p.time` is overwritten with the arrival time.
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict;
+    /// Offers a packet; the time in its slot is overwritten with that of its arrival.
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict;
     /// Takes the next packet.
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued;
     /// Length of the next packet, which stays counted as held. A discipline that decides at dequeue takes the
     /// packet out and keeps it at hand, as Linux's qdisc_peek_dequeued does.
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32>;
-    /// Takes the next packet if `ready`, which is told its length, says that it may go by now; if not, it stays as after a peek.
+    /// Takes the next packet if `ready`, which is told its length, says that it goes now; if not, it stays as after a peek.
     #[inline]
     fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut Surroundings) -> Dequeued
     where
@@ -134,18 +127,18 @@ pub trait Qdisc {
             None => Dequeued::Empty,
         }
     }
-    /// Takes the next packet that `shaper` lets go by now, see [`Shaper::dequeue`].
+    /// As [`Shaper::serve`].
     #[inline]
-    fn dequeue_through(&mut self, shaper: &mut Shaper, s: &mut Surroundings) -> Dequeued
+    fn serve(&mut self, shaper: &mut Shaper, s: &mut Surroundings, leaving: &mut Queue) -> Time
     where
         Self: Sized,
     {
-        shaper.dequeue(self, s)
+        shaper.serve(self, s, leaving)
     }
     /// At this time somebody asks for a packet and there is none.
     fn found_empty(&mut self, _at: Time) {}
     /// Calls `f` for every packet held.
-    fn for_each(&self, f: &mut dyn FnMut(&Packet));
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
     /// True if the discipline paces packets itself.
     fn shapes_itself(&self) -> bool {
         false

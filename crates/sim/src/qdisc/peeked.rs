@@ -3,6 +3,7 @@
 
 use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::packet::Packet;
+use crate::pool::{Id, Pool};
 use crate::time::Time;
 
 /// What a discipline holds, the packet at hand included.
@@ -35,15 +36,15 @@ pub trait Deciding {
     /// Does what was due by now; called before anything changes.
     fn catch_up(&mut self, _now: Time) {}
     /// Offers a packet.
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict;
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict;
     /// Takes the next packet that may pass.
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet>;
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id>;
     /// What is held.
     fn backlog(&mut self) -> &mut Backlog;
     /// What is held.
     fn held(&self) -> Backlog;
     /// Calls `f` for every packet held, except the one at hand.
-    fn for_each(&self, f: &mut dyn FnMut(&Packet));
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
     /// Counters.
     fn stats(&self) -> &QdiscStats;
 }
@@ -52,7 +53,7 @@ pub trait Deciding {
 #[derive(Clone, Debug)]
 pub struct Peeked<Q> {
     qdisc: Q,
-    at_hand: Option<Packet>,
+    at_hand: Option<Id>,
 }
 
 impl<Q: Deciding> Peeked<Q> {
@@ -65,59 +66,54 @@ impl<Q: Deciding> Peeked<Q> {
 
 impl<Q: Deciding> Qdisc for Peeked<Q> {
     #[inline]
-    fn enqueue(&mut self, p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
         self.qdisc.catch_up(s.now);
-        self.qdisc.enqueue(p, s)
+        self.qdisc.enqueue(id, s)
     }
 
     #[inline]
     fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
         self.qdisc.catch_up(s.now);
-        let next = match &self.at_hand {
-            Some(p) => {
-                self.qdisc.backlog().remove(p.len);
-                self.at_hand.take()
-            }
-            None => self.qdisc.next(s),
-        };
-        next.map_or(Dequeued::Empty, Dequeued::Packet)
+        if let Some(id) = self.at_hand.take() {
+            self.qdisc.backlog().remove(s.packets[id].bytes());
+            return Dequeued::Packet(id);
+        }
+        self.qdisc.next(s).map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
         if self.at_hand.is_none() {
             self.qdisc.catch_up(s.now);
             self.at_hand = self.qdisc.next(s);
-            if let Some(p) = &self.at_hand {
-                self.qdisc.backlog().add(p.len);
+            if let Some(id) = self.at_hand {
+                self.qdisc.backlog().add(s.packets[id].bytes());
             }
         }
-        self.at_hand.map(|p| p.len)
+        self.at_hand.map(|id| s.packets[id].bytes())
     }
 
     /// As peek and dequeue, but a packet that may go at once never comes to hand.
     #[inline]
     fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut Surroundings) -> Dequeued {
-        if let Some(p) = &self.at_hand {
-            let t = ready(p.len);
+        if let Some(id) = self.at_hand {
+            let t = ready(s.packets[id].bytes());
             return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };
         }
         self.qdisc.catch_up(s.now);
-        let next = self.qdisc.next(s);
-        let Some(p) = &next else { return Dequeued::Empty };
-        let t = ready(p.len);
+        let Some(id) = self.qdisc.next(s) else { return Dequeued::Empty };
+        let len = s.packets[id].bytes();
+        let t = ready(len);
         if t <= s.now {
-            return next.map_or(Dequeued::Empty, Dequeued::Packet);
+            return Dequeued::Packet(id);
         }
-        self.qdisc.backlog().add(p.len);
-        if let Some(p) = next {
-            self.at_hand = Some(p);
-        }
+        self.qdisc.backlog().add(len);
+        self.at_hand = Some(id);
         Dequeued::Wait(t)
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.at_hand.iter().for_each(&mut *f);
-        self.qdisc.for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.at_hand.iter().for_each(|&id| f(&packets[id].packet));
+        self.qdisc.for_each(packets, f);
     }
 
     #[inline]

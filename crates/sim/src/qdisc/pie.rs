@@ -2,14 +2,13 @@
 //!
 //! Times are as Linux keeps them, in units of 64 ns; probabilities in units of 2^-56.
 
-use std::collections::VecDeque;
-
 use super::ecn::set_ce;
 use super::jiffies::{ticks, Timer};
 use super::peeked::{Backlog, Deciding};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::PieSpec;
 use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::time::{Time, MS, SEC, US};
 
@@ -126,9 +125,9 @@ impl Law {
         false
     }
 
-    /// A packet left its queue, which then held `backlog` bytes.
-    pub fn on_departure(&self, state: &mut State, p: &Packet, backlog: u64, now: Time) {
-        let now = now >> 6;
+    /// A packet (its length, its arrival) left its queue, which then held `backlog` bytes.
+    pub fn on_departure(&self, state: &mut State, p: (u32, Time), backlog: u64, now: Time) {
+        let ((len, arrival), now) = (p, now >> 6);
         let elapsed = |since: u64| u64::from((now - since) as u32);
         let span = if self.dq_rate_estimator {
             if backlog >= RATE_CYCLE && state.measured.is_none() {
@@ -136,7 +135,7 @@ impl Law {
                 state.measured = Some(0);
             }
             let Some(measured) = &mut state.measured else { return };
-            *measured += u64::from(p.len);
+            *measured += u64::from(len);
             if *measured < RATE_CYCLE {
                 return;
             }
@@ -157,7 +156,7 @@ impl Law {
             }
             span
         } else {
-            state.delay = if backlog > 0 { now - (p.time >> 6) } else { 0 };
+            state.delay = if backlog > 0 { now - (arrival >> 6) } else { 0 };
             let span = state.since.map_or(0, elapsed);
             state.since = Some(now);
             span
@@ -229,7 +228,7 @@ pub struct Pie {
     law: Law,
     state: State,
     timer: Timer,
-    queue: VecDeque<Packet>,
+    queue: Queue,
     held: Backlog,
     stats: QdiscStats,
 }
@@ -247,7 +246,7 @@ impl Pie {
             timer: Timer::new(law.tupdate),
             law,
             state: State::default(),
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
         })
@@ -263,30 +262,33 @@ impl Deciding for Pie {
         }
     }
 
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+        let slot = &mut s.packets[id];
+        let len = slot.bytes();
         let full = self.held.packets >= self.limit;
-        if full || self.law.signals(&mut self.state, self.held.bytes, p.len, s.rng) {
+        if full || self.law.signals(&mut self.state, self.held.bytes, len, &mut s.rngs[s.port]) {
             // Packets that can be marked are, up to a probability of 10 %.
             let mark = !full && self.law.ecn && self.state.prob <= MAX_PROB / 10;
-            if !(mark && set_ce(&mut p.ecn)) {
+            if !(mark && set_ce(&mut slot.packet.ecn)) {
                 self.state.on_drop();
-                s.dropped.push((p, if full { DropCause::Overflow } else { DropCause::Aqm }));
+                s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
                 return Verdict::Dropped;
             }
             self.stats.ce_marks += 1;
         }
-        p.time = s.now;
-        self.held.add(p.len);
-        self.queue.push_back(p);
+        slot.time = s.now;
+        self.held.add(len);
+        self.queue.push(id, &mut s.packets);
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
-        let p = self.queue.pop_front()?;
-        self.held.remove(p.len);
-        self.law.on_departure(&mut self.state, &p, self.held.bytes, s.now);
-        self.stats.last_sojourn = s.now - p.time;
-        Some(p)
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+        let id = self.queue.pop(&s.packets)?;
+        let (len, arrival) = (s.packets[id].bytes(), s.packets[id].time);
+        self.held.remove(len);
+        self.law.on_departure(&mut self.state, (len, arrival), self.held.bytes, s.now);
+        self.stats.last_sojourn = s.now - arrival;
+        Some(id)
     }
 
     fn backlog(&mut self) -> &mut Backlog {
@@ -297,8 +299,8 @@ impl Deciding for Pie {
         self.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.iter().for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.queue.iter(packets).for_each(f);
     }
 
     fn stats(&self) -> &QdiscStats {
@@ -308,7 +310,7 @@ impl Deciding for Pie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lab::{packet, Lab};
+    use super::super::lab::Lab;
     use super::super::Qdisc;
     use super::{Law, State, BURST, MAX_PROB, TICKS_PER_SEC};
     use crate::network::{PieSpec, QdiscSpec};
@@ -451,7 +453,7 @@ mod tests {
         let mut state = State::default();
         // A full packet every 1.2112 ms: 10 Mbit/s.
         for n in 1..200_u64 {
-            law.on_departure(&mut state, &packet(0, FULL_FRAME, 0, Ecn::NotEct), 50_000, n * 1_211_200);
+            law.on_departure(&mut state, (FULL_FRAME, 0), 50_000, n * 1_211_200);
         }
         let bytes_per_s = f64::from(state.rate) / 256.0 * TICKS_PER_SEC as f64;
         assert!((bytes_per_s / 1.25e6 - 1.0).abs() < 0.1, "{bytes_per_s}");

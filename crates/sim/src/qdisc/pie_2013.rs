@@ -5,12 +5,11 @@
 //! byte mode and ECN that CeroWrt had kept: its log says that the code of the authors had neither. The integer arithmetic,
 //! 32 bits wide, is that of the source, overflows included: the bound of 2 % on a step is 1 %, and the decay misses above 1 %.
 
-use std::collections::VecDeque;
-
 use super::peeked::{Backlog, Deciding};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::Pie2013Spec;
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::time::{Time, MS, SEC};
 
@@ -46,7 +45,7 @@ pub struct Pie2013 {
     state: State,
     /// When the controller runs next.
     next_update: u64,
-    queue: VecDeque<Packet>,
+    queue: Queue,
     held: Backlog,
     stats: QdiscStats,
 }
@@ -79,7 +78,7 @@ impl Pie2013 {
             beta: spec.beta,
             state: State::default(),
             next_update: 1,
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
         };
@@ -176,24 +175,26 @@ impl Deciding for Pie2013 {
         }
     }
 
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
         let full = self.held.packets >= self.limit;
-        if full || self.drops(s.rng) {
-            s.dropped.push((p, if full { DropCause::Overflow } else { DropCause::Aqm }));
+        if full || self.drops(&mut s.rngs[s.port]) {
+            s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
             return Verdict::Dropped;
         }
-        p.time = s.now;
-        self.held.add(p.len);
-        self.queue.push_back(p);
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        self.held.add(slot.bytes());
+        self.queue.push(id, &mut s.packets);
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
-        let p = self.queue.pop_front()?;
-        self.held.remove(p.len);
-        self.on_departure(p.len, self.ticks(s.now) as u32);
-        self.stats.last_sojourn = s.now - p.time;
-        Some(p)
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+        let id = self.queue.pop(&s.packets)?;
+        let slot = &s.packets[id];
+        self.held.remove(slot.bytes());
+        self.on_departure(slot.bytes(), self.ticks(s.now) as u32);
+        self.stats.last_sojourn = s.now - slot.time;
+        Some(id)
     }
 
     fn backlog(&mut self) -> &mut Backlog {
@@ -204,8 +205,8 @@ impl Deciding for Pie2013 {
         self.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.iter().for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.queue.iter(packets).for_each(f);
     }
 
     fn stats(&self) -> &QdiscStats {

@@ -137,8 +137,8 @@ fn pattern() -> impl Strategy<Value = Pattern> {
 /// What happened: packets sent and dropped, with their times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct History {
-    sent: Vec<(Time, u32, u32, u32, Ecn)>,
-    dropped: Vec<(u32, u32, u32)>,
+    sent: Vec<(Time, usize, u32, u16, Ecn)>,
+    dropped: Vec<(usize, u32, u16)>,
     ce_marks: u64,
 }
 
@@ -166,15 +166,13 @@ impl Run {
 
     /// Everything is sent, dropped or held.
     fn check(&mut self) {
-        let drops = self.lab.dropped.drain(..).map(|(p, _)| (p.flow, p.seq, p.len));
+        let drops = self.lab.dropped.drain(..).map(|(p, _)| (p.flow(), p.seq, p.len));
         self.history.dropped.extend(drops);
         let h = &self.history;
         let bytes: u64 = h.sent.iter().map(|s| u64::from(s.3)).chain(h.dropped.iter().map(|d| u64::from(d.2))).sum();
         let held = (self.lab.qdisc.packets(), self.lab.qdisc.bytes());
         assert_eq!((h.sent.len() + h.dropped.len() + held.0, bytes + held.1), self.offered);
-        let mut found = (0, 0);
-        self.lab.qdisc.for_each(&mut |p| found = (found.0 + 1, found.1 + u64::from(p.len)));
-        assert_eq!(found, held);
+        assert_eq!(self.lab.found(), held);
     }
 
     /// Serves the queue up to `until`.
@@ -187,10 +185,10 @@ impl Run {
                 assert_eq!(self.lab.qdisc.packets(), 0, "idle with packets held");
                 break;
             };
-            assert!(!self.peeks || seen == Some(p.len));
-            assert!(self.peeks || self.lab.qdisc.stats().last_sojourn == self.lab.now - p.time);
+            assert!(!self.peeks || seen == Some(u32::from(p.len)));
+            assert!(self.peeks || self.lab.qdisc.stats().last_sojourn == self.lab.sojourn);
             self.free_at = self.lab.now + u64::from(p.len) * self.byte_ns;
-            self.history.sent.push((self.lab.now, p.flow, p.seq, p.len, p.ecn));
+            self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn));
             self.check();
         }
     }
@@ -220,7 +218,7 @@ proptest! {
     fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
         let history = run(&pattern);
         for flow in 0..FLOWS {
-            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow).map(|s| s.2).collect();
+            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow as usize).map(|s| s.2).collect();
             prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
         }
         let capable = |seq: u32| pattern.arrivals[seq as usize].2;

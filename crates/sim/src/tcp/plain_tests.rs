@@ -57,7 +57,7 @@ impl Path {
         let stack = Stack::from_spec(&stack).unwrap();
         let needs_ecn = cc == "dctcp";
         let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Fabric::new(vec![], vec![route], vec![], receiver::SOURCES + 1);
+        let net = Fabric::new(vec![], vec![route], vec![], receiver::SOURCES + 1, 0);
         let r = Receiver::new(0, 0, &spec, &stack, needs_ecn);
         let control = AnyCc::build(cc, &stack).unwrap();
         let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs_ecn);
@@ -67,7 +67,7 @@ impl Path {
     /// Puts on its way what the ends have sent.
     fn carry(&mut self, fates: &mut impl Iterator<Item = Fate>, sent: &mut Vec<String>) {
         let now = self.net.now;
-        for mut p in std::mem::take(&mut self.net.arrivals) {
+        for mut p in self.net.drain() {
             let blocks = if p.sack == NO_SACK { Blocks::default() } else { self.net.sacks.get(p.sack) };
             sent.push(format!("{now} {:?} {:?}", Packet { sack: NO_SACK, ..p }, blocks.as_slice()));
             if p.has(flags::ACK) {

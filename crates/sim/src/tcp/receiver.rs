@@ -13,7 +13,7 @@ use super::stack::Stack;
 use super::timer::Clock;
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
 use crate::time::{Time, MS, NEVER, US};
 
 /// Least delayed-ACK interval, ms (also the quick-ACK interval).
@@ -161,9 +161,8 @@ impl Receiver {
             delack_capped: stack.delayed_ack_capped,
             compressed: 0,
             form: Packet {
-                time: 0,
-                flow,
-                len: ACK_FRAME,
+                way: Way::new(flow),
+                len: ACK_FRAME as u16,
                 seq: 1,
                 window: 0,
                 tsval: 0,
@@ -171,7 +170,6 @@ impl Receiver {
                 sack: NO_SACK,
                 flags: flags::ACK,
                 ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
-                hop: 0,
             },
             srtt_us: 0,
             rto: clock.from_ms(1000),
@@ -213,7 +211,7 @@ impl Receiver {
             self.syn_ack_us = net.now / 1000;
             self.buffer.advertise(self.rcv_nxt, self.charged());
             let ack = self.ack_packet(1, self.buffer.offered(), net.now);
-            let syn_ack = Packet { len: SYN_FRAME, flags: flags::ACK | flags::SYN, ..ack };
+            let syn_ack = Packet { len: SYN_FRAME as u16, flags: flags::ACK | flags::SYN, ..ack };
             self.counters.acks_sent += 1;
             net.send_back(syn_ack);
             return;
@@ -255,7 +253,7 @@ impl Receiver {
                 blocks.push(d);
             }
             self.sacks.iter().for_each(|&b| blocks.push(b));
-            p.len += blocks.option_bytes();
+            p.len += blocks.option_bytes() as u16;
             net.attach(&mut p, blocks);
         }
         self.counters.acks_sent += 1;
@@ -465,7 +463,7 @@ impl Receiver {
 
     /// True if a segment shows that nothing follows it for now.
     fn ends_write(&self, p: &Packet) -> bool {
-        p.has(flags::PSH) && (self.ack_full_push || p.len < FULL_FRAME)
+        p.has(flags::PSH) && (self.ack_full_push || u32::from(p.len) < FULL_FRAME)
     }
 
     /// Adapts the delayed-ACK interval to the spacing of the data.
@@ -746,14 +744,15 @@ mod tests {
             first_write_bytes: None,
         };
         let route = Route { forward: Box::default(), reverse: Box::default() };
-        let mut net = Fabric::new(vec![], vec![route], vec![], SOURCES);
+        let mut net = Fabric::new(vec![], vec![route], vec![], SOURCES, 0);
         let mut r = Receiver::new(0, 0, &spec, &Stack::from_spec(&stack).unwrap(), false);
-        let mut packet = |seq: u32, len: u32, flags: u16| {
+        let mut packet = |seq: u32, len: u32, flags: u8| {
             net.now += MS;
-            net.arrivals.clear();
+            net.drain();
             let (tsval, window) = ((net.now / MS) as u32, 0);
             let ecn = Ecn::NotEct;
-            let p = Packet { time: 0, flow: 0, len, seq, window, tsval, tsecr: 0, sack: NO_SACK, flags, ecn, hop: 0 };
+            let p =
+                Packet { way: Way::new(0), len: len as u16, seq, window, tsval, tsecr: 0, sack: NO_SACK, flags, ecn };
             r.on_packet(&p, &mut net);
             net.arrivals.len()
         };

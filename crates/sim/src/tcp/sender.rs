@@ -16,7 +16,7 @@ use super::transmit::Chunks;
 use crate::cc::{AnyCc, CongestionControl};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
 use crate::time::{Time, NEVER, US};
 
 /// RFC 6298 initial timeout, ms.
@@ -175,9 +175,8 @@ impl Sender {
             ecn_always,
             queue_cwr: false,
             form: Packet {
-                time: 0,
-                flow,
-                len: FULL_FRAME,
+                way: Way::new(flow),
+                len: FULL_FRAME as u16,
                 seq: 1,
                 window: 0,
                 tsval: 0,
@@ -185,7 +184,6 @@ impl Sender {
                 sack: NO_SACK,
                 flags: 0,
                 ecn: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct },
-                hop: 0,
             },
             calm: false,
             local_first_port: spec.local_first_port,
@@ -241,8 +239,8 @@ impl Sender {
 
     /// A packet of this sender.
     #[inline]
-    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Packet {
-        Packet { len, seq, flags, ecn, ..self.form }
+    pub(super) fn packet(&self, seq: u32, len: u32, flags: u8, ecn: Ecn) -> Packet {
+        Packet { len: len as u16, seq, flags, ecn, ..self.form }
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
@@ -296,7 +294,7 @@ impl Sender {
 
     /// The PSH bit of segment `seq`, if it has it.
     #[inline]
-    pub(super) fn push_flag(&self, seq: u32) -> u16 {
+    pub(super) fn push_flag(&self, seq: u32) -> u8 {
         if self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq) {
             flags::PSH
         } else {

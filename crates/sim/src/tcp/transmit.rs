@@ -209,7 +209,7 @@ impl Sender {
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
         let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
-        let verdict = net.send(Packet { len: self.frame_len(seq), flags, ..p });
+        let verdict = net.send(Packet { len: self.frame_len(seq) as u16, flags, ..p });
         if pushed && !self.is_local_drop(verdict) {
             self.buffer.push_sent();
         }

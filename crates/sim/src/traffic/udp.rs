@@ -2,7 +2,7 @@
 
 use crate::fabric::Fabric;
 use crate::network::UdpSpec;
-use crate::packet::{Ecn, Packet, FULL_FRAME, NO_SACK};
+use crate::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
 use crate::time::{Time, NEVER};
 
 /// Least frame, bytes.
@@ -58,9 +58,8 @@ impl Udp {
         self.sent += 1;
         self.schedule(net.now.saturating_add(self.interval), net);
         net.send(Packet {
-            time: 0,
-            flow: self.flow,
-            len: self.len,
+            way: Way::new(self.flow),
+            len: self.len as u16,
             seq: 0,
             window: 0,
             tsval: 0,
@@ -68,7 +67,6 @@ impl Udp {
             sack: NO_SACK,
             flags: 0,
             ecn: Ecn::NotEct,
-            hop: 0,
         });
     }
 }

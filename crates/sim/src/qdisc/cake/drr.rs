@@ -1,12 +1,11 @@
 //! DRR++: deficit round robin that serves a queue which lately became active ("sparse") ahead of the busy ones ("bulk").
 
-use std::collections::VecDeque;
-
 use super::cobalt::{Cobalt, Params};
 use super::flows::QUEUES;
 use super::hosts::Hosts;
 use crate::network::CakeIsolation;
-use crate::packet::{Packet, FULL_FRAME};
+use crate::packet::FULL_FRAME;
+use crate::pool;
 use crate::qdisc::lists::{List, Lists};
 use crate::rng::Rng;
 use crate::time::Time;
@@ -29,8 +28,8 @@ enum Set {
 /// One queue.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    /// The packets; `Packet::time` is the arrival.
-    pub packets: VecDeque<Packet>,
+    /// The packets; the time of each is that of its arrival.
+    pub packets: pool::Queue,
     /// Bytes held.
     pub backlog: u32,
     /// State of its AQM.
@@ -117,7 +116,7 @@ impl Drr {
     pub fn add_queue(&mut self, slot: u16) -> usize {
         self.lists.add_queue();
         self.queues.push(Queue {
-            packets: VecDeque::new(),
+            packets: pool::Queue::default(),
             backlog: 0,
             cobalt: Cobalt::default(),
             slot,

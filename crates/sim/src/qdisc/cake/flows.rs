@@ -67,7 +67,7 @@ impl Flows {
         if self.isolation == CakeIsolation::Flowblind {
             return self.queue_of(0, drr);
         }
-        let tuple = directed(&tuples[p.flow as usize], p);
+        let tuple = directed(&tuples[p.flow()], p);
         let hash = self.hash(&tuple);
         let entry = self.entries[hash as usize % QUEUES];
         if entry.tag == hash && is_active(entry, drr) {

@@ -28,6 +28,7 @@ use super::truesize::truesize;
 use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::network::QdiscSpec;
 use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::pool::{Id, Pool};
 use crate::rng::Rng;
 use crate::time::US;
 
@@ -66,8 +67,8 @@ pub struct Cake {
     /// Packets and bytes in the queues.
     packets: usize,
     bytes: u64,
-    /// A packet that was taken out by a peek; it waits for the dequeue.
-    peeked: Option<Packet>,
+    /// A packet that was taken out by a peek, and its length; it waits for the dequeue.
+    peeked: Option<(Id, u32)>,
     stats: QdiscStats,
 }
 
@@ -146,15 +147,16 @@ impl Cake {
                 self.overflow.give_up();
                 continue;
             };
-            let Some(p) = q.packets.pop_front() else {
+            let Some(id) = q.packets.pop(&s.packets) else {
                 self.overflow.give_up();
                 continue;
             };
-            q.backlog -= p.len;
+            let len = s.packets[id].bytes();
+            q.backlog -= len;
             q.cobalt.on_overflow(&self.cobalt, s.now);
             self.overflow.shrank(q.slot, q.backlog);
-            self.forget(p.len);
-            s.dropped.push((p, DropCause::Overflow));
+            self.forget(len);
+            s.dropped.push((id, DropCause::Overflow));
         }
         hit
     }
@@ -178,9 +180,9 @@ impl Cake {
             if self.shaper.next() > s.now {
                 return Dequeued::Wait(self.shaper.next());
             }
-            let Some(queue) = self.drr.select(&mut first, s.rng) else { return Dequeued::Empty };
-            if let Some(p) = self.take(queue, s) {
-                return Dequeued::Packet(p);
+            let Some(queue) = self.drr.select(&mut first, &mut s.rngs[s.port]) else { return Dequeued::Empty };
+            if let Some(id) = self.take(queue, s) {
+                return Dequeued::Packet(id);
             }
             self.drr.retire(queue, &self.cobalt, s.now);
         }
@@ -188,15 +190,16 @@ impl Cake {
 
     /// Takes the next packet of a queue that its AQM lets pass; the last one always passes.
     #[inline]
-    fn take(&mut self, queue: usize, s: &mut Surroundings) -> Option<Packet> {
+    fn take(&mut self, queue: usize, s: &mut Surroundings) -> Option<Id> {
         loop {
             let q = &mut self.drr.queues[queue];
-            let last = q.packets.len() == 1;
-            let head = q.packets.front_mut()?;
-            let len = head.len;
-            let sojourn = s.now - head.time;
-            let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, &mut head.ecn, s.rng);
-            let sce = self.ramp.on_departure(sojourn, signal.over_gate, &mut head.ecn, s.rng);
+            let id = q.packets.pop(&s.packets)?;
+            let last = q.packets.is_empty();
+            let (slot, rng) = (&mut s.packets[id], &mut s.rngs[s.port]);
+            let (len, ecn) = (slot.bytes(), &mut slot.packet.ecn);
+            let sojourn = s.now - slot.time;
+            let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, ecn, rng);
+            let sce = self.ramp.on_departure(sojourn, signal.over_gate, ecn, rng);
             let drop = signal.drop.filter(|_| !last);
             q.backlog -= len;
             if drop.is_none() {
@@ -214,10 +217,9 @@ impl Cake {
                 }
             }
             self.forget(len);
-            let p = self.drr.queues[queue].packets.pop_front()?;
             match drop {
-                Some(cause) => s.dropped.push((p, cause)),
-                None => return Some(p),
+                Some(cause) => s.dropped.push((id, cause)),
+                None => return Some(id),
             }
         }
     }
@@ -244,23 +246,25 @@ impl Nominal {
 
 impl Qdisc for Cake {
     #[inline]
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
-        let queue = self.flows.classify(&p, s.tuples, &mut self.drr);
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        let len = slot.bytes();
+        let queue = self.flows.classify(&slot.packet, &s.tuples, &mut self.drr);
         if self.packets == 0 {
             self.shaper.restart(s.now);
         }
-        p.time = s.now;
         let q = &mut self.drr.queues[queue];
-        q.backlog += p.len;
-        q.packets.push_back(p);
+        q.backlog += len;
+        q.packets.push(id, &mut s.packets);
         self.packets += 1;
-        self.bytes += u64::from(p.len);
-        self.memory += u64::from(truesize(p.len));
+        self.bytes += u64::from(len);
+        self.memory += u64::from(truesize(len));
         if self.overflow.is_live() {
             self.overflow.grew(q.slot, q.backlog);
         }
         if q.wants_activation() {
-            self.drr.activate(queue, s.rng);
+            self.drr.activate(queue, &mut s.rngs[s.port]);
         }
         if self.memory <= self.memory_limit || !self.shed(queue, s) {
             Verdict::Queued
@@ -276,20 +280,21 @@ impl Qdisc for Cake {
         if self.peeked.is_none() {
             return self.next(s);
         }
-        self.peeked.take().map_or(Dequeued::Empty, Dequeued::Packet)
+        self.peeked.take().map_or(Dequeued::Empty, |(id, _)| Dequeued::Packet(id))
     }
 
     fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
         if self.peeked.is_none() {
-            if let Dequeued::Packet(p) = self.next(s) {
-                self.peeked = Some(p);
+            if let Dequeued::Packet(id) = self.next(s) {
+                self.peeked = Some((id, s.packets[id].bytes()));
             }
         }
-        self.peeked.map(|p| p.len)
+        self.peeked.map(|(_, len)| len)
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.peeked.iter().chain(self.drr.queues.iter().flat_map(|q| &q.packets)).for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.peeked.iter().for_each(|&(id, _)| f(&packets[id].packet));
+        self.drr.queues.iter().flat_map(|q| q.packets.iter(packets)).for_each(f);
     }
 
     fn shapes_itself(&self) -> bool {
@@ -301,7 +306,7 @@ impl Qdisc for Cake {
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes + self.peeked.map_or(0, |p| u64::from(p.len))
+        self.bytes + self.peeked.map_or(0, |(_, len)| u64::from(len))
     }
 
     fn stats(&self) -> &QdiscStats {

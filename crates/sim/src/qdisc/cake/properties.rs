@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::tests::{limited, packet, spec, Lab};
+use super::tests::{cake_lab, limited, spec, Lab};
 use crate::network::CakeIsolation::{self, *};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{Dequeued, Qdisc, Verdict};
+use crate::qdisc::lab::{packet, Answer};
+use crate::qdisc::{Qdisc, Verdict};
 use crate::time::{Time, MS};
 
 /// Flows of a pattern: few enough for queues of their own.
@@ -46,8 +47,8 @@ fn pattern() -> impl Strategy<Value = Pattern> {
 /// What happened: packets sent and dropped, with their times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct History {
-    sent: Vec<(Time, u32, u32, u32, Ecn)>,
-    dropped: Vec<(u32, u32, u32)>,
+    sent: Vec<(Time, usize, u32, u16, Ecn)>,
+    dropped: Vec<(usize, u32, u16)>,
 }
 
 /// A cake at work, with the invariants checked at each step.
@@ -62,18 +63,18 @@ impl Run {
         let spec = limited(spec(pattern.rate_bps, pattern.isolation, pattern.sce), pattern.memory);
         // Three sources and two destinations.
         let tuples = (0..FLOWS).map(|i| crate::qdisc::FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80 });
-        Self { lab: Lab::new(&spec, pattern.seed, tuples.collect()), history: History::default(), offered: (0, 0) }
+        Self { lab: cake_lab(&spec, pattern.seed, tuples.collect()), history: History::default(), offered: (0, 0) }
     }
 
     fn collect_drops(&mut self) {
-        self.history.dropped.extend(self.lab.dropped.drain(..).map(|(p, _)| (p.flow, p.seq, p.len)));
+        self.history.dropped.extend(self.lab.dropped.drain(..).map(|(p, _)| (p.flow(), p.seq, p.len)));
     }
 
     fn arrive(&mut self, p: Packet) {
         self.offered.0 += 1;
         self.offered.1 += u64::from(p.len);
-        let verdict = self.lab.enqueue(p);
-        let own = self.lab.dropped.iter().any(|(d, _)| (d.flow, d.seq) == (p.flow, p.seq));
+        let verdict = self.lab.offer(p);
+        let own = self.lab.dropped.iter().any(|(d, _)| (d.flow(), d.seq) == (p.flow(), p.seq));
         assert_eq!(own, verdict == Verdict::Dropped);
         assert!(verdict != Verdict::Congestion || !self.lab.dropped.is_empty());
         self.collect_drops();
@@ -83,42 +84,37 @@ impl Run {
     /// Everything is sent, dropped or held.
     fn check(&self) {
         let h = &self.history;
-        let count = h.sent.len() + h.dropped.len() + self.lab.cake.packets();
+        let count = h.sent.len() + h.dropped.len() + self.lab.qdisc.packets();
         let bytes: u64 = h.sent.iter().map(|s| u64::from(s.3)).chain(h.dropped.iter().map(|d| u64::from(d.2))).sum();
-        assert_eq!((count, bytes + self.lab.cake.bytes()), self.offered);
-        let (mut packets, mut held) = (0, 0);
-        self.lab.cake.for_each(&mut |p| {
-            packets += 1;
-            held += u64::from(p.len);
-        });
-        assert_eq!((packets, held), (self.lab.cake.packets(), self.lab.cake.bytes()));
+        assert_eq!((count, bytes + self.lab.qdisc.bytes()), self.offered);
+        assert_eq!(self.lab.found(), (self.lab.qdisc.packets(), self.lab.qdisc.bytes()));
     }
 
     /// Serves the queue up to `until`.
     fn serve(&mut self, until: Time) {
         loop {
-            let held = self.lab.cake.packets();
+            let held = self.lab.qdisc.packets();
             let answer = self.lab.dequeue();
             self.collect_drops();
             match answer {
-                Dequeued::Packet(p) => {
-                    self.history.sent.push((self.lab.now, p.flow, p.seq, p.len, p.ecn));
-                    assert_eq!(self.lab.cake.stats().last_sojourn, self.lab.now - p.time);
+                Answer::Packet(p) => {
+                    self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn));
+                    assert_eq!(self.lab.qdisc.stats().last_sojourn, self.lab.sojourn);
                 }
-                Dequeued::Empty => {
+                Answer::Empty => {
                     assert_eq!(held, 0, "idle with packets held");
                     break;
                 }
-                Dequeued::Wait(t) => {
+                Answer::Wait(t) => {
                     assert!(held > 0 && t > self.lab.now, "a wait that is none");
                     if t > until {
                         break;
                     }
                     self.lab.now = t;
                     // Allowed to send now, so it must.
-                    let Dequeued::Packet(p) = self.lab.dequeue() else { panic!("idle when allowed to send") };
+                    let Answer::Packet(p) = self.lab.dequeue() else { panic!("idle when allowed to send") };
                     self.collect_drops();
-                    self.history.sent.push((t, p.flow, p.seq, p.len, p.ecn));
+                    self.history.sent.push((t, p.flow(), p.seq, p.len, p.ecn));
                 }
             }
             self.check();
@@ -137,7 +133,7 @@ fn run(pattern: &Pattern) -> History {
         run.arrive(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
     }
     run.serve(Time::MAX);
-    assert_eq!((run.lab.cake.packets(), run.lab.cake.bytes(), run.lab.cake.memory), (0, 0, 0));
+    assert_eq!((run.lab.qdisc.packets(), run.lab.qdisc.bytes(), run.lab.qdisc.memory), (0, 0, 0));
     run.history
 }
 
@@ -148,7 +144,7 @@ proptest! {
     fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
         let history = run(&pattern);
         for flow in 0..FLOWS {
-            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow).map(|s| s.2).collect();
+            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow as usize).map(|s| s.2).collect();
             prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
         }
         let capable = |seq: u32| pattern.arrivals[seq as usize].2;

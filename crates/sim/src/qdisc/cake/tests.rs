@@ -3,20 +3,15 @@
 use super::flows::{associate, Place, QUEUES};
 use super::Cake;
 use crate::network::{CakeFraming, CakeIsolation, QdiscSpec};
-use crate::packet::{flags, DropCause, Ecn, Packet, ACK_FRAME, FULL_FRAME, NO_SACK};
+use crate::packet::{flags, DropCause, Ecn, Packet, ACK_FRAME, FULL_FRAME};
+use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::truesize::truesize;
-use crate::qdisc::{AnyQdisc, Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
+use crate::qdisc::{AnyQdisc, FlowTuple, Qdisc, Verdict};
 use crate::rng::Rng;
-use crate::time::{Time, MS, SEC};
+use crate::time::{MS, SEC};
 
 /// A cake with its port's surroundings.
-pub(super) struct Lab {
-    pub cake: Cake,
-    pub now: Time,
-    pub dropped: Vec<(Packet, DropCause)>,
-    rng: Rng,
-    tuples: Vec<FlowTuple>,
-}
+pub(super) type Lab = lab::Lab<Cake>;
 
 /// tc's defaults.
 pub(super) fn spec(rate_bps: Option<u64>, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
@@ -45,39 +40,22 @@ fn separate(i: u32) -> FlowTuple {
     FlowTuple { src: 0x0a00_0001 + i, dst: 0x0a01_0001 + i, sport: i as u16, dport: 5_001 }
 }
 
-pub(super) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
-    Packet { time: 0, flow, len, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK, flags: 0, ecn, hop: 0 }
+/// A cake between flows with these addresses.
+pub(super) fn cake_lab(spec: &QdiscSpec, seed: u64, tuples: Vec<FlowTuple>) -> Lab {
+    let mut rng = Rng::for_component(seed, "port/q");
+    let cake = Cake::from_spec(spec, &mut rng).unwrap();
+    Lab::with(cake, lab::surroundings(rng, tuples))
 }
 
 impl Lab {
-    pub fn new(spec: &QdiscSpec, seed: u64, tuples: Vec<FlowTuple>) -> Self {
-        let mut rng = Rng::for_component(seed, "port/q");
-        let cake = Cake::from_spec(spec, &mut rng).unwrap();
-        Self { cake, now: 0, dropped: Vec::new(), rng, tuples }
-    }
-
     /// Flows between hosts of their own.
-    pub fn separate(spec: &QdiscSpec, flows: u32) -> Self {
-        Self::new(spec, 1, (0..flows).map(separate).collect())
-    }
-
-    fn with<R>(&mut self, f: impl FnOnce(&mut Cake, &mut Surroundings) -> R) -> R {
-        let mut s =
-            Surroundings { now: self.now, rng: &mut self.rng, dropped: &mut self.dropped, tuples: &self.tuples };
-        f(&mut self.cake, &mut s)
-    }
-
-    pub fn enqueue(&mut self, p: Packet) -> Verdict {
-        self.with(|cake, s| cake.enqueue(p, s))
-    }
-
-    pub fn dequeue(&mut self) -> Dequeued {
-        self.with(|cake, s| cake.dequeue(s))
+    fn separate(spec: &QdiscSpec, flows: u32) -> Self {
+        cake_lab(spec, 1, (0..flows).map(separate).collect())
     }
 
     fn fill(&mut self, flow: u32, len: u32, n: u32) {
         for seq in 0..n {
-            assert_eq!(self.enqueue(packet(flow, len, seq, Ecn::Ect0)), Verdict::Queued);
+            assert_eq!(self.offer(packet(flow, len, seq, Ecn::Ect0)), Verdict::Queued);
         }
     }
 
@@ -85,16 +63,16 @@ impl Lab {
     fn send(&mut self) -> Option<Packet> {
         loop {
             match self.dequeue() {
-                Dequeued::Packet(p) => return Some(p),
-                Dequeued::Wait(t) => self.now = t,
-                Dequeued::Empty => return None,
+                Answer::Packet(p) => return Some(p),
+                Answer::Wait(t) => self.now = t,
+                Answer::Empty => return None,
             }
         }
     }
 
     /// The queue a flow's packet goes to.
     fn queue_of(&mut self, p: Packet) -> usize {
-        self.with(|cake, s| cake.flows.classify(&p, s.tuples, &mut cake.drr))
+        self.act(|cake, s| cake.flows.classify(&p, &s.tuples, &mut cake.drr))
     }
 
     /// Bytes of each flow sent while every flow keeps a few packets waiting; lengths are those of each flow.
@@ -105,8 +83,8 @@ impl Lab {
         }
         for seq in 0..packets {
             let p = self.send().unwrap();
-            sent[p.flow as usize] += u64::from(p.len);
-            self.enqueue(packet(p.flow, p.len, seq, Ecn::Ect0));
+            sent[p.flow()] += u64::from(p.len);
+            self.offer(packet(p.flow() as u32, u32::from(p.len), seq, Ecn::Ect0));
         }
         sent
     }
@@ -120,15 +98,15 @@ fn departures_keep_the_rate_to_one_in_a_million() {
         let mut bits = 0.0;
         for seq in 0..100_000 {
             let len = if seq % 3 == 0 { ACK_FRAME } else { FULL_FRAME };
-            lab.enqueue(packet(0, len, seq, Ecn::Ect0));
-            lab.enqueue(packet(0, len, seq, Ecn::Ect0));
+            lab.offer(packet(0, len, seq, Ecn::Ect0));
+            lab.offer(packet(0, len, seq, Ecn::Ect0));
             assert!(lab.send().is_some());
             bits += f64::from(len) * 8.0;
             assert!(lab.send().is_some());
             bits += f64::from(len) * 8.0;
         }
         // The clock stands at the last departure; the last packet's own time is charged to its successor.
-        lab.enqueue(packet(0, FULL_FRAME, 0, Ecn::Ect0));
+        lab.offer(packet(0, FULL_FRAME, 0, Ecn::Ect0));
         lab.send();
         let exact = bits / (bps / 8 * 8) as f64 * 1e9;
         let took = (lab.now - SEC) as f64;
@@ -141,15 +119,15 @@ fn an_isolated_packet_leaves_at_once() {
     let mut lab = Lab::separate(&spec(Some(1_000_000), CakeIsolation::TripleIsolate, 1), 1);
     for now in [0, SEC, SEC + 12_112_000] {
         lab.now = now;
-        lab.enqueue(packet(0, FULL_FRAME, 0, Ecn::Ect0));
-        assert!(matches!(lab.dequeue(), Dequeued::Packet(p) if p.ecn == Ecn::Ect0));
-        assert_eq!(lab.cake.stats().last_sojourn, 0);
-        assert!(matches!(lab.dequeue(), Dequeued::Empty));
+        lab.offer(packet(0, FULL_FRAME, 0, Ecn::Ect0));
+        assert!(matches!(lab.dequeue(), Answer::Packet(p) if p.ecn == Ecn::Ect0));
+        assert_eq!(lab.qdisc.stats().last_sojourn, 0);
+        assert!(matches!(lab.dequeue(), Answer::Empty));
     }
     // Its time is charged to the next one.
     lab.now += MS;
-    lab.enqueue(packet(0, FULL_FRAME, 1, Ecn::Ect0));
-    let Dequeued::Wait(t) = lab.dequeue() else { panic!("left too early") };
+    lab.offer(packet(0, FULL_FRAME, 1, Ecn::Ect0));
+    let Answer::Wait(t) = lab.dequeue() else { panic!("left too early") };
     assert!(t.abs_diff(SEC + 2 * 12_112_000) <= 2, "{t}");
 }
 
@@ -161,9 +139,9 @@ fn a_late_service_is_caught_up() {
     let mut left = 0;
     let wait = loop {
         match lab.dequeue() {
-            Dequeued::Packet(_) => left += 1,
-            Dequeued::Wait(t) => break t,
-            Dequeued::Empty => panic!("five packets are left"),
+            Answer::Packet(_) => left += 1,
+            Answer::Wait(t) => break t,
+            Answer::Empty => panic!("five packets are left"),
         }
     };
     assert_eq!(left, 5);
@@ -182,19 +160,19 @@ fn charged_length_paces_departures() {
     lab.send();
     // 1500 + 32 bytes take 32 cells of 53 bytes, 1 us a byte.
     assert!(lab.now.abs_diff(32 * 53 * 1_000) <= 1, "{}", lab.now);
-    assert_eq!(lab.cake.bytes(), 0);
+    assert_eq!(lab.qdisc.bytes(), 0);
 }
 
 #[test]
 fn a_cake_without_rate_never_waits() {
     let mut lab = Lab::separate(&spec(None, CakeIsolation::TripleIsolate, 0), 2);
-    assert!(!lab.cake.shapes_itself());
+    assert!(!lab.qdisc.shapes_itself());
     lab.fill(0, FULL_FRAME, 20);
     lab.fill(1, FULL_FRAME, 20);
     for _ in 0..40 {
-        assert!(matches!(lab.dequeue(), Dequeued::Packet(_)));
+        assert!(matches!(lab.dequeue(), Answer::Packet(_)));
     }
-    assert!(matches!(lab.dequeue(), Dequeued::Empty));
+    assert!(matches!(lab.dequeue(), Answer::Empty));
 }
 
 #[test]
@@ -203,14 +181,14 @@ fn sce_marks_follow_sojourn_time() {
     for (sojourn, expected) in [(2_500_000, 0.0), (3_000_000, 0.2), (3_750_000, 0.5), (5_000_000, 0.998)] {
         let mut lab = Lab::separate(&spec(None, CakeIsolation::Flowblind, 1), 1);
         for seq in 0..20_000 {
-            lab.enqueue(packet(0, FULL_FRAME, seq, Ecn::Ect0));
+            lab.offer(packet(0, FULL_FRAME, seq, Ecn::Ect0));
             lab.now += sojourn;
             let p = lab.send().unwrap();
             assert!(matches!(p.ecn, Ecn::Ect0 | Ecn::Sce));
         }
-        let got = lab.cake.stats().sce_marks as f64 / 20_000.0;
+        let got = lab.qdisc.stats().sce_marks as f64 / 20_000.0;
         assert!((got - expected).abs() < 0.018, "{sojourn}: {got}, not {expected}");
-        assert_eq!(lab.cake.stats().ce_marks, 0);
+        assert_eq!(lab.qdisc.stats().ce_marks, 0);
     }
 }
 
@@ -221,14 +199,14 @@ fn ce_wins_over_sce_and_a_new_queue_marks_its_second_late_packet() {
     lab.now = 6 * MS;
     let marks: Vec<Ecn> = (0..4).map(|_| lab.send().unwrap().ecn).collect();
     assert_eq!(marks, [Ecn::Sce, Ecn::Ce, Ecn::Sce, Ecn::Sce]);
-    assert_eq!((lab.cake.stats().ce_marks, lab.cake.stats().sce_marks), (1, 3));
+    assert_eq!((lab.qdisc.stats().ce_marks, lab.qdisc.stats().sce_marks), (1, 3));
 }
 
 #[test]
 fn the_last_packet_is_never_dropped() {
     let mut lab = Lab::separate(&spec(None, CakeIsolation::Flowblind, 0), 1);
     for seq in 0..3 {
-        lab.enqueue(packet(0, FULL_FRAME, seq, Ecn::NotEct));
+        lab.offer(packet(0, FULL_FRAME, seq, Ecn::NotEct));
     }
     lab.now = 6 * MS;
     // The second packet is due and goes; the third would have followed but is the last.
@@ -238,7 +216,7 @@ fn the_last_packet_is_never_dropped() {
     assert_eq!((lab.dropped[0].0.seq, lab.dropped[0].1), (1, DropCause::Aqm));
     // A queue of one packet that is long overdue.
     for seq in 3..20 {
-        lab.enqueue(packet(0, FULL_FRAME, seq, Ecn::NotEct));
+        lab.offer(packet(0, FULL_FRAME, seq, Ecn::NotEct));
         lab.now += SEC;
         assert_eq!(lab.send().unwrap().seq, seq);
     }
@@ -249,7 +227,7 @@ fn the_last_packet_is_never_dropped() {
 fn two_flows_between_one_pair_of_hosts_share_equally() {
     let pair = |port| FlowTuple { src: 1, dst: 2, sport: port, dport: 5001 };
     for isolation in [CakeIsolation::TripleIsolate, CakeIsolation::Flows, CakeIsolation::DualDsthost] {
-        let mut lab = Lab::new(&spec(Some(50_000_000), isolation, 0), 1, vec![pair(40_000), pair(40_001)]);
+        let mut lab = cake_lab(&spec(Some(50_000_000), isolation, 0), 1, vec![pair(40_000), pair(40_001)]);
         let sent = lab.saturate(&[FULL_FRAME, 500], 40_000);
         let share = sent[0] as f64 / (sent[0] + sent[1]) as f64;
         assert!((share - 0.5).abs() < 0.002, "{isolation:?}: {share}");
@@ -264,7 +242,7 @@ fn shares_of_hosts() {
     let backwards: Vec<FlowTuple> =
         tuples.iter().map(|t| FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport }).collect();
     let last_share = |isolation, tuples: &[FlowTuple]| {
-        let mut lab = Lab::new(&spec(Some(50_000_000), isolation, 0), 1, tuples.to_vec());
+        let mut lab = cake_lab(&spec(Some(50_000_000), isolation, 0), 1, tuples.to_vec());
         let sent = lab.saturate(&[FULL_FRAME; 4], 20_000);
         sent[3] as f64 / sent.iter().sum::<u64>() as f64
     };
@@ -293,7 +271,7 @@ fn triple_isolation_divides_by_the_busier_host() {
         sport: n,
         dport: 5001,
     });
-    let mut lab = Lab::new(&spec(Some(50_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples.into());
+    let mut lab = cake_lab(&spec(Some(50_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples.into());
     let sent = lab.saturate(&[FULL_FRAME; 4], 20_000);
     let total: u64 = sent.iter().sum();
     for (i, expected) in [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5].into_iter().enumerate() {
@@ -311,13 +289,13 @@ fn a_sparse_flow_overtakes_bulk_flows() {
         lab.send();
     }
     let now = lab.now;
-    lab.enqueue(packet(2, ACK_FRAME, 0, Ecn::Ect0));
+    lab.offer(packet(2, ACK_FRAME, 0, Ecn::Ect0));
     let p = lab.send().unwrap();
-    assert_eq!(p.flow, 2);
+    assert_eq!(p.flow(), 2);
     assert!(lab.now - now <= 1_211_201);
     // A flow that goes on past its quantum becomes bulk and takes its turn.
     lab.fill(2, FULL_FRAME, 50);
-    let flows: Vec<u32> = (0..30).map(|_| lab.send().unwrap().flow).collect();
+    let flows: Vec<usize> = (0..30).map(|_| lab.send().unwrap().flow()).collect();
     for flow in 0..3 {
         let n = flows.iter().filter(|&&f| f == flow).count();
         assert!((9..=11).contains(&n), "{flow}: {n} of 30");
@@ -335,7 +313,7 @@ fn quantum_follows_the_rate() {
     ] {
         // A new flow starts with one quantum: it stays ahead of the bulk flow until it has sent that much.
         let mut turned = Lab::separate(&spec(Some(40_000_000), CakeIsolation::Flows, 0), 2);
-        bps.inspect(|&bps| turned.cake.set_rate(bps));
+        bps.inspect(|&bps| turned.qdisc.set_rate(bps));
         let labs = [Some(Lab::separate(&spec(bps, CakeIsolation::Flows, 0), 2)), bps.map(|_| turned)];
         for mut lab in labs.into_iter().flatten() {
             lab.fill(0, 30, 200);
@@ -343,7 +321,7 @@ fn quantum_follows_the_rate() {
                 lab.send();
             }
             lab.fill(1, 30, 100);
-            let ahead = (0..100).take_while(|_| lab.send().is_some_and(|p| p.flow == 1)).count() as u32;
+            let ahead = (0..100).take_while(|_| lab.send().is_some_and(|p| p.flow() == 1)).count() as u32;
             // Sent while the deficit is above zero; dithering takes at most one byte off the quantum.
             assert!([quantum, quantum - 1].map(|q: u32| q.div_ceil(30)).contains(&ahead), "{bps:?}: {ahead} packets");
         }
@@ -354,7 +332,7 @@ fn quantum_follows_the_rate() {
 fn flowblind_is_a_fifo() {
     let mut lab = Lab::separate(&spec(Some(10_000_000), CakeIsolation::Flowblind, 0), 4);
     for seq in 0..40 {
-        lab.enqueue(packet(seq % 4, FULL_FRAME, seq, Ecn::Ect0));
+        lab.offer(packet(seq % 4, FULL_FRAME, seq, Ecn::Ect0));
     }
     let order: Vec<u32> = std::iter::from_fn(|| lab.send().map(|p| p.seq)).collect();
     assert_eq!(order, (0..40).collect::<Vec<u32>>());
@@ -365,16 +343,16 @@ fn eight_flows_of_one_set_get_queues_of_their_own() {
     let spec = spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0);
     // Flows whose hashes fall into the set that the first one falls into, as far as nine of them.
     let all: Vec<FlowTuple> = (0..4_000).map(separate).collect();
-    let mut probe = Lab::new(&spec, 1, all.clone());
-    let set = |t: &FlowTuple| probe.cake.flows.hash(t) as usize % QUEUES / 8;
+    let mut probe = cake_lab(&spec, 1, all.clone());
+    let set = |t: &FlowTuple| probe.qdisc.flows.hash(t) as usize % QUEUES / 8;
     let wanted = set(&all[0]);
     let same: Vec<FlowTuple> = all.iter().copied().filter(|t| set(t) == wanted).take(9).collect();
     assert_eq!(same.len(), 9);
-    probe = Lab::new(&spec, 1, same);
+    probe = cake_lab(&spec, 1, same);
     let mut queues = Vec::new();
     for flow in 0..9 {
         let p = packet(flow, FULL_FRAME, 0, Ecn::Ect0);
-        probe.enqueue(p);
+        probe.offer(p);
         queues.push(probe.queue_of(p));
     }
     let mut distinct = queues[..8].to_vec();
@@ -397,21 +375,21 @@ fn hash_spreads_flows_evenly() {
     let mut lab = Lab::separate(&spec(None, CakeIsolation::Flows, 0), 0);
     let mut buckets = vec![0_u32; QUEUES];
     for i in 0..65_536 {
-        buckets[lab.cake.flows.hash(&separate(i)) as usize % QUEUES] += 1;
+        buckets[lab.qdisc.flows.hash(&separate(i)) as usize % QUEUES] += 1;
     }
     // Chi-squared with 1023 degrees of freedom: mean 1023, deviation 45.
     let chi: f64 = buckets.iter().map(|&n| (f64::from(n) - 64.0).powi(2) / 64.0).sum();
     assert!((chi - 1023.0).abs() < 5.0 * 45.0, "{chi}");
     // Another seed, another spread.
-    let first = lab.cake.flows.hash(&separate(0));
-    lab = Lab::new(&spec(None, CakeIsolation::Flows, 0), 2, vec![]);
-    assert_ne!(lab.cake.flows.hash(&separate(0)), first);
+    let first = lab.qdisc.flows.hash(&separate(0));
+    lab = cake_lab(&spec(None, CakeIsolation::Flows, 0), 2, vec![]);
+    assert_ne!(lab.qdisc.flows.hash(&separate(0)), first);
 }
 
 #[test]
 fn acks_are_flows_of_the_other_direction() {
     let tuples = vec![separate(0), FlowTuple { src: separate(0).dst, dst: separate(0).src, sport: 5_001, dport: 0 }];
-    let mut lab = Lab::new(&spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples);
+    let mut lab = cake_lab(&spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples);
     let data = packet(0, FULL_FRAME, 0, Ecn::Ect0);
     let ack = Packet { flags: flags::ACK, ..packet(0, ACK_FRAME, 0, Ecn::NotEct) };
     let reverse = packet(1, FULL_FRAME, 0, Ecn::Ect0);
@@ -430,7 +408,7 @@ fn memory_limits() {
     let limit = |rate, bytes: Option<u64>| {
         let spec = spec(rate, CakeIsolation::Flowblind, 0);
         let spec = bytes.map_or(spec.clone(), |b| limited(spec, b));
-        Lab::separate(&spec, 1).cake.memory_limit
+        Lab::separate(&spec, 1).qdisc.memory_limit
     };
     assert_eq!(limit(Some(10_000_000), None), 4 << 20);
     assert_eq!(limit(Some(100_000_000), None), 5_000_000);
@@ -448,11 +426,11 @@ fn overflow_drops_the_head_of_the_fattest_queue() {
     lab.fill(0, FULL_FRAME, 5);
     lab.fill(1, FULL_FRAME, 10);
     lab.fill(2, FULL_FRAME, 5);
-    assert_eq!(lab.enqueue(packet(0, FULL_FRAME, 5, Ecn::Ect0)), Verdict::Queued);
-    assert_eq!(lab.enqueue(packet(1, FULL_FRAME, 10, Ecn::Ect0)), Verdict::Congestion);
-    let heads: Vec<_> = lab.dropped.iter().map(|(p, cause)| (p.flow, p.seq, *cause)).collect();
+    assert_eq!(lab.offer(packet(0, FULL_FRAME, 5, Ecn::Ect0)), Verdict::Queued);
+    assert_eq!(lab.offer(packet(1, FULL_FRAME, 10, Ecn::Ect0)), Verdict::Congestion);
+    let heads: Vec<_> = lab.dropped.iter().map(|(p, cause)| (p.flow(), p.seq, *cause)).collect();
     assert_eq!(heads, [(1, 0, DropCause::Overflow), (1, 1, DropCause::Overflow)]);
-    assert_eq!((lab.cake.packets(), lab.cake.bytes()), (20, 20 * 1514));
+    assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (20, 20 * 1514));
     // Sending changes who is the fattest.
     lab.dropped.clear();
     for round in 0..2_000_u32 {
@@ -460,12 +438,12 @@ fn overflow_drops_the_head_of_the_fattest_queue() {
             lab.now += 3 * MS;
             lab.dequeue();
         }
-        let most = lab.cake.drr.queues.iter().map(|q| q.backlog).max().unwrap();
+        let most = lab.qdisc.drr.queues.iter().map(|q| q.backlog).max().unwrap();
         let flow = round * round % 7 % 3;
         let arriving = lab.queue_of(packet(flow, 0, 0, Ecn::Ect0));
-        let grown = lab.cake.drr.queues[arriving].backlog + FULL_FRAME;
-        let before: Vec<u32> = lab.cake.drr.queues.iter().map(|q| q.backlog).collect();
-        lab.enqueue(packet(flow, FULL_FRAME, round, Ecn::Ect0));
+        let grown = lab.qdisc.drr.queues[arriving].backlog + FULL_FRAME;
+        let before: Vec<u32> = lab.qdisc.drr.queues.iter().map(|q| q.backlog).collect();
+        lab.offer(packet(flow, FULL_FRAME, round, Ecn::Ect0));
         for (p, cause) in std::mem::take(&mut lab.dropped) {
             if cause == DropCause::Overflow {
                 let victim = lab.queue_of(p);
@@ -480,9 +458,9 @@ fn overflow_drops_the_head_of_the_fattest_queue() {
 fn a_packet_too_big_for_the_limit_is_dropped_itself() {
     let spec = limited(spec(Some(10_000_000), CakeIsolation::Flows, 0), 1_000);
     let mut lab = Lab::separate(&spec, 1);
-    assert_eq!(lab.enqueue(packet(0, FULL_FRAME, 0, Ecn::Ect0)), Verdict::Dropped);
-    assert_eq!((lab.cake.packets(), lab.dropped.len()), (0, 1));
-    assert!(matches!(lab.dequeue(), Dequeued::Empty));
+    assert_eq!(lab.offer(packet(0, FULL_FRAME, 0, Ecn::Ect0)), Verdict::Dropped);
+    assert_eq!((lab.qdisc.packets(), lab.dropped.len()), (0, 1));
+    assert!(matches!(lab.dequeue(), Answer::Empty));
 }
 
 #[test]
@@ -493,7 +471,7 @@ fn overload_without_reaction_wakes_blue() {
     for seq in 0..40_000 {
         // Twice the rate.
         lab.now += 605_600;
-        lab.enqueue(packet(0, FULL_FRAME, seq, Ecn::Ect0));
+        lab.offer(packet(0, FULL_FRAME, seq, Ecn::Ect0));
         lab.dequeue();
         for (_, cause) in lab.dropped.drain(..) {
             causes[cause as usize] += 1;
@@ -512,7 +490,7 @@ fn an_empty_queue_decays_before_it_goes_out_of_service() {
     lab.fill(0, FULL_FRAME, 60);
     while lab.send().is_some() {}
     let queue = lab.queue_of(packet(0, 0, 0, Ecn::Ect0));
-    assert!(lab.cake.drr.is_active(queue));
+    assert!(lab.qdisc.drr.is_active(queue));
     // Other traffic gives it turns; its state needs an interval to come to rest.
     let mut last_active = lab.now;
     let start = lab.now;
@@ -520,7 +498,7 @@ fn an_empty_queue_decays_before_it_goes_out_of_service() {
         lab.now += 10 * MS;
         lab.fill(1, FULL_FRAME, 2);
         while lab.send().is_some() {}
-        if lab.cake.drr.is_active(queue) {
+        if lab.qdisc.drr.is_active(queue) {
             last_active = lab.now;
         }
     }
@@ -529,24 +507,24 @@ fn an_empty_queue_decays_before_it_goes_out_of_service() {
     lab.fill(1, FULL_FRAME, 10);
     lab.send();
     lab.send();
-    lab.enqueue(packet(0, ACK_FRAME, 7, Ecn::Ect0));
-    assert_eq!(lab.send().unwrap().flow, 0);
+    lab.offer(packet(0, ACK_FRAME, 7, Ecn::Ect0));
+    assert_eq!(lab.send().unwrap().flow(), 0);
 }
 
 #[test]
 fn a_peek_keeps_the_packet_counted() {
     let mut lab = Lab::separate(&spec(None, CakeIsolation::Flows, 0), 1);
     lab.fill(0, FULL_FRAME, 2);
-    assert_eq!(lab.with(|cake, s| cake.peek(s)), Some(FULL_FRAME));
-    assert_eq!(lab.with(|cake, s| cake.peek(s)), Some(FULL_FRAME));
-    assert_eq!((lab.cake.packets(), lab.cake.bytes()), (2, 2 * 1514));
+    assert_eq!(lab.peek(), Some(FULL_FRAME));
+    assert_eq!(lab.peek(), Some(FULL_FRAME));
+    assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (2, 2 * 1514));
     let mut held = Vec::new();
-    lab.cake.for_each(&mut |p| held.push(p.seq));
+    lab.act(|cake, s| cake.for_each(&s.packets, &mut |p| held.push(p.seq)));
     assert_eq!(held, [0, 1]);
     assert_eq!(lab.send().unwrap().seq, 0);
     assert_eq!(lab.send().unwrap().seq, 1);
-    assert_eq!(lab.with(|cake, s| cake.peek(s)), None);
-    assert_eq!((lab.cake.packets(), lab.cake.bytes()), (0, 0));
+    assert_eq!(lab.peek(), None);
+    assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (0, 0));
 }
 
 #[test]
@@ -555,13 +533,13 @@ fn a_change_of_rate_makes_it_the_cake_of_that_rate() {
         let mut lab = Lab::separate(&spec(Some(from), CakeIsolation::TripleIsolate, 1), 1);
         lab.fill(0, FULL_FRAME, 3);
         assert!(lab.send().is_some());
-        let next = lab.cake.shaper.next();
-        lab.cake.set_rate(to);
-        assert_eq!(lab.cake.shaper.next(), next, "the next departure stays when it was to be");
-        let other = Lab::separate(&spec(Some(to), CakeIsolation::TripleIsolate, 1), 1).cake;
-        assert_eq!(lab.cake.cobalt, other.cobalt);
-        assert_eq!(lab.cake.ramp, other.ramp);
-        assert_eq!(lab.cake.memory_limit, other.memory_limit);
+        let next = lab.qdisc.shaper.next();
+        lab.qdisc.set_rate(to);
+        assert_eq!(lab.qdisc.shaper.next(), next, "the next departure stays when it was to be");
+        let other = Lab::separate(&spec(Some(to), CakeIsolation::TripleIsolate, 1), 1).qdisc;
+        assert_eq!(lab.qdisc.cobalt, other.cobalt);
+        assert_eq!(lab.qdisc.ramp, other.ramp);
+        assert_eq!(lab.qdisc.memory_limit, other.memory_limit);
     }
 }
 

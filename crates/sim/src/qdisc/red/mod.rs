@@ -23,6 +23,7 @@ use super::jiffies::Timer;
 use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::network::RedSpec;
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool};
 use crate::time::Time;
 
 /// Ticks between adaptations.
@@ -85,21 +86,21 @@ impl Red {
 }
 
 impl Qdisc for Red {
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
         self.catch_up(s.now);
         let average = self.average.on_arrival(self.queue.bytes(), s.now, &self.filter);
-        let may_mark = match self.law.decide(&mut self.state, average, &self.filter, s.rng) {
-            Action::Pass => return self.queue.enqueue(p, s),
+        let may_mark = match self.law.decide(&mut self.state, average, &self.filter, &mut s.rngs[s.port]) {
+            Action::Pass => return self.queue.enqueue(id, s),
             Action::Early => self.ecn,
             Action::Hard => self.ecn && !self.harddrop,
         };
-        if may_mark && set_ce(&mut p.ecn) {
-            let verdict = self.queue.enqueue(p, s);
+        if may_mark && set_ce(&mut s.packets[id].packet.ecn) {
+            let verdict = self.queue.enqueue(id, s);
             self.stats.ce_marks += u64::from(verdict == Verdict::Queued);
             return verdict;
         }
         // As Linux: the packet is gone, yet its sender hears of congestion only.
-        s.dropped.push((p, DropCause::Aqm));
+        s.dropped.push((id, DropCause::Aqm));
         Verdict::Congestion
     }
 
@@ -121,8 +122,8 @@ impl Qdisc for Red {
         self.queue.peek(s)
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.queue.for_each(packets, f);
     }
 
     fn packets(&self) -> usize {

@@ -16,6 +16,7 @@ use super::peeked::{Backlog, Deciding};
 use super::{QdiscStats, Surroundings, Verdict};
 use crate::network::SfqSpec;
 use crate::packet::{DropCause, Packet};
+use crate::pool::{Id, Pool};
 use crate::rng::Rng;
 
 /// Largest depth of a slot, packets.
@@ -36,7 +37,7 @@ const NONE: u32 = u32::MAX;
 /// A queue in service.
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Id>,
     /// The bucket it serves.
     bucket: u32,
     /// The slot whose turn is next.
@@ -105,7 +106,7 @@ impl Sfq {
     }
 
     fn bucket(&self, p: &Packet, s: &Surroundings) -> usize {
-        self.hasher.flow(&directed(&s.tuples[p.flow as usize], p)) as usize & (self.buckets.len() - 1)
+        self.hasher.flow(&directed(&s.tuples[p.flow()], p)) as usize & (self.buckets.len() - 1)
     }
 
     /// The slot of a bucket, with a new one if it has none; `None` if all are taken.
@@ -120,9 +121,9 @@ impl Sfq {
 
     /// Adds a packet to a slot, whose turn is last if it was empty.
     #[inline]
-    fn push(&mut self, x: usize, p: Packet) {
+    fn push(&mut self, x: usize, id: Id) {
         self.depths.deepen(x, self.slots[x].packets.len());
-        self.slots[x].packets.push_back(p);
+        self.slots[x].packets.push_back(id);
         if self.slots[x].packets.len() == 1 {
             self.slots[x].next = match self.tail {
                 None => x as u32,
@@ -135,7 +136,7 @@ impl Sfq {
 
     /// Takes a packet out of a slot.
     #[inline]
-    fn pop(&mut self, x: usize, from_head: bool) -> Packet {
+    fn pop(&mut self, x: usize, from_head: bool) -> Id {
         let slot = &mut self.slots[x];
         self.depths.lower(x, slot.packets.len());
         if from_head { slot.packets.pop_front() } else { slot.packets.pop_back() }
@@ -160,12 +161,12 @@ impl Sfq {
         let longest = self.depths.first(deepest);
         let (Some(longest), Some(tail)) = (longest, self.tail) else { return };
         let x = if deepest > 1 { longest } else { self.slots[tail].next as usize };
-        let p = self.pop(x, self.headdrop);
+        let id = self.pop(x, self.headdrop);
         if deepest == 1 {
             self.retire(tail, x);
         }
-        self.held.remove(p.len);
-        s.dropped.push((p, DropCause::Overflow));
+        self.held.remove(s.packets[id].bytes());
+        s.dropped.push((id, DropCause::Overflow));
     }
 
     /// Changes the hash as often as that was due, and moves what is queued to where it belongs then.
@@ -176,7 +177,7 @@ impl Sfq {
                 break;
             }
             timer.rearm(*ticks);
-            self.hasher = Hasher::new(s.rng);
+            self.hasher = Hasher::new(&mut s.rngs[s.port]);
             if self.tail.take().is_some() {
                 self.rehash(s);
             }
@@ -192,12 +193,12 @@ impl Sfq {
             }
         }
         self.buckets.fill(NONE);
-        for p in queued {
-            match self.slot_of(self.bucket(&p, s)) {
-                Some(x) if self.slots[x].packets.len() < self.depth => self.push(x, p),
+        for id in queued {
+            match self.slot_of(self.bucket(&s.packets[id].packet, s)) {
+                Some(x) if self.slots[x].packets.len() < self.depth => self.push(x, id),
                 _ => {
-                    self.held.remove(p.len);
-                    s.dropped.push((p, DropCause::Overflow));
+                    self.held.remove(s.packets[id].bytes());
+                    s.dropped.push((id, DropCause::Overflow));
                 }
             }
         }
@@ -205,28 +206,30 @@ impl Sfq {
 }
 
 impl Deciding for Sfq {
-    fn enqueue(&mut self, mut p: Packet, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
         self.perturb(s);
-        p.time = s.now;
-        let Some(x) = self.slot_of(self.bucket(&p, s)) else {
-            s.dropped.push((p, DropCause::Overflow));
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        let len = slot.bytes();
+        let Some(x) = self.slot_of(self.bucket(&s.packets[id].packet, s)) else {
+            s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         };
         if self.slots[x].packets.len() >= self.depth {
             if !self.headdrop {
-                s.dropped.push((p, DropCause::Overflow));
+                s.dropped.push((id, DropCause::Overflow));
                 return Verdict::Dropped;
             }
             let packets = &mut self.slots[x].packets;
-            packets.push_back(p);
-            self.held.add(p.len);
+            packets.push_back(id);
+            self.held.add(len);
             let oldest = packets.pop_front().expect("the slot is full");
-            self.held.remove(oldest.len);
+            self.held.remove(s.packets[oldest].bytes());
             s.dropped.push((oldest, DropCause::Overflow));
             return Verdict::Congestion;
         }
-        self.held.add(p.len);
-        self.push(x, p);
+        self.held.add(len);
+        self.push(x, id);
         if self.held.packets <= self.limit {
             return Verdict::Queued;
         }
@@ -239,7 +242,7 @@ impl Deciding for Sfq {
         }
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Packet> {
+    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
         self.perturb(s);
         loop {
             let tail = self.tail?;
@@ -249,15 +252,16 @@ impl Deciding for Sfq {
                 self.tail = Some(x);
                 continue;
             }
-            let p = self.pop(x, true);
-            self.held.remove(p.len);
+            let id = self.pop(x, true);
+            let slot = &s.packets[id];
+            self.held.remove(slot.bytes());
             if self.slots[x].packets.is_empty() {
                 self.retire(tail, x);
             } else {
-                self.slots[x].allot -= i64::from(p.len);
+                self.slots[x].allot -= i64::from(slot.bytes());
             }
-            self.stats.last_sojourn = s.now - p.time;
-            return Some(p);
+            self.stats.last_sojourn = s.now - slot.time;
+            return Some(id);
         }
     }
 
@@ -269,8 +273,8 @@ impl Deciding for Sfq {
         self.held
     }
 
-    fn for_each(&self, f: &mut dyn FnMut(&Packet)) {
-        self.slots.iter().flat_map(|slot| &slot.packets).for_each(f);
+    fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+        self.slots.iter().flat_map(|slot| &slot.packets).for_each(|&id| f(&packets[id].packet));
     }
 
     fn stats(&self) -> &QdiscStats {

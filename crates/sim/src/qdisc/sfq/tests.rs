@@ -21,8 +21,8 @@ fn lab(spec: SfqSpec) -> Lab {
     Lab::new(&QdiscSpec::Sfq(spec), 1)
 }
 
-fn flows(lab: &mut Lab, count: usize) -> Vec<u32> {
-    (0..count).filter_map(|_| lab.take()).map(|p| p.flow).collect()
+fn flows(lab: &mut Lab, count: usize) -> Vec<usize> {
+    (0..count).filter_map(|_| lab.take()).map(|p| p.flow()).collect()
 }
 
 fn numbers(lab: &mut Lab) -> Vec<u32> {

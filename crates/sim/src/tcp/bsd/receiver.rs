@@ -10,7 +10,7 @@ use super::stack::{Stack, MAX_WINDOW};
 use super::timer::{Callout, Clock};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, NO_SACK, SYN_FRAME};
 use crate::tcp::layout::Layout;
 use crate::tcp::receiver::Counters;
 use crate::tcp::sack::Blocks;
@@ -119,7 +119,7 @@ impl Receiver {
             let window = self.buffer.bytes.min(MAX_WINDOW);
             self.rcv_adv = self.rcv_adv.max(window);
             let syn_ack = Packet {
-                len: SYN_FRAME,
+                len: SYN_FRAME as u16,
                 flags: flags::ACK | flags::SYN,
                 window: window as u32,
                 ..self.packet(1, net.now)
@@ -144,9 +144,8 @@ impl Receiver {
 
     fn packet(&self, ack: u32, now: Time) -> Packet {
         Packet {
-            time: 0,
-            flow: self.flow,
-            len: ACK_FRAME,
+            way: Way::new(self.flow),
+            len: ACK_FRAME as u16,
             seq: ack,
             window: 0,
             tsval: (now / MS) as u32,
@@ -154,7 +153,6 @@ impl Receiver {
             sack: NO_SACK,
             flags: flags::ACK,
             ecn: Ecn::NotEct,
-            hop: 0,
         }
     }
 
@@ -287,7 +285,7 @@ impl Receiver {
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             self.sacks.iter().for_each(|&b| blocks.push(b));
-            p.len += blocks.option_bytes();
+            p.len += blocks.option_bytes() as u16;
             net.attach(&mut p, blocks);
         }
         if self.buffer.auto() {

@@ -11,7 +11,7 @@ use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
 use crate::tcp::endpoint::SenderSample;
 use crate::tcp::layout::Layout;
 use crate::tcp::sender::Counters;
@@ -165,11 +165,10 @@ impl Sender {
     }
 
     /// A packet of this sender.
-    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, now: Time) -> Packet {
+    pub(super) fn packet(&self, seq: u32, len: u32, flags: u8, now: Time) -> Packet {
         Packet {
-            time: 0,
-            flow: self.flow,
-            len,
+            way: Way::new(self.flow),
+            len: len as u16,
             seq,
             window: 0,
             tsval: (now / MS) as u32,
@@ -177,7 +176,6 @@ impl Sender {
             sack: NO_SACK,
             flags,
             ecn: Ecn::NotEct,
-            hop: 0,
         }
     }
 

@@ -5,7 +5,7 @@ use super::sender::Sender;
 use super::stack::{Stack, STACKS};
 use crate::fabric::{Fabric, Route, PORTS};
 use crate::network::{FlowSpec, HostSpec, PortSpec, StackSpec};
-use crate::packet::{flags, Packet, ACK_FRAME, NO_SACK};
+use crate::packet::{flags, Packet, Way, ACK_FRAME, NO_SACK};
 use crate::port::Port;
 use crate::tcp::sack::Blocks;
 use crate::tcp::tcb::{CaState, MSS};
@@ -49,7 +49,7 @@ fn fabric() -> Fabric {
     let pipe = |name: &str| PortSpec::Delay { name: name.into(), delay_ns: 1000, rate_bps: None, limit_packets: None };
     let ports = ["out", "back"].map(|name| Port::build(&pipe(name), 1).unwrap()).into();
     let route = Route { forward: [0].into(), reverse: [1].into() };
-    Fabric::new(ports, vec![route], vec![], SENDER_TIMER + 1)
+    Fabric::new(ports, vec![route], vec![], SENDER_TIMER + 1, 0)
 }
 
 /// A sender with its peer played by the test.
@@ -66,7 +66,7 @@ impl Bench {
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
         net.now = SEC;
         sender.connect(&mut net);
-        net.ports[0].pipe.clear();
+        net.drain_pipe(0);
         net.now += 10 * MS;
         sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &net) }, &mut net);
         Self { net, sender, window: 65_535 }
@@ -74,7 +74,7 @@ impl Bench {
 
     /// Segments on their way out, in order.
     fn taken(&mut self) -> Vec<u32> {
-        self.net.ports[0].pipe.drain(..).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+        self.net.drain_pipe(0).iter().filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
     }
 
     fn ack_with(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
@@ -126,9 +126,8 @@ impl Bench {
 
 fn ack(seq: u32, tsecr: u32, net: &Fabric) -> Packet {
     Packet {
-        time: 0,
-        flow: 0,
-        len: ACK_FRAME,
+        way: Way::new(0),
+        len: ACK_FRAME as u16,
         seq,
         window: WIDE,
         tsval: (net.now / MS) as u32,
@@ -136,7 +135,6 @@ fn ack(seq: u32, tsecr: u32, net: &Fabric) -> Packet {
         sack: NO_SACK,
         flags: flags::ACK,
         ecn: crate::packet::Ecn::NotEct,
-        hop: 0,
     }
 }
 
@@ -350,13 +348,13 @@ impl Sink {
         sink.net.now = SEC;
         let syn = sink.segment(0, flags::SYN);
         sink.receiver.on_packet(&syn, &mut sink.net);
-        sink.net.ports[1].pipe.clear();
+        sink.net.drain_pipe(1);
         let handshake = sink.segment(1, flags::HANDSHAKE);
         sink.receiver.on_packet(&handshake, &mut sink.net);
         sink
     }
 
-    fn segment(&self, seq: u32, flags: u16) -> Packet {
+    fn segment(&self, seq: u32, flags: u8) -> Packet {
         Packet { len: 1514, flags, ..ack(seq, 0, &self.net) }
     }
 
@@ -375,7 +373,7 @@ impl Sink {
     }
 
     fn acks(&mut self) -> Vec<Ack> {
-        let packets: Vec<Packet> = self.net.ports[1].pipe.drain(..).collect();
+        let packets = self.net.drain_pipe(1);
         let blocks = |p: &Packet, net: &mut Fabric| match p.sack {
             NO_SACK => vec![],
             slot => net.sacks.take(slot).as_slice().to_vec(),

@@ -5,7 +5,7 @@ use serde_json::{json, Value};
 use crate::cc::{AnyCc, Reno};
 use crate::fabric::{Fabric, Route};
 use crate::network::{FlowSpec, HostSpec, StackSpec};
-use crate::packet::{flags, Ecn, Packet, NO_SACK};
+use crate::packet::{flags, Ecn, Packet, Way, NO_SACK};
 use crate::tcp::sack::Blocks;
 use crate::tcp::scoreboard::mark;
 use crate::tcp::sender::{Pending, Sender};
@@ -49,7 +49,7 @@ impl Rig {
             first_write_bytes: None,
         };
         let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Fabric::new(vec![], vec![route], vec![], 1);
+        let net = Fabric::new(vec![], vec![route], vec![], 1, 0);
         let s = Sender::new(0, 0, &spec, Stack::from_spec(&stack).unwrap(), AnyCc::Reno(Reno), false);
         let mut rig = Self { s, net };
         rig.net.now = 1000 * MS;
@@ -58,12 +58,11 @@ impl Rig {
         rig
     }
 
-    fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u16) -> Vec<u32> {
-        self.net.arrivals.clear();
+    fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u8) -> Vec<u32> {
+        self.net.drain();
         self.net.now = ms * MS;
         let mut p = Packet {
-            time: 0,
-            flow: 0,
+            way: Way::new(0),
             len: 66,
             seq: ack,
             window: 1000 * MSS,
@@ -72,7 +71,6 @@ impl Rig {
             sack: NO_SACK,
             flags: flags | flags::ACK,
             ecn: Ecn::NotEct,
-            hop: 0,
         };
         if !blocks.is_empty() {
             let mut list = Blocks::default();
@@ -90,7 +88,7 @@ impl Rig {
 
     /// Runs the timer once; returns the time, ms, and the segments sent.
     fn timer(&mut self) -> (u64, Vec<u32>) {
-        self.net.arrivals.clear();
+        self.net.drain();
         loop {
             let (time, _) = self.net.events.first().expect("a timer is set");
             self.net.now = time;
@@ -102,7 +100,7 @@ impl Rig {
     }
 
     fn sent(&self) -> Vec<u32> {
-        self.net.arrivals.iter().filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+        self.net.arrivals.iter(&self.net.shared.packets).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
     }
 
     fn lost(&self) -> Vec<u32> {
