@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.errors import BadInput
+
 if TYPE_CHECKING:
     from dumbbell.results import Store
     from dumbbell.scenario import ResolvedScenario
@@ -32,7 +34,10 @@ def asked(file: Path, out: Path | None) -> Asked:
     from dumbbell.engines.execute import key, refuse
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
+    from dumbbell.studies import study_names
 
+    if not file.exists() and file.as_posix().split("/", 1)[0] in study_names():
+        raise BadInput(f"{file}: no such file; expected a scenario file, or `dumbbell reproduce {file.as_posix()}` for the study")
     scenario = Scenario.from_file(file)
     cells = scenario.expand()
     refuse(cells)

@@ -10,14 +10,13 @@ from pydantic_core import ErrorDetails
 
 from dumbbell.scenario.problems import Location, nearest, one_of
 
+_MODEL = ("model_type", "model_attributes_type")
 _NOUNS = {
     "bool_type": "true or false",
     "int_type": "a whole number",
     "string_type": "a name",
     "list_type": "a list",
     "dict_type": "keys and values",
-    "model_type": "keys and values",
-    "model_attributes_type": "keys and values",
     "finite_number": "a finite number",
 }
 
@@ -57,6 +56,8 @@ def _what(detail: ErrorDetails, top: type[BaseModel]) -> str:
         return f"{_shown(given)} is not a name; expected letters, digits and . _ + - after a letter or digit"
     if kind == "value_error":
         return str(context["error"])
+    if kind in _MODEL:
+        return f"{_shown(given)} is not keys and values; expected keys and values{_keys(_models_at(top, detail['loc']), given)}"
     if kind in _NOUNS:
         return f"{_shown(given)} is not {_NOUNS[kind]}; expected {_NOUNS[kind]}"
     message = detail["msg"]
@@ -74,6 +75,13 @@ def _shown(value: object) -> str:
         return "nothing"
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _keys(models: list[type[BaseModel]], given: object) -> str:
+    """What a user may write there: a kind as such, or the names of the keys."""
+    if isinstance(given, str) and any("kind" in model.model_fields for model in models):
+        return f" such as {{kind: {given}}}"
+    return f", {one_of(sorted({field.alias or name for model in models for name, field in model.model_fields.items()}))}"
 
 
 def _models_at(top: type[BaseModel], location: Location) -> list[type[BaseModel]]:

@@ -383,8 +383,16 @@ CASES = {
         "one of ",
     ),
     # wrong shapes
-    "a list for a path": ("path:\n  rtt: 20ms\n", "path: [1]\nx:\n", 2, "path", "is not keys and values", "keys and values"),
-    "a name for a qdisc": ("qdisc: {kind: pfifo, limit: 180p}", "qdisc: pfifo", 8, "path.bottleneck.qdisc", "'pfifo'", "keys and values"),
+    "a list for a path": (
+        "path:\n  rtt: 20ms\n",
+        "path: [1]\nx:\n",
+        2,
+        "path",
+        "is not keys and values",
+        "keys and values, one of access,",
+    ),
+    "a name for a qdisc": ("qdisc: {kind: pfifo, limit: 180p}", "qdisc: pfifo", 8, "path.bottleneck.qdisc", "'pfifo'", "{kind: pfifo}"),
+    "a number for a start": ("start: {first: 0s}", "start: 5", 10, "flows.0.start", "5 is not keys", "one of every, first, jitter"),
     "a number for a cc": ("cc: cubic", "cc: 5", 10, "flows.0.cc", "5 is not a name", "a name"),
     "a word for a count": ("cc: cubic", "cc: cubic, count: many", 10, "flows.0.count", "'many' is not a whole number", "a whole number"),
     "a word for yes": ("cc: cubic", "cc: cubic, ecn: maybe", 10, "flows.0.ecn", "'maybe' is not true or false", "true or false"),

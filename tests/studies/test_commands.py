@@ -149,6 +149,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         (["table", "DIR", "--json", "--format", "csv"], "--json and --format were both given; expected one of them"),
         (["table", "DIR", "--json", "--tidy"], "--json and --tidy were both given; expected one of them"),
         (["run", "SCENARIO", "--out", "DIR"], "is of dumbbell reproduce; expected another folder, or "),
+        (["plan", "sce"], "sce: no such file; expected a scenario file, or `dumbbell reproduce sce` for the study"),
         (["claims", "scee", "DIR"], "study 'scee' is unknown (did you mean 'sce'?)"),
         (["reproduce", "sce", "--out", "BAD"], "is a file; expected a folder"),
         (["reproduce", "sce", "--out", "BAD/below"], "bad.csv/below/study.json: cannot be written"),
