@@ -4,11 +4,13 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dumbbell.results import Block
+from dumbbell.scenario import Scenario
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import judge, reopened
@@ -47,6 +49,13 @@ def test_a_cell_is_the_draft_s_topology_with_two_flows():
     assert [(flow["name"], flow["cc"]) for flow in settings["flows"]] == [("1", "cubic"), ("2", "dctcp-sce")]
     assert settings["flows"][0]["stack"] == settings["flows"][1]["stack"] == "linux-5.1-sce"
     assert settings["duration"] == "300s"
+
+
+def test_the_example_to_vary_is_a_cell_of_the_study():
+    example = Scenario.from_file(Path(__file__).parents[2] / "examples" / "two-flows.yaml").expand()[0].settings
+    cell = Scenario(**pair_document(p.PairCell("flowblind", "cubic", "dctcp-sce", 50.0, 20.0))).expand()[0].settings
+    own = {"name", "duration"}
+    assert example.model_dump(exclude=own) == cell.model_dump(exclude=own)
 
 
 def test_repeats_start_each_flow_with_jitter_of_its_own():
