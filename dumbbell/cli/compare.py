@@ -57,7 +57,7 @@ def _compare(
         every = [every_cell_table(found, format_, "The reference, and how far ours is from it")] if every_cell else []
         print_tables([agreement_table(found, format_, f"{opened.path} beside {reference}"), *every, worst_table(found)])
     if opened.quick and opened.part is not None:
-        note(f"{opened.part.quick_note}: the other cells are missing")
+        note(f"--quick: {opened.part.quick_note}: the other cells are missing")
     elif missing and not json:
         first = where_it_parts(found_reference, missing[0], measured)
         note(f"{len(missing)} of {len(found_reference.values)} reference values have no run and count as missing, the first: {first}")

@@ -63,7 +63,7 @@ class Reproduction:
         """What a reader of the numbers must know."""
         repeats = int(self.folder.asked.get("seeds", 1))
         return [
-            *([self.part.quick_note] if self.folder.quick else []),
+            *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
             *([f"median over {repeats} repeats with jittered start"] if repeats > 1 else []),
             *(f"INVALID {run.name}: {'; '.join(run.reasons)}" for run in self.folder.invalid),
         ]

@@ -77,7 +77,7 @@ class Part:
     """Format name -> file; a format of which nothing is published has none."""
     scenarios: Callable[[Request], list[ResolvedScenario]]
     quick_note: str
-    """What `--quick` leaves out."""
+    """What `--quick` leaves out, without that word."""
     figures: Mapping[str, Callable[[Sequence[Run], View], Figure]]
     tables: Callable[[Sequence[Run]], Mapping[int, Table]] = lambda _runs: {}
     """The source's tables from our runs, by number."""

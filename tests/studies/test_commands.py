@@ -9,6 +9,7 @@ import pytest
 
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.folder import begin, open_folder
+from dumbbell.studies.reproduction import reopened
 from dumbbell.studies.sce.published import FOLDER
 
 REFERENCE = FOLDER / "sce_one_flow.csv"
@@ -260,6 +261,12 @@ def test_any_run_can_be_drawn(dumbbell, keep_plain, make_run):
     status, out, _ = dumbbell("plot", folder, "--json", "--from", "10", "--to", "20")
     assert status == 0
     assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == ["run-cc-reno-rtt-80ms.png", "run-cc-reno-rtt-80ms.svg"]
+
+
+def test_what_a_quick_request_leaves_out_is_told_once(keep, published_runs):
+    (note,) = reopened(open_folder(keep(published_runs[:5], Request(quick=True), part="draft"))).notes
+    assert note.startswith("--quick: 3 bandwidths x 3 delays instead of 8 x 8,")
+    assert note.count("--quick") == 1
 
 
 def test_a_quick_request_is_remembered_and_a_full_one_may_follow(keep, published_runs):

@@ -281,6 +281,14 @@ def test_shares_are_whole_per_cents_however_small(make_pair):
     assert "0" in {text.get_text() for text in shares.texts}
 
 
+@pytest.mark.parametrize(("ccs", "rows"), [(("cubic", "reno"), 3), (("reno", "dctcp"), 2)])
+def test_a_pair_that_is_not_published_has_no_row_of_empty_panels(make_pair, ccs, rows):
+    figure = by_pair(ccs, [make_pair(place("flowblind", *ccs, 50.0, 20.0), (20.0, 27.0), (25.0, 25.0))], View())
+    titles = [axis.get_title("left") for axis in figure.axes]
+    assert sum(title.endswith(", flowblind") for title in titles) == rows - 1
+    assert sum(bool(title) for title in titles) == 3 * rows
+
+
 def test_a_study_s_name_stands_for_its_default_folder(dumbbell, keep, published_pairs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keep(published_pairs[:3], part="two-flow", name="results/sce-two-flow")

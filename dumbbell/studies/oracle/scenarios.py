@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LENGTH_S = 60.0
 QUICK_MBIT = 10.0
-QUICK_NOTE = f"--quick: only the runs at {QUICK_MBIT:g} Mbit/s"
+QUICK_NOTE = f"only the runs at {QUICK_MBIT:g} Mbit/s"
 
 
 def document(run: KernelRun) -> dict[str, Any]:

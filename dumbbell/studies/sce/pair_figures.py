@@ -47,10 +47,11 @@ def by_mode(mode: str, cc_pairs: Sequence[tuple[str, str]], runs: Sequence[Run],
 
 
 def by_pair(ccs: tuple[str, str], runs: Sequence[Run], view: View) -> Figure:
-    """Jain's index of one pair through the three queues, ours and published, and who has how much."""
+    """Jain's index of one pair through the three queues, ours and published if it is, and who has how much."""
+    published = [_grid(f"published, {mode}", _published_index(mode, ccs), INDEX) for mode in p.QUEUE_MODES]
     panels = [
         [index_grid(f"ours, {mode}", mode, ccs, runs) for mode in p.QUEUE_MODES],
-        [_grid(f"published, {mode}", _published_index(mode, ccs), INDEX) for mode in p.QUEUE_MODES],
+        *([published] if any(grid.shade for grid in published) else []),
         [
             _grid(f"share of the first flow, {ccs[0]}", _medians(mode, ccs, runs, lambda run: 100 * run.shares[0]), _SHARE, decimals=0)
             for mode in p.QUEUE_MODES

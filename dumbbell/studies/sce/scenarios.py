@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 QUICK_BANDWIDTHS_MBIT = (1.0, 10.0, 50.0)
 QUICK_DELAYS_MS = (0.0, 20.0, 80.0)
-QUICK_NOTE = "--quick: 3 bandwidths x 3 delays instead of 8 x 8, each run as long as the draft's"
+QUICK_NOTE = "3 bandwidths x 3 delays instead of 8 x 8, each run as long as the draft's"
 QUICK_PAIRS = (("reno", "reno"), ("reno", "reno-sce"), ("cubic", "dctcp-sce"))
 QUICK_PAIR_BANDWIDTHS_MBIT = (1.0, 10.0)
 QUICK_PAIR_DELAYS_MS = (0.0, 20.0)
-QUICK_PAIR_NOTE = "--quick: 3 pairs x 2 bandwidths x 2 delays instead of 15 x 5 x 4, each run as long as the draft's"
+QUICK_PAIR_NOTE = "3 pairs x 2 bandwidths x 2 delays instead of 15 x 5 x 4, each run as long as the draft's"
 
 
 def document(cc: str, bandwidth_mbit: float, delay_ms: float, implementation: Implementation = DRAFT) -> dict[str, Any]:

@@ -75,7 +75,7 @@ CONTROL_SEEDS = 3
 """Most repeats of a control."""
 ONSET = "onset_s"
 """Coordinate of the controls."""
-QUICK_NOTE = "--quick: 2 repeats unless --seeds says otherwise, without the control runs"
+QUICK_NOTE = "2 repeats unless --seeds says otherwise, without the control runs"
 
 
 def experiments() -> list[Experiment]:
