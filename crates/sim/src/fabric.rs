@@ -251,13 +251,15 @@ impl Fabric {
         port.pipe.push(id, packets);
     }
 
-    /// A packet leaves a port for the next on its way, or for the end.
+    /// A packet leaves a port for the next on its way, or for the end, where nothing is written into it any more: it is about to be taken,
+    /// and that would wait for the write.
     #[inline]
     fn pass_on(&mut self, id: Id) {
         let p = &mut self.shared.packets[id].packet;
-        let hop = p.way.pass();
-        match self.routes[p.flow()].port(p, hop) {
+        let way = p.way.further();
+        match self.routes[p.flow()].port(p, way.hops()) {
             Some(port) => {
+                p.way = way;
                 self.enqueue(port, id);
             }
             None => self.arrivals.push(id, &mut self.shared.packets),

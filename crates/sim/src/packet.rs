@@ -69,10 +69,17 @@ impl Way {
         Self(flow << Self::HOP_BITS)
     }
 
-    /// Passes a port, and returns how many it has passed now; 255 at most.
+    /// One port further, of 255 at most.
     #[inline]
-    pub fn pass(&mut self) -> usize {
-        self.0 += 1;
+    #[must_use]
+    pub fn further(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Ports passed.
+    #[inline]
+    #[must_use]
+    pub fn hops(self) -> usize {
         self.0 as u8 as usize
     }
 }

@@ -107,7 +107,7 @@ pub struct Receiver {
     widen_out_of_order: bool,
     delack_capped: bool,
     compressed: u32,
-    /// The next ACK as long as nothing is special about it, with the timestamp to echo; see `form` of the sender.
+    /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
     form: Packet,
     srtt_us: u64,
     rto: u64,
@@ -238,6 +238,7 @@ impl Receiver {
         self.buffer.scale()
     }
 
+    #[inline]
     fn ack_packet(&self, ack: u32, window: u32, now: Time) -> Packet {
         Packet { seq: ack, window, tsval: (now / MS) as u32, ..self.form }
     }
@@ -282,18 +283,15 @@ impl Receiver {
         self.delack = None;
     }
 
-    /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment, whose number and time were noted before. What is already in the
-    /// ACK is not written again: it is about to be moved.
+    /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment.
     #[inline]
     fn send_plain_ack(&mut self, net: &mut Fabric) {
         let window = self.buffer.advertise_at_rest(self.rcv_nxt);
         let flags = flags::ACK | self.echo.take_flags();
-        if (window, flags) != (self.form.window, self.form.flags) {
-            (self.form.window, self.form.flags) = (window, flags);
-        }
+        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now) };
         self.counters.acks_sent += 1;
         self.note_ack();
-        net.send_back(self.form);
+        net.send_back(p);
     }
 
     /// Segments that take room in the buffer.
@@ -332,10 +330,7 @@ impl Receiver {
                 self.scheduled = true;
                 return self.delay_plain_ack(net);
             }
-            self.prepare_ack(net.now);
         } else {
-            self.rcv_nxt = p.seq + 1;
-            self.prepare_ack(net.now);
             self.count_plain(p, net.now);
         }
         self.send_plain_ack(net);
@@ -350,13 +345,6 @@ impl Receiver {
         if self.buffer.grow_at_rest() {
             self.quick |= 1;
         }
-    }
-
-    /// Notes number and time of the next ACK.
-    #[inline(always)]
-    fn prepare_ack(&mut self, now: Time) {
-        self.form.seq = self.rcv_nxt;
-        self.form.tsval = (now / MS) as u32;
     }
 
     /// What [`Self::delay_ack`] does after a [plain](Self::is_plain) segment. Mostly the timer's event comes before the least interval ends,

@@ -118,8 +118,8 @@ pub struct Sender {
     pub(super) ecn: bool,
     pub(super) ecn_always: bool,
     pub(super) queue_cwr: bool,
-    /// The next new segment as long as nothing is special about it, with the timestamps of now: what changes from one to the next is
-    /// written long before the packet is moved, which would have to wait for a write just before.
+    /// What segments have in common, with the timestamps of now. A packet is put together from single fields where it is sent: what was
+    /// written in pieces just before cannot be moved as a whole without waiting.
     pub(super) form: Packet,
     /// See [`Self::settle`].
     pub(super) calm: bool,

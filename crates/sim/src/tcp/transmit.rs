@@ -154,19 +154,18 @@ impl Sender {
         self.send_segments(net, self.buffer.written.min(end), last_of_chunk)
     }
 
-    /// Sends the new segments below `to`; returns how many went. One packet serves as the form for all of them, and they are counted
-    /// together. `last_of_chunk` ends a chunk, unless it is [`NONE`] or not sent.
+    /// Sends the new segments below `to`; returns how many went. They are counted together. `last_of_chunk` ends a chunk, unless it is
+    /// [`NONE`] or not sent.
     #[inline(always)]
     pub(super) fn send_segments(&mut self, net: &mut Fabric, to: u32, last_of_chunk: u32) -> u32 {
         self.t.last_sent_jiffies = self.t.jiffies;
         let from = self.t.snd_nxt;
-        debug_assert!(self.form.seq == from && self.buffer.next_push >= from);
+        debug_assert!(self.buffer.next_push >= from);
         let mut special = if self.queue_cwr { from } else { self.next_special(from).min(last_of_chunk) };
         let mut seq = from;
         let mut dropped = false;
         while seq < to {
-            let p = self.form;
-            self.form.seq = seq + 1;
+            let p = Packet { seq, ..self.form };
             let verdict = if seq == special {
                 let verdict = self.send_special(net, p, seq == from, seq == last_of_chunk);
                 special = self.next_special(seq + 1).min(last_of_chunk);
@@ -175,7 +174,6 @@ impl Sender {
                 net.send(p)
             };
             if self.is_local_drop(verdict) {
-                self.form.seq = seq;
                 dropped = true;
                 break;
             }
