@@ -1,19 +1,12 @@
-"""The simulator as an engine: lowers a scenario to the simulator's network and turns what comes back into a run."""
+"""A scenario as the simulator's network: resolved to ns, bit/s, bytes and packets."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
-from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dumbbell.engines.base import Engine, expected_packets, label
-from dumbbell.engines.capabilities import Capabilities, Capability
+from dumbbell.engines.capabilities import Capability
 from dumbbell.engines.lowering import PlannedImpairment, PlannedPort, PlannedUdp, plan
-from dumbbell.engines.refusal import placed
-from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.engines.sim.extension import capabilities
 from dumbbell.scenario import (
     Bfifo,
     Cake,
@@ -26,50 +19,23 @@ from dumbbell.scenario import (
     Outage,
     Pfifo,
     Pie,
-    Problem,
     QueueStage,
     Red,
     ResolvedScenario,
-    Scenario,
-    ScenarioError,
     Sfq,
 )
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from dumbbell.results import Run
-
-_NAME = "sim"
 _NS_PER_S = 10**9
 _BURST_BYTES = {"tbf": 1540, "htb": 1600}
 """Buckets, where the scenario names none."""
 _SCE_RAMPS: dict[bool | str, int] = {False: 0, True: 1, "single": 65535, "single-steep": 65534}
 """What the keywords of the SCE ramp become."""
-_FLOW_SERIES, _PORT_SERIES = 11, 8
-"""Series of a flow and of a port."""
-_MOST_VALUES = 50_000_000
-"""Sampled values of a run, which are in memory at once."""
-_RUN_CPU_S = 0.005
-"""Beside the simulation: lowering, digest, writing."""
-
-
-def native() -> ModuleType:
-    """The native module. Raises `EnvironmentFault` if it is not built."""
-    try:
-        from dumbbell import _native
-    except ImportError as error:
-        raise EnvironmentFault(f"the simulator is not built ({error}); expected `make setup` to have run") from None
-    return _native
-
-
-# --- lowering ------------------------------------------------------------------------------------------------------
 
 
 def lower(resolved: ResolvedScenario) -> dict[str, Any]:
     """The simulator's description of the run (`Network` of crates/sim): numbers in ns, bit/s, bytes and packets."""
     settings = resolved.settings
-    planned = plan(resolved, ENGINE.capabilities())
+    planned = plan(resolved, capabilities())
     indices = {name: i for i, name in enumerate(planned.ports)}
     return {
         "seed": settings.seed,
@@ -256,7 +222,7 @@ def _impairment(planned: PlannedImpairment, indices: dict[str, int]) -> dict[str
 
 def _host(flow: Flow) -> dict[str, Any]:
     host = flow.host
-    stack = ENGINE.capabilities().stack.get(flow.stack.base)
+    stack = capabilities().stack.get(flow.stack.base)
     factor = stack.buffer_factor if stack else Capability.buffer_factor
     return {
         "tso": host.offload != "none",
@@ -270,135 +236,3 @@ def _host(flow: Flow) -> dict[str, Any]:
 
 def _number(quantity: int | None) -> int | None:
     return None if quantity is None else int(quantity)
-
-
-# --- running -------------------------------------------------------------------------------------------------------
-
-
-class Sim(Engine):
-    """The simulator."""
-
-    name = _NAME
-
-    def capabilities(self) -> Capabilities:
-        """What the simulator can run."""
-        return _capabilities()
-
-    def require(self) -> None:
-        """Raises `EnvironmentFault` if the native module is not built."""
-        native()
-
-    def refuse_details(self, runs: Sequence[ResolvedScenario]) -> None:
-        """Raises `ScenarioError` with what the simulator itself refuses."""
-        problems: dict[Problem, None] = {}
-        for resolved in runs:
-            if problem := _refusal(resolved):
-                problems[problem] = None
-        if problems:
-            raise ScenarioError(list(problems))
-
-    def key(self, resolved: ResolvedScenario) -> str:
-        """The content hash of a run."""
-        content = {
-            "engine": _NAME,
-            "sources": native().SOURCE_HASH,
-            "scenario": resolved.dump(),
-            "network": lower(resolved),
-        }
-        if resolved.settings.passive_rtt:
-            content["measured_by"] = native().TRACE_HASH
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-    def cpu_s(self, resolved: ResolvedScenario) -> float:
-        """About what a run costs; the machine's speed is measured on a short run."""
-        return expected_packets(resolved) / packets_per_cpu_second() + _RUN_CPU_S
-
-    def produce(self, resolved: ResolvedScenario, run_key: str) -> Run:
-        """Runs one scenario; the interpreter is released meanwhile."""
-        import numpy as np
-
-        from dumbbell.results import Block, Run, digest, judge
-        from dumbbell.trace import with_passive_rtt
-
-        facts: dict[str, Any] = {"name": _NAME, "sources": native().SOURCE_HASH}
-        common: dict[str, Any] = {"key": run_key, "name": resolved.name, "cell": resolved.cell, "scenario": resolved.dump()}
-        network = lower(resolved)
-        try:
-            output = native().simulate(json.dumps(network))
-        except ValueError as error:
-            raise BadInput(f"{label(resolved)}: the simulator refuses this: {error}") from None
-        except RuntimeError as error:
-            failure = (f"the simulator failed: {' '.join(str(error).split())}",)
-            return Run(**common, status="invalid", reasons=failure, counters={}, digest=digest(()), engine=facts)
-        blocks = []
-        for table in output["tables"]:
-            names = tuple(name for name, _ in table["columns"])
-            units = tuple(unit for _, unit in table["columns"])
-            t_ns = np.frombuffer(table["t_ns"], dtype="<i8")
-            values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(names))
-            blocks.append(Block(table["entity"], names, units, t_ns, np.ascontiguousarray(values.T)))
-        counters = {entity: dict(values) for entity, values in output["counters"]}
-        for flow in network["flows"]:
-            counters[f"flow/{flow['name']}"]["start_ns"] = flow["start_ns"]
-        status, reasons = judge(counters, output["conservation"], {port["name"] for port in network["ports"] if port["kind"] == "delay"})
-        facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
-        run = Run(
-            **common,
-            status=status,
-            reasons=reasons,
-            counters=counters,
-            digest=digest(blocks),
-            engine=facts,
-            samples=tuple(blocks),
-            captures=output["captures"],
-        )
-        return with_passive_rtt(run) if resolved.settings.passive_rtt else run
-
-
-ENGINE = Sim()
-
-
-def _refusal(resolved: ResolvedScenario) -> Problem | None:
-    settings = resolved.settings
-    if (values := expected_samples(resolved)) > _MOST_VALUES:
-        what = f"{settings.sample} takes {values} values in {settings.duration}"
-        return resolved.problem(("sample",), f"{what}; expected at most {_MOST_VALUES}, by a longer interval")
-    try:
-        native().check(json.dumps(lower(resolved)))
-    except ValueError as error:
-        location, what = placed(settings, str(error))
-        return resolved.problem(location, what)
-    return None
-
-
-@cache
-def _capabilities() -> Capabilities:
-    return Capabilities.from_table(_NAME, json.loads(native().capabilities()))
-
-
-def expected_samples(resolved: ResolvedScenario) -> int:
-    """Rows of a run's series: times x series."""
-    settings = resolved.settings
-    if not settings.sample:
-        return 0
-    planned = plan(resolved, ENGINE.capabilities())
-    series = _FLOW_SERIES * len(planned.flows) + _PORT_SERIES * len(planned.ports)
-    return (int(settings.duration) // int(settings.sample) + 1) * series
-
-
-@cache
-def packets_per_cpu_second() -> float:
-    """Delivered data packets per CPU second of one cubic flow through a FIFO, measured now."""
-    probe = Scenario.model_validate(
-        {
-            "name": "speed",
-            "path": {"rtt": "40ms", "bottleneck": {"rate": "100mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}},
-            "flows": [{"cc": "cubic"}],
-            "duration": "10s",
-        }
-    )
-    (resolved,) = probe.expand()
-    network = json.dumps(lower(resolved))
-    began = time.thread_time()
-    output = native().simulate(network)
-    return float(output["delivered_packets"]) / (time.thread_time() - began)
