@@ -85,7 +85,7 @@ def test_a_guest_without_a_plan_has_nothing_to_finish(script, folder):
 def test_a_hanging_guest_is_killed_with_all_its_processes(script, folder):
     text = fault(script("echo booting; sleep 100 & sleep 101 & exec sleep 102"), folder, timeout_s=0.5)
     assert re.match(r"the guest hangs: killed after 0\.5 s of host time; the console ends in: booting", text)
-    assert processes_in(folder) == []
+    assert wait_until(lambda: processes_in(folder) == [])
 
 
 def test_what_outlives_the_guest_is_killed(script, folder):

@@ -56,8 +56,9 @@ def test_every_queue_of_the_kernel_carries_traffic(kernel, qdisc, shaper):
     assert any(f" {kind} " in command for command in run.engine["tc"])
 
 
-def test_marks_of_a_queue_are_counted(kernel):
-    (one,) = resolved(path=queue({"kind": "codel", "ecn": True}), flows=[{"cc": "dctcp"}])
+@pytest.mark.parametrize("control", [{"ecn": True}, {"ecn": False, "ce_threshold": "2ms"}], ids=["episodes", "threshold"])
+def test_marks_of_a_queue_are_counted(kernel, control):
+    (one,) = resolved(path=queue({"kind": "codel", **control}), flows=[{"cc": "dctcp"}])
     run = kernel.run(one)
     marks = run.counters["port/bottleneck"]["ce_marks"]
     assert marks > 0

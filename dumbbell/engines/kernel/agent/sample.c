@@ -107,15 +107,14 @@ static double marks_of(const char *kind, const struct rtattr *app)
 	size_t i;
 
 	for (i = 0; i < sizeof(mark_counters) / sizeof(*mark_counters); i++)
-		if (!strcmp(kind, mark_counters[i].kind)) {
-			if (RTA_PAYLOAD(app) >= mark_counters[i].offset + sizeof(count))
-				memcpy(&count, (const char *)RTA_DATA(app) + mark_counters[i].offset, sizeof(count));
-			return count;
+		if (!strcmp(kind, mark_counters[i].kind) && RTA_PAYLOAD(app) >= mark_counters[i].offset + sizeof(count)) {
+			memcpy(&count, (const char *)RTA_DATA(app) + mark_counters[i].offset, sizeof(count));
+			sum += count;
 		}
 	if (!strcmp(kind, "fq"))
 		return ((const struct tc_fq_qd_stats *)payload(app, &fq, sizeof(fq)))->ce_mark;
 	if (strcmp(kind, "cake") || !(tins = find(RTA_DATA(app), RTA_PAYLOAD(app), TCA_CAKE_STATS_TIN_STATS)))
-		return 0;
+		return sum;
 	left = RTA_PAYLOAD(tins);
 	for (tin = RTA_DATA(tins); RTA_OK(tin, left); tin = RTA_NEXT(tin, left)) {
 		marked = find(RTA_DATA(tin), RTA_PAYLOAD(tin), TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS);

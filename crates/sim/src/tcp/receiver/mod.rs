@@ -3,17 +3,24 @@
 //!
 //! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), ping-pong mode.
 
+mod delayed_ack;
+mod plain;
+mod reorder;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
-use super::buffers::ReceiveBuffer;
-use super::ecn::Echo;
-use super::layout::Layout;
-use super::sack::Blocks;
-use super::stack::Stack;
-use super::timer::Clock;
+use self::delayed_ack::Delay;
 use crate::fabric::Fabric;
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::tcp::buffers::ReceiveBuffer;
+use crate::tcp::ecn::Echo;
+use crate::tcp::layout::Layout;
+use crate::tcp::sack::Blocks;
+use crate::tcp::stack::Stack;
+use crate::tcp::timer::Clock;
 use crate::time::{Time, MS, NEVER, US};
 
 /// Least delayed-ACK interval, ms (also the quick-ACK interval).
@@ -48,15 +55,6 @@ pub struct Counters {
     pub ce: u64,
     /// SCE marks seen.
     pub sce: u64,
-}
-
-/// How long a delayed ACK waits.
-#[derive(Clone, Copy, Debug)]
-enum Delay {
-    /// Until a tick; in which one that was decided.
-    Until { tick: u64, set_in: u64 },
-    /// The least interval from this time on; nobody has asked yet which tick that is.
-    LeastFrom(Time),
 }
 
 /// A receiver.
@@ -283,17 +281,6 @@ impl Receiver {
         self.delack = None;
     }
 
-    /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment.
-    #[inline]
-    fn send_plain_ack(&mut self, net: &mut Fabric) {
-        let window = self.buffer.advertise_at_rest(self.rcv_nxt);
-        let flags = flags::ACK | self.echo.take_flags();
-        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now) };
-        self.counters.acks_sent += 1;
-        self.note_ack();
-        net.send_back(p);
-    }
-
     /// Segments that take room in the buffer.
     fn charged(&self) -> u32 {
         self.held + self.unread
@@ -311,73 +298,6 @@ impl Receiver {
             self.form.tsecr = p.tsval;
         }
         self.buffer.rtt_by_timestamp(p.tsecr, now);
-    }
-
-    /// True for the common segment: the next one, without a flag or a mark, when nothing is missing or waits to be said. What is left of
-    /// [`Self::on_data`] is to count it, to widen the window and to acknowledge it in its turn.
-    #[inline]
-    pub(super) fn is_plain(&self, p: &Packet) -> bool {
-        p.seq == self.rcv_nxt && p.seq < self.steady_until && p.ecn == self.steady && p.flags == 0
-    }
-
-    /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
-    fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
-        if self.buffer.is_acked(p.seq) {
-            // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
-            self.form.tsecr = self.form.tsecr.max(p.tsval);
-            self.count_plain(p, net.now);
-            if self.quick == 0 {
-                self.scheduled = true;
-                return self.delay_plain_ack(net);
-            }
-        } else {
-            self.count_plain(p, net.now);
-        }
-        self.send_plain_ack(net);
-        self.buffer.on_read(self.rcv_nxt, net.now);
-    }
-
-    #[inline(always)]
-    fn count_plain(&mut self, p: &Packet, now: Time) {
-        self.rcv_nxt = p.seq + 1;
-        self.buffer.rtt_by_timestamp(p.tsecr, now);
-        self.time_delayed_ack(now);
-        if self.buffer.grow_at_rest() {
-            self.quick |= 1;
-        }
-    }
-
-    /// What [`Self::delay_ack`] does after a [plain](Self::is_plain) segment. Mostly the timer's event comes before the least interval ends,
-    /// and an ACK before both.
-    #[inline]
-    fn delay_plain_ack(&mut self, net: &mut Fabric) {
-        if self.delack.is_none() && self.ato == self.ato_min && net.now >= self.after_event {
-            self.delack = Some(Delay::LeastFrom(net.now));
-            self.buffer.on_read(self.rcv_nxt, net.now);
-            if self.buffer.may_open_wide() {
-                self.ack_after_read(true, net);
-            }
-        } else {
-            self.unread = self.unread_each;
-            self.delay_ack(net);
-            self.on_read(true, net);
-        }
-    }
-
-    /// Looks whether the next segments may be [plain](Self::is_plain), after one with codepoint `ecn`.
-    fn settle(&mut self, ecn: Ecn) {
-        self.steady_until = 0;
-        if !self.ooo.is_empty() || !self.sacks.is_empty() || self.dsack.is_some() {
-            return;
-        }
-        let silent = self.compressed == 0 && !self.now_flag && !self.pushed;
-        let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.unread_each);
-        let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
-        if silent && roomy && unmarked {
-            self.steady = ecn;
-            // One short of what the next arrival brings about.
-            self.steady_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
-        }
     }
 
     fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
@@ -454,39 +374,6 @@ impl Receiver {
         p.has(flags::PSH) && (self.ack_full_push || u32::from(p.len) < FULL_FRAME)
     }
 
-    /// Adapts the delayed-ACK interval to the spacing of the data.
-    #[inline(always)]
-    fn time_delayed_ack(&mut self, now: Time) {
-        if now < self.short_gap_ends {
-            self.ato = (self.ato >> 1) + self.ato_step;
-        } else {
-            self.time_gap(now);
-        }
-        self.short_gap_ends = now + self.short_gap;
-    }
-
-    fn time_gap(&mut self, now: Time) {
-        if self.ato == 0 {
-            self.request_quick(MAX_QUICK);
-            self.ato = self.ato_min;
-            return;
-        }
-        // What came out of order may have set the interval before any data came in order.
-        let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
-        let gap = self.clock.jiffies(now) - self.clock.jiffies(last_data);
-        if gap <= self.ato_step {
-            self.ato = (self.ato >> 1) + self.ato_step;
-        } else if gap < self.ato {
-            self.ato = self.bound_ato((self.ato >> 1) + gap);
-        } else if gap > self.rto {
-            self.request_quick(MAX_QUICK);
-        }
-    }
-
-    fn bound_ato(&self, ato: u64) -> u64 {
-        ato.min(self.rto).min(if self.delack_capped { self.delack_max } else { u64::MAX })
-    }
-
     /// ECN and SCE; `before` is what was expected before this segment.
     #[inline]
     fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Fabric) {
@@ -512,68 +399,6 @@ impl Receiver {
         }
     }
 
-    fn out_of_order(&mut self, p: &Packet, net: &mut Fabric) {
-        let seq = p.seq;
-        self.on_codepoint(p.ecn, self.rcv_nxt, net);
-        self.scheduled = true;
-        self.pushed |= self.ends_write(p);
-        let at = self.ooo.partition_point(|&(_, end)| end < seq);
-        match self.ooo.get_mut(at) {
-            Some(run) if run.0 <= seq && seq < run.1 => {
-                self.counters.duplicates += 1;
-                self.dsack = Some((seq, seq + 1));
-                return;
-            }
-            Some(run) if run.1 == seq => {
-                run.1 += 1;
-                if self.ooo.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
-                    self.ooo[at].1 = self.ooo[at + 1].1;
-                    self.ooo.remove(at + 1);
-                }
-            }
-            Some(run) if run.0 == seq + 1 => run.0 = seq,
-            _ => self.ooo.insert(at, (seq, seq + 1)),
-        }
-        self.held += 1;
-        if self.widen_out_of_order && self.buffer.grow(self.held) {
-            self.quick |= 1;
-        }
-        self.remember_sack(seq, net);
-    }
-
-    /// Keeps the most recent ranges, newest first.
-    fn remember_sack(&mut self, seq: u32, net: &mut Fabric) {
-        let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
-        if let Some(i) = self.sacks.iter().position(touches) {
-            if i >= super::sack::MAX_BLOCKS {
-                self.flush_compressed(net);
-            }
-            let (mut start, mut end) = self.sacks.remove(i);
-            (start, end) = (start.min(seq), end.max(seq + 1));
-            self.sacks.retain(|&(s, e)| {
-                let joins = s <= end && start <= e;
-                if joins {
-                    (start, end) = (start.min(s), end.max(e));
-                }
-                !joins
-            });
-            self.sacks.insert(0, (start, end));
-            return;
-        }
-        if self.sacks.len() >= super::sack::MAX_BLOCKS {
-            self.flush_compressed(net);
-        }
-        self.sacks.truncate(SACK_MEMORY - 1);
-        self.sacks.insert(0, (seq, seq + 1));
-    }
-
-    /// Sends what is being held back (when its time has come, or a block would be forgotten unsent).
-    fn flush_compressed(&mut self, net: &mut Fabric) {
-        if self.compressed > 0 {
-            self.send_ack(self.rcv_nxt, net);
-        }
-    }
-
     /// Decides whether to acknowledge now, later, or with others.
     fn check_ack(&mut self, net: &mut Fabric) {
         if self.buffer.is_tight(self.charged()) {
@@ -585,25 +410,6 @@ impl Receiver {
             self.delay_ack(net);
         } else {
             self.compress_ack(net);
-        }
-    }
-
-    fn compress_ack(&mut self, net: &mut Fabric) {
-        if self.dupacks_at != self.rcv_nxt {
-            self.dupacks_at = self.rcv_nxt;
-            self.dupacks = 0;
-        }
-        if !self.compress || self.compressed >= COMPRESSED_MAX || self.dupacks < DUPACKS_AT_ONCE {
-            self.dupacks += 1;
-            self.send_ack(self.rcv_nxt, net);
-            return;
-        }
-        self.compressed += 1;
-        if self.compressed == 1 {
-            let rtt_us8 =
-                if self.srtt_us > 0 { self.buffer.rtt_us8.min(self.srtt_us << 3) } else { self.buffer.rtt_us8 };
-            let delay = COMPRESS_MAX.min(rtt_us8 * 125 / 20);
-            net.events.set(self.source + 1, net.now + delay + COMPRESS_SLACK);
         }
     }
 
@@ -623,158 +429,5 @@ impl Receiver {
         if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
             self.send_ack(self.rcv_nxt, net);
         }
-    }
-
-    fn delay_ack(&mut self, net: &mut Fabric) {
-        let mut ato = self.ato;
-        if ato > self.ato_min {
-            let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
-            if self.srtt_us > 0 {
-                most = most.min(self.clock.from_us(self.srtt_us).max(self.ato_min));
-            }
-            ato = ato.min(most);
-        }
-        if self.delack_capped {
-            ato = ato.min(self.delack_max);
-        }
-        let jiffies = self.clock.jiffies(net.now);
-        let mut expires = jiffies + ato;
-        if let Some((pending, _)) = self.delack_ticks() {
-            if pending <= jiffies + (ato >> 2) {
-                self.send_ack(self.rcv_nxt, net);
-                return;
-            }
-            expires = expires.min(pending);
-        }
-        self.delack = Some(Delay::Until { tick: expires, set_in: jiffies });
-        // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
-        if self.clock.start(expires) < self.delack_armed {
-            let fires = self.delack_fires();
-            if fires < self.delack_armed {
-                self.set_event(net, fires);
-            }
-        }
-    }
-
-    /// Moves the event of the delayed ACK.
-    fn set_event(&mut self, net: &mut Fabric, time: Time) {
-        self.delack_armed = time;
-        self.after_event = time.saturating_sub(self.clock.start(self.ato_min)).saturating_add(self.clock.start(1));
-        net.events.set(self.source, time);
-    }
-
-    /// The tick that the delayed ACK waits for, and the one in which that was decided.
-    fn delack_ticks(&self) -> Option<(u64, u64)> {
-        self.delack.map(|delay| match delay {
-            Delay::Until { tick, set_in } => (tick, set_in),
-            Delay::LeastFrom(time) => (self.clock.jiffies(time) + self.ato_min, self.clock.jiffies(time)),
-        })
-    }
-
-    /// When the timer of the delayed ACK fires.
-    fn delack_fires(&self) -> Time {
-        self.delack_ticks().map_or(NEVER, |(tick, set_in)| self.clock.fires(set_in, tick))
-    }
-
-    /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
-    pub fn on_timer(&mut self, which: usize, net: &mut Fabric) {
-        if which == 1 {
-            net.events.set(self.source + 1, NEVER);
-            self.flush_compressed(net);
-            return;
-        }
-        let fires = self.delack_fires();
-        if fires > net.now {
-            // The deadline has moved, or is gone.
-            return self.set_event(net, fires);
-        }
-        self.set_event(net, NEVER);
-        if self.delack.take().is_some() && self.scheduled {
-            self.ato = self.bound_ato(self.ato << 1);
-            self.send_ack(self.rcv_nxt, net);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fabric::Route;
-    use crate::network::{HostSpec, StackSpec};
-
-    /// ACKs that each of the segments `seqs`, 1 ms apart, brings about at once, after `before` in order.
-    fn acks(stack: &str, before: u32, seqs: &[u32]) -> Vec<usize> {
-        let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
-        let host = HostSpec {
-            tso: false,
-            rmem: [4096, 87_380, 6_291_456],
-            rcvbuf: Some(200_000),
-            wmem: [4096, 16_384, 4_194_304],
-            sndbuf: None,
-            cached_ssthresh: None,
-        };
-        let spec = FlowSpec {
-            name: "f".into(),
-            cc: "reno".into(),
-            stack: stack.clone(),
-            host,
-            ecn: false,
-            sce_echo: false,
-            local_first_port: false,
-            forward: vec![],
-            reverse: vec![],
-            start_ns: 0,
-            stop_ns: None,
-            transfer_bytes: None,
-            src_host: 1,
-            dst_host: 2,
-            from_right: false,
-            first_write_bytes: None,
-        };
-        let route = Route { forward: Box::default(), reverse: Box::default() };
-        let mut net = Fabric::new(vec![], vec![route], vec![], SOURCES, 0);
-        let mut r = Receiver::new(0, 0, &spec, &Stack::from_spec(&stack).unwrap(), false);
-        let mut packet = |seq: u32, len: u32, flags: u8| {
-            net.now += MS;
-            net.drain();
-            let (tsval, window) = ((net.now / MS) as u32, 0);
-            let ecn = Ecn::NotEct;
-            let p =
-                Packet { way: Way::new(0), len: len as u16, seq, window, tsval, tsecr: 0, sack: NO_SACK, flags, ecn };
-            r.on_packet(&p, &mut net);
-            net.arrivals.len()
-        };
-        packet(0, SYN_FRAME, flags::SYN);
-        packet(1, ACK_FRAME, flags::HANDSHAKE);
-        for seq in 1..=before {
-            packet(seq, FULL_FRAME, 0);
-        }
-        seqs.iter().map(|&seq| packet(seq, FULL_FRAME, 0)).collect()
-    }
-
-    #[test]
-    fn two_segments_earn_an_ack() {
-        for stack in ["linux-6.12", "linux-3.9"] {
-            let found = acks(stack, 61, &[62, 63, 64, 65]);
-            assert!(found == [0, 1, 0, 1] || found == [1, 0, 1, 0], "{stack}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn the_first_segment_may_come_out_of_order() {
-        // That sets the interval of delayed ACKs in Linux 3.9, before there was a segment in order to count from.
-        for stack in ["linux-6.12", "linux-3.9"] {
-            assert_eq!(acks(stack, 0, &[2, 1, 3]), [1, 1, 1], "{stack}");
-        }
-    }
-
-    #[test]
-    fn a_gap_brings_quick_acks_until_4_17() {
-        // tcp_data_queue enters quick-ACK mode for every segment out of order: 16 ACKs, of which two are used up by the gap.
-        let seqs: Vec<u32> = [63, 62].into_iter().chain(64..84).collect();
-        assert_eq!(acks("linux-6.12", 61, &seqs)[..6], [1, 1, 0, 1, 0, 1]);
-        let old = acks("linux-3.9", 61, &seqs);
-        assert_eq!(old[..16], [1; 16]);
-        assert_eq!(old[16..], [0, 1, 0, 1, 0, 1]);
     }
 }
