@@ -8,7 +8,6 @@ which rust-toolchain.toml pins. Without valgrind it says so and succeeds.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import re
 import subprocess
@@ -16,12 +15,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.arguments import parse
 from benchmarks.example import build, rustc_version
 from dumbbell.bench import recorded
 from dumbbell.bench.cases import CASES
 from dumbbell.bench.measure import network
 from dumbbell.bench.recorded import Recorded
-from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
+from dumbbell.errors import DumbbellError, EnvironmentFault
 
 _COLLECTED = re.compile(r"Collected : (\d+)")
 _DELIVERED = re.compile(r"^(\d+) packets, ", re.MULTILINE)
@@ -66,13 +66,8 @@ def _line(value: Recorded, before: Mapping[str, Recorded]) -> str:
 def main(arguments: list[str] | None = None, path: Path = recorded.FILE) -> int:
     """The exit status."""
     counted = [name for name, case in CASES.items() if case.counted]
-    parser = argparse.ArgumentParser(description="Count instructions per packet and compare with those recorded.")
-    parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(counted)}; all by default")
-    parser.add_argument("--record", action="store_true", help="write the new values to benchmarks/instructions.csv")
-    asked = parser.parse_args(arguments)
-    for name in asked.names:
-        if name not in counted:
-            raise BadInput(f"unknown benchmark {name!r}; expected one of {', '.join(counted)}")
+    described = "Count instructions per packet and compare with those recorded."
+    asked = parse(arguments, described, "benchmark", counted, "write the new values to benchmarks/instructions.csv")
     valgrind = valgrind_version()
     if valgrind is None:
         print("instructions per packet: not measured, valgrind is not installed")

@@ -16,7 +16,6 @@ packets take time on: ours costs more than in `dumbbell bench`, where ACKs pass 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import datetime
 import io
@@ -26,11 +25,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import parse
 from benchmarks.example import rustc_version
 from benchmarks.ns3 import installation, program
 from dumbbell import __version__
 from dumbbell.bench.measure import packets_per_cpu_s
-from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
+from dumbbell.errors import DumbbellError, EnvironmentFault
 from dumbbell.report.files import write_text
 from dumbbell.report.tables import Table
 
@@ -228,13 +228,8 @@ def draw(comparisons: Sequence[Comparison], folder: Path = FILE.parent) -> list[
 
 def main(arguments: list[str] | None = None) -> int:
     """The exit status."""
-    parser = argparse.ArgumentParser(description="The simulator and ns-3 on the same scenarios.")
-    parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(SETTINGS)}; all by default")
-    parser.add_argument("--record", action="store_true", help="write benchmarks/side_by_side.csv and the figure")
-    asked = parser.parse_args(arguments)
-    for name in asked.names:
-        if name not in SETTINGS:
-            raise BadInput(f"unknown scenario {name!r}; expected one of {', '.join(SETTINGS)}")
+    described = "The simulator and ns-3 on the same scenarios."
+    asked = parse(arguments, described, "scenario", SETTINGS, "write benchmarks/side_by_side.csv and the figure")
     try:
         ns3 = installation.find()
         executable, cxx = program.build(ns3), program.compiler()

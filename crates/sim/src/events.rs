@@ -112,9 +112,8 @@ impl EventSet {
         *self.key(source) = NEVER;
     }
 
-    /// Pending time of `source`.
-    #[inline]
-    #[must_use]
+    /// For tests: pending time of `source`.
+    #[cfg(test)]
     pub fn pending(&mut self, source: usize) -> Time {
         let key = *self.key(source);
         if key == NEVER {

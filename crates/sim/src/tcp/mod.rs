@@ -14,6 +14,7 @@ mod plain;
 #[cfg(test)]
 mod plain_tests;
 mod rack;
+mod ranges;
 pub mod receiver;
 mod recovery;
 pub mod rtt;

@@ -5,6 +5,8 @@
 //! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), PAWS, limits on the segments that wait
 //! for a gap to close (the window is smaller).
 
+use std::collections::VecDeque;
+
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use super::timer::{Callout, Clock};
@@ -12,6 +14,7 @@ use crate::fabric::Fabric;
 use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, NO_SACK, SYN_FRAME};
 use crate::tcp::layout::Layout;
+use crate::tcp::ranges;
 use crate::tcp::receiver::Counters;
 use crate::tcp::sack::Blocks;
 use crate::tcp::tcb::MSS;
@@ -42,7 +45,7 @@ pub struct Receiver {
     /// Next segment expected.
     rcv_nxt: u32,
     /// Ranges received out of order, sorted.
-    queue: Vec<(u32, u32)>,
+    queue: VecDeque<(u32, u32)>,
     /// SACK blocks, the most recent first.
     sacks: Vec<(u32, u32)>,
     /// In order and not read yet, bytes.
@@ -73,7 +76,7 @@ impl Receiver {
             scale: stack.window_scale(),
             buffer: Size::new(stack, spec.host.rcvbuf, stack.recvspace, stack.recvbuf_inc, stack.recvbuf_max),
             rcv_nxt: 1,
-            queue: Vec::new(),
+            queue: VecDeque::new(),
             sacks: Vec::with_capacity(SACK_MEMORY + 1),
             unread: 0,
             rcv_adv: 0,
@@ -226,24 +229,14 @@ impl Receiver {
 
     /// Queues a segment, and takes in what is in order now.
     fn reassemble(&mut self, seq: u32) {
-        let at = self.queue.partition_point(|&(_, end)| end < seq);
-        match self.queue.get_mut(at) {
-            Some(run) if run.0 <= seq && seq < run.1 => self.counters.duplicates += 1,
-            Some(run) if run.1 == seq => {
-                run.1 += 1;
-                if self.queue.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
-                    self.queue[at].1 = self.queue[at + 1].1;
-                    self.queue.remove(at + 1);
-                }
-            }
-            Some(run) if run.0 == seq + 1 => run.0 = seq,
-            _ => self.queue.insert(at, (seq, seq + 1)),
+        if !ranges::insert(&mut self.queue, seq) {
+            self.counters.duplicates += 1;
         }
-        if let Some(&(start, end)) = self.queue.first() {
+        if let Some(&(start, end)) = self.queue.front() {
             if start == self.rcv_nxt {
                 self.unread += self.layout.span(start, end);
                 self.rcv_nxt = end;
-                self.queue.remove(0);
+                self.queue.pop_front();
             }
         }
     }

@@ -4,8 +4,9 @@ use serde_json::{json, Value};
 
 use crate::cc::{AnyCc, Reno};
 use crate::fabric::{Fabric, Route};
-use crate::network::{FlowSpec, HostSpec, StackSpec};
+use crate::network::{FlowSpec, StackSpec};
 use crate::packet::{flags, Ecn, Packet, Way, NO_SACK};
+use crate::tcp::layout::tests::plain;
 use crate::tcp::sack::Blocks;
 use crate::tcp::scoreboard::mark;
 use crate::tcp::sender::{Pending, Sender};
@@ -22,35 +23,14 @@ impl Rig {
     /// A sender of `segments`, just connected over a path of 20 ms: what the windows allow is out.
     fn new(segments: u32, options: Value) -> Self {
         let Value::Object(options) = options else { panic!("options are a map") };
-        let stack = StackSpec { name: "linux-3.9".into(), options };
-        let spec = FlowSpec {
-            name: "f".into(),
-            cc: "reno".into(),
-            stack: stack.clone(),
-            host: HostSpec {
-                tso: false,
-                rmem: [4096, 87_380, 6_291_456],
-                rcvbuf: None,
-                wmem: [4096, 65_535, 4_194_304],
-                sndbuf: Some(1_200_000),
-                cached_ssthresh: None,
-            },
-            ecn: false,
-            sce_echo: false,
-            local_first_port: false,
-            forward: vec![],
-            reverse: vec![],
-            start_ns: 0,
-            stop_ns: None,
-            transfer_bytes: Some(u64::from(segments * MSS)),
-            src_host: 1,
-            dst_host: 2,
-            from_right: false,
-            first_write_bytes: None,
-        };
+        let mut spec = FlowSpec { transfer_bytes: Some(u64::from(segments * MSS)), ..plain() };
+        spec.stack = StackSpec { name: "linux-3.9".into(), options };
+        spec.host.rmem[1] = 87_380;
+        spec.host.wmem[1] = 65_535;
+        spec.host.sndbuf = Some(1_200_000);
         let route = Route { forward: Box::default(), reverse: Box::default() };
         let net = Fabric::new(vec![], vec![route], vec![], 1, 0);
-        let s = Sender::new(0, 0, &spec, Stack::from_spec(&stack).unwrap(), AnyCc::Reno(Reno), false);
+        let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), false);
         let mut rig = Self { s, net };
         rig.net.now = 1000 * MS;
         rig.s.connect(&mut rig.net);

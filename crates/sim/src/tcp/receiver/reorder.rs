@@ -4,7 +4,7 @@
 use super::{Receiver, COMPRESSED_MAX, COMPRESS_MAX, COMPRESS_SLACK, DUPACKS_AT_ONCE, SACK_MEMORY};
 use crate::fabric::Fabric;
 use crate::packet::Packet;
-use crate::tcp::sack;
+use crate::tcp::{ranges, sack};
 
 impl Receiver {
     pub(super) fn out_of_order(&mut self, p: &Packet, net: &mut Fabric) {
@@ -12,22 +12,10 @@ impl Receiver {
         self.on_codepoint(p.ecn, self.rcv_nxt, net);
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
-        let at = self.ooo.partition_point(|&(_, end)| end < seq);
-        match self.ooo.get_mut(at) {
-            Some(run) if run.0 <= seq && seq < run.1 => {
-                self.counters.duplicates += 1;
-                self.dsack = Some((seq, seq + 1));
-                return;
-            }
-            Some(run) if run.1 == seq => {
-                run.1 += 1;
-                if self.ooo.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
-                    self.ooo[at].1 = self.ooo[at + 1].1;
-                    self.ooo.remove(at + 1);
-                }
-            }
-            Some(run) if run.0 == seq + 1 => run.0 = seq,
-            _ => self.ooo.insert(at, (seq, seq + 1)),
+        if !ranges::insert(&mut self.ooo, seq) {
+            self.counters.duplicates += 1;
+            self.dsack = Some((seq, seq + 1));
+            return;
         }
         self.held += 1;
         self.buffer.measure();

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fabric::Route;
-use crate::network::{HostSpec, StackSpec};
+use crate::tcp::layout::tests::plain;
 
 /// A receiver at the end of a line without delay, its handshake done.
 struct Sink {
@@ -10,36 +10,12 @@ struct Sink {
 
 impl Sink {
     fn new(stack: &str, rcvbuf: Option<u64>) -> Self {
-        let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
-        let host = HostSpec {
-            tso: false,
-            rmem: [4096, 131_072, 6_291_456],
-            rcvbuf,
-            wmem: [4096, 16_384, 4_194_304],
-            sndbuf: None,
-            cached_ssthresh: None,
-        };
-        let spec = FlowSpec {
-            name: "f".into(),
-            cc: "reno".into(),
-            stack: stack.clone(),
-            host,
-            ecn: false,
-            sce_echo: false,
-            local_first_port: false,
-            forward: vec![],
-            reverse: vec![],
-            start_ns: 0,
-            stop_ns: None,
-            transfer_bytes: None,
-            src_host: 1,
-            dst_host: 2,
-            from_right: false,
-            first_write_bytes: None,
-        };
+        let mut spec = plain();
+        spec.stack.name = stack.into();
+        spec.host.rcvbuf = rcvbuf;
         let route = Route { forward: Box::default(), reverse: Box::default() };
         let net = Fabric::new(vec![], vec![route], vec![], SOURCES, 0);
-        let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&stack).unwrap(), false);
+        let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
         let mut sink = Self { receiver, net };
         sink.packet(0, SYN_FRAME, flags::SYN);
         sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
