@@ -28,9 +28,10 @@ use super::truesize::truesize;
 use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::network::QdiscSpec;
 use crate::packet::{DropCause, Packet, FULL_FRAME};
-use crate::pool::{Id, Pool};
+use crate::pool::{self, Id, Pool};
+use crate::port;
 use crate::rng::Rng;
-use crate::time::US;
+use crate::time::{Time, NEVER, US};
 
 /// Packet limit that bounds the memory limit, full frames.
 const LIMIT_PACKETS: u64 = 10240;
@@ -48,6 +49,14 @@ struct Nominal {
     memory_limit: u32,
     /// The ramp's parameter.
     sce: u32,
+}
+
+/// What became of the first packet of a queue.
+enum Taken {
+    Passed(Id),
+    Dropped,
+    /// There was none.
+    Empty,
 }
 
 /// A cake with one tin.
@@ -170,7 +179,7 @@ impl Cake {
     }
 
     /// Takes the next packet out of the queues.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, s: &mut Surroundings) -> Dequeued {
         let mut first = true;
         loop {
@@ -189,38 +198,62 @@ impl Cake {
     }
 
     /// Takes the next packet of a queue that its AQM lets pass; the last one always passes.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, queue: usize, s: &mut Surroundings) -> Option<Id> {
+        match self.take_first(queue, s) {
+            Taken::Passed(id) => Some(id),
+            Taken::Dropped => self.take_after_drop(queue, s),
+            Taken::Empty => None,
+        }
+    }
+
+    /// The first of the queue was dropped. Apart from the rest, which is not in a loop so: its values need not be kept at hand for more.
+    #[cold]
+    #[inline(never)]
+    fn take_after_drop(&mut self, queue: usize, s: &mut Surroundings) -> Option<Id> {
         loop {
-            let q = &mut self.drr.queues[queue];
-            let id = q.packets.pop(&s.packets)?;
-            let last = q.packets.is_empty();
-            let (slot, rng) = (&mut s.packets[id], &mut s.rngs[s.port]);
-            let (len, ecn) = (slot.bytes(), &mut slot.packet.ecn);
-            let sojourn = s.now - slot.time;
-            let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, ecn, rng);
-            let sce = self.ramp.on_departure(sojourn, signal.over_gate, ecn, rng);
-            let drop = signal.drop.filter(|_| !last);
-            q.backlog -= len;
+            match self.take_first(queue, s) {
+                Taken::Passed(id) => return Some(id),
+                Taken::Dropped => {}
+                Taken::Empty => return None,
+            }
+        }
+    }
+
+    /// Takes the first packet of a queue past its AQM.
+    #[inline(always)]
+    fn take_first(&mut self, queue: usize, s: &mut Surroundings) -> Taken {
+        let q = &mut self.drr.queues[queue];
+        let Some(id) = q.packets.pop(&s.packets) else { return Taken::Empty };
+        let last = q.packets.is_empty();
+        let (slot, rng) = (&mut s.packets[id], &mut s.rngs[s.port]);
+        let (len, ecn) = (slot.bytes(), &mut slot.packet.ecn);
+        let sojourn = s.now - slot.time;
+        let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, ecn, rng);
+        let sce = self.ramp.on_departure(sojourn, signal.over_gate, ecn, rng);
+        let drop = signal.drop.filter(|_| !last);
+        q.backlog -= len;
+        if drop.is_none() {
+            let charged = self.framing.charged(len);
+            q.deficit -= charged as i32;
+            self.shaper.advance(charged);
+            self.stats.ce_marks += u64::from(signal.ce);
+            self.stats.sce_marks += u64::from(sce);
+            self.stats.last_sojourn = sojourn;
+        }
+        if self.overflow.is_live() {
+            self.overflow.shrank(q.slot, q.backlog);
             if drop.is_none() {
-                let charged = self.framing.charged(len);
-                q.deficit -= charged as i32;
-                self.shaper.advance(charged);
-                self.stats.ce_marks += u64::from(signal.ce);
-                self.stats.sce_marks += u64::from(sce);
-                self.stats.last_sojourn = sojourn;
+                self.overflow.on_sent();
             }
-            if self.overflow.is_live() {
-                self.overflow.shrank(q.slot, q.backlog);
-                if drop.is_none() {
-                    self.overflow.on_sent();
-                }
+        }
+        self.forget(len);
+        match drop {
+            Some(cause) => {
+                s.dropped.push((id, cause));
+                Taken::Dropped
             }
-            self.forget(len);
-            match drop {
-                Some(cause) => s.dropped.push((id, cause)),
-                None => return Some(id),
-            }
+            None => Taken::Passed(id),
         }
     }
 }
@@ -272,6 +305,20 @@ impl Qdisc for Cake {
             Verdict::Dropped
         } else {
             Verdict::Congestion
+        }
+    }
+
+    /// All at once: what the loop needs stays at hand.
+    fn serve(&mut self, _: &mut port::Shaper, s: &mut Surroundings, leaving: &mut pool::Queue) -> Time {
+        if let Some((id, _)) = self.peeked.take() {
+            leaving.push(id, &mut s.packets);
+        }
+        loop {
+            match self.next(s) {
+                Dequeued::Packet(id) => leaving.push(id, &mut s.packets),
+                Dequeued::Wait(t) => return t,
+                Dequeued::Empty => return NEVER,
+            }
         }
     }
 
