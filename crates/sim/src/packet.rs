@@ -65,7 +65,7 @@ impl Way {
     /// The beginning of the way of flow `flow`, which is below 2^24.
     #[inline]
     #[must_use]
-    pub fn new(flow: u32) -> Self {
+    pub const fn new(flow: u32) -> Self {
         Self(flow << Self::HOP_BITS)
     }
 
