@@ -1,8 +1,8 @@
 """Measures everything once, and keeps it for the documents in measured.json.
 
-    python -m benchmarks.measured [--draft]
+    python -m benchmarks.measured [--draft] [--rounds N]
 
-The whole draft takes minutes: without `--draft` what is recorded of it stays.
+The whole draft takes minutes: without `--draft` what is recorded of it stays. Of all else the best of several rounds is kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks import memory
 from benchmarks.example import rustc_version
 from dumbbell import __version__
 from dumbbell.bench.cases import CASES, DRAFT, NAMES
-from dumbbell.bench.measure import measure
+from dumbbell.bench.measure import best_of_rounds, measure
 from dumbbell.bench.present import lines
 from dumbbell.errors import DumbbellError
 from dumbbell.report.files import write_text
@@ -28,6 +28,9 @@ from dumbbell.report.tables import Table
 
 FILE = Path(__file__).with_name("measured.json")
 """`dumbbell`, `rustc`, `processors`, and `rows` as `dumbbell bench --json` has them, each with its `date`."""
+
+
+_ROUNDS = 5
 
 
 def read(path: Path = FILE) -> dict[str, Any]:
@@ -56,11 +59,12 @@ def main(arguments: list[str] | None = None, path: Path = FILE) -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description="Measure everything and record it for the documents.")
     parser.add_argument("--draft", action="store_true", help="also the whole draft, which takes minutes")
+    parser.add_argument("--rounds", type=int, default=_ROUNDS, metavar="N", help="best of so many rounds (default %(default)s)")
     asked = parser.parse_args(arguments)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     before = read(path)["rows"] if path.exists() else []
-    rows = [measure(name) | {"date": today} for name in NAMES if name != DRAFT or asked.draft]
-    rows += [row for row in before if row["name"] == DRAFT and not asked.draft]
+    rows = [row | {"date": today} for row in best_of_rounds([name for name in NAMES if name != DRAFT], max(1, asked.rounds))]
+    rows += [measure(DRAFT) | {"date": today}] if asked.draft else [row for row in before if row["name"] == DRAFT]
     rows.append(memory.measure() | {"date": today})
     machine = {"dumbbell": __version__, "rustc": rustc_version(), "processors": os.cpu_count()}
     write_text(path, json.dumps(machine | {"rows": rows}, indent=1) + "\n")

@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from dumbbell.bench import recorded
+from dumbbell.bench import measure, recorded
 from dumbbell.bench.cases import CASES
 from dumbbell.cli import app
 from dumbbell.errors import BadInput
@@ -80,3 +80,17 @@ def test_the_draft_is_all_its_runs_with_one_start_each(monkeypatch) -> None:
     assert row["cpu_s_per_worker"] == row["cpu_s"] / 2
     assert row["packets"] > 0
     assert row["targets"] == {"wall_s": 180.0}
+
+
+def test_rounds_keep_the_least_time_and_relate_those(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([3.0, 20.0, 9.0, 2.0, 30.0, 8.0])  # of start-up, the long path and the short one, twice
+
+    def measured(name: str) -> dict[str, object]:
+        cpu_s = next(times)
+        packets = None if name == "start-up" else 60
+        return {"name": name, "cpu_s": cpu_s, "packets_per_cpu_s": packets and packets / cpu_s, "cost_ratio": -1.0}
+
+    monkeypatch.setattr(measure, "measure", measured)
+    rows = measure.best_of_rounds(["start-up", "reno-pfifo-bdp-30000", "reno-pfifo-bdp-300"], 2)
+    assert [row["cpu_s"] for row in rows] == [2.0, 20.0, 8.0]
+    assert [row["cost_ratio"] for row in rows] == [-1.0, 2.5, -1.0]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets, label
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.lowering import plan
 from dumbbell.engines.refusal import placed
 from dumbbell.engines.sim.extension import NAME, capabilities, native
 from dumbbell.engines.sim.network import lower
@@ -114,25 +113,24 @@ ENGINE = Sim()
 
 def _refusal(resolved: ResolvedScenario) -> Problem | None:
     settings = resolved.settings
-    if (values := expected_samples(resolved)) > _MOST_VALUES:
+    network = lower(resolved)
+    if (values := expected_samples(network)) > _MOST_VALUES:
         what = f"{settings.sample} takes {values} values in {settings.duration}"
         return resolved.problem(("sample",), f"{what}; expected at most {_MOST_VALUES}, by a longer interval")
     try:
-        native().check(json.dumps(lower(resolved)))
+        native().check(json.dumps(network))
     except ValueError as error:
         location, what = placed(settings, str(error))
         return resolved.problem(location, what)
     return None
 
 
-def expected_samples(resolved: ResolvedScenario) -> int:
-    """Rows of a run's series: times x series."""
-    settings = resolved.settings
-    if not settings.sample:
+def expected_samples(network: Mapping[str, Any]) -> int:
+    """Values of a run's series: times x series."""
+    if not network["sample_ns"]:
         return 0
-    planned = plan(resolved, capabilities())
-    series = _FLOW_SERIES * len(planned.flows) + _PORT_SERIES * len(planned.ports)
-    return (int(settings.duration) // int(settings.sample) + 1) * series
+    series = _FLOW_SERIES * len(network["flows"]) + _PORT_SERIES * len(network["ports"])
+    return int(network["duration_ns"] // network["sample_ns"] + 1) * series
 
 
 @cache
