@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn places_left_in_any_order_are_given_out_in_that_of_memory_and_only_as_many_as_needed() {
         let mut pool = Pool::default();
-        let mut put =
+        let put =
             |pool: &mut Pool, n: usize| (0..n).map(|_| pool.put(packet(0, 66, 0, Ecn::NotEct))).collect::<Vec<_>>();
         let ids = put(&mut pool, 1000);
         for i in 0..1000 {
