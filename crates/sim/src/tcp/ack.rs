@@ -252,8 +252,8 @@ impl Sender {
                 }
                 a.flags |= flag::RETRANS_ACKED;
             } else if s.marks & mark::SACKED == 0 {
-                last_us = s.sent_us;
-                first_us.get_or_insert(s.sent_us);
+                last_us = s.sent_us();
+                first_us.get_or_insert(s.sent_us());
                 reord = reord.min(seq);
                 if seq < self.rec.high_seq {
                     a.flags |= flag::ORIG_SACK_ACKED;
@@ -263,15 +263,15 @@ impl Sender {
                 self.t.sacked_out -= 1;
             } else {
                 self.count_delivered(1, ece);
-                let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us / 1000) as u32;
+                let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us() / 1000) as u32;
                 if !spurious {
-                    self.rack_advance(s.marks, seq + 1, s.sent_us);
+                    self.rack_advance(s.marks, seq + 1, s.sent_us());
                 }
             }
             if s.marks & mark::LOST != 0 {
                 self.t.lost_out -= 1;
             }
-            a.note_delivery(s.sent_us, seq, s.noted);
+            a.note_delivery(s.sent_us(), seq, s.noted);
             self.board.unlist(seq);
         }
         let acked = una - a.prior_una;
@@ -307,7 +307,7 @@ impl Sender {
         } else if updated
             && self.t.packets_out > 0
             && sack_rtt >= 0
-            && sack_rtt > (now - self.board.get(una).sent_us) as i64
+            && sack_rtt > (now - self.board.get(una).sent_us()) as i64
         {
             // Measured on data sent before the head was last sent.
             a.flags |= flag::SET_XMIT_TIMER;

@@ -40,7 +40,7 @@ impl Sender {
     fn is_amid_cwr(&self, una: u32) -> bool {
         self.t.state == CaState::Cwr
             && una < self.rec.high_seq
-            && !self.rack.is_past(self.board.get(una).sent_us, una + 1)
+            && !self.rack.is_past(self.board.get(una).sent_us(), una + 1)
             && self.is_undisturbed()
     }
 
@@ -78,10 +78,10 @@ impl Sender {
         self.board.unlist_unmarked(una);
         self.t.packets_out -= acked;
         self.count_delivered(acked, ece);
-        self.rack_advance(0, una, last.sent_us);
-        let ca_rtt_us = now - last.sent_us;
+        self.rack_advance(0, una, last.sent_us());
+        let ca_rtt_us = now - last.sent_us();
         let maybe_delayed = acked == 1 && self.frame_len(una - 1) < FULL_FRAME;
-        self.take_rtt((now - first.sent_us) as u32, ca_rtt_us as u32, maybe_delayed);
+        self.take_rtt((now - first.sent_us()) as u32, ca_rtt_us as u32, maybe_delayed);
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);
         }

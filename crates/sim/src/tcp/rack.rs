@@ -96,10 +96,10 @@ impl Sender {
             if s.marks & mark::LOST != 0 && s.marks & mark::RETRANS == 0 {
                 continue;
             }
-            if !self.rack.is_past(s.sent_us, seq + 1) {
+            if !self.rack.is_past(s.sent_us(), seq + 1) {
                 break;
             }
-            let remaining = self.rack_remaining(s.sent_us, window_us);
+            let remaining = self.rack_remaining(s.sent_us(), window_us);
             if remaining <= 0 {
                 self.mark_lost(seq);
                 self.board.unlist(seq);

@@ -120,7 +120,7 @@ impl Sender {
             return;
         }
         if marks & mark::SACKED == 0 {
-            self.rack_advance(marks, seq + 1, s.sent_us);
+            self.rack_advance(marks, seq + 1, s.sent_us());
             if marks & mark::RETRANS != 0 {
                 // Not marked lost any more: believe that the retransmission is still on its way.
                 if marks & mark::LOST != 0 {
@@ -137,8 +137,8 @@ impl Sender {
                         a.flags |= flag::ORIG_SACK_ACKED;
                     }
                     a.only_orig_sacked |= self.fack.frto_highmark.is_some_and(|mark| seq < mark);
-                    a.first_sacked_us.get_or_insert(s.sent_us);
-                    a.last_sacked_us = s.sent_us;
+                    a.first_sacked_us.get_or_insert(s.sent_us());
+                    a.last_sacked_us = s.sent_us();
                 }
                 if marks & mark::LOST != 0 {
                     marks &= !mark::LOST;
@@ -149,7 +149,7 @@ impl Sender {
             a.flags |= flag::DATA_SACKED;
             self.t.sacked_out += 1;
             a.sack_delivered += 1;
-            a.note_delivery(s.sent_us, seq, s.noted);
+            a.note_delivery(s.sent_us(), seq, s.noted);
             self.board.unlist(seq);
         }
         if duplicate && marks & mark::RETRANS != 0 {

@@ -14,7 +14,7 @@ use crate::fabric::Fabric;
 impl Sender {
     /// us until the RTO of the oldest segment.
     pub(super) fn rto_delta_us(&self) -> i64 {
-        let head = self.board.get(self.t.snd_una).sent_us + self.clock.to_us(self.rto_jiffies());
+        let head = self.board.get(self.t.snd_una).sent_us() + self.clock.to_us(self.rto_jiffies());
         head as i64 - self.t.mstamp_us as i64
     }
 
@@ -35,7 +35,7 @@ impl Sender {
         let mut most = u64::MAX;
         if advancing {
             most = self.rto_jiffies();
-        } else if self.t.mstamp_us + after_us > self.board.get(self.t.snd_una).sent_us + self.rto_us {
+        } else if self.t.mstamp_us + after_us > self.board.get(self.t.snd_una).sent_us() + self.rto_us {
             // The RTO may come first: a timeout in ticks is never less than in microseconds.
             let delta = self.rto_delta_us();
             if delta > 0 {
@@ -77,7 +77,7 @@ impl Sender {
         match self.pending {
             Pending::Reorder | Pending::LossProbe => rto = self.clock.from_us(self.rto_delta_us().max(1) as u64),
             Pending::EarlyRetransmit => {
-                let elapsed = self.ticks_since(self.board.get(self.t.snd_una).sent_us);
+                let elapsed = self.ticks_since(self.board.get(self.t.snd_una).sent_us());
                 if elapsed < rto {
                     rto -= elapsed;
                 }
@@ -150,7 +150,7 @@ impl Sender {
             if reneging {
                 s.marks &= !mark::SACKED;
             } else {
-                let sent_us = s.sent_us;
+                let sent_us = s.sent_us();
                 if seq != una && self.rack_remaining(sent_us, 0) > 0 {
                     continue;
                 }

@@ -251,7 +251,7 @@ impl Sender {
             return false;
         }
         let srtt_ns = u64::from(self.t.srtt_us8) * 125;
-        let head_ns = self.board.get(self.t.snd_una).sent_us * 1000;
+        let head_ns = self.board.get(self.t.snd_una).sent_us() * 1000;
         let wait = if self.stack.tso_defer == TsoDefer::HeadOld {
             now - head_ns >= srtt_ns / 2
         } else {
@@ -308,7 +308,7 @@ impl Sender {
         let segment = self.board.get_mut(seq);
         segment.marks |= mark::EVER_RETRANS;
         if !dropped {
-            segment.sent_us = now;
+            segment.set_sent_us(now);
             segment.noted = noted;
         }
         if count_as_lost {

@@ -118,7 +118,7 @@ impl Sender {
                     a.flags |= flag::NONHEAD_RETRANS_ACKED;
                 }
             } else {
-                last_us = Some(s.sent_us);
+                last_us = Some(s.sent_us());
                 if s.marks & mark::SACKED == 0 {
                     reord = reord.min(seq);
                 }

@@ -22,7 +22,7 @@ impl Sender {
     }
 
     fn timed_out(&self, seq: u32) -> bool {
-        self.ticks_since(self.board.get(seq).sent_us) > self.rto_jiffies()
+        self.ticks_since(self.board.get(seq).sent_us()) > self.rto_jiffies()
     }
 
     /// With FACK the first segment also counts as lost once it is older than an RTO.
