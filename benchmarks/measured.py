@@ -1,4 +1,4 @@
-"""Measures everything once, and keeps it for the documents in measured.json.
+"""Measures everything, and keeps it for the documents in measured.json.
 
     python -m benchmarks.measured [--draft] [--rounds N]
 
@@ -22,7 +22,7 @@ from dumbbell import __version__
 from dumbbell.bench.cases import CASES, DRAFT, NAMES
 from dumbbell.bench.measure import best_of_rounds, measure
 from dumbbell.bench.present import lines
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import BadInput, DumbbellError
 from dumbbell.report.files import write_text
 from dumbbell.report.tables import Table
 
@@ -61,9 +61,11 @@ def main(arguments: list[str] | None = None, path: Path = FILE) -> None:
     parser.add_argument("--draft", action="store_true", help="also the whole draft, which takes minutes")
     parser.add_argument("--rounds", type=int, default=_ROUNDS, metavar="N", help="best of so many rounds (default %(default)s)")
     asked = parser.parse_args(arguments)
+    if asked.rounds < 1:
+        raise BadInput(f"--rounds: {asked.rounds}; expected at least 1")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     before = read(path)["rows"] if path.exists() else []
-    rows = [row | {"date": today} for row in best_of_rounds([name for name in NAMES if name != DRAFT], max(1, asked.rounds))]
+    rows = [row | {"date": today} for row in best_of_rounds([name for name in NAMES if name != DRAFT], asked.rounds)]
     rows += [measure(DRAFT) | {"date": today}] if asked.draft else [row for row in before if row["name"] == DRAFT]
     rows.append(memory.measure() | {"date": today})
     machine = {"dumbbell": __version__, "rustc": rustc_version(), "processors": os.cpu_count()}

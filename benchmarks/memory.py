@@ -15,7 +15,7 @@ from dumbbell.bench.present import lines
 from dumbbell.errors import DumbbellError
 
 TARGETS = {"bytes_per_idle_flow": 16_000, "bytes_per_segment_in_flight": 64}
-"""Bytes; a segment's with all rings full: they hold a power of two, and just after they doubled it is twice as much."""
+"""Bytes; a segment's with all rings full: they hold a power of two, and just after they doubled it is a third more."""
 
 
 def measure() -> Row:

@@ -41,33 +41,42 @@ def network(scenario: Mapping[str, Any]) -> str:
 
 def measure(name: str, progress: Progress | None = None) -> Row:
     """Measures one of `NAMES`. `progress` is called while the draft's runs are done."""
-    if name == START_UP:
-        return _start_up()
     if name == DRAFT:
         return _draft(progress)
-    case = CASES[name]
-    recorded = read().get(name)
-    packets, cpu_s = _run(case)
-    row = _row(name, case.targets, packets, cpu_s, recorded.instructions_per_packet if recorded else None)
-    if case.cost_relative_to is not None:
-        packets_there, cpu_s_there = _run(CASES[case.cost_relative_to])
-        row["cost_ratio"] = (cpu_s / packets) / (cpu_s_there / packets_there)
+    row = _measure(name)
+    if name in CASES and (other := CASES[name].cost_relative_to):
+        _relate(row, _measure(other))
     return row
 
 
 def best_of_rounds(names: Sequence[str], rounds: int) -> list[Row]:
-    """The least CPU time of each of `names` in several rounds over all: other work on the machine slows it for minutes, not for a run."""
+    """The least CPU time of each of `names` in several rounds over all: other work on the machine slows it for minutes, not for a run.
+
+    The names include those that others are relative to, and not the draft.
+    """
     best: dict[str, Row] = {}
     for _ in range(rounds):
         for name in names:
-            row = measure(name)
+            row = _measure(name)
             if name not in best or row["cpu_s"] < best[name]["cpu_s"]:
                 best[name] = row
     for name, row in best.items():
-        there = best.get(CASES[name].cost_relative_to or "") if name in CASES else None
-        if there is not None:
-            row["cost_ratio"] = there["packets_per_cpu_s"] / row["packets_per_cpu_s"]
+        if name in CASES and (other := CASES[name].cost_relative_to):
+            _relate(row, best[other])
     return list(best.values())
+
+
+def _measure(name: str) -> Row:
+    """The start-up, or a case by itself."""
+    if name == START_UP:
+        return _start_up()
+    case, recorded = CASES[name], read().get(name)
+    packets, cpu_s = _run(case)
+    return _row(name, case.targets, packets, cpu_s, recorded.instructions_per_packet if recorded else None)
+
+
+def _relate(row: Row, other: Row) -> None:
+    row["cost_ratio"] = other["packets_per_cpu_s"] / row["packets_per_cpu_s"]
 
 
 def packets_per_cpu_s(scenario: Mapping[str, Any], repeats: int = _REPEATS) -> tuple[float, Mapping[str, Any]]:

@@ -35,7 +35,7 @@ def estimate(runs: Sequence[ResolvedScenario], workers: int | None = None) -> Es
     workers = workers or default_workers()
     costs = [engine(run.settings.engine).cpu_s(run) for run in runs]
     disk = sum(
-        _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(sim.lower(run)) + _CAPTURED_BYTES * run.settings.capture * expected_packets(run)
+        _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run) + _CAPTURED_BYTES * run.settings.capture * expected_packets(run)
         for run in runs
     )
     wall_s = max(sum(costs) / workers, max(costs, default=0.0))

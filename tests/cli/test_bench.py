@@ -90,7 +90,7 @@ def test_rounds_keep_the_least_time_and_relate_those(monkeypatch: pytest.MonkeyP
         packets = None if name == "start-up" else 60
         return {"name": name, "cpu_s": cpu_s, "packets_per_cpu_s": packets and packets / cpu_s, "cost_ratio": -1.0}
 
-    monkeypatch.setattr(measure, "measure", measured)
+    monkeypatch.setattr(measure, "_measure", measured)
     rows = measure.best_of_rounds(["start-up", "reno-pfifo-bdp-30000", "reno-pfifo-bdp-300"], 2)
     assert [row["cpu_s"] for row in rows] == [2.0, 20.0, 8.0]
     assert [row["cost_ratio"] for row in rows] == [-1.0, 2.5, -1.0]

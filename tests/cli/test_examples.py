@@ -25,5 +25,17 @@ def test_an_example(dumbbell, file, tmp_path):
     assert found["ok"] == len(found["runs"])
 
 
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_is_planned(dumbbell, file, tmp_path):
+    answer = dumbbell("plan", file, "--out", tmp_path, "--json")
+    try:
+        find_engine(Scenario.from_file(file).engine).require()
+    except EnvironmentFault:
+        assert "Traceback" not in answer.err
+        return
+    assert answer.status == 0
+    assert json.loads(answer.out)["disk_bytes"] > 0
+
+
 def test_there_are_examples():
     assert len(EXAMPLES) >= 4

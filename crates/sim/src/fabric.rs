@@ -40,15 +40,13 @@ impl Route {
 /// Everything between the ends.
 #[derive(Debug)]
 pub struct Fabric {
-    /// The current time.
-    pub now: Time,
     /// Pending events.
     pub events: EventSet,
     /// The ports.
     pub ports: Vec<Port>,
     /// Routes by flow; streams of datagrams come after the TCP flows.
     pub routes: Vec<Route>,
-    /// Packets under way, addresses and what else queues may touch.
+    /// The current time, packets under way, addresses and what else queues may touch.
     pub shared: Surroundings,
     /// SACK blocks under way.
     pub sacks: Slab,
@@ -71,7 +69,6 @@ impl Fabric {
         let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.name))).collect();
         let (packets, dropped) = (Pool::default(), Vec::new());
         Self {
-            now: 0,
             events: EventSet::new(sources.min(PORTS + 2 * ports.len()), sources),
             ports,
             routes,
@@ -81,6 +78,13 @@ impl Fabric {
             arrivals: Queue::default(),
             capture: None,
         }
+    }
+
+    /// The current time.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.shared.now
     }
 
     /// Puts a packet of a sender, with hop 0, on its way. The verdict is that of the first port.
@@ -141,7 +145,7 @@ impl Fabric {
     #[inline(never)]
     fn note_departure(&mut self, id: Id) {
         if let Some(capture) = &mut self.capture {
-            capture.departs(self.now, &mut self.shared.packets[id].packet, &self.sacks);
+            capture.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.sacks);
         }
     }
 
@@ -150,7 +154,7 @@ impl Fabric {
     #[inline(never)]
     fn note_arrival(&mut self, id: Id) {
         if let Some(capture) = &mut self.capture {
-            capture.arrives(self.now, &mut self.shared.packets[id].packet);
+            capture.arrives(self.shared.now, &mut self.shared.packets[id].packet);
         }
     }
 
@@ -169,7 +173,7 @@ impl Fabric {
             self.settle_drops(i);
             return Verdict::Dropped;
         }
-        let mut out = self.now;
+        let mut out = self.shared.now;
         if let Some(rate) = *rate_bps {
             out = out.max(*free_at) + serialisation(u64::from(self.shared.packets[id].bytes()), rate);
             *free_at = out;
@@ -182,7 +186,7 @@ impl Fabric {
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
         let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a delay stage queues nothing") };
-        (self.shared.now, self.shared.port) = (self.now, i);
+        self.shared.port = i;
         let verdict = qdisc.enqueue(id, &mut self.shared);
         let (next, refilled) = (port.next, port.refilled);
         if !self.shared.dropped.is_empty() {
@@ -206,11 +210,11 @@ impl Fabric {
         let port = &mut self.ports[i];
         let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
         let mut leaving = Queue::default();
-        (self.shared.now, self.shared.port) = (self.now, i);
+        self.shared.port = i;
         let next = qdisc.serve(shaper, &mut self.shared, &mut leaving);
         port.next = next;
         // A line takes one packet, and is free when that is out.
-        let out = shaper.out(self.now);
+        let out = shaper.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
             self.settle_drops(i);
         }
@@ -234,13 +238,13 @@ impl Fabric {
         let slot = &mut packets[id];
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(slot.bytes());
-        if self.now < port.outage_until {
+        if self.shared.now < port.outage_until {
             port.counters.lost += 1;
             self.forget(id);
             return;
         }
         let arrives = out + port.delay;
-        if arrives == self.now && port.pipe.is_empty() {
+        if arrives == self.shared.now && port.pipe.is_empty() {
             self.pass_on(id);
             return;
         }
@@ -289,7 +293,7 @@ impl Fabric {
     fn settle_drops(&mut self, i: usize) {
         let mut dropped = std::mem::take(&mut self.shared.dropped);
         for (id, cause) in dropped.drain(..) {
-            self.ports[i].counters.drop(cause, self.now);
+            self.ports[i].counters.drop(cause, self.shared.now);
             self.forget(id);
         }
         self.shared.dropped = dropped;

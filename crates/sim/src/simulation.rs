@@ -246,7 +246,8 @@ impl World {
             if time > self.end {
                 break;
             }
-            self.fabric.now = time;
+            debug_assert!(time >= self.fabric.now(), "time goes back");
+            self.fabric.shared.now = time;
             self.events += 1;
             self.dispatch(source);
             while let Some(p) = self.fabric.arrival() {
@@ -261,7 +262,7 @@ impl World {
                 }
             }
         }
-        self.fabric.now = self.end;
+        self.fabric.shared.now = self.end;
     }
 
     #[inline]
@@ -288,7 +289,7 @@ impl World {
             let next = self.sampler.sample(&self.flows, &self.fabric);
             self.fabric.events.set(SAMPLER, next);
         } else {
-            while let Some((port, what)) = self.impairments.due(self.fabric.now) {
+            while let Some((port, what)) = self.impairments.due(self.fabric.now()) {
                 self.fabric.ports[port].impair(what);
             }
             self.fabric.events.set(IMPAIRMENTS, self.impairments.next());
@@ -297,7 +298,7 @@ impl World {
 
     fn on_control(&mut self, flow: usize, source: usize) {
         let f = &mut self.flows[flow];
-        if self.fabric.now >= f.stop {
+        if self.fabric.now() >= f.stop {
             f.sender.close();
             self.fabric.events.set(source, NEVER);
         } else {

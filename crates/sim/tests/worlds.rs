@@ -240,7 +240,7 @@ prop_compose! {
         impairments in prop::collection::vec(any_impairment(), 0..4),
         rate_kbit in 100u64..50_000,
         limit in 1u64..200,
-        kind in 0..8,
+        kind in 0..10,
         rtt_ms in 1u64..200,
         seed in any::<u64>(),
     ) -> Network {
@@ -255,6 +255,8 @@ prop_compose! {
             4 => (cake(rate_bps, CakeIsolation::Flows, 65_535), ShaperSpec::Own),
             5 => (cake(rate_bps, CakeIsolation::TripleIsolate, 0), ShaperSpec::Own),
             6 => (unlimited(cake(rate_bps, CakeIsolation::Flows, 0)), tbf),
+            7 => (unlimited(cake(rate_bps, CakeIsolation::Flowblind, 1)), ShaperSpec::Link { rate_bps }),
+            8 => (unlimited(cake(rate_bps, CakeIsolation::TripleIsolate, 0)), htb),
             _ => (QdiscSpec::Pfifo { limit_packets: limit }, htb),
         };
         let named = flows.into_iter().enumerate().map(|(i, f)| FlowSpec { name: format!("f{i}"), ..f }).collect();
@@ -271,12 +273,33 @@ fn unlimited(mut qdisc: QdiscSpec) -> QdiscSpec {
     qdisc
 }
 
+/// The rate that a port keeps to, bit/s.
+fn pace(port: &PortSpec) -> Option<u64> {
+    let PortSpec::Queue { shaper, qdisc, .. } = port else { return None };
+    match (shaper, qdisc) {
+        (ShaperSpec::Link { rate_bps } | ShaperSpec::Tbf { rate_bps, .. } | ShaperSpec::Htb { rate_bps, .. }, _) => {
+            Some(*rate_bps)
+        }
+        (ShaperSpec::Own, QdiscSpec::Cake { rate_bps, .. }) => *rate_bps,
+        _ => None,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn packets_are_conserved_and_delivery_is_in_order(net in any_network()) {
+    fn packets_are_conserved_and_delivery_is_in_order_at_no_more_than_the_rate(net in any_network()) {
         let out = run(&net);
+        let steady = !net.impairments.iter().any(|i| matches!(i, ImpairmentSpec::Rate { .. }));
+        for port in net.ports.iter().filter(|_| steady) {
+            if let (PortSpec::Queue { name, .. }, Some(rate_bps)) = (port, pace(port)) {
+                // Besides: a bucket and the packet that overdraws it.
+                let most = u128::from(rate_bps) * u128::from(net.duration_ns) / 8 / u128::from(SEC) + 2 * 1600;
+                let sent = counter(&out, &format!("port/{name}"), "sent_bytes");
+                prop_assert!(u128::from(sent) <= most, "{sent} bytes of {most}");
+            }
+        }
         for spec in &net.flows {
             let entity = format!("flow/{}", spec.name);
             let read = counter(&out, &entity, "rx_bytes");

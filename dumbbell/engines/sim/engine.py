@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets, label
 from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.lowering import plan
 from dumbbell.engines.refusal import placed
 from dumbbell.engines.sim.extension import NAME, capabilities, native
 from dumbbell.engines.sim.network import lower
 from dumbbell.errors import BadInput
-from dumbbell.scenario import Problem, ResolvedScenario, Scenario, ScenarioError
+from dumbbell.scenario import Problem, ResolvedScenario, Scenario, ScenarioError, Settings
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -114,7 +115,8 @@ ENGINE = Sim()
 def _refusal(resolved: ResolvedScenario) -> Problem | None:
     settings = resolved.settings
     network = lower(resolved)
-    if (values := expected_samples(network)) > _MOST_VALUES:
+    ports, flows = len(network["ports"]), len(network["flows"])
+    if (values := _values(settings, flows, ports)) > _MOST_VALUES:
         what = f"{settings.sample} takes {values} values in {settings.duration}"
         return resolved.problem(("sample",), f"{what}; expected at most {_MOST_VALUES}, by a longer interval")
     try:
@@ -125,12 +127,17 @@ def _refusal(resolved: ResolvedScenario) -> Problem | None:
     return None
 
 
-def expected_samples(network: Mapping[str, Any]) -> int:
-    """Values of a run's series: times x series."""
-    if not network["sample_ns"]:
+def expected_samples(resolved: ResolvedScenario) -> int:
+    """Values of a run's series, on any engine."""
+    planned = plan(resolved, capabilities())
+    return _values(resolved.settings, len(planned.flows), len(planned.ports))
+
+
+def _values(settings: Settings, flows: int, ports: int) -> int:
+    """Times x series."""
+    if not settings.sample:
         return 0
-    series = _FLOW_SERIES * len(network["flows"]) + _PORT_SERIES * len(network["ports"])
-    return int(network["duration_ns"] // network["sample_ns"] + 1) * series
+    return (int(settings.duration) // int(settings.sample) + 1) * (_FLOW_SERIES * flows + _PORT_SERIES * ports)
 
 
 @cache

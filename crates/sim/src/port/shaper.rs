@@ -73,7 +73,7 @@ impl Shaper {
                 }
                 next
             }),
-            Self::Own => drain(qdisc, s, leaving, |qdisc, s| qdisc.dequeue(s)),
+            Self::Own => qdisc.release(s, leaving),
         }
     }
 

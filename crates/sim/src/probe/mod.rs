@@ -61,7 +61,7 @@ impl Sampler {
 
     /// Takes a row of each; returns the time of the next.
     pub fn sample(&mut self, flows: &[Flow], fabric: &Fabric) -> Time {
-        let now = fabric.now;
+        let now = fabric.now();
         for (f, table) in flows.iter().zip(&mut self.flows) {
             if now < f.start {
                 continue;

@@ -135,6 +135,10 @@ pub trait Qdisc {
     {
         shaper.serve(self, s, leaving)
     }
+    /// As [`Shaper::serve`] with no shaper but its own; only for a discipline that [`Self::shapes_itself`].
+    fn release(&mut self, _s: &mut Surroundings, _leaving: &mut Queue) -> Time {
+        unreachable!("another shaper paces this discipline")
+    }
     /// At this time somebody asks for a packet and there is none.
     fn found_empty(&mut self, _at: Time) {}
     /// Calls `f` for every packet held.

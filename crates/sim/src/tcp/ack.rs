@@ -95,7 +95,7 @@ impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
         self.counters.acks_arrived += 1;
-        self.refresh(net.now);
+        self.refresh(net.now());
         if !self.is_plain(p) {
             self.on_other_ack(p, net);
         } else if self.calm {

@@ -107,7 +107,7 @@ pub(crate) mod tests {
         Layout::of(&spec)
     }
 
-    /// A flow of which only the segments matter.
+    /// One reno flow of Linux 6.12 without ECN and TSO, its buffers as Linux sets them.
     pub(crate) fn plain() -> FlowSpec {
         let host = serde_json::json!({
             "tso": false, "rmem": [4096, 131_072, 6_291_456], "rcvbuf": null,

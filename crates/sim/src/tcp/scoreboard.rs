@@ -8,6 +8,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use crate::events::MAX_TIME;
+use crate::time::US;
+
 /// Marks of a segment (Linux's TCPCB_*).
 pub mod mark {
     /// SACKed.
@@ -27,7 +30,7 @@ pub mod mark {
 /// End of the list.
 const NIL: u32 = u32::MAX;
 
-/// A segment in flight. There are tens of thousands on long paths: the time is kept in 48 bits, which leaves 12 bytes.
+/// A segment in flight. There are tens of thousands on long paths: 12 bytes, with 48 bits for the time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
     sent_low: u32,
@@ -37,6 +40,8 @@ pub struct Segment {
     /// See [`mark`].
     pub marks: u8,
 }
+
+const _: () = assert!(MAX_TIME / US < 1 << 48, "a segment's time needs more bits");
 
 impl Segment {
     /// A segment sent for the first time at `sent_us`, below 2^48 us.
@@ -343,6 +348,11 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn a_segment_in_flight_takes_twelve_bytes() {
+        assert_eq!(size_of::<Segment>(), 12);
+    }
+
+    #[test]
     fn the_list_keeps_the_order_of_transmission() {
         let mut b = Scoreboard::default();
         for seq in 0..5 {
@@ -417,11 +427,15 @@ mod tests {
         #[test]
         fn growth_loses_nothing(n in 1u32..1000, una in 0u32..10_000) {
             let mut b = Scoreboard::default();
+            // Beyond 32 bits, in the first transmission or in the next.
+            let sent_us = |seq: u32| (1 << 32) - 10_000 + u64::from(seq) * 3;
             for seq in una..una + n {
-                b.push_run(una, seq..seq + 1, u64::from(seq) * 3, seq);
+                b.push_run(una, seq..seq + 1, sent_us(seq), seq);
             }
             for seq in una..una + n {
-                prop_assert_eq!(b.get(seq).sent_us(), u64::from(seq) * 3);
+                prop_assert_eq!(b.get(seq).sent_us(), sent_us(seq));
+                b.get_mut(seq).set_sent_us(sent_us(seq) + 7_000);
+                prop_assert_eq!(b.get(seq).sent_us(), sent_us(seq) + 7_000);
             }
         }
     }

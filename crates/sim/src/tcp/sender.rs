@@ -212,7 +212,7 @@ impl Sender {
 
     /// connect(): sends the SYN.
     pub fn connect(&mut self, net: &mut Fabric) {
-        self.refresh(net.now);
+        self.refresh(net.now());
         self.phase = Phase::SynSent;
         self.send_syn(net);
     }
@@ -400,12 +400,12 @@ impl Sender {
     /// The timer's event came.
     pub fn on_timer(&mut self, net: &mut Fabric) {
         let fires = self.fires();
-        if fires > net.now {
+        if fires > net.now() {
             return self.set_event(net, fires);
         }
         self.running = false;
         self.set_event(net, NEVER);
-        self.refresh(net.now);
+        self.refresh(net.now());
         match (self.phase, self.pending) {
             (Phase::Closed, _) | (_, Pending::Nothing) => {}
             (Phase::SynSent, _) => {

@@ -96,7 +96,7 @@ impl Sender {
                 let wait = if self.stack.tso_defer == TsoDefer::TwoTicks {
                     self.defer_two_ticks(limit, room)
                 } else {
-                    self.defer(net.now, limit, room, &mut limited)
+                    self.defer(net.now(), limit, room, &mut limited)
                 };
                 if wait {
                     break;
@@ -137,7 +137,7 @@ impl Sender {
 
     /// Sends a chunk of at most `n` new segments; returns how many went.
     fn send_chunk(&mut self, net: &mut Fabric, n: u32) -> u32 {
-        self.chunks.last_sent = net.now;
+        self.chunks.last_sent = net.now();
         let sent = self.send_run(net, n);
         self.chunks.left = if self.chunks.left > sent { self.chunks.left - sent } else { MAX_CHUNK };
         sent

@@ -56,7 +56,7 @@ impl Udp {
     /// A datagram is due.
     pub fn on_timer(&mut self, net: &mut Fabric) {
         self.sent += 1;
-        self.schedule(net.now.saturating_add(self.interval), net);
+        self.schedule(net.now().saturating_add(self.interval), net);
         net.send(Packet {
             way: Way::new(self.flow),
             len: self.len as u16,

@@ -205,7 +205,7 @@ impl Drr {
     }
 
     /// The next queue to serve. `first` is true at the first call of a dequeue: one decaying queue may have a turn then.
-    #[inline]
+    #[inline(always)]
     pub fn select(&mut self, first: &mut bool, rng: &mut Rng) -> Option<usize> {
         let mut decaying = std::mem::take(first) && self.lists.first(List::Decaying).is_some();
         loop {

@@ -29,7 +29,6 @@ use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
 use crate::network::QdiscSpec;
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{self, Id, Pool};
-use crate::port;
 use crate::rng::Rng;
 use crate::time::{Time, NEVER, US};
 
@@ -179,8 +178,14 @@ impl Cake {
     }
 
     /// Takes the next packet out of the queues.
-    #[inline(always)]
+    #[inline(never)]
     fn next(&mut self, s: &mut Surroundings) -> Dequeued {
+        self.next_inline(s)
+    }
+
+    /// The same where many are taken.
+    #[inline(always)]
+    fn next_inline(&mut self, s: &mut Surroundings) -> Dequeued {
         let mut first = true;
         loop {
             if self.packets == 0 {
@@ -202,20 +207,21 @@ impl Cake {
     fn take(&mut self, queue: usize, s: &mut Surroundings) -> Option<Id> {
         match self.take_first(queue, s) {
             Taken::Passed(id) => Some(id),
-            Taken::Dropped => self.take_after_drop(queue, s),
+            Taken::Dropped => Some(self.take_after_drop(queue, s)),
             Taken::Empty => None,
         }
     }
 
-    /// The first of the queue was dropped. Apart from the rest, which is not in a loop so: its values need not be kept at hand for more.
+    /// The first of the queue was dropped; the last will pass. Out of line: as a loop around every packet it would keep more values at hand
+    /// than there are registers.
     #[cold]
     #[inline(never)]
-    fn take_after_drop(&mut self, queue: usize, s: &mut Surroundings) -> Option<Id> {
+    fn take_after_drop(&mut self, queue: usize, s: &mut Surroundings) -> Id {
         loop {
             match self.take_first(queue, s) {
-                Taken::Passed(id) => return Some(id),
+                Taken::Passed(id) => return id,
                 Taken::Dropped => {}
-                Taken::Empty => return None,
+                Taken::Empty => unreachable!("the last packet of a queue always passes"),
             }
         }
     }
@@ -308,13 +314,14 @@ impl Qdisc for Cake {
         }
     }
 
-    /// All at once: what the loop needs stays at hand.
-    fn serve(&mut self, _: &mut port::Shaper, s: &mut Surroundings, leaving: &mut pool::Queue) -> Time {
+    /// In one loop, which keeps its values in registers.
+    #[inline(always)]
+    fn release(&mut self, s: &mut Surroundings, leaving: &mut pool::Queue) -> Time {
         if let Some((id, _)) = self.peeked.take() {
             leaving.push(id, &mut s.packets);
         }
         loop {
-            match self.next(s) {
+            match self.next_inline(s) {
                 Dequeued::Packet(id) => leaving.push(id, &mut s.packets),
                 Dequeued::Wait(t) => return t,
                 Dequeued::Empty => return NEVER,

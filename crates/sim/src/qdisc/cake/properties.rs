@@ -5,9 +5,10 @@ use proptest::prelude::*;
 use super::tests::{cake_lab, limited, spec, Lab};
 use crate::network::CakeIsolation::{self, *};
 use crate::packet::{Ecn, Packet};
+use crate::pool;
 use crate::qdisc::lab::{packet, Answer};
 use crate::qdisc::{Qdisc, Verdict};
-use crate::time::{Time, MS};
+use crate::time::{Time, MS, NEVER};
 
 /// Flows of a pattern: few enough for queues of their own.
 const FLOWS: u32 = 6;
@@ -90,6 +91,29 @@ impl Run {
         assert_eq!(self.lab.found(), (self.lab.qdisc.packets(), self.lab.qdisc.bytes()));
     }
 
+    /// Lets go what may go up to `until`, as a port does.
+    fn release(&mut self, until: Time) {
+        loop {
+            let mut leaving = pool::Queue::default();
+            let (next, released) = self.lab.act(|cake, s| {
+                let next = cake.release(s, &mut leaving);
+                let ids = std::iter::from_fn(|| leaving.pop(&s.packets)).collect::<Vec<_>>();
+                (next, ids.into_iter().map(|id| s.packets.take(id)).collect::<Vec<_>>())
+            });
+            self.collect_drops();
+            let now = self.lab.now;
+            self.history.sent.extend(released.iter().map(|p| (now, p.flow(), p.seq, p.len, p.ecn)));
+            self.check();
+            if next > until || next == NEVER {
+                break;
+            }
+            self.lab.now = next;
+        }
+        if until != Time::MAX {
+            self.lab.now = until;
+        }
+    }
+
     /// Serves the queue up to `until`.
     fn serve(&mut self, until: Time) {
         loop {
@@ -125,14 +149,14 @@ impl Run {
     }
 }
 
-fn run(pattern: &Pattern) -> History {
+fn run(pattern: &Pattern, serve: fn(&mut Run, Time)) -> History {
     let mut run = Run::new(pattern);
     for (seq, &(flow, len, ect, gap)) in (0..).zip(&pattern.arrivals) {
         let at = run.lab.now + gap;
-        run.serve(at);
+        serve(&mut run, at);
         run.arrive(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
     }
-    run.serve(Time::MAX);
+    serve(&mut run, Time::MAX);
     assert_eq!((run.lab.qdisc.packets(), run.lab.qdisc.bytes(), run.lab.qdisc.memory), (0, 0, 0));
     run.history
 }
@@ -142,7 +166,7 @@ proptest! {
 
     #[test]
     fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
-        let history = run(&pattern);
+        let history = run(&pattern, Run::serve);
         for flow in 0..FLOWS {
             let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow as usize).map(|s| s.2).collect();
             prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
@@ -154,6 +178,11 @@ proptest! {
 
     #[test]
     fn same_pattern_same_history(pattern in pattern()) {
-        prop_assert_eq!(run(&pattern), run(&pattern));
+        prop_assert_eq!(run(&pattern, Run::serve), run(&pattern, Run::serve));
+    }
+
+    #[test]
+    fn what_is_let_go_at_once_is_what_is_taken_one_by_one(pattern in pattern()) {
+        prop_assert_eq!(run(&pattern, Run::release), run(&pattern, Run::serve));
     }
 }

@@ -18,7 +18,7 @@ impl Sender {
     pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
         self.counters.acks_arrived += 1;
         let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
-        self.rcv_tick = self.clock.ticks(net.now);
+        self.rcv_tick = self.clock.ticks(net.now());
         match (self.phase, p.has(flags::SYN)) {
             (Phase::SynSent, true) => self.on_syn_ack(p, net),
             (Phase::Established, true) => {
@@ -132,8 +132,8 @@ impl Sender {
             }
         }
         self.dupacks = 0;
-        self.check_bad_retransmit(net.now);
-        self.take_rtt(p, net.now);
+        self.check_bad_retransmit(net.now());
+        self.take_rtt(p, net.now());
         if ack == self.snd_max {
             self.timer.stop();
         } else if !self.persist_pending() {

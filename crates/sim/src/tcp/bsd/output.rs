@@ -27,7 +27,7 @@ impl Sender {
         if self.phase != Phase::Established {
             return;
         }
-        if self.snd_max == self.snd_una && self.clock.ticks(net.now) - self.rcv_tick >= self.rtt.rxtcur {
+        if self.snd_max == self.snd_una && self.clock.ticks(net.now()) - self.rcv_tick >= self.rtt.rxtcur {
             self.window.after_idle();
         }
         loop {
@@ -43,7 +43,7 @@ impl Sender {
                 }
                 Next::Nothing if self.ack_now => {
                     self.ack_now = false;
-                    let p = self.empty_packet(net.now);
+                    let p = self.empty_packet(net.now());
                     self.counters.sent += 1;
                     net.send(p);
                     false
@@ -118,7 +118,7 @@ impl Sender {
         let seq = hole.rxmit;
         hole.rxmit += 1;
         self.holes.retransmitted += 1;
-        let p = self.data_packet(seq, net.now);
+        let p = self.data_packet(seq, net.now());
         self.counters.retransmits += 1;
         self.start_timer(net, true);
         let sent = self.transmit(p, net);
@@ -133,7 +133,7 @@ impl Sender {
 
     /// Sends the segment at `snd_nxt`; false after a local drop.
     fn send_data(&mut self, net: &mut Fabric) -> bool {
-        let p = self.data_packet(self.snd_nxt, net.now);
+        let p = self.data_packet(self.snd_nxt, net.now());
         self.counters.retransmits += u64::from(self.going_back());
         self.snd_nxt += 1;
         self.snd_max = self.snd_max.max(self.snd_nxt);
@@ -147,7 +147,7 @@ impl Sender {
 
     /// Sends the first segment whatever the window; `snd_nxt` stays.
     fn probe(&mut self, net: &mut Fabric) {
-        let p = self.data_packet(self.snd_una, net.now);
+        let p = self.data_packet(self.snd_una, net.now());
         self.counters.retransmits += u64::from(self.snd_una < self.snd_max);
         self.snd_max = self.snd_max.max(self.snd_una + 1);
         self.transmit(p, net);

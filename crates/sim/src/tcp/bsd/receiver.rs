@@ -125,7 +125,7 @@ impl Receiver {
                 len: SYN_FRAME as u16,
                 flags: flags::ACK | flags::SYN,
                 window: window as u32,
-                ..self.packet(1, net.now)
+                ..self.packet(1, net.now())
             };
             self.counters.acks_sent += 1;
             net.send_back(syn_ack);
@@ -191,7 +191,7 @@ impl Receiver {
             self.send_ack(net);
         }
         if self.rcv_nxt == self.layout.end() {
-            self.completed.get_or_insert(net.now);
+            self.completed.get_or_insert(net.now());
         }
         self.on_read(net);
     }
@@ -204,7 +204,7 @@ impl Receiver {
         self.unread += payload;
         self.tune(p.tsecr, payload);
         if self.delays && !self.delack.active() && !self.sent_zero_window {
-            let tick = self.clock.ticks(net.now) + self.delack_ticks;
+            let tick = self.clock.ticks(net.now()) + self.delack_ticks;
             self.delack.set(self.clock.time(tick), net);
         } else {
             self.send_ack(net);
@@ -274,7 +274,7 @@ impl Receiver {
     fn send_ack(&mut self, net: &mut Fabric) {
         let window = self.window();
         let scaled = window >> self.scale << self.scale;
-        let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, net.now) };
+        let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, net.now()) };
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             self.sacks.iter().for_each(|&b| blocks.push(b));
@@ -282,7 +282,7 @@ impl Receiver {
             net.attach(&mut p, blocks);
         }
         if self.buffer.auto() {
-            self.round.began_ms.get_or_insert((net.now / MS) as u32);
+            self.round.began_ms.get_or_insert((net.now() / MS) as u32);
         }
         self.sent_zero_window = scaled == 0;
         self.counters.acks_sent += 1;

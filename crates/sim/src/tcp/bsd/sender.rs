@@ -122,12 +122,12 @@ impl Sender {
     /// connect(): sends the SYN.
     pub fn connect(&mut self, net: &mut Fabric) {
         self.phase = Phase::SynSent;
-        self.rcv_tick = self.clock.ticks(net.now);
+        self.rcv_tick = self.clock.ticks(net.now());
         self.send_syn(net);
     }
 
     pub(super) fn send_syn(&mut self, net: &mut Fabric) {
-        let p = self.packet(0, SYN_FRAME, flags::SYN, net.now);
+        let p = self.packet(0, SYN_FRAME, flags::SYN, net.now());
         self.counters.sent += 1;
         (self.snd_nxt, self.snd_max) = (1, 1);
         net.send(p);
@@ -144,7 +144,7 @@ impl Sender {
         if self.syn_lost {
             self.window.start_small();
         }
-        self.take_rtt(p, net.now);
+        self.take_rtt(p, net.now());
         self.timer.stop();
         self.ack_now = true;
         self.output(net, false);

@@ -64,10 +64,10 @@ impl Bench {
     fn new(spec: &FlowSpec) -> Self {
         let mut net = fabric();
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
-        net.now = SEC;
+        net.shared.now = SEC;
         sender.connect(&mut net);
         net.drain_pipe(0);
-        net.now += 10 * MS;
+        net.shared.now += 10 * MS;
         sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &net) }, &mut net);
         Self { net, sender, window: 65_535 }
     }
@@ -78,7 +78,7 @@ impl Bench {
     }
 
     fn ack_with(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
-        let sent_ms = (self.net.now / MS) as u32 - 10;
+        let sent_ms = (self.net.now() / MS) as u32 - 10;
         let mut p = Packet { window: self.window, ..ack(seq, sent_ms, &self.net) };
         if !blocks.is_empty() {
             let mut list = Blocks::default();
@@ -110,7 +110,7 @@ impl Bench {
     /// Lets the sender's timer come.
     fn fire(&mut self) -> Vec<u32> {
         loop {
-            self.net.now = self.net.events.pending(SENDER_TIMER);
+            self.net.shared.now = self.net.events.pending(SENDER_TIMER);
             self.sender.on_timer(&mut self.net);
             let sent = self.taken();
             if !sent.is_empty() {
@@ -130,7 +130,7 @@ fn ack(seq: u32, tsecr: u32, net: &Fabric) -> Packet {
         len: ACK_FRAME as u16,
         seq,
         window: WIDE,
-        tsval: (net.now / MS) as u32,
+        tsval: (net.now() / MS) as u32,
         tsecr,
         sack: NO_SACK,
         flags: flags::ACK,
@@ -239,13 +239,13 @@ fn one_episode_lasts_until_what_was_out_at_its_start_is_acknowledged() {
 fn a_timeout_goes_back_and_slow_start_skips_what_is_sacked() {
     let mut b = Bench::new(&flow(None, Some(600_000), None));
     let una = b.grow(8);
-    b.net.now += 5 * SEC;
+    b.net.shared.now += 5 * SEC;
     assert_eq!(b.fire(), [una]);
     let s = b.sender.sample();
     assert_eq!((s.cwnd, s.ssthresh), (1.0, Some(4.0)));
     assert_eq!((s.state, b.sender.counters.rto_timeouts), (CaState::Loss, 1));
     // Late enough not to take it for a mistake.
-    b.net.now += SEC;
+    b.net.shared.now += SEC;
     assert_eq!(b.ack_with(una + 1, &[(una + 2, una + 5)]), [una + 1]);
     assert_eq!(b.cwnd(), 2.0);
     assert_eq!(b.ack_with(una + 1, &[(una + 2, una + 5)]), [una + 5], "limited transmit");
@@ -261,7 +261,7 @@ fn an_ack_right_after_a_timeout_undoes_it() {
     b.fire();
     assert_eq!(b.cwnd(), 1.0);
     // Half of 10 ms has not passed.
-    b.net.now += 2 * MS;
+    b.net.shared.now += 2 * MS;
     let sent = b.ack(una + 1);
     assert_eq!(b.sender.counters.undos, 1);
     assert!(b.cwnd() >= before);
@@ -274,10 +274,10 @@ fn timeouts_back_off_from_the_slop() {
     b.taken();
     // First sample 11 ticks: srtt 11, variance 5.5; 11 + 4 * 5.5 + 200.
     let armed = b.net.events.pending(SENDER_TIMER);
-    assert_eq!((armed - b.net.now) / MS, 233);
+    assert_eq!((armed - b.net.now()) / MS, 233);
     for (backoff, expected) in [(2, 266), (4, 332), (8, 464), (16, 728)] {
         b.fire();
-        let next = b.net.events.pending(SENDER_TIMER) - b.net.now;
+        let next = b.net.events.pending(SENDER_TIMER) - b.net.now();
         assert_eq!(next / MS, expected, "33 times {backoff} and the slop");
     }
 }
@@ -288,10 +288,10 @@ fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
     let mut sender = Sender::new(0, SENDER_TIMER, &flow(None, Some(600_000), None), &stack());
     sender.connect(&mut net);
     assert_eq!(net.events.pending(SENDER_TIMER), 3 * SEC);
-    net.now = 3 * SEC;
+    net.shared.now = 3 * SEC;
     sender.on_timer(&mut net);
-    assert_eq!(net.events.pending(SENDER_TIMER) - net.now, 3200 * MS);
-    net.now += 10 * MS;
+    assert_eq!(net.events.pending(SENDER_TIMER) - net.now(), 3200 * MS);
+    net.shared.now += 10 * MS;
     let p = Packet { flags: flags::ACK | flags::SYN, ..ack(1, 3000, &net) };
     sender.on_ack(&p, &mut net);
     assert_eq!(sender.sample().cwnd, 1.0);
@@ -327,7 +327,7 @@ fn idling_restarts_from_the_initial_window() {
     let una = b.grow(20);
     b.window = 0;
     b.ack(una + 20);
-    b.net.now += 10 * SEC;
+    b.net.shared.now += 10 * SEC;
     b.fire();
     assert!((b.cwnd() * f64::from(MSS) - 4380.0).abs() < 1e-6, "{}", b.cwnd());
 }
@@ -345,7 +345,7 @@ impl Sink {
     fn new(rcvbuf: Option<u64>) -> Self {
         let mut sink =
             Self { net: fabric(), receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()) };
-        sink.net.now = SEC;
+        sink.net.shared.now = SEC;
         let syn = sink.segment(0, flags::SYN);
         sink.receiver.on_packet(&syn, &mut sink.net);
         sink.net.drain_pipe(1);
@@ -398,10 +398,10 @@ fn every_second_segment_is_acknowledged_with_itself_still_in_the_buffer() {
 #[test]
 fn a_single_segment_is_acknowledged_after_100_ms_with_the_whole_window() {
     let mut s = Sink::open();
-    s.net.now += MS / 2;
+    s.net.shared.now += MS / 2;
     s.arrive(1);
     assert_eq!(s.net.events.pending(RECEIVER_TIMER), SEC + 100 * MS, "in ticks");
-    s.net.now = SEC + 100 * MS;
+    s.net.shared.now = SEC + 100 * MS;
     s.receiver.on_timer(&mut s.net);
     assert_eq!(s.acks(), [(2, FULL, vec![])]);
 }
@@ -447,9 +447,9 @@ fn a_buffer_that_nobody_set_grows_by_a_step_a_round_trip_of_seven_eighths() {
     };
     let mut seen = vec![];
     for seq in 1..=200 {
-        s.net.now += MS / 10;
+        s.net.shared.now += MS / 10;
         // A round trip of 10 ms: a hundred segments.
-        let echo = ((s.net.now - 10 * MS) / MS) as u32;
+        let echo = ((s.net.now() - 10 * MS) / MS) as u32;
         seen.extend(window(&mut s, seq, echo));
     }
     assert_eq!(seen[0], (first - MSS) / 64 * 64);

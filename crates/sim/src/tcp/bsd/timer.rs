@@ -62,7 +62,7 @@ impl Callout {
 
     /// The event came; true if the callout is due, and then it is no longer active.
     pub fn due(&mut self, net: &mut Fabric) -> bool {
-        let due = self.fires <= net.now;
+        let due = self.fires <= net.now();
         if due {
             self.fires = NEVER;
         }
@@ -91,7 +91,7 @@ impl Sender {
     /// (Re)starts the retransmission timer.
     pub(super) fn set_retransmit(&mut self, net: &mut Fabric) {
         self.purpose = Purpose::Retransmit;
-        let tick = self.clock.ticks(net.now) + self.rtt.rxtcur;
+        let tick = self.clock.ticks(net.now()) + self.rtt.rxtcur;
         self.timer.set(self.clock.time(tick), net);
     }
 
@@ -99,7 +99,7 @@ impl Sender {
     pub(super) fn set_persist(&mut self, net: &mut Fabric) {
         self.previous = None;
         self.purpose = Purpose::Persist;
-        let tick = self.clock.ticks(net.now) + self.rtt.persist();
+        let tick = self.clock.ticks(net.now()) + self.rtt.persist();
         self.timer.set(self.clock.time(tick), net);
     }
 
@@ -142,7 +142,7 @@ impl Sender {
             fast_recovery: self.window.fast_recovery,
             cong_recovery: self.window.cong_recovery,
             recover: self.snd_recover,
-            until: self.clock.ticks(net.now) + half,
+            until: self.clock.ticks(net.now()) + half,
         });
         self.snd_nxt = self.snd_una;
         self.snd_recover = self.snd_max;

@@ -127,7 +127,7 @@ impl Sender {
         }
         let quarter_rtt = u64::from(self.t.srtt_us8 >> 5) / self.clock.to_us(1);
         let delay = quarter_rtt.max(self.clock.from_ms(EARLY_DELAY_MS));
-        if self.expires() <= self.clock.jiffies(net.now) + delay {
+        if self.expires() <= self.clock.jiffies(net.now()) + delay {
             return false;
         }
         self.set_timer(net, Pending::EarlyRetransmit, delay);

@@ -32,7 +32,7 @@ impl Rig {
         let net = Fabric::new(vec![], vec![route], vec![], 1, 0);
         let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), false);
         let mut rig = Self { s, net };
-        rig.net.now = 1000 * MS;
+        rig.net.shared.now = 1000 * MS;
         rig.s.connect(&mut rig.net);
         rig.receive(1020, 1, &[], 1000, flags::SYN);
         rig
@@ -40,7 +40,7 @@ impl Rig {
 
     fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u8) -> Vec<u32> {
         self.net.drain();
-        self.net.now = ms * MS;
+        self.net.shared.now = ms * MS;
         let mut p = Packet {
             way: Way::new(0),
             len: 66,
@@ -71,7 +71,7 @@ impl Rig {
         self.net.drain();
         loop {
             let (time, _) = self.net.events.first().expect("a timer is set");
-            self.net.now = time;
+            self.net.shared.now = time;
             self.s.on_timer(&mut self.net);
             if !self.net.arrivals.is_empty() {
                 return (time / MS, self.sent());

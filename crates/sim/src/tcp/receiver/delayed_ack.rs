@@ -60,7 +60,7 @@ impl Receiver {
         if self.delack_capped {
             ato = ato.min(self.delack_max);
         }
-        let jiffies = self.clock.jiffies(net.now);
+        let jiffies = self.clock.jiffies(net.now());
         let mut expires = jiffies + ato;
         if let Some((pending, _)) = self.delack_ticks() {
             if pending <= jiffies + (ato >> 2) {
@@ -107,7 +107,7 @@ impl Receiver {
             return;
         }
         let fires = self.delack_fires();
-        if fires > net.now {
+        if fires > net.now() {
             // The deadline has moved, or is gone.
             return self.set_event(net, fires);
         }

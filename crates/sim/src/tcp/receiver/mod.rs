@@ -206,16 +206,16 @@ impl Receiver {
     fn on_handshake(&mut self, p: &Packet, net: &mut Fabric) {
         if p.has(flags::SYN) {
             self.form.tsecr = p.tsval;
-            self.syn_ack_us = net.now / 1000;
+            self.syn_ack_us = net.now() / 1000;
             self.buffer.advertise(self.rcv_nxt, self.charged());
-            let ack = self.ack_packet(1, self.buffer.offered(), net.now);
+            let ack = self.ack_packet(1, self.buffer.offered(), net.now());
             let syn_ack = Packet { len: SYN_FRAME as u16, flags: flags::ACK | flags::SYN, ..ack };
             self.counters.acks_sent += 1;
             net.send_back(syn_ack);
             return;
         }
         if !self.established {
-            self.establish(net.now);
+            self.establish(net.now());
         }
         if !p.has(flags::HANDSHAKE) {
             self.on_data(p, net);
@@ -244,7 +244,7 @@ impl Receiver {
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
     fn send_ack(&mut self, ack: u32, net: &mut Fabric) {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
-        let mut p = self.ack_packet(ack, window, net.now);
+        let mut p = self.ack_packet(ack, window, net.now());
         p.flags = flags::ACK | self.echo.take_flags();
         if self.dsack.is_some() || !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
@@ -302,7 +302,7 @@ impl Receiver {
 
     fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
         let seq = p.seq;
-        self.take_timestamps(p, net.now);
+        self.take_timestamps(p, net.now());
         if p.has(flags::CWR) {
             self.echo.on_cwr();
             self.now_flag = true;
@@ -346,8 +346,8 @@ impl Receiver {
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
         self.buffer.measure();
-        self.buffer.rtt_by_window(self.rcv_nxt, net.now);
-        self.time_delayed_ack(net.now);
+        self.buffer.rtt_by_window(self.rcv_nxt, net.now());
+        self.time_delayed_ack(net.now());
         self.on_codepoint(p.ecn, before, net);
         if self.buffer.grow(self.charged()) {
             self.quick |= 1;
@@ -365,7 +365,7 @@ impl Receiver {
             self.sacks.retain(|&(start, _)| start > next);
         }
         if self.rcv_nxt == self.layout.end() {
-            self.completed.get_or_insert(net.now);
+            self.completed.get_or_insert(net.now());
         }
     }
 
@@ -417,7 +417,7 @@ impl Receiver {
     #[inline(always)]
     fn on_read(&mut self, some: bool, net: &mut Fabric) {
         self.unread = 0;
-        self.buffer.on_read(self.rcv_nxt, net.now);
+        self.buffer.on_read(self.rcv_nxt, net.now());
         if self.scheduled {
             self.ack_after_read(some, net);
         }

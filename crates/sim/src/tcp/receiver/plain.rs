@@ -19,16 +19,16 @@ impl Receiver {
         if self.buffer.is_acked(p.seq) {
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = self.form.tsecr.max(p.tsval);
-            self.count_plain(p, net.now);
+            self.count_plain(p, net.now());
             if self.quick == 0 {
                 self.scheduled = true;
                 return self.delay_plain_ack(net);
             }
         } else {
-            self.count_plain(p, net.now);
+            self.count_plain(p, net.now());
         }
         self.send_plain_ack(net);
-        self.buffer.on_read(self.rcv_nxt, net.now);
+        self.buffer.on_read(self.rcv_nxt, net.now());
     }
 
     #[inline(always)]
@@ -45,9 +45,9 @@ impl Receiver {
     /// and an ACK before both.
     #[inline]
     fn delay_plain_ack(&mut self, net: &mut Fabric) {
-        if self.delack.is_none() && self.ato == self.ato_min && net.now >= self.after_event {
-            self.delack = Some(Delay::LeastFrom(net.now));
-            self.buffer.on_read(self.rcv_nxt, net.now);
+        if self.delack.is_none() && self.ato == self.ato_min && net.now() >= self.after_event {
+            self.delack = Some(Delay::LeastFrom(net.now()));
+            self.buffer.on_read(self.rcv_nxt, net.now());
             if self.buffer.may_open_wide() {
                 self.ack_after_read(true, net);
             }
@@ -63,7 +63,7 @@ impl Receiver {
     fn send_plain_ack(&mut self, net: &mut Fabric) {
         let window = self.buffer.advertise_at_rest(self.rcv_nxt);
         let flags = flags::ACK | self.echo.take_flags();
-        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now) };
+        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now()) };
         self.counters.acks_sent += 1;
         self.note_ack();
         net.send_back(p);

@@ -73,7 +73,7 @@ impl Receiver {
             let rtt_us8 =
                 if self.srtt_us > 0 { self.buffer.rtt_us8.min(self.srtt_us << 3) } else { self.buffer.rtt_us8 };
             let delay = COMPRESS_MAX.min(rtt_us8 * 125 / 20);
-            net.events.set(self.source + 1, net.now + delay + COMPRESS_SLACK);
+            net.events.set(self.source + 1, net.now() + delay + COMPRESS_SLACK);
         }
     }
 }

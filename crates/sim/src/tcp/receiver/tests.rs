@@ -24,8 +24,8 @@ impl Sink {
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.
     fn packet(&mut self, seq: u32, len: u32, flags: u8) -> Vec<Packet> {
-        self.net.now += MS;
-        let (way, tsval) = (Way::new(0), (self.net.now / MS) as u32);
+        self.net.shared.now += MS;
+        let (way, tsval) = (Way::new(0), (self.net.now() / MS) as u32);
         let (window, tsecr, sack, ecn) = (0, 0, NO_SACK, Ecn::NotEct);
         let p = Packet { way, len: len as u16, flags, ecn, seq, window, tsval, tsecr, sack };
         self.receiver.on_packet(&p, &mut self.net);
