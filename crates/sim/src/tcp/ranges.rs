@@ -1,23 +1,51 @@
-//! Ranges of segments that arrived out of order: sorted, apart from each other, `[start, end)`.
+//! Ranges of segments, `[start, end)`: in order and apart from each other, or the latest first as SACK blocks are.
 
 use std::collections::VecDeque;
 
-/// Adds a segment; false if it was there.
-pub(super) fn insert(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
-    let at = ranges.partition_point(|&(_, end)| end < seq);
-    match ranges.get_mut(at) {
-        Some(run) if run.0 <= seq && seq < run.1 => return false,
-        Some(run) if run.1 == seq => {
-            run.1 += 1;
-            if ranges.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
-                ranges[at].1 = ranges[at + 1].1;
-                ranges.remove(at + 1);
-            }
+/// Adds `[start, end)` to ranges in order.
+#[inline]
+pub(super) fn add(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u32) {
+    match ranges.back_mut() {
+        Some(last) if start > last.1 => return ranges.push_back((start, end)),
+        Some(last) if start >= last.0 => {
+            last.1 = last.1.max(end);
+            return;
         }
-        Some(run) if run.0 == seq + 1 => run.0 = seq,
-        _ => ranges.insert(at, (seq, seq + 1)),
+        _ => {}
     }
-    true
+    let from = ranges.partition_point(|&(_, e)| e < start);
+    let to = ranges.partition_point(|&(s, _)| s <= end);
+    if from == to {
+        ranges.insert(from, (start, end));
+    } else {
+        let merged = (ranges[from].0.min(start), ranges[to - 1].1.max(end));
+        ranges[from] = merged;
+        ranges.drain(from + 1..to);
+    }
+}
+
+/// Adds a segment to ranges in order; false if it was there.
+pub(super) fn insert(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
+    let at = ranges.partition_point(|&(_, end)| end <= seq);
+    let new = ranges.get(at).is_none_or(|&(start, _)| seq < start);
+    if new {
+        add(ranges, seq, seq + 1);
+    }
+    new
+}
+
+/// Puts the range of a segment first among the latest `most`, joined with those that it touches.
+pub(super) fn put_first(latest: &mut Vec<(u32, u32)>, seq: u32, most: usize) {
+    let mut head = (seq, seq + 1);
+    latest.retain(|&(start, end)| {
+        let joins = start <= head.1 && head.0 <= end;
+        if joins {
+            head = (head.0.min(start), head.1.max(end));
+        }
+        !joins
+    });
+    latest.truncate(most - 1);
+    latest.insert(0, head);
 }
 
 #[cfg(test)]
@@ -26,7 +54,22 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::insert;
+    use super::{insert, put_first};
+
+    #[test]
+    fn the_latest_range_comes_first_with_what_it_touches() {
+        let mut latest = vec![];
+        for seq in [10, 20, 30, 11, 21, 12, 40, 50] {
+            put_first(&mut latest, seq, 4);
+        }
+        assert_eq!(latest, [(50, 51), (40, 41), (10, 13), (20, 22)]);
+        put_first(&mut latest, 41, 4);
+        assert_eq!(latest, [(40, 42), (50, 51), (10, 13), (20, 22)]);
+        for seq in [14, 13] {
+            put_first(&mut latest, seq, 4);
+        }
+        assert_eq!(latest, [(10, 15), (40, 42), (50, 51)]);
+    }
 
     proptest! {
         #[test]

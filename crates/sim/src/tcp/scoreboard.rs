@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use crate::events::MAX_TIME;
+use crate::tcp::ranges;
 use crate::time::US;
 
 /// Marks of a segment (Linux's TCPCB_*).
@@ -286,23 +287,7 @@ impl Scoreboard {
     /// Remembers `[start, end)` as SACKed.
     pub fn add_run(&mut self, start: u32, end: u32) {
         self.highest_sacked = self.highest_sacked.max(end);
-        match self.runs.back_mut() {
-            Some(last) if start > last.1 => return self.runs.push_back((start, end)),
-            Some(last) if start >= last.0 => {
-                last.1 = last.1.max(end);
-                return;
-            }
-            _ => {}
-        }
-        let from = self.runs.partition_point(|&(_, e)| e < start);
-        let to = self.runs.partition_point(|&(s, _)| s <= end);
-        if from == to {
-            self.runs.insert(from, (start, end));
-        } else {
-            let merged = (self.runs[from].0.min(start), self.runs[to - 1].1.max(end));
-            self.runs[from] = merged;
-            self.runs.drain(from + 1..to);
-        }
+        ranges::add(&mut self.runs, start, end);
     }
 
     /// Forgets runs below `una`.

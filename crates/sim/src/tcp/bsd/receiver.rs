@@ -243,17 +243,10 @@ impl Receiver {
 
     /// Puts the range of a segment first, joined with those that it touches.
     fn update_sacks(&mut self, seq: u32) {
-        let (next, mut head) = (self.rcv_nxt, (seq, seq + 1));
-        self.sacks.retain(|&(start, end)| {
-            let joins = start > next && head.0 <= end && head.1 >= start;
-            if joins {
-                head = (head.0.min(start), head.1.max(end));
-            }
-            start > next && !joins
-        });
-        if head.0 > next {
-            self.sacks.truncate(SACK_MEMORY - 1);
-            self.sacks.insert(0, head);
+        let next = self.rcv_nxt;
+        self.sacks.retain(|&(start, _)| start > next);
+        if seq > next {
+            ranges::put_first(&mut self.sacks, seq, SACK_MEMORY);
         }
     }
 

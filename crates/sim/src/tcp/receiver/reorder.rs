@@ -28,27 +28,10 @@ impl Receiver {
     /// Keeps the most recent ranges, newest first.
     fn remember_sack(&mut self, seq: u32, net: &mut Fabric) {
         let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
-        if let Some(i) = self.sacks.iter().position(touches) {
-            if i >= sack::MAX_BLOCKS {
-                self.flush_compressed(net);
-            }
-            let (mut start, mut end) = self.sacks.remove(i);
-            (start, end) = (start.min(seq), end.max(seq + 1));
-            self.sacks.retain(|&(s, e)| {
-                let joins = s <= end && start <= e;
-                if joins {
-                    (start, end) = (start.min(s), end.max(e));
-                }
-                !joins
-            });
-            self.sacks.insert(0, (start, end));
-            return;
-        }
-        if self.sacks.len() >= sack::MAX_BLOCKS {
+        if self.sacks.iter().position(touches).unwrap_or(self.sacks.len()) >= sack::MAX_BLOCKS {
             self.flush_compressed(net);
         }
-        self.sacks.truncate(SACK_MEMORY - 1);
-        self.sacks.insert(0, (seq, seq + 1));
+        ranges::put_first(&mut self.sacks, seq, SACK_MEMORY);
     }
 
     /// Sends what is being held back (when its time has come, or a block would be forgotten unsent).
