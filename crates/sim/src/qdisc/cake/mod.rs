@@ -183,7 +183,7 @@ impl Cake {
         self.next_inline(s)
     }
 
-    /// The same where many are taken.
+    /// The same, for [`Self::release`] alone: compiled into it twice, its parts would no longer be inlined.
     #[inline(always)]
     fn next_inline(&mut self, s: &mut Surroundings) -> Dequeued {
         let mut first = true;
