@@ -5,6 +5,7 @@ use crate::packet::{flags, DropCause, Packet, NO_SACK};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
 use crate::probe::capture::Capture;
+use crate::probe::fingerprint::{Fingerprint, PacketEvent};
 use crate::qdisc::{FlowTuple, Qdisc, Surroundings, Verdict};
 use crate::rng::Rng;
 use crate::tcp::sack::{Blocks, Slab};
@@ -56,6 +57,8 @@ pub struct Fabric {
     pub arrivals: Queue,
     /// Notes packets at the hosts.
     pub capture: Option<Box<Capture>>,
+    /// Hashes what happens to packets.
+    pub fingerprint: Fingerprint,
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
@@ -77,6 +80,7 @@ impl Fabric {
             drops,
             arrivals: Queue::default(),
             capture: None,
+            fingerprint: Fingerprint::default(),
         }
     }
 
@@ -124,7 +128,9 @@ impl Fabric {
         if self.capture.is_some() {
             self.note_arrival(id);
         }
-        Some(self.shared.packets.take(id))
+        let p = self.shared.packets.take(id);
+        self.fingerprint.note(self.shared.now, None, &p, PacketEvent::Arrived);
+        Some(p)
     }
 
     /// For tests: all packets that have reached an end.
@@ -169,6 +175,7 @@ impl Fabric {
         port.counters.arrived += 1;
         let Kind::Delay { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, id) };
         if port.pipe.len() >= *limit {
+            self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(Verdict::Dropped));
             self.shared.dropped.push((id, DropCause::Overflow));
             self.settle_drops(i);
             return Verdict::Dropped;
@@ -178,6 +185,7 @@ impl Fabric {
             out = out.max(*free_at) + serialisation(u64::from(self.shared.packets[id].bytes()), rate);
             *free_at = out;
         }
+        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(Verdict::Queued));
         self.leave(i, id, out);
         Verdict::Queued
     }
@@ -188,6 +196,7 @@ impl Fabric {
         let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a delay stage queues nothing") };
         self.shared.port = i;
         let verdict = qdisc.enqueue(id, &mut self.shared);
+        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(verdict));
         let (next, refilled) = (port.next, port.refilled);
         if !self.shared.dropped.is_empty() {
             self.settle_drops(i);
@@ -240,9 +249,11 @@ impl Fabric {
         port.counters.sent_bytes += u64::from(slot.bytes());
         if self.shared.now < port.outage_until {
             port.counters.lost += 1;
+            self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Lost);
             self.forget(id);
             return;
         }
+        self.fingerprint.note(out, Some(i), &slot.packet, PacketEvent::Left);
         let arrives = out + port.delay;
         if arrives == self.shared.now && port.pipe.is_empty() {
             self.pass_on(id);
@@ -294,6 +305,7 @@ impl Fabric {
         let mut dropped = std::mem::take(&mut self.shared.dropped);
         for (id, cause) in dropped.drain(..) {
             self.ports[i].counters.drop(cause, self.shared.now);
+            self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Dropped(cause));
             self.forget(id);
         }
         self.shared.dropped = dropped;

@@ -17,6 +17,8 @@ pub mod tcp;
 pub mod time;
 pub mod traffic;
 
+#[cfg(feature = "fingerprint")]
+pub use simulation::fingerprint;
 pub use simulation::{check, simulate, simulate_with};
 
 /// What this engine can do, for refusals, listings and random scenarios.

@@ -59,6 +59,58 @@ pub fn simulate_with(network: &Network, controls: &Controls) -> Result<Output, S
     Ok(world.finish())
 }
 
+/// Runs a network to its end and returns a hash of all that happened to its packets and of what was counted.
+///
+/// # Errors
+/// As [`simulate`].
+#[cfg(feature = "fingerprint")]
+pub fn fingerprint(network: &Network) -> Result<u64, String> {
+    let mut world = World::build(network, &|_| None)?;
+    world.run();
+    let mut fingerprint = world.fabric.fingerprint;
+    let inside = world.fabric.inside();
+    for (f, (drops, (data, acks))) in world.flows.iter().zip(world.fabric.drops.iter().zip(&inside)) {
+        let (s, r) = (f.sender.counters(), f.receiver.counters());
+        let sample = f.sender.sample();
+        for value in [
+            s.sent,
+            s.retransmits,
+            r.arrived,
+            r.duplicates,
+            drops.data,
+            *data,
+            r.acks_sent,
+            s.acks_arrived,
+            drops.acks,
+            *acks,
+            f.receiver.bytes_read(),
+            f.receiver.completed().unwrap_or(NEVER),
+            s.rto_timeouts,
+            s.tlp_probes,
+            s.undos,
+            r.ce,
+            r.sce,
+            s.cwnd_reductions,
+            u64::from(sample.delivered_ce),
+            u64::from(sample.delivered),
+            sample.cwnd.to_bits(),
+            sample.srtt_ms.unwrap_or(f64::NAN).to_bits(),
+        ] {
+            fingerprint.add(value);
+        }
+    }
+    for p in &world.fabric.ports {
+        let c = &p.counters;
+        let stats = crate::probe::stats(p);
+        for value in [c.arrived, c.sent, c.sent_bytes, c.lost, c.first_drop.unwrap_or(NEVER), stats.ce_marks, stats.sce_marks] {
+            fingerprint.add(value);
+        }
+        c.dropped.iter().for_each(|&n| fingerprint.add(n));
+        fingerprint.add(p.backlog().1);
+    }
+    Ok(fingerprint.value())
+}
+
 /// Checks a network without running it.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Sampled series and final counters. Nothing here is smoothed; srtt is the stack's own, rtt its last raw sample.
 
 pub mod capture;
+pub mod fingerprint;
 
 use crate::fabric::Fabric;
 use crate::network::Table;
@@ -110,7 +111,8 @@ impl Sampler {
     }
 }
 
-fn stats(p: &Port) -> QdiscStats {
+/// What the queue discipline of a port counted.
+pub(crate) fn stats(p: &Port) -> QdiscStats {
     match &p.kind {
         Kind::Delay { .. } => QdiscStats::default(),
         Kind::Queue { qdisc, .. } => *qdisc.stats(),

@@ -1,0 +1,1 @@
+"""Fingerprints of all runs that must not change, and what changed them last."""

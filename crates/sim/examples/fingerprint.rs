@@ -1,0 +1,12 @@
+//! Reads networks as JSON from stdin, one a line, and prints the fingerprint of each run, one a line in the same order.
+
+use std::io::{BufRead, Write};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        writeln!(out, "{:016x}", dumbbell_sim::fingerprint(&serde_json::from_str(&line?)?)?)?;
+        out.flush()?;
+    }
+    Ok(())
+}

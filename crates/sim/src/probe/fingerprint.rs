@@ -1,0 +1,85 @@
+//! A fingerprint of everything that happens to packets, to show that a change of the code changed no result.
+//!
+//! It hashes facts (time, port, flow, sequence number, header bits, what became of the packet) and not the layout of what holds them, so
+//! that it outlives names and schemas. Without the feature `fingerprint` it has no state and no cost.
+
+use crate::packet::{DropCause, Packet};
+use crate::qdisc::Verdict;
+use crate::time::Time;
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub enum PacketEvent {
+    /// Offered to a port.
+    Offered(Verdict) = 1,
+    /// Left the shaper of a port.
+    Left = 2,
+    /// Left the shaper of a port, and was lost in an outage.
+    Lost = 3,
+    /// Dropped by a port.
+    Dropped(DropCause) = 4,
+    /// Reached its end.
+    Arrived = 5,
+}
+
+/// The port of an event at an end.
+#[cfg(feature = "fingerprint")]
+const NO_PORT: usize = usize::MAX;
+
+/// Hash of the events so far, in order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fingerprint {
+    #[cfg(feature = "fingerprint")]
+    hash: u64,
+}
+
+impl Fingerprint {
+    /// Notes what happened to `p` at port `port`.
+    #[cfg(feature = "fingerprint")]
+    pub fn note(&mut self, now: Time, port: Option<usize>, p: &Packet, what: PacketEvent) {
+        let outcome = match what {
+            PacketEvent::Offered(verdict) => verdict as u64,
+            PacketEvent::Dropped(cause) => cause as u64,
+            PacketEvent::Left | PacketEvent::Lost | PacketEvent::Arrived => 0,
+        };
+        let kind = match what {
+            PacketEvent::Offered(_) => 1,
+            PacketEvent::Left => 2,
+            PacketEvent::Lost => 3,
+            PacketEvent::Dropped(_) => 4,
+            PacketEvent::Arrived => 5,
+        };
+        for value in [
+            now,
+            port.unwrap_or(NO_PORT) as u64,
+            p.flow() as u64,
+            u64::from(p.seq),
+            u64::from(p.flags),
+            u64::from(p.ecn.bits()),
+            u64::from(p.len),
+            kind << 8 | outcome,
+        ] {
+            self.add(value);
+        }
+    }
+
+    /// Notes what happened to `p` at port `port`.
+    #[cfg(not(feature = "fingerprint"))]
+    #[inline(always)]
+    pub fn note(&mut self, _now: Time, _port: Option<usize>, _p: &Packet, _what: PacketEvent) {}
+
+    /// Adds a number.
+    #[cfg(feature = "fingerprint")]
+    pub fn add(&mut self, value: u64) {
+        // The step of FNV-1a over whole words, with a turn, so that high bits reach low ones.
+        self.hash = (self.hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+
+    /// The hash.
+    #[cfg(feature = "fingerprint")]
+    #[must_use]
+    pub fn value(&self) -> u64 {
+        self.hash
+    }
+}
