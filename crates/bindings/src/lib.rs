@@ -6,7 +6,8 @@ mod trace;
 use std::cell::RefCell;
 use std::panic::{self, UnwindSafe};
 
-use dumbbell_sim::network::{Network, Output};
+use dumbbell_sim::output::Output;
+use dumbbell_sim::spec::NetworkSpec;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -24,7 +25,7 @@ fn simulate<'py>(py: Python<'py>, network: &str) -> PyResult<Bound<'py, PyDict>>
     to_dict(py, output)
 }
 
-fn parse(network: &str) -> PyResult<Network> {
+fn parse(network: &str) -> PyResult<NetworkSpec> {
     serde_json::from_str(network).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
-use dumbbell_sim::network::{CakeFraming, CakeIsolation, QdiscSpec};
 use dumbbell_sim::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
 use dumbbell_sim::pool::Pool;
-use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, FlowTuple, Qdisc, Surroundings};
+use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, FlowTuple, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
+use dumbbell_sim::spec::{CakeFraming, CakeIsolation, QdiscSpec};
 
 /// Shaper rate, bit/s.
 const RATE: u64 = 50_000_000;
@@ -50,7 +50,7 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
     let mut rng = Rng::for_component(1, "port/bench");
     let mut qdisc = AnyQdisc::build(&spec, &mut rng).expect("the spec is valid");
     let (packets, dropped) = (Pool::default(), vec![]);
-    let mut s = Surroundings { now: 0, port: 0, rngs: vec![rng], packets, dropped, tuples };
+    let mut s = QueueContext { now: 0, port: 0, rngs: vec![rng], packets, dropped, tuples };
     for flow in (0..flows).cycle().take((flows * standing) as usize) {
         let id = s.packets.put(packet(flow));
         qdisc.enqueue(id, &mut s);

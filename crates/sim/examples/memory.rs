@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cap::Cap;
 use dumbbell_sim::cc::{AckEvent, CongestionControl, CustomControl};
-use dumbbell_sim::network::Network;
 use dumbbell_sim::simulate_with;
+use dumbbell_sim::spec::NetworkSpec;
 use dumbbell_sim::tcp::tcb::Tcb;
 use serde_json::{json, Value};
 
@@ -42,7 +42,7 @@ impl CongestionControl for Watch {
 impl CustomControl for Watch {}
 
 /// All packets of a window are on the way of the data; ACKs return at once. The watching flow starts when the others are idle.
-fn network(idle: usize) -> Network {
+fn network(idle: usize) -> NetworkSpec {
     let flow = |name: String, cc: &str, start_ms: u64, bytes: Value| {
         json!({
             "name": name, "cc": cc, "stack": {"name": "linux-6.12"}, "ecn": false, "sce_echo": false,

@@ -1,11 +1,11 @@
 //! Deterministic packet-level simulator of TCP congestion control and queue management.
 //!
-//! No Python, no files, no clock, no globals: [`simulate`] is a function of a [`network::Network`].
+//! No Python, no files, no clock, no globals: [`simulate`] is a function of a [`spec::NetworkSpec`].
 
 pub mod cc;
 pub mod events;
-pub mod fabric;
 pub mod network;
+pub mod output;
 pub mod packet;
 pub mod pool;
 pub mod port;
@@ -13,6 +13,7 @@ pub mod probe;
 pub mod qdisc;
 pub mod rng;
 pub mod simulation;
+pub mod spec;
 pub mod tcp;
 pub mod time;
 pub mod traffic;

@@ -1,499 +1,365 @@
-//! The plain-data description of a world that the simulator is given. "Scenario" is the user's word, [`Network`] this one's:
-//! everything in it is resolved (numbers in ns, bit/s, bytes and packets), nothing is defaulted by context.
+//! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
+use crate::events::EventSet;
+use crate::packet::{flags, DropCause, Packet, NO_SACK};
+use crate::pool::{Id, Pool, Queue};
+use crate::port::{Kind, Port};
 use crate::probe::capture::Capture;
+use crate::probe::fingerprint::{Fingerprint, PacketEvent};
+use crate::qdisc::{FlowTuple, Qdisc, QueueContext, Verdict};
+use crate::rng::Rng;
+use crate::tcp::sack::{Blocks, Slab};
+use crate::time::{serialisation, Time, NEVER};
 
-/// A whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Packets of one flow that the network dropped or lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowDrops {
+    /// Data.
+    pub data: u64,
+    /// ACKs.
+    pub acks: u64,
+}
+
+/// The ports a flow's packets pass, in order.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Ports of the data.
+    pub forward: Box<[u16]>,
+    /// Ports of the ACKs.
+    pub reverse: Box<[u16]>,
+}
+
+impl Route {
+    /// The port at position `hop` of the way of `p`; `None` is its end.
+    #[inline]
+    fn port(&self, p: &Packet, hop: usize) -> Option<usize> {
+        let hops = if p.has(flags::ACK) { &self.reverse } else { &self.forward };
+        hops.get(hop).map(|&port| usize::from(port))
+    }
+}
+
+/// Everything between the ends.
+#[derive(Debug)]
 pub struct Network {
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// End of the run, ns.
-    pub duration_ns: u64,
-    /// Interval of the samples, ns; 0 switches sampling off.
-    pub sample_ns: u64,
-    /// The ports; flows refer to them by index.
-    pub ports: Vec<PortSpec>,
-    /// The flows.
-    pub flows: Vec<FlowSpec>,
-    /// The streams of datagrams.
-    #[serde(default)]
-    pub udp: Vec<UdpSpec>,
-    /// What befalls the ports.
-    #[serde(default)]
-    pub impairments: Vec<ImpairmentSpec>,
-    /// Note every packet at both hosts.
-    #[serde(default)]
-    pub capture: bool,
-}
-
-/// A port: somewhere a packet waits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PortSpec {
-    /// A netem-like stage: a constant delay, behind an optional store-and-forward line, with its own limit.
-    Delay {
-        /// Unique name; entity `port/NAME` of the results.
-        name: String,
-        /// Delay, ns.
-        delay_ns: u64,
-        /// Line rate, bit/s; `None` is infinitely fast.
-        rate_bps: Option<u64>,
-        /// Most packets held; `None` is unlimited.
-        limit_packets: Option<u64>,
-    },
-    /// A queue discipline behind a shaper, then a propagation delay.
-    Queue {
-        /// Unique name; entity `port/NAME` of the results.
-        name: String,
-        /// The queue discipline.
-        qdisc: QdiscSpec,
-        /// The shaper.
-        shaper: ShaperSpec,
-        /// Propagation delay after the shaper, ns.
-        delay_ns: u64,
-    },
-}
-
-/// How a port paces departures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ShaperSpec {
-    /// Store and forward: a packet has left when its last bit has.
-    Link {
-        /// Rate, bit/s.
-        rate_bps: u64,
-    },
-    /// Token bucket (Linux sch_tbf.c): an idle bucket lets a packet go at once; the next packet is already taken
-    /// out of the qdisc while it waits for tokens.
-    Tbf {
-        /// Rate, bit/s.
-        rate_bps: u64,
-        /// Bucket, bytes.
-        burst_bytes: u64,
-    },
-    /// One class of Linux's htb (sch_htb.c) with rate = ceil and burst = cburst: a packet may leave while there are
-    /// tokens at all, and is taken out of the qdisc only then.
-    Htb {
-        /// Rate, bit/s.
-        rate_bps: u64,
-        /// Bucket, bytes.
-        burst_bytes: u64,
-    },
-    /// The qdisc shapes itself (cake).
-    Own,
-}
-
-/// A queue discipline and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum QdiscSpec {
-    /// FIFO by packets.
-    Pfifo {
-        /// Limit, packets.
-        limit_packets: u64,
-    },
-    /// FIFO by bytes.
-    Bfifo {
-        /// Limit, bytes.
-        limit_bytes: u64,
-    },
-    /// Cake with one tin (besteffort).
-    Cake {
-        /// Shaper rate, bit/s; `None` is unlimited.
-        rate_bps: Option<u64>,
-        /// Flow isolation.
-        isolation: CakeIsolation,
-        /// Keyword `rtt`, ns (100 ms by default): interval; the target is a twentieth of it.
-        rtt_ns: u64,
-        /// Keyword `overhead`, bytes per packet added to the IP length; `None` is `raw` (the frame's own length).
-        overhead_bytes: Option<i64>,
-        /// Keyword `mpu`, least charged length, bytes.
-        mpu_bytes: u64,
-        /// Cell framing compensation.
-        framing: CakeFraming,
-        /// Keyword `memlimit`, bytes; `None` is Cake's own choice.
-        memory_limit_bytes: Option<u64>,
-        /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`, 65534 the same as steep as `sce`.
-        sce: u32,
-    },
-    /// CoDel on one queue.
-    Codel {
-        /// Limit, packets.
-        limit_packets: u64,
-        /// The control law.
-        control: CodelSpec,
-    },
-    /// CoDel on each of many queues, served by DRR++.
-    FqCodel {
-        /// Limit, packets.
-        limit_packets: u64,
-        /// The queues.
-        queues: QueuesSpec,
-        /// Most packets dropped at once when a limit is met.
-        drop_batch: u64,
-        /// Such drops make CoDel signal more often (Linux 6.12; 3.10 does not).
-        drops_raise_count: bool,
-        /// The control law.
-        control: CodelSpec,
-    },
-    /// PIE on one queue.
-    Pie {
-        /// Limit, packets.
-        limit_packets: u64,
-        /// The control law.
-        control: PieSpec,
-    },
-    /// PIE as it was in 2013, on one queue.
-    Pie2013 {
-        /// Limit, packets.
-        limit_packets: u64,
-        /// The control law.
-        control: Pie2013Spec,
-    },
-    /// PIE on each of many queues, served by DRR++.
-    FqPie {
-        /// Limit, packets.
-        limit_packets: u64,
-        /// The queues.
-        queues: QueuesSpec,
-        /// Above this drop probability, %, also packets that could be marked are dropped.
-        ecn_prob: u64,
-        /// The control law.
-        control: PieSpec,
-    },
-    /// RED on a FIFO.
-    Red {
-        /// Limit, bytes.
-        limit_bytes: u64,
-        /// The control law.
-        control: RedSpec,
-    },
-    /// Queues that flows are hashed to, served in turn.
-    Sfq(SfqSpec),
-    /// A queue per flow, served in turn, new flows first.
-    Fq(FqSpec),
-}
-
-/// The queues of a discipline that hashes flows to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QueuesSpec {
-    /// Their number.
-    pub flows: u32,
-    /// Bytes of a turn.
-    pub quantum_bytes: u32,
-    /// Most memory, bytes; `None` is unlimited.
-    pub memory_limit_bytes: Option<u64>,
-}
-
-/// CoDel's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CodelSpec {
-    /// Largest persistent sojourn time, ns.
-    pub target_ns: u64,
-    /// Initial interval of signals, ns.
-    pub interval_ns: u64,
-    /// Marks instead of dropping.
-    pub ecn: bool,
-    /// Marks everything that waited longer, ns.
-    pub ce_threshold_ns: Option<u64>,
-    /// See [`CodelFloor`].
-    pub floor: CodelFloor,
-    /// A queue that was found empty has not been above the target for any time (Linux 6.12; 3.10 does not).
-    pub forgets_when_empty: bool,
-}
-
-/// The backlog that CoDel always tolerates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CodelFloor {
-    /// A full frame of the device (Linux 6.12).
-    Mtu,
-    /// The largest packet seen so far (Linux 3.10).
-    LargestSeen,
-}
-
-/// Parameters of the PIE of 2013.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pie2013Spec {
-    /// Delay aimed at, ns; whole milliseconds.
-    pub target_ns: u64,
-    /// Between updates of the probability, ns; whole milliseconds.
-    pub tupdate_ns: u64,
-    /// Weight of the deviation from the target, in sixteenths.
-    pub alpha: u32,
-    /// Weight of the trend, in sixteenths.
-    pub beta: u32,
-    /// Ticks a second of the kernel, in which it counts time.
-    pub hz: u32,
-}
-
-/// PIE's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PieSpec {
-    /// Delay aimed at, ns.
-    pub target_ns: u64,
-    /// Between updates of the probability, ns.
-    pub tupdate_ns: u64,
-    /// Weight of the deviation from the target, in sixteenths.
-    pub alpha: u32,
-    /// Weight of the trend, in sixteenths.
-    pub beta: u32,
-    /// Marks instead of dropping while the probability is low.
-    pub ecn: bool,
-    /// Scales the probability by packet size.
-    pub bytemode: bool,
-    /// Estimates the delay from the departure rate instead of from time stamps.
-    pub dq_rate_estimator: bool,
-}
-
-/// RED's parameters, as tc takes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RedSpec {
-    /// Average queue at which signals begin, bytes.
-    pub min_bytes: u64,
-    /// Average queue at which they are most likely, bytes.
-    pub max_bytes: u64,
-    /// How likely they are there, units of 2^-32.
-    pub max_p: u64,
-    /// Average packet, bytes.
-    pub avpkt_bytes: u64,
-    /// Burst that is let through, packets.
-    pub burst_packets: u64,
-    /// Rate by which idle time is counted in packets, bit/s.
-    pub bandwidth_bps: u64,
-    /// Marks instead of dropping.
-    pub ecn: bool,
-    /// Drops above `max_bytes` nevertheless.
-    pub harddrop: bool,
-    /// Adapts `max_p`.
-    pub adaptive: bool,
-    /// Above `max_bytes` the probability rises to 1 at twice of it, instead of being 1.
-    pub gentle: bool,
-}
-
-/// SFQ's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SfqSpec {
-    /// Limit, packets.
-    pub limit_packets: u64,
-    /// Buckets that flows are hashed to, a power of two.
-    pub divisor: u32,
-    /// Bytes of a turn.
-    pub quantum_bytes: u32,
-    /// Most packets of a flow.
-    pub depth_packets: u64,
-    /// Between changes of the hash, s; 0: it does not change.
-    pub perturb_s: u32,
-    /// Drops the oldest packet of a queue instead of the newest.
-    pub headdrop: bool,
-}
-
-/// fq's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FqSpec {
-    /// Limit, packets.
-    pub limit_packets: u64,
-    /// Most packets of a flow.
-    pub flow_limit_packets: u64,
-    /// Bytes of a turn.
-    pub quantum_bytes: u32,
-    /// Bytes of a flow's first turn.
-    pub initial_quantum_bytes: u32,
-    /// Marks everything that waited longer, ns.
-    pub ce_threshold_ns: Option<u64>,
-}
-
-/// Cake's isolation keywords.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CakeIsolation {
-    /// One queue.
-    Flowblind,
-    /// By source host.
-    Srchost,
-    /// By destination host.
-    Dsthost,
-    /// By pair of hosts.
-    Hosts,
-    /// By 5-tuple.
-    Flows,
-    /// By 5-tuple, fair over source hosts first.
-    DualSrchost,
-    /// By 5-tuple, fair over destination hosts first.
-    DualDsthost,
-    /// By 5-tuple, fair over both.
-    TripleIsolate,
-}
-
-/// Cake's framing keywords.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CakeFraming {
-    /// None.
-    Noatm,
-    /// 53-byte cells carrying 48.
-    Atm,
-    /// 65 bytes on the wire for 64.
-    Ptm,
-}
-
-/// One TCP flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowSpec {
-    /// Unique name; entity `flow/NAME` of the results.
-    pub name: String,
-    /// Congestion control, as `list cc` names it.
-    pub cc: String,
-    /// The TCP stack of both ends.
-    pub stack: StackSpec,
-    /// Facts about the two hosts that are not TCP's.
-    pub host: HostSpec,
-    /// Negotiate ECN.
-    pub ecn: bool,
-    /// The receiver echoes SCE marks (its sysctl tcp_sce).
-    pub sce_echo: bool,
-    /// The first port belongs to the sending host: TCP learns of a drop there at once.
-    #[serde(default)]
-    pub local_first_port: bool,
-    /// Ports of the data, in order.
-    pub forward: Vec<usize>,
-    /// Ports of the ACKs, in order.
-    pub reverse: Vec<usize>,
-    /// Time of connect(), ns.
-    pub start_ns: u64,
-    /// Time at which the sender is cut off, ns; `None` is the end of the run.
-    pub stop_ns: Option<u64>,
-    /// Payload to send, bytes; `None` is unlimited.
-    pub transfer_bytes: Option<u64>,
-    /// Payload of a first, short write that leaves in a segment of its own, bytes.
-    #[serde(default)]
-    pub first_write_bytes: Option<u32>,
-    /// Addresses, for hashing: source host.
-    pub src_host: u32,
-    /// Addresses, for hashing: destination host.
-    pub dst_host: u32,
-    /// The data come from the right-hand host, in captures.
-    #[serde(default)]
-    pub from_right: bool,
-}
-
-/// Unresponsive datagrams at a constant rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UdpSpec {
-    /// Unique name; entity `udp/NAME` of the results.
-    pub name: String,
-    /// From one datagram to the next, ns.
-    pub interval_ns: u64,
-    /// Frame length on the meter, bytes.
-    pub size_bytes: u32,
-    /// Ports, in order.
-    pub forward: Vec<usize>,
-    /// Time of the first datagram, ns.
-    pub start_ns: u64,
-    /// No datagram is sent from this time on, ns.
-    pub stop_ns: u64,
-    /// Addresses, for hashing: source host.
-    pub src_host: u32,
-    /// Addresses, for hashing: destination host.
-    pub dst_host: u32,
-    /// The datagrams come from the right-hand host, in captures.
-    #[serde(default)]
-    pub from_right: bool,
-}
-
-/// Something that befalls a queue port at a set time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ImpairmentSpec {
-    /// Whatever leaves the queue is lost for a while: after the shaper, before the propagation delay.
-    Outage {
-        /// Index of the port.
-        port: usize,
-        /// When, ns.
-        at_ns: u64,
-        /// How long, ns.
-        for_ns: u64,
-    },
-    /// The shaper's rate changes, as by `tc qdisc change`.
-    Rate {
-        /// Index of the port.
-        port: usize,
-        /// When, ns.
-        at_ns: u64,
-        /// The new rate, bit/s.
-        rate_bps: u64,
-    },
-}
-
-/// A named stack with fields of it overridden.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StackSpec {
-    /// As `list stack` names it.
-    pub name: String,
-    /// Field name to value; see [`crate::tcp::stack::Stack`].
-    #[serde(default)]
-    pub options: Map<String, Value>,
-}
-
-/// Host facts that are not TCP's: offload, socket buffers, metrics cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HostSpec {
-    /// TCP builds multi-segment chunks (TSO sizing and deferral).
-    pub tso: bool,
-    /// Receive buffer: least (without effect here), initial, most (sysctl tcp_rmem), bytes; Linux only.
-    pub rmem: [u64; 3],
-    /// An explicit SO_RCVBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
-    pub rcvbuf: Option<u64>,
-    /// Send buffer: least, initial (both without effect here), most (sysctl tcp_wmem), bytes; Linux only.
-    pub wmem: [u64; 3],
-    /// An explicit SO_SNDBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
-    pub sndbuf: Option<u64>,
-    /// ssthresh remembered for the destination by the metrics cache, segments.
-    pub cached_ssthresh: Option<u32>,
-}
-
-/// What a run returns.
-#[derive(Clone, Debug, Default)]
-pub struct Output {
-    /// Sampled series, one table an entity.
-    pub tables: Vec<Table>,
-    /// Counters, one map an entity (`flow/NAME`, `udp/NAME`, `port/NAME`), each kind in order of the network's description.
-    pub counters: Vec<(String, Vec<(String, u64)>)>,
-    /// What the conservation check found wrong; empty is good.
-    pub conservation: Vec<String>,
-    /// Events handled.
-    pub events: u64,
-    /// Data packets delivered to receivers (new or not).
-    pub delivered_packets: u64,
-    /// Every packet at both hosts, if asked for.
+    /// Pending events.
+    pub events: EventSet,
+    /// The ports.
+    pub ports: Vec<Port>,
+    /// Routes by flow; streams of datagrams come after the TCP flows.
+    pub routes: Vec<Route>,
+    /// The current time, packets under way, addresses and what else queues may touch.
+    pub shared: QueueContext,
+    /// SACK blocks under way.
+    pub sacks: Slab,
+    /// Drops by flow.
+    pub drops: Vec<FlowDrops>,
+    /// Packets that have reached an end and wait to be handled at the current time.
+    pub arrivals: Queue,
+    /// Notes packets at the hosts.
     pub capture: Option<Box<Capture>>,
+    /// Hashes what happens to packets.
+    pub fingerprint: Fingerprint,
 }
 
-/// The samples of one entity; values are row-major, one row a time.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// `flow/NAME` or `port/NAME`.
-    pub entity: String,
-    /// Series names and their units.
-    pub columns: Vec<(&'static str, &'static str)>,
-    /// Times, ns.
-    pub t_ns: Vec<i64>,
-    /// `t_ns.len() * columns.len()` values; NaN where there is none yet.
-    pub values: Vec<f64>,
+/// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
+pub const PORTS: usize = 2;
+
+impl Network {
+    /// A network at time 0 with `sources` event sources in all; the random stream of each port comes from `seed` and its name.
+    #[must_use]
+    pub fn new(ports: Vec<Port>, routes: Vec<Route>, tuples: Vec<FlowTuple>, sources: usize, seed: u64) -> Self {
+        let drops = vec![FlowDrops::default(); routes.len()];
+        let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.name))).collect();
+        let (packets, dropped) = (Pool::default(), Vec::new());
+        Self {
+            events: EventSet::new(sources.min(PORTS + 2 * ports.len()), sources),
+            ports,
+            routes,
+            shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples },
+            sacks: Slab::default(),
+            drops,
+            arrivals: Queue::default(),
+            capture: None,
+            fingerprint: Fingerprint::default(),
+        }
+    }
+
+    /// The current time.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.shared.now
+    }
+
+    /// Puts a packet of a sender, with hop 0, on its way. The verdict is that of the first port.
+    #[inline]
+    pub fn send(&mut self, p: Packet) -> Verdict {
+        let first = self.routes[p.flow()].forward.first().copied();
+        self.set_out(p, first)
+    }
+
+    /// The same for a packet of a receiver. That there are two spares a look at flags that were just written, and are not there yet.
+    #[inline]
+    pub fn send_back(&mut self, p: Packet) -> Verdict {
+        let first = self.routes[p.flow()].reverse.first().copied();
+        self.set_out(p, first)
+    }
+
+    /// Hands a packet to the first port of its way, or to the end.
+    #[inline]
+    fn set_out(&mut self, p: Packet, first: Option<u16>) -> Verdict {
+        let id = self.shared.packets.put(p);
+        if self.capture.is_some() {
+            self.note_departure(id);
+        }
+        match first {
+            Some(port) => self.enqueue(usize::from(port), id),
+            None => {
+                self.arrivals.push(id, &mut self.shared.packets);
+                Verdict::Queued
+            }
+        }
+    }
+
+    /// Takes the next packet that has reached an end.
+    #[inline]
+    pub fn arrival(&mut self) -> Option<Packet> {
+        let id = self.arrivals.pop(&self.shared.packets)?;
+        if self.capture.is_some() {
+            self.note_arrival(id);
+        }
+        let p = self.shared.packets.take(id);
+        self.fingerprint.note(self.shared.now, None, &p, PacketEvent::Arrived);
+        Some(p)
+    }
+
+    /// For tests: all packets that have reached an end.
+    #[cfg(test)]
+    pub fn drain(&mut self) -> Vec<Packet> {
+        std::iter::from_fn(|| self.arrival()).collect()
+    }
+
+    /// For tests: all packets in the pipe of port `i`, whose event stays.
+    #[cfg(test)]
+    pub fn drain_pipe(&mut self, i: usize) -> Vec<Packet> {
+        let (pipe, packets) = (&mut self.ports[i].pipe, &mut self.shared.packets);
+        std::iter::from_fn(|| pipe.pop(packets).map(|id| packets.take(id))).collect()
+    }
+
+    /// Notes a packet that leaves a host.
+    #[cold]
+    #[inline(never)]
+    fn note_departure(&mut self, id: Id) {
+        if let Some(capture) = &mut self.capture {
+            capture.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.sacks);
+        }
+    }
+
+    /// Notes a packet that is next to be handled.
+    #[cold]
+    #[inline(never)]
+    fn note_arrival(&mut self, id: Id) {
+        if let Some(capture) = &mut self.capture {
+            capture.arrives(self.shared.now, &mut self.shared.packets[id].packet);
+        }
+    }
+
+    /// Attaches SACK blocks to a packet.
+    pub fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
+        p.sack = self.sacks.put(blocks);
+    }
+
+    /// Offers a packet to port `i`.
+    fn enqueue(&mut self, i: usize, id: Id) -> Verdict {
+        let port = &mut self.ports[i];
+        port.counters.arrived += 1;
+        let Kind::Delay { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, id) };
+        if port.pipe.len() >= *limit {
+            self.fingerprint.note(
+                self.shared.now,
+                Some(i),
+                &self.shared.packets[id].packet,
+                PacketEvent::Offered(Verdict::Dropped),
+            );
+            self.shared.dropped.push((id, DropCause::Overflow));
+            self.settle_drops(i);
+            return Verdict::Dropped;
+        }
+        let mut out = self.shared.now;
+        if let Some(rate) = *rate_bps {
+            out = out.max(*free_at) + serialisation(u64::from(self.shared.packets[id].bytes()), rate);
+            *free_at = out;
+        }
+        self.fingerprint.note(
+            self.shared.now,
+            Some(i),
+            &self.shared.packets[id].packet,
+            PacketEvent::Offered(Verdict::Queued),
+        );
+        self.leave(i, id, out);
+        Verdict::Queued
+    }
+
+    /// Hands a packet to the discipline of port `i`, and asks for the next if nobody is to do so later.
+    fn queue(&mut self, i: usize, id: Id) -> Verdict {
+        let port = &mut self.ports[i];
+        let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a delay stage queues nothing") };
+        self.shared.port = i;
+        let verdict = qdisc.enqueue(id, &mut self.shared);
+        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(verdict));
+        let (next, refilled) = (port.next, port.refilled);
+        if !self.shared.dropped.is_empty() {
+            self.settle_drops(i);
+        }
+        // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
+        // except for cake, whose wake-up is the same for whatever packet comes next.
+        if next == NEVER {
+            let next = self.serve(i);
+            if next != NEVER {
+                self.events.set(PORTS + 2 * i, next);
+            }
+        } else if refilled {
+            self.serve_early(i);
+        }
+        verdict
+    }
+
+    /// Lets a port send what it may now; returns when it may send the next, or `NEVER` if nothing waits.
+    fn serve(&mut self, i: usize) -> Time {
+        let port = &mut self.ports[i];
+        let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
+        let mut leaving = Queue::default();
+        self.shared.port = i;
+        let next = qdisc.serve(shaper, &mut self.shared, &mut leaving);
+        port.next = next;
+        // A line takes one packet, and is free when that is out.
+        let out = shaper.out(self.shared.now);
+        if !self.shared.dropped.is_empty() {
+            self.settle_drops(i);
+        }
+        while let Some(id) = leaving.pop(&self.shared.packets) {
+            self.leave(i, id, out);
+        }
+        next
+    }
+
+    /// The bucket of port `i` was filled behind the timer's back, and now somebody looks.
+    #[cold]
+    fn serve_early(&mut self, i: usize) {
+        self.ports[i].refilled = false;
+        self.on_shaper(i);
+    }
+
+    /// A packet leaves the shaper of port `i` at `out` and enters the pipe.
+    #[inline(always)]
+    fn leave(&mut self, i: usize, id: Id, out: Time) {
+        let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
+        let slot = &mut packets[id];
+        port.counters.sent += 1;
+        port.counters.sent_bytes += u64::from(slot.bytes());
+        if self.shared.now < port.outage_until {
+            port.counters.lost += 1;
+            self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Lost);
+            self.forget(id);
+            return;
+        }
+        self.fingerprint.note(out, Some(i), &slot.packet, PacketEvent::Left);
+        let arrives = out + port.delay;
+        if arrives == self.shared.now && port.pipe.is_empty() {
+            self.pass_on(id);
+            return;
+        }
+        slot.time = arrives;
+        if port.pipe.is_empty() {
+            self.events.set(PORTS + 2 * i + 1, arrives);
+        }
+        port.pipe.push(id, packets);
+    }
+
+    /// A packet leaves a port for the next on its way, or for the end, where nothing is written into it any more: it is about to be taken,
+    /// and that would wait for the write.
+    #[inline]
+    fn pass_on(&mut self, id: Id) {
+        let p = &mut self.shared.packets[id].packet;
+        let way = p.way.further();
+        match self.routes[p.flow()].port(p, way.hops()) {
+            Some(port) => {
+                p.way = way;
+                self.enqueue(port, id);
+            }
+            None => self.arrivals.push(id, &mut self.shared.packets),
+        }
+    }
+
+    /// The shaper of port `i` wakes up.
+    #[inline]
+    pub fn on_shaper(&mut self, i: usize) {
+        self.events.begin(PORTS + 2 * i);
+        let next = self.serve(i);
+        self.events.set(PORTS + 2 * i, next);
+    }
+
+    /// The first packet of the pipe of port `i` comes out.
+    #[inline]
+    pub fn on_pipe(&mut self, i: usize) {
+        let port = &mut self.ports[i];
+        let id = port.pipe.pop(&self.shared.packets).expect("a pipe with an event holds a packet");
+        let next = port.pipe_time(&self.shared.packets);
+        self.events.set(PORTS + 2 * i + 1, next);
+        self.pass_on(id);
+    }
+
+    /// Accounts for the packets in `dropped`.
+    #[cold]
+    fn settle_drops(&mut self, i: usize) {
+        let mut dropped = std::mem::take(&mut self.shared.dropped);
+        for (id, cause) in dropped.drain(..) {
+            self.ports[i].counters.drop(cause, self.shared.now);
+            self.fingerprint.note(
+                self.shared.now,
+                Some(i),
+                &self.shared.packets[id].packet,
+                PacketEvent::Dropped(cause),
+            );
+            self.forget(id);
+        }
+        self.shared.dropped = dropped;
+    }
+
+    /// A packet is no more.
+    #[cold]
+    fn forget(&mut self, id: Id) {
+        let p = self.shared.packets.take(id);
+        if p.sack != NO_SACK {
+            self.sacks.take(p.sack);
+        }
+        let d = &mut self.drops[p.flow()];
+        if p.has(flags::ACK) {
+            d.acks += 1;
+        } else {
+            d.data += 1;
+        }
+    }
+
+    /// Packets inside the network by flow: data and ACKs.
+    #[must_use]
+    pub fn inside(&self) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.routes.len()];
+        let mut add = |p: &Packet| {
+            let count = &mut counts[p.flow()];
+            if p.has(flags::ACK) {
+                count.1 += 1;
+            } else {
+                count.0 += 1;
+            }
+        };
+        for port in &self.ports {
+            port.pipe.iter(&self.shared.packets).for_each(&mut add);
+            if let Kind::Queue { qdisc, .. } = &port.kind {
+                qdisc.for_each(&self.shared.packets, &mut add);
+            }
+        }
+        self.arrivals.iter(&self.shared.packets).for_each(&mut add);
+        counts
+    }
 }

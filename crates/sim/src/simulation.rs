@@ -1,14 +1,15 @@
-//! Builds the world of a [`Network`] and runs its events.
+//! Builds the world of a [`NetworkSpec`] and runs its events.
 
 use crate::cc::{AnyCc, CustomControl, CONTROLS};
 use crate::events::{MAX_SOURCES, MAX_TIME};
-use crate::fabric::{Fabric, Route, PORTS};
-use crate::network::{FlowSpec, Network, Output, UdpSpec};
+use crate::network::{Network, Route, PORTS};
+use crate::output::Output;
 use crate::packet::flags;
 use crate::port::{Port, Schedule};
 use crate::probe::capture::Capture;
 use crate::probe::Sampler;
 use crate::qdisc::FlowTuple;
+use crate::spec::{FlowSpec, NetworkSpec, UdpSpec};
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::tcp::implementation::{check_bsd, Implementation};
 use crate::tcp::stack::Stack;
@@ -45,16 +46,16 @@ pub struct Flow {
 ///
 /// # Errors
 /// The description cannot be run: what is wrong, in one line.
-pub fn simulate(network: &Network) -> Result<Output, String> {
-    simulate_with(network, &|_| None)
+pub fn simulate(spec: &NetworkSpec) -> Result<Output, String> {
+    simulate_with(spec, &|_| None)
 }
 
 /// As [`simulate`], with congestion controls of the caller's own: `controls` is asked for names that are not built in.
 ///
 /// # Errors
 /// The description cannot be run: what is wrong, in one line.
-pub fn simulate_with(network: &Network, controls: &Controls) -> Result<Output, String> {
-    let mut world = World::build(network, controls)?;
+pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, String> {
+    let mut world = World::build(spec, controls)?;
     world.run();
     Ok(world.finish())
 }
@@ -64,12 +65,12 @@ pub fn simulate_with(network: &Network, controls: &Controls) -> Result<Output, S
 /// # Errors
 /// As [`simulate`].
 #[cfg(feature = "fingerprint")]
-pub fn fingerprint(network: &Network) -> Result<u64, String> {
-    let mut world = World::build(network, &|_| None)?;
+pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, String> {
+    let mut world = World::build(spec, &|_| None)?;
     world.run();
-    let mut fingerprint = world.fabric.fingerprint;
-    let inside = world.fabric.inside();
-    for (f, (drops, (data, acks))) in world.flows.iter().zip(world.fabric.drops.iter().zip(&inside)) {
+    let mut fingerprint = world.network.fingerprint;
+    let inside = world.network.inside();
+    for (f, (drops, (data, acks))) in world.flows.iter().zip(world.network.drops.iter().zip(&inside)) {
         let (s, r) = (f.sender.counters(), f.receiver.counters());
         let sample = f.sender.sample();
         for value in [
@@ -99,10 +100,12 @@ pub fn fingerprint(network: &Network) -> Result<u64, String> {
             fingerprint.add(value);
         }
     }
-    for p in &world.fabric.ports {
+    for p in &world.network.ports {
         let c = &p.counters;
         let stats = crate::probe::stats(p);
-        for value in [c.arrived, c.sent, c.sent_bytes, c.lost, c.first_drop.unwrap_or(NEVER), stats.ce_marks, stats.sce_marks] {
+        for value in
+            [c.arrived, c.sent, c.sent_bytes, c.lost, c.first_drop.unwrap_or(NEVER), stats.ce_marks, stats.sce_marks]
+        {
             fingerprint.add(value);
         }
         c.dropped.iter().for_each(|&n| fingerprint.add(n));
@@ -115,8 +118,8 @@ pub fn fingerprint(network: &Network) -> Result<u64, String> {
 ///
 /// # Errors
 /// The description cannot be run: what is wrong, in one line.
-pub fn check(network: &Network) -> Result<(), String> {
-    World::build(network, &|_| None).map(|_| ())
+pub fn check(spec: &NetworkSpec) -> Result<(), String> {
+    World::build(spec, &|_| None).map(|_| ())
 }
 
 /// Makes a congestion control by name.
@@ -128,7 +131,7 @@ const MAX_TRANSFER: u64 = (u32::MAX as u64 - 2) * MSS as u64;
 const MIN_BUFFER: u64 = 4608;
 
 struct World {
-    fabric: Fabric,
+    network: Network,
     flows: Vec<Flow>,
     udp: Vec<Udp>,
     impairments: Schedule,
@@ -139,24 +142,23 @@ struct World {
 }
 
 impl World {
-    fn build(network: &Network, controls: &Controls) -> Result<Self, String> {
-        let first_flow_source = PORTS + 2 * network.ports.len();
-        let first_udp_source = first_flow_source + FLOW_SOURCES * network.flows.len();
-        let sources = first_udp_source + network.udp.len();
-        if sources > MAX_SOURCES || network.ports.len() > usize::from(u16::MAX) {
-            let [flows, udp, ports] = [network.flows.len(), network.udp.len(), network.ports.len()];
+    fn build(spec: &NetworkSpec, controls: &Controls) -> Result<Self, String> {
+        let first_flow_source = PORTS + 2 * spec.ports.len();
+        let first_udp_source = first_flow_source + FLOW_SOURCES * spec.flows.len();
+        let sources = first_udp_source + spec.udp.len();
+        if sources > MAX_SOURCES || spec.ports.len() > usize::from(u16::MAX) {
+            let [flows, udp, ports] = [spec.flows.len(), spec.udp.len(), spec.ports.len()];
             return Err(format!("{flows} flows, {udp} streams of datagrams and {ports} ports are too many"));
         }
-        if network.duration_ns > MAX_TIME {
+        if spec.duration_ns > MAX_TIME {
             return Err(format!(
                 "duration of {} s; at most {} s",
-                network.duration_ns / 1_000_000_000,
+                spec.duration_ns / 1_000_000_000,
                 MAX_TIME / 1_000_000_000
             ));
         }
-        let ports: Vec<Port> =
-            network.ports.iter().map(|spec| Port::build(spec, network.seed)).collect::<Result<_, _>>()?;
-        let impairments = Schedule::build(&network.impairments, &ports)?;
+        let ports: Vec<Port> = spec.ports.iter().map(|port| Port::build(port, spec.seed)).collect::<Result<_, _>>()?;
+        let impairments = Schedule::build(&spec.impairments, &ports)?;
         let (mut routes, mut tuples, mut flows, mut udp) = (vec![], vec![], vec![], vec![]);
         let tuple = |index: u32, src: u32, dst: u32| FlowTuple {
             src,
@@ -164,44 +166,44 @@ impl World {
             sport: 10_000 + (index % 50_000) as u16,
             dport: 5_000 + (index / 50_000) as u16,
         };
-        for (spec, index) in network.flows.iter().zip(0..) {
-            routes.push(Self::route(spec, &ports)?);
-            tuples.push(tuple(index, spec.src_host, spec.dst_host));
+        for (flow, index) in spec.flows.iter().zip(0..) {
+            routes.push(Self::route(flow, &ports)?);
+            tuples.push(tuple(index, flow.src_host, flow.dst_host));
             let source = first_flow_source + FLOW_SOURCES * index as usize;
-            flows.push(Self::flow(spec, index, source, network.duration_ns, controls)?);
+            flows.push(Self::flow(flow, index, source, spec.duration_ns, controls)?);
         }
-        for (spec, i) in network.udp.iter().zip(0..) {
+        for (stream, i) in spec.udp.iter().zip(0..) {
             let index = flows.len() as u32 + i;
-            routes.push(Self::one_way(spec, &ports)?);
-            tuples.push(tuple(index, spec.src_host, spec.dst_host));
-            udp.push(Udp::build(spec, index, first_udp_source + i as usize)?);
+            routes.push(Self::one_way(stream, &ports)?);
+            tuples.push(tuple(index, stream.src_host, stream.dst_host));
+            udp.push(Udp::build(stream, index, first_udp_source + i as usize)?);
         }
-        let mut fabric = Fabric::new(ports, routes, tuples, sources, network.seed);
-        if network.capture {
-            fabric.capture = Some(Self::capture(network, &flows, &fabric.shared.tuples));
+        let mut network = Network::new(ports, routes, tuples, sources, spec.seed);
+        if spec.capture {
+            network.capture = Some(Self::capture(spec, &flows, &network.shared.tuples));
         }
         for (i, flow) in flows.iter().enumerate() {
-            fabric.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
+            network.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
         }
-        for (stream, spec) in udp.iter().zip(&network.udp) {
-            stream.schedule(spec.start_ns, &mut fabric);
+        for (stream, spec) in udp.iter().zip(&spec.udp) {
+            stream.schedule(spec.start_ns, &mut network);
         }
-        fabric.events.set(IMPAIRMENTS, impairments.next());
-        if network.sample_ns > 0 {
-            fabric.events.set(SAMPLER, 0);
+        network.events.set(IMPAIRMENTS, impairments.next());
+        if spec.sample_ns > 0 {
+            network.events.set(SAMPLER, 0);
         }
-        let sampler = Sampler::new(network.sample_ns, &flows, &fabric.ports);
-        let end = network.duration_ns;
-        Ok(Self { fabric, flows, udp, impairments, sampler, end, first_flow_source, events: 0 })
+        let sampler = Sampler::new(spec.sample_ns, &flows, &network.ports);
+        let end = spec.duration_ns;
+        Ok(Self { network, flows, udp, impairments, sampler, end, first_flow_source, events: 0 })
     }
 
     /// Ready to note the packets of all flows.
-    fn capture(network: &Network, flows: &[Flow], tuples: &[FlowTuple]) -> Box<Capture> {
+    fn capture(spec: &NetworkSpec, flows: &[Flow], tuples: &[FlowTuple]) -> Box<Capture> {
         let mut capture = Box::<Capture>::default();
-        for ((spec, flow), tuple) in network.flows.iter().zip(flows).zip(tuples) {
+        for ((spec, flow), tuple) in spec.flows.iter().zip(flows).zip(tuples) {
             capture.add_flow(spec, *tuple, flow.receiver.window_scale());
         }
-        for (spec, tuple) in network.udp.iter().zip(&tuples[flows.len()..]) {
+        for (spec, tuple) in spec.udp.iter().zip(&tuples[flows.len()..]) {
             capture.add_udp(spec.from_right, *tuple);
         }
         capture
@@ -294,27 +296,27 @@ impl World {
     }
 
     fn run(&mut self) {
-        while let Some((time, source)) = self.fabric.events.first() {
+        while let Some((time, source)) = self.network.events.first() {
             if time > self.end {
                 break;
             }
-            debug_assert!(time >= self.fabric.now(), "time goes back");
-            self.fabric.shared.now = time;
+            debug_assert!(time >= self.network.now(), "time goes back");
+            self.network.shared.now = time;
             self.events += 1;
             self.dispatch(source);
-            while let Some(p) = self.fabric.arrival() {
+            while let Some(p) = self.network.arrival() {
                 let Some(flow) = self.flows.get_mut(p.flow()) else {
                     self.udp[p.flow() - self.flows.len()].arrived += 1;
                     continue;
                 };
                 if p.has(flags::ACK) {
-                    flow.sender.on_ack(&p, &mut self.fabric);
+                    flow.sender.on_ack(&p, &mut self.network);
                 } else {
-                    flow.receiver.on_packet(&p, &mut self.fabric);
+                    flow.receiver.on_packet(&p, &mut self.network);
                 }
             }
         }
-        self.fabric.shared.now = self.end;
+        self.network.shared.now = self.end;
     }
 
     #[inline]
@@ -323,52 +325,52 @@ impl World {
             let offset = source - self.first_flow_source;
             let (flow, which) = (offset / FLOW_SOURCES, offset % FLOW_SOURCES);
             let Some(f) = self.flows.get_mut(flow) else {
-                return self.udp[offset - FLOW_SOURCES * self.flows.len()].on_timer(&mut self.fabric);
+                return self.udp[offset - FLOW_SOURCES * self.flows.len()].on_timer(&mut self.network);
             };
             match which {
-                SENDER_TIMER => f.sender.on_timer(&mut self.fabric),
+                SENDER_TIMER => f.sender.on_timer(&mut self.network),
                 CONTROL => self.on_control(flow, source),
-                _ => f.receiver.on_timer(which, &mut self.fabric),
+                _ => f.receiver.on_timer(which, &mut self.network),
             }
         } else if source >= PORTS {
             let port = (source - PORTS) / 2;
             if (source - PORTS).is_multiple_of(2) {
-                self.fabric.on_shaper(port);
+                self.network.on_shaper(port);
             } else {
-                self.fabric.on_pipe(port);
+                self.network.on_pipe(port);
             }
         } else if source == SAMPLER {
-            let next = self.sampler.sample(&self.flows, &self.fabric);
-            self.fabric.events.set(SAMPLER, next);
+            let next = self.sampler.sample(&self.flows, &self.network);
+            self.network.events.set(SAMPLER, next);
         } else {
-            while let Some((port, what)) = self.impairments.due(self.fabric.now()) {
-                self.fabric.ports[port].impair(what);
+            while let Some((port, what)) = self.impairments.due(self.network.now()) {
+                self.network.ports[port].impair(what);
             }
-            self.fabric.events.set(IMPAIRMENTS, self.impairments.next());
+            self.network.events.set(IMPAIRMENTS, self.impairments.next());
         }
     }
 
     fn on_control(&mut self, flow: usize, source: usize) {
         let f = &mut self.flows[flow];
-        if self.fabric.now() >= f.stop {
+        if self.network.now() >= f.stop {
             f.sender.close();
-            self.fabric.events.set(source, NEVER);
+            self.network.events.set(source, NEVER);
         } else {
-            f.sender.connect(&mut self.fabric);
-            self.fabric.events.set(source, f.stop);
+            f.sender.connect(&mut self.network);
+            self.network.events.set(source, f.stop);
         }
     }
 
     fn finish(self) -> Output {
-        let inside = self.fabric.inside();
+        let inside = self.network.inside();
         let mut output = Output {
             conservation: self.conservation(&inside),
             events: self.events,
             delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
             ..Output::default()
         };
-        crate::probe::count(&self.flows, &self.udp, &self.fabric, &inside, self.end, &mut output.counters);
-        output.capture = self.fabric.capture;
+        crate::probe::count(&self.flows, &self.udp, &self.network, &inside, self.end, &mut output.counters);
+        output.capture = self.network.capture;
         output.tables = self.sampler.finish();
         output
     }
@@ -383,16 +385,16 @@ impl World {
         };
         for (i, f) in self.flows.iter().enumerate() {
             let (data, acks) = inside[i];
-            let drops = &self.fabric.drops[i];
+            let drops = &self.network.drops[i];
             let (s, r) = (f.sender.counters(), f.receiver.counters());
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
         }
         for (i, u) in self.udp.iter().enumerate() {
             let i = self.flows.len() + i;
-            check(format!("udp {}", u.name), u.sent, u.arrived + self.fabric.drops[i].data + inside[i].0);
+            check(format!("udp {}", u.name), u.sent, u.arrived + self.network.drops[i].data + inside[i].0);
         }
-        for p in &self.fabric.ports {
+        for p in &self.network.ports {
             let c = &p.counters;
             check(format!("port {}", p.name), c.arrived, c.sent + c.drops() + p.backlog().0 as u64);
         }

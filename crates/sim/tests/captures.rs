@@ -6,12 +6,12 @@ mod common;
 use std::collections::HashMap;
 
 use common::{counter, dumbbell, fingerprint, flow, run, MS, SEC};
-use dumbbell_sim::network::{CodelFloor, CodelSpec, Network, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
 use dumbbell_sim::packet::Ecn;
 use dumbbell_sim::probe::capture::{Capture, Header, Wire};
+use dumbbell_sim::spec::{CodelFloor, CodelSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
 
 /// Two flows of different stacks to the right, one to the left and datagrams; data, ACKs and marks meet full queues on either way.
-fn crowded() -> Network {
+fn crowded() -> NetworkSpec {
     let mut flows =
         vec![flow("a", "cubic", "linux-6.12"), flow("b", "reno", "freebsd-9"), flow("c", "dctcp", "linux-6.12")];
     flows[2].forward = vec![2];
@@ -65,7 +65,7 @@ fn ways(capture: &Capture) -> Ways {
 #[test]
 fn noting_packets_changes_nothing() {
     let net = crowded();
-    let (plain, noted) = (run(&net), run(&Network { capture: true, ..net.clone() }));
+    let (plain, noted) = (run(&net), run(&NetworkSpec { capture: true, ..net.clone() }));
     assert!(plain.capture.is_none() && noted.capture.is_some());
     assert_eq!(fingerprint(&plain), fingerprint(&noted));
     assert_eq!(plain.counters, noted.counters);
@@ -74,7 +74,7 @@ fn noting_packets_changes_nothing() {
 
 #[test]
 fn every_packet_is_seen_where_it_leaves_and_where_it_arrives() {
-    let out = run(&Network { capture: true, ..crowded() });
+    let out = run(&NetworkSpec { capture: true, ..crowded() });
     let ways = ways(out.capture.as_deref().unwrap());
     for (i, name) in [(0, "flow/a"), (1, "flow/b"), (2, "flow/c")] {
         let count = |key| counter(&out, name, key) as usize;
@@ -90,7 +90,7 @@ fn every_packet_is_seen_where_it_leaves_and_where_it_arrives() {
 
 #[test]
 fn an_arrival_is_of_the_packet_that_left_with_its_number() {
-    let out = run(&Network { capture: true, ..crowded() });
+    let out = run(&NetworkSpec { capture: true, ..crowded() });
     let mut marked = 0;
     for (ends, [left, arrived]) in ways(out.capture.as_deref().unwrap()) {
         let ids: Vec<u16> = left.iter().map(|(_, wire)| wire.id).collect();
@@ -109,7 +109,7 @@ fn an_arrival_is_of_the_packet_that_left_with_its_number() {
 
 #[test]
 fn numbers_count_bytes_up_to_the_end_of_the_transfer() {
-    let out = run(&Network { capture: true, ..crowded() });
+    let out = run(&NetworkSpec { capture: true, ..crowded() });
     let ways = ways(out.capture.as_deref().unwrap());
     let tcp = |wire: &Wire| match wire.header {
         Header::Tcp { seq, ack, window, timestamps, sacks, .. } => (seq, ack, window, timestamps, sacks),

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{cake, counter, dumbbell, fingerprint, flow, run, MS, MSS, SEC};
-use dumbbell_sim::network::{CakeIsolation, ImpairmentSpec, Network, Output, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
+use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
+use dumbbell_sim::spec::{CakeIsolation, ImpairmentSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
 
 const RATE: u64 = 10_000_000;
 /// Time of a full frame at `RATE`, ns.
@@ -35,7 +36,7 @@ fn udp(interval_ns: u64, stop_ns: u64) -> UdpSpec {
 /// A run of 10 s of a single stream of datagrams.
 fn only(stream: UdpSpec, qdisc: QdiscSpec, shaper: ShaperSpec, impairments: Vec<ImpairmentSpec>) -> Output {
     let net = dumbbell(qdisc, shaper, 20 * MS, 10, vec![]);
-    run(&Network { udp: vec![stream], impairments, sample_ns: MS, ..net })
+    run(&NetworkSpec { udp: vec![stream], impairments, sample_ns: MS, ..net })
 }
 
 /// The value of a series at a time in ms; samples are a ms apart.
@@ -46,7 +47,7 @@ fn value(out: &Output, entity: &str, series: &str, ms: usize) -> f64 {
 }
 
 /// The other direction gets a queue as well.
-fn two_way(mut net: Network) -> Network {
+fn two_way(mut net: NetworkSpec) -> NetworkSpec {
     let PortSpec::Queue { qdisc, shaper, .. } = net.ports[1].clone() else { unreachable!("port 1 is the bottleneck") };
     net.ports.push(PortSpec::Queue { name: "bottleneck-reverse".into(), qdisc, shaper, delay_ns: 0 });
     for f in &mut net.flows {
@@ -89,7 +90,7 @@ fn cake_gives_datagrams_a_queue_of_their_own() {
         20,
         vec![flow("f", "cubic", "linux-6.12")],
     );
-    let out = run(&Network { udp: vec![udp(FRAME_NS / 2, 20 * SEC)], ..net });
+    let out = run(&NetworkSpec { udp: vec![udp(FRAME_NS / 2, 20 * SEC)], ..net });
     let half = RATE / 8 * 20 / 2;
     let (tcp, datagrams) =
         (counter(&out, "flow/f", "rx_bytes") * 1514 / MSS, counter(&out, "udp/u", "arrived_packets") * 1514);
@@ -113,7 +114,7 @@ fn an_outage_takes_what_leaves_the_queue_and_nothing_else() {
 fn an_outage_of_the_acks_way_loses_acks() {
     let net = two_way(dumbbell(pfifo(100), tbf(RATE), 20 * MS, 10, vec![flow("f", "cubic", "linux-6.12")]));
     let outage = ImpairmentSpec::Outage { port: 3, at_ns: 5 * SEC, for_ns: 100 * MS };
-    let out = run(&Network { impairments: vec![outage], ..net });
+    let out = run(&NetworkSpec { impairments: vec![outage], ..net });
     let lost = counter(&out, "port/bottleneck-reverse", "dropped_impairment");
     assert_eq!(counter(&out, "flow/f", "acks_dropped"), lost);
     assert!((20..100).contains(&lost), "{lost}: one for every segment or two");
@@ -146,7 +147,7 @@ fn sent_around_a_step(qdisc: QdiscSpec, shaper: ShaperSpec, ms: [usize; 4]) -> [
     net.ports.remove(0);
     let stream = UdpSpec { forward: vec![0], ..udp(10 * MS, 10 * SEC) };
     let impairments = vec![ImpairmentSpec::Rate { port: 0, at_ns: 15 * MS, rate_bps: 100_000_000 }];
-    let out = run(&Network { udp: vec![stream], impairments, sample_ns: MS, ..net });
+    let out = run(&NetworkSpec { udp: vec![stream], impairments, sample_ns: MS, ..net });
     ms.map(|ms| value(&out, "port/bottleneck", "sent_packets", ms))
 }
 
@@ -192,7 +193,7 @@ fn the_wider_world_is_the_same_twice() {
         ImpairmentSpec::Outage { port: 3, at_ns: 4 * SEC, for_ns: 300 * MS },
     ];
     assert_eq!(fingerprint(&run(&net)), fingerprint(&run(&net)));
-    assert_ne!(fingerprint(&run(&net)), fingerprint(&run(&Network { impairments: vec![], ..net.clone() })));
+    assert_ne!(fingerprint(&run(&net)), fingerprint(&run(&NetworkSpec { impairments: vec![], ..net.clone() })));
 }
 
 #[test]
@@ -211,7 +212,8 @@ fn the_order_of_impairments_in_the_description_does_not_matter() {
 fn what_cannot_befall_a_port_or_be_sent_is_refused_in_one_line() {
     let refused = |stream: UdpSpec, impairment: ImpairmentSpec, qdisc: QdiscSpec, shaper: ShaperSpec, what: &str| {
         let net = dumbbell(qdisc, shaper, 20 * MS, 1, vec![]);
-        let message = simulate(&Network { udp: vec![stream], impairments: vec![impairment], ..net }).expect_err(what);
+        let message =
+            simulate(&NetworkSpec { udp: vec![stream], impairments: vec![impairment], ..net }).expect_err(what);
         assert!(message.contains(what) && !message.contains('\n'), "{message}");
     };
     let fine = ImpairmentSpec::Outage { port: 1, at_ns: 0, for_ns: MS };

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{cake, counter, dumbbell, fingerprint, flow, host, run, MS, MSS, SEC};
-use dumbbell_sim::network::{
-    CakeIsolation, FlowSpec, HostSpec, ImpairmentSpec, Network, PortSpec, QdiscSpec, ShaperSpec, UdpSpec,
-};
 use dumbbell_sim::simulate;
+use dumbbell_sim::spec::{
+    CakeIsolation, FlowSpec, HostSpec, ImpairmentSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -44,7 +44,7 @@ fn freebsds_reno_fills_a_long_path_from_a_buffer_of_its_own_and_halves_at_its_en
     let mut f = flow("f", "reno", "freebsd-9");
     (f.host.rcvbuf, f.host.sndbuf) = (Some(600_000), Some(600_000));
     let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
-    let net = Network {
+    let net = NetworkSpec {
         sample_ns: 10 * MS,
         ..dumbbell(QdiscSpec::Pfifo { limit_packets: 180 }, shaper, 200 * MS, 20, vec![f])
     };
@@ -96,7 +96,7 @@ fn a_link_too_slow_to_finish_a_packet_ends_with_the_run() {
         4 * 3600,
         vec![flow("f", "cubic", "linux-6.12")],
     );
-    let out = run(&Network { sample_ns: 0, ..net });
+    let out = run(&NetworkSpec { sample_ns: 0, ..net });
     assert_eq!(counter(&out, "flow/f", "rx_bytes"), 0);
 }
 
@@ -130,7 +130,7 @@ fn what_cannot_run_is_refused_in_one_line() {
         let shaper = ShaperSpec::Tbf { rate_bps: 1_000_000, burst_bytes: 1540 };
         dumbbell(QdiscSpec::Pfifo { limit_packets: 10 }, shaper, 20 * MS, 1, vec![flow("f", "reno", "linux-6.12")])
     };
-    let refused = |change: &dyn Fn(&mut Network), what: &str| {
+    let refused = |change: &dyn Fn(&mut NetworkSpec), what: &str| {
         let mut net = base();
         change(&mut net);
         let message = simulate(&net).expect_err(what);
@@ -138,8 +138,8 @@ fn what_cannot_run_is_refused_in_one_line() {
     };
     refused(&|n| n.flows[0].cc = "vegas".into(), "vegas");
     refused(&|n| n.flows[0].stack.name = "linux-9".into(), "linux-9");
-    let bsd = |n: &mut Network| n.flows[0].stack.name = "freebsd-9".into();
-    let fixed = |n: &mut Network, bytes| n.flows[0].host.rcvbuf = Some(bytes);
+    let bsd = |n: &mut NetworkSpec| n.flows[0].stack.name = "freebsd-9".into();
+    let fixed = |n: &mut NetworkSpec, bytes| n.flows[0].host.rcvbuf = Some(bytes);
     refused(&|n| (bsd(n), n.flows[0].cc = "cubic".into()).1, "cc cubic on the stack freebsd-9; expected reno");
     refused(&|n| (bsd(n), n.flows[0].ecn = true).1, "ECN on the stack freebsd-9");
     refused(&|n| (bsd(n), n.flows[0].host.tso = true).1, "chunks on the stack freebsd-9");
@@ -243,7 +243,7 @@ prop_compose! {
         kind in 0..10,
         rtt_ms in 1u64..200,
         seed in any::<u64>(),
-    ) -> Network {
+    ) -> NetworkSpec {
         let rate_bps = rate_kbit * 1000;
         let tbf = ShaperSpec::Tbf { rate_bps, burst_bytes: 1540 };
         let htb = ShaperSpec::Htb { rate_bps, burst_bytes: 1600 };
@@ -261,7 +261,7 @@ prop_compose! {
         };
         let named = flows.into_iter().enumerate().map(|(i, f)| FlowSpec { name: format!("f{i}"), ..f }).collect();
         let udp = udp.into_iter().enumerate().map(|(i, u)| UdpSpec { name: format!("u{i}"), ..u }).collect();
-        Network { seed, udp, impairments, ..dumbbell(qdisc, shaper, rtt_ms * MS, 5, named) }
+        NetworkSpec { seed, udp, impairments, ..dumbbell(qdisc, shaper, rtt_ms * MS, 5, named) }
     }
 }
 
@@ -333,7 +333,7 @@ prop_compose! {
         outages in prop::collection::vec((1u64..3, 0u64..4000, 1u64..200), 0..6),
         interval_us in 900u64..5000,
         seed in any::<u64>(),
-    ) -> Network {
+    ) -> NetworkSpec {
         let mut f = flow("f", "reno", "freebsd-9");
         (f.transfer_bytes, f.host.rcvbuf, f.host.sndbuf) = (Some(bytes), rcvbuf, sndbuf);
         f.first_write_bytes = seed.is_multiple_of(2).then_some(24);
@@ -352,7 +352,7 @@ prop_compose! {
             name: "u".into(), interval_ns: interval_us * 1000, size_bytes: 1514, forward: vec![0, 1], start_ns: 0,
             stop_ns: 5 * SEC, src_host: 1, dst_host: 2, from_right: false,
         }];
-        Network { seed, udp, impairments, sample_ns: 0, ..net }
+        NetworkSpec { seed, udp, impairments, sample_ns: 0, ..net }
     }
 }
 

@@ -296,7 +296,7 @@ mod tests {
 
     /// CUBIC that counts ACKs, of 2 segments each, at a window of 1000 reduced to 700.
     fn counting_acks() -> (Cubic, Tcb) {
-        let spec = crate::network::StackSpec { name: "linux-3.9".into(), options: serde_json::Map::new() };
+        let spec = crate::spec::StackSpec { name: "linux-3.9".into(), options: serde_json::Map::new() };
         let mut c = Cubic::new(&Stack::from_spec(&spec).unwrap());
         let mut t = Tcb::new(1000, 1, 1000, false);
         (t.growth, t.is_cwnd_limited) = (Growth::Acks, true);

@@ -99,7 +99,7 @@ impl CongestionControl for CubicSce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::StackSpec;
+    use crate::spec::StackSpec;
 
     #[test]
     fn echoes_shrink_the_window_and_soften_ce() {

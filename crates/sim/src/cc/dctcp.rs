@@ -126,7 +126,7 @@ impl CongestionControl for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::StackSpec;
+    use crate::spec::StackSpec;
 
     fn dctcp() -> (Dctcp, Tcb) {
         let spec = StackSpec { name: "linux-6.12".into(), options: serde_json::Map::new() };

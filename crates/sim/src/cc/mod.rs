@@ -173,7 +173,7 @@ impl AnyCc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::StackSpec;
+    use crate::spec::StackSpec;
 
     #[test]
     fn every_listed_control_can_be_built() {

@@ -156,7 +156,7 @@ impl CongestionControl for SceWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::StackSpec;
+    use crate::spec::StackSpec;
 
     fn window(response: Response, cwnd: u32) -> (SceWindow, Tcb) {
         let spec = StackSpec { name: "linux-5.1-sce".into(), options: serde_json::Map::new() };

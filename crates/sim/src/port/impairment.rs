@@ -3,8 +3,8 @@
 use std::vec::IntoIter;
 
 use super::{Kind, Port, Shaper};
-use crate::network::ImpairmentSpec;
 use crate::qdisc::cake;
+use crate::spec::ImpairmentSpec;
 use crate::time::{Time, NEVER};
 
 /// Something that happens to a port.

@@ -10,11 +10,11 @@ pub use impairment::{Impairment, Schedule};
 pub use shaper::Shaper;
 pub use tbf::Tbf;
 
-use crate::network::PortSpec;
 use crate::packet::{DropCause, DROP_CAUSES};
 use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
 use crate::rng::Rng;
+use crate::spec::PortSpec;
 use crate::time::{Duration, Time, NEVER};
 
 /// A port.

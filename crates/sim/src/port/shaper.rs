@@ -2,9 +2,9 @@
 
 use super::htb::Htb;
 use super::tbf::Tbf;
-use crate::network::ShaperSpec;
 use crate::pool::Queue;
-use crate::qdisc::{Dequeued, Qdisc, Surroundings};
+use crate::qdisc::{Dequeued, Qdisc, QueueContext};
+use crate::spec::ShaperSpec;
 use crate::time::{serialisation, Time, NEVER, SEC};
 
 /// State of a shaper.
@@ -42,7 +42,7 @@ impl Shaper {
     /// Moves the packets of `qdisc` that may go by now to `leaving`, in order (see [`Self::out`]); returns when the next may, or
     /// `NEVER` if none waits.
     #[inline]
-    pub fn serve(&mut self, qdisc: &mut impl Qdisc, s: &mut Surroundings, leaving: &mut Queue) -> Time {
+    pub fn serve(&mut self, qdisc: &mut impl Qdisc, s: &mut QueueContext, leaving: &mut Queue) -> Time {
         let now = s.now;
         match self {
             // A line takes a packet out only when it is free, and asks even if there is none; a token bucket must know its length first.
@@ -92,9 +92,9 @@ impl Shaper {
 #[inline(always)]
 fn drain<Q: Qdisc>(
     qdisc: &mut Q,
-    s: &mut Surroundings,
+    s: &mut QueueContext,
     leaving: &mut Queue,
-    mut next: impl FnMut(&mut Q, &mut Surroundings) -> Dequeued,
+    mut next: impl FnMut(&mut Q, &mut QueueContext) -> Dequeued,
 ) -> Time {
     while qdisc.packets() > 0 {
         match next(qdisc, s) {
@@ -115,14 +115,14 @@ pub(super) fn tokens_for(bytes: u64, rate_bps: u64) -> i64 {
 mod tests {
     use super::*;
     use crate::packet::{Ecn, FULL_FRAME};
-    use crate::qdisc::lab::{packet, surroundings};
+    use crate::qdisc::lab::{packet, queue_context};
     use crate::qdisc::{Fifo, Limit};
     use crate::rng::Rng;
 
     #[test]
     fn link_stores_and_forwards() {
         let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }).unwrap();
-        let mut s = surroundings(Rng::for_component(1, "port/q"), vec![]);
+        let mut s = queue_context(Rng::for_component(1, "port/q"), vec![]);
         s.now = 7;
         let mut fifo = Fifo::new(Limit::Packets(2));
         for seq in 0..2 {

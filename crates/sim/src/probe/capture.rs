@@ -7,9 +7,9 @@
 //!
 //! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
 
-use crate::network::FlowSpec;
 use crate::packet::{flags, Ecn, Packet, NO_SACK};
 use crate::qdisc::FlowTuple;
+use crate::spec::FlowSpec;
 use crate::tcp::layout::Layout;
 use crate::tcp::sack::{Blocks, Slab};
 use crate::tcp::tcb::MSS;

@@ -3,8 +3,8 @@
 pub mod capture;
 pub mod fingerprint;
 
-use crate::fabric::Fabric;
-use crate::network::Table;
+use crate::network::Network;
+use crate::output::Table;
 use crate::packet::DropCause;
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};
@@ -61,8 +61,8 @@ impl Sampler {
     }
 
     /// Takes a row of each; returns the time of the next.
-    pub fn sample(&mut self, flows: &[Flow], fabric: &Fabric) -> Time {
-        let now = fabric.now();
+    pub fn sample(&mut self, flows: &[Flow], network: &Network) -> Time {
+        let now = network.now();
         for (f, table) in flows.iter().zip(&mut self.flows) {
             if now < f.start {
                 continue;
@@ -83,7 +83,7 @@ impl Sampler {
                 f64::from(s.state as u8),
             ]);
         }
-        for (p, table) in fabric.ports.iter().zip(&mut self.ports) {
+        for (p, table) in network.ports.iter().zip(&mut self.ports) {
             let (packets, bytes) = p.backlog();
             let stats = stats(p);
             table.t_ns.push(now as i64);
@@ -123,14 +123,14 @@ pub(crate) fn stats(p: &Port) -> QdiscStats {
 pub fn count(
     flows: &[Flow],
     udp: &[Udp],
-    fabric: &Fabric,
+    network: &Network,
     inside: &[(u64, u64)],
     end: Time,
     out: &mut Vec<(String, Vec<(String, u64)>)>,
 ) {
     let own = |list: Vec<(&str, u64)>| list.into_iter().map(|(k, v)| (k.to_owned(), v)).collect::<Vec<_>>();
     for (i, f) in flows.iter().enumerate() {
-        let (s, r, drops) = (f.sender.counters(), f.receiver.counters(), &fabric.drops[i]);
+        let (s, r, drops) = (f.sender.counters(), f.receiver.counters(), &network.drops[i]);
         let (data, acks) = inside[i];
         let mut list = own(vec![
             ("sent_packets", s.sent),
@@ -163,12 +163,12 @@ pub fn count(
         let list = own(vec![
             ("sent_packets", u.sent),
             ("arrived_packets", u.arrived),
-            ("dropped_packets", fabric.drops[i].data),
+            ("dropped_packets", network.drops[i].data),
             ("in_flight_packets", inside[i].0),
         ]);
         out.push((format!("udp/{}", u.name), list));
     }
-    for p in &fabric.ports {
+    for p in &network.ports {
         let (c, st) = (&p.counters, stats(p));
         let mut list = own(vec![
             ("arrived_packets", c.arrived),

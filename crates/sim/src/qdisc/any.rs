@@ -2,14 +2,14 @@
 
 use super::peeked::{Deciding, Peeked};
 use super::{
-    Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, Red, Sfq, Surroundings,
+    Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, QueueContext, Red, Sfq,
     Verdict,
 };
-use crate::network::QdiscSpec;
 use crate::packet::Packet;
 use crate::pool::{Id, Pool, Queue};
 use crate::port::Shaper;
 use crate::rng::Rng;
+use crate::spec::QdiscSpec;
 use crate::time::Time;
 
 /// Any queue discipline.
@@ -100,19 +100,19 @@ macro_rules! dispatch {
     ($($variant:ident),*) => {
         impl Qdisc for AnyQdisc {
             #[inline]
-            fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+            fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
                 match self { $(Self::$variant(q) => q.enqueue(id, s),)* }
             }
             #[inline]
-            fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+            fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
                 match self { $(Self::$variant(q) => q.dequeue(s),)* }
             }
             #[inline]
-            fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+            fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
             }
             #[inline(always)]
-            fn serve(&mut self, shaper: &mut Shaper, s: &mut Surroundings, leaving: &mut Queue) -> Time {
+            fn serve(&mut self, shaper: &mut Shaper, s: &mut QueueContext, leaving: &mut Queue) -> Time {
                 match self { $(Self::$variant(q) => q.serve(shaper, s, leaving),)* }
             }
             #[inline]
@@ -147,8 +147,8 @@ dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
 #[cfg(test)]
 mod tests {
     use super::AnyQdisc;
-    use crate::network::QdiscSpec;
     use crate::rng::Rng;
+    use crate::spec::QdiscSpec;
 
     #[test]
     fn a_fifo_needs_room() {

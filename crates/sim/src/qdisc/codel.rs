@@ -6,10 +6,10 @@
 
 use super::ecn::set_ce;
 use super::peeked::{Backlog, Deciding};
-use super::{QdiscStats, Surroundings, Verdict};
-use crate::network::{CodelFloor, CodelSpec};
+use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{self, Id, Pool, Slot};
+use crate::spec::{CodelFloor, CodelSpec};
 use crate::time::{Time, US};
 
 /// A time, 1024 ns.
@@ -152,7 +152,7 @@ impl Law {
 
     /// Takes the next packet of a queue that may pass; what may not goes to `dropped`.
     #[inline]
-    pub fn dequeue(&mut self, source: &mut impl Source, s: &mut Surroundings, stats: &mut QdiscStats) -> Option<Id> {
+    pub fn dequeue(&mut self, source: &mut impl Source, s: &mut QueueContext, stats: &mut QdiscStats) -> Option<Id> {
         let Some(head) = source.head() else {
             let state = source.state();
             if self.forgets_when_empty {
@@ -178,7 +178,7 @@ impl Law {
     /// pass without it.
     #[cold]
     #[inline(never)]
-    fn signal(&mut self, source: &mut impl Source, late: bool, at: Tick, s: &mut Surroundings, stats: &mut QdiscStats) {
+    fn signal(&mut self, source: &mut impl Source, late: bool, at: Tick, s: &mut QueueContext, stats: &mut QdiscStats) {
         if source.state().dropping {
             source.state().dropping = late;
             while source.state().dropping && !after(source.state().drop_next, at) {
@@ -278,7 +278,7 @@ impl Codel {
 }
 
 impl Deciding for Codel {
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         if self.queue.held.packets >= self.limit {
             s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
@@ -290,7 +290,7 @@ impl Deciding for Codel {
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         self.law.dequeue(&mut self.queue, s, &mut self.stats)
     }
 
@@ -313,13 +313,13 @@ impl Deciding for Codel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lab::{packet, surroundings, Lab};
+    use super::super::lab::{packet, queue_context, Lab};
     use super::super::{Qdisc, QdiscStats};
     use super::{Law, Source, State};
-    use crate::network::{CodelFloor, CodelSpec, QdiscSpec};
     use crate::packet::{DropCause, Ecn, FULL_FRAME};
     use crate::pool::{self, Id, Pool};
     use crate::rng::Rng;
+    use crate::spec::{CodelFloor, CodelSpec, QdiscSpec};
     use crate::time::{Time, MS};
 
     /// A full packet at 10 Mbit/s, ns.
@@ -475,7 +475,7 @@ mod tests {
         }
         for forgets_when_empty in [true, false] {
             let mut law = Law::new(&CodelSpec { forgets_when_empty, ..spec(false) }, "codel").unwrap();
-            let (mut stats, mut s) = (QdiscStats::default(), surroundings(Rng::for_component(1, "port/q"), vec![]));
+            let (mut stats, mut s) = (QdiscStats::default(), queue_context(Rng::for_component(1, "port/q"), vec![]));
             let mut one = One { state: State::default(), packets: pool::Queue::default() };
             let mut take = |waiting: bool, now: Time| {
                 s.now = now;

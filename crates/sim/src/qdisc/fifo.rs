@@ -1,6 +1,6 @@
 //! pfifo and bfifo: tail drop by packets or by bytes (Linux 6.12 net/sched/sch_fifo.c).
 
-use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
+use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
 
@@ -31,7 +31,7 @@ impl Fifo {
 }
 
 impl Qdisc for Fifo {
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let slot = &mut s.packets[id];
         let len = u64::from(slot.bytes());
         let full = match self.limit {
@@ -48,7 +48,7 @@ impl Qdisc for Fifo {
         Verdict::Queued
     }
 
-    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+    fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
         let Some(id) = self.queue.pop(&s.packets) else { return Dequeued::Empty };
         let slot = &s.packets[id];
         self.bytes -= u64::from(slot.bytes());
@@ -56,7 +56,7 @@ impl Qdisc for Fifo {
         Dequeued::Packet(id)
     }
 
-    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+    fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
         self.queue.first().map(|id| s.packets[id].bytes())
     }
 

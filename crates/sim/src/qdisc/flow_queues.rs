@@ -6,10 +6,10 @@ use super::lists::{List, Lists};
 use super::peeked::Backlog;
 use super::truesize::truesize;
 use super::FlowTuple;
-use crate::network::QueuesSpec;
 use crate::packet::{flags, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
+use crate::spec::QueuesSpec;
 use crate::time::Time;
 
 /// Largest number of queues, as Linux allows.

@@ -17,11 +17,11 @@ use super::hash::{directed, Hasher};
 use super::jiffies::JIFFY;
 use super::lists::{List, Lists};
 use super::peeked::{Backlog, Deciding};
-use super::{FlowTuple, QdiscStats, Surroundings, Verdict};
-use crate::network::FqSpec;
+use super::{FlowTuple, QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
+use crate::spec::FqSpec;
 use crate::time::{Time, US};
 
 /// Flows that the hash tells apart.
@@ -165,7 +165,7 @@ fn tick(now: Time) -> u64 {
 }
 
 impl Deciding for Fq {
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let slot = &mut s.packets[id];
         slot.time = s.now;
         let len = slot.bytes();
@@ -196,7 +196,7 @@ impl Deciding for Fq {
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         if let Some(id) = self.passing.pop(&s.packets) {
             let slot = &s.packets[id];
             self.held.remove(slot.bytes());
@@ -260,9 +260,9 @@ mod tests {
     use super::super::lab::{packet, Lab};
     use super::super::{Qdisc, Verdict};
     use super::Fq;
-    use crate::network::{FqSpec, QdiscSpec};
     use crate::packet::{DropCause, Ecn, ACK_FRAME, FULL_FRAME};
     use crate::rng::Rng;
+    use crate::spec::{FqSpec, QdiscSpec};
     use crate::time::MS;
 
     const SPEC: FqSpec = FqSpec {

@@ -5,11 +5,11 @@
 use super::codel::{Law, Source, State};
 use super::flow_queues::{FlowQueues, Head};
 use super::peeked::{Backlog, Deciding};
-use super::{QdiscStats, Surroundings, Verdict};
-use crate::network::{CodelSpec, QueuesSpec};
+use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::rng::Rng;
+use crate::spec::{CodelSpec, QueuesSpec};
 
 /// An fq_codel.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl FqCodel {
 
     /// Drops up to a batch, or half of what the fattest queue holds, from its head; says which queue that was.
     #[cold]
-    fn shed(&mut self, s: &mut Surroundings) -> Option<usize> {
+    fn shed(&mut self, s: &mut QueueContext) -> Option<usize> {
         let fattest = self.flows.fattest()?;
         let threshold = self.flows.queues[fattest].backlog / 2;
         let (mut dropped, mut bytes) = (0_u32, 0);
@@ -96,7 +96,7 @@ impl FqCodel {
 
 impl Deciding for FqCodel {
     #[inline]
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let queue = self.flows.classify(&s.packets[id].packet, &s.tuples);
         self.flows.push(queue, id, s.now, &mut s.packets);
         if self.flows.held.packets <= self.limit && self.flows.memory <= self.memory_limit {
@@ -109,7 +109,7 @@ impl Deciding for FqCodel {
     }
 
     #[inline]
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;
             let mut head = self.flows.head(queue);
@@ -142,8 +142,8 @@ impl Deciding for FqCodel {
 mod tests {
     use super::super::lab::{packet, Lab};
     use super::super::{Qdisc, Verdict};
-    use crate::network::{CodelFloor, CodelSpec, QdiscSpec, QueuesSpec};
     use crate::packet::{Ecn, ACK_FRAME, FULL_FRAME};
+    use crate::spec::{CodelFloor, CodelSpec, QdiscSpec, QueuesSpec};
     use crate::time::MS;
 
     fn lab(limit_packets: u64, memory: Option<u64>, drop_batch: u64) -> Lab {

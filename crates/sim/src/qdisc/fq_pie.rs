@@ -7,11 +7,11 @@ use super::flow_queues::FlowQueues;
 use super::jiffies::Timer;
 use super::peeked::{Backlog, Deciding};
 use super::pie::{Law, State, MAX_PROB};
-use super::{QdiscStats, Surroundings, Verdict};
-use crate::network::{PieSpec, QueuesSpec};
+use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::rng::Rng;
+use crate::spec::{PieSpec, QueuesSpec};
 use crate::time::Time;
 
 /// Slots whose controllers run at one tick.
@@ -82,7 +82,7 @@ impl Deciding for FqPie {
         }
     }
 
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let p = &mut s.packets[id].packet;
         let queue = self.flows.classify(p, &s.tuples);
         let q = &mut self.flows.queues[queue];
@@ -101,7 +101,7 @@ impl Deciding for FqPie {
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;
             let mut head = self.flows.head(queue);
@@ -139,8 +139,8 @@ impl Deciding for FqPie {
 mod tests {
     use super::super::lab::{packet, Lab};
     use super::super::{Qdisc, Verdict};
-    use crate::network::{PieSpec, QdiscSpec, QueuesSpec};
     use crate::packet::{Ecn, ACK_FRAME, FULL_FRAME};
+    use crate::spec::{PieSpec, QdiscSpec, QueuesSpec};
     use crate::time::{MS, SEC};
 
     fn lab(limit_packets: u64, flows: u32) -> Lab {

@@ -1,20 +1,20 @@
 //! For tests: a discipline with a clock.
 
-use super::{AnyQdisc, Dequeued, FlowTuple, Qdisc, Surroundings, Verdict};
-use crate::network::QdiscSpec;
+use super::{AnyQdisc, Dequeued, FlowTuple, Qdisc, QueueContext, Verdict};
 use crate::packet::{DropCause, Ecn, Packet, Way, NO_SACK};
 use crate::pool::Pool;
 use crate::rng::Rng;
+use crate::spec::QdiscSpec;
 use crate::time::Time;
 
-/// A discipline and its surroundings.
+/// A discipline and its queue_context.
 pub(crate) struct Lab<Q = AnyQdisc> {
     pub qdisc: Q,
     pub now: Time,
     pub dropped: Vec<(Packet, DropCause)>,
     /// How long the packet dequeued last was held.
     pub sojourn: Time,
-    shared: Surroundings,
+    shared: QueueContext,
     sent: u32,
 }
 
@@ -31,9 +31,9 @@ pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
     Packet { way: Way::new(flow), len: len as u16, flags: 0, ecn, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK }
 }
 
-/// Surroundings of one port.
-pub(crate) fn surroundings(rng: Rng, tuples: Vec<FlowTuple>) -> Surroundings {
-    Surroundings { now: 0, port: 0, rngs: vec![rng], packets: Pool::default(), dropped: vec![], tuples }
+/// QueueContext of one port.
+pub(crate) fn queue_context(rng: Rng, tuples: Vec<FlowTuple>) -> QueueContext {
+    QueueContext { now: 0, port: 0, rngs: vec![rng], packets: Pool::default(), dropped: vec![], tuples }
 }
 
 impl Lab {
@@ -42,21 +42,21 @@ impl Lab {
         let mut rng = Rng::for_component(seed, "qdisc/lab");
         let tuples = (0..64).map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80 }).collect();
         let qdisc = AnyQdisc::build(spec, &mut rng).unwrap();
-        Self::with(qdisc, surroundings(rng, tuples))
+        Self::with(qdisc, queue_context(rng, tuples))
     }
 }
 
 impl<Q: Qdisc> Lab<Q> {
     /// At time 0.
-    pub fn with(qdisc: Q, shared: Surroundings) -> Self {
+    pub fn with(qdisc: Q, shared: QueueContext) -> Self {
         Self { qdisc, now: 0, dropped: vec![], sojourn: 0, shared, sent: 0 }
     }
 
     /// Does something at the time that it is, and notes the drops.
-    pub fn act<R>(&mut self, f: impl FnOnce(&mut Q, &mut Surroundings) -> R) -> R {
+    pub fn act<R>(&mut self, f: impl FnOnce(&mut Q, &mut QueueContext) -> R) -> R {
         self.shared.now = self.now;
         let result = f(&mut self.qdisc, &mut self.shared);
-        let Surroundings { dropped, packets, .. } = &mut self.shared;
+        let QueueContext { dropped, packets, .. } = &mut self.shared;
         self.dropped.extend(dropped.drain(..).map(|(id, cause)| (packets.take(id), cause)));
         result
     }

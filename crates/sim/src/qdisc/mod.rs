@@ -45,7 +45,7 @@ use crate::time::Time;
 /// What happened to an arriving packet. A local drop reaches the sender's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The packet is queued (another packet may have been dropped instead; see `Surroundings::dropped`).
+    /// The packet is queued (another packet may have been dropped instead; see `QueueContext::dropped`).
     Queued,
     /// The packet is queued, but an earlier one of the same queue was dropped to make room (NET_XMIT_CN): no
     /// transmission failed, yet a local TCP sender reduces its window.
@@ -67,7 +67,7 @@ pub enum Dequeued {
 
 /// What a queue may touch besides itself.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct QueueContext {
     /// The current time.
     pub now: Time,
     /// The port the queue is of.
@@ -109,15 +109,15 @@ pub struct QdiscStats {
 /// A queue discipline.
 pub trait Qdisc {
     /// Offers a packet; the time in its slot is overwritten with that of its arrival.
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict;
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet.
-    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued;
+    fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued;
     /// Length of the next packet, which stays counted as held. A discipline that decides at dequeue takes the
     /// packet out and keeps it at hand, as Linux's qdisc_peek_dequeued does.
-    fn peek(&mut self, s: &mut Surroundings) -> Option<u32>;
+    fn peek(&mut self, s: &mut QueueContext) -> Option<u32>;
     /// Takes the next packet if `ready`, which is told its length, says that it goes now; if not, it stays as after a peek.
     #[inline]
-    fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut Surroundings) -> Dequeued
+    fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut QueueContext) -> Dequeued
     where
         Self: Sized,
     {
@@ -129,14 +129,14 @@ pub trait Qdisc {
     }
     /// As [`Shaper::serve`].
     #[inline]
-    fn serve(&mut self, shaper: &mut Shaper, s: &mut Surroundings, leaving: &mut Queue) -> Time
+    fn serve(&mut self, shaper: &mut Shaper, s: &mut QueueContext, leaving: &mut Queue) -> Time
     where
         Self: Sized,
     {
         shaper.serve(self, s, leaving)
     }
     /// As [`Shaper::serve`] with no shaper but its own; only for a discipline that [`Self::shapes_itself`].
-    fn release(&mut self, _s: &mut Surroundings, _leaving: &mut Queue) -> Time {
+    fn release(&mut self, _s: &mut QueueContext, _leaving: &mut Queue) -> Time {
         unreachable!("another shaper paces this discipline")
     }
     /// At this time somebody asks for a packet and there is none.

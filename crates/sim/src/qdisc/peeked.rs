@@ -1,7 +1,7 @@
 //! Disciplines that decide about a packet when it leaves: peeking takes it out and keeps it at hand, where it still counts
 //! as held (Linux qdisc_peek_dequeued).
 
-use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
+use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::Packet;
 use crate::pool::{Id, Pool};
 use crate::time::Time;
@@ -36,9 +36,9 @@ pub trait Deciding {
     /// Does what was due by now; called before anything changes.
     fn catch_up(&mut self, _now: Time) {}
     /// Offers a packet.
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict;
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet that may pass.
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id>;
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
     /// What is held.
     fn backlog(&mut self) -> &mut Backlog;
     /// What is held.
@@ -66,13 +66,13 @@ impl<Q: Deciding> Peeked<Q> {
 
 impl<Q: Deciding> Qdisc for Peeked<Q> {
     #[inline]
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         self.qdisc.catch_up(s.now);
         self.qdisc.enqueue(id, s)
     }
 
     #[inline]
-    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+    fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
         self.qdisc.catch_up(s.now);
         if let Some(id) = self.at_hand.take() {
             self.qdisc.backlog().remove(s.packets[id].bytes());
@@ -81,7 +81,7 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
         self.qdisc.next(s).map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
-    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+    fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
         if self.at_hand.is_none() {
             self.qdisc.catch_up(s.now);
             self.at_hand = self.qdisc.next(s);
@@ -94,7 +94,7 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
 
     /// As peek and dequeue, but a packet that may go at once never comes to hand.
     #[inline]
-    fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut Surroundings) -> Dequeued {
+    fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut QueueContext) -> Dequeued {
         if let Some(id) = self.at_hand {
             let t = ready(s.packets[id].bytes());
             return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };

@@ -5,11 +5,11 @@
 use super::ecn::set_ce;
 use super::jiffies::{ticks, Timer};
 use super::peeked::{Backlog, Deciding};
-use super::{QdiscStats, Surroundings, Verdict};
-use crate::network::PieSpec;
+use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
+use crate::spec::PieSpec;
 use crate::time::{Time, MS, SEC, US};
 
 /// Certainty.
@@ -262,7 +262,7 @@ impl Deciding for Pie {
         }
     }
 
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let slot = &mut s.packets[id];
         let len = slot.bytes();
         let full = self.held.packets >= self.limit;
@@ -282,7 +282,7 @@ impl Deciding for Pie {
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         let id = self.queue.pop(&s.packets)?;
         let (len, arrival) = (s.packets[id].bytes(), s.packets[id].time);
         self.held.remove(len);
@@ -313,9 +313,9 @@ mod tests {
     use super::super::lab::Lab;
     use super::super::Qdisc;
     use super::{Law, State, BURST, MAX_PROB, TICKS_PER_SEC};
-    use crate::network::{PieSpec, QdiscSpec};
     use crate::packet::{DropCause, Ecn, FULL_FRAME};
     use crate::rng::Rng;
+    use crate::spec::{PieSpec, QdiscSpec};
     use crate::time::{MS, SEC};
 
     const SPEC: PieSpec = PieSpec {

@@ -6,11 +6,11 @@
 //! 32 bits wide, is that of the source, overflows included: the bound of 2 % on a step is 1 %, and the decay misses above 1 %.
 
 use super::peeked::{Backlog, Deciding};
-use super::{QdiscStats, Surroundings, Verdict};
-use crate::network::Pie2013Spec;
+use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
+use crate::spec::Pie2013Spec;
 use crate::time::{Time, MS, SEC};
 
 /// Bytes that must leave for an estimate of the departure rate.
@@ -175,7 +175,7 @@ impl Deciding for Pie2013 {
         }
     }
 
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let full = self.held.packets >= self.limit;
         if full || self.drops(&mut s.rngs[s.port]) {
             s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
@@ -188,7 +188,7 @@ impl Deciding for Pie2013 {
         Verdict::Queued
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         let id = self.queue.pop(&s.packets)?;
         let slot = &s.packets[id];
         self.held.remove(slot.bytes());
@@ -219,8 +219,8 @@ mod tests {
     use super::super::lab::Lab;
     use super::super::Qdisc;
     use super::{Pie2013, State, STEP};
-    use crate::network::{Pie2013Spec, QdiscSpec};
     use crate::packet::{DropCause, Ecn, FULL_FRAME};
+    use crate::spec::{Pie2013Spec, QdiscSpec};
     use crate::time::{Time, MS, SEC};
 
     /// A full packet at 10 Mbit/s, ns.

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::lab::{packet, Lab};
 use super::{Qdisc, Verdict};
-use crate::network::{CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec, SfqSpec};
 use crate::packet::Ecn;
+use crate::spec::{CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec, SfqSpec};
 use crate::time::{Time, MS};
 
 const FLOWS: u32 = 6;

@@ -8,7 +8,7 @@ use super::scoreboard::mark;
 use super::sender::{Phase, Sender};
 use super::tcb::CaState;
 use crate::cc::{AckEvent, AckSample, CongestionControl};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
 
 /// What was found about an ACK (Linux's FLAG_*).
@@ -93,7 +93,7 @@ impl AckState {
 
 impl Sender {
     /// An ACK arrives.
-    pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
         self.counters.acks_arrived += 1;
         self.refresh(net.now());
         if !self.is_plain(p) {
@@ -107,7 +107,7 @@ impl Sender {
 
     /// Whatever is not [plain](Self::is_plain).
     #[inline(never)]
-    fn on_other_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    fn on_other_ack(&mut self, p: &Packet, net: &mut Network) {
         if self.process_other(p, net) {
             self.send_allowed(net);
         }
@@ -115,7 +115,7 @@ impl Sender {
     }
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
-    pub(super) fn send_allowed(&mut self, net: &mut Fabric) -> u32 {
+    pub(super) fn send_allowed(&mut self, net: &mut Network) -> u32 {
         let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
         let sent = self.write(net, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
@@ -128,7 +128,7 @@ impl Sender {
     }
 
     /// Processes what is not [plain](Self::is_plain); true if it may let something be sent.
-    fn process_other(&mut self, p: &Packet, net: &mut Fabric) -> bool {
+    fn process_other(&mut self, p: &Packet, net: &mut Network) -> bool {
         let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
         if p.has(flags::SYN) {
             self.on_syn_ack(p, net);
@@ -145,7 +145,7 @@ impl Sender {
         true
     }
 
-    fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {
+    fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
         let ack = p.seq;
         let prior_una = self.t.snd_una;
         let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);

@@ -7,7 +7,7 @@
 use super::options::ReceiveTuning;
 use super::stack::Stack;
 use super::tcb::MSS;
-use crate::network::HostSpec;
+use crate::spec::HostSpec;
 use crate::time::{Time, MS, NEVER, US};
 
 /// Share of the buffer assumed for payload before the first segment, 256ths.
@@ -400,7 +400,7 @@ mod tests {
     }
 
     fn stack(name: &str) -> Stack {
-        let spec = crate::network::StackSpec { name: name.into(), options: serde_json::Map::new() };
+        let spec = crate::spec::StackSpec { name: name.into(), options: serde_json::Map::new() };
         Stack::from_spec(&spec).unwrap()
     }
 

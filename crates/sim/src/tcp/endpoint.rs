@@ -2,7 +2,7 @@
 
 use super::tcb::{CaState, INFINITE_SSTHRESH};
 use super::{bsd, receiver, sender};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::time::Time;
 
@@ -41,7 +41,7 @@ pub enum Sender {
 
 impl Sender {
     /// connect().
-    pub fn connect(&mut self, net: &mut Fabric) {
+    pub fn connect(&mut self, net: &mut Network) {
         match self {
             Self::Linux(s) => s.connect(net),
             Self::Bsd(s) => s.connect(net),
@@ -58,7 +58,7 @@ impl Sender {
 
     /// A packet of the receiver arrives.
     #[inline]
-    pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
         match self {
             Self::Linux(s) => s.on_ack(p, net),
             Self::Bsd(s) => s.on_ack(p, net),
@@ -66,7 +66,7 @@ impl Sender {
     }
 
     /// The timer's event came.
-    pub fn on_timer(&mut self, net: &mut Fabric) {
+    pub fn on_timer(&mut self, net: &mut Network) {
         match self {
             Self::Linux(s) => s.on_timer(net),
             Self::Bsd(s) => s.on_timer(net),
@@ -121,7 +121,7 @@ pub enum Receiver {
 impl Receiver {
     /// A packet of the sender arrives.
     #[inline]
-    pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
         match self {
             Self::Linux(r) => r.on_packet(p, net),
             Self::Bsd(r) => r.on_packet(p, net),
@@ -129,7 +129,7 @@ impl Receiver {
     }
 
     /// The event of timer `which` came.
-    pub fn on_timer(&mut self, which: usize, net: &mut Fabric) {
+    pub fn on_timer(&mut self, which: usize, net: &mut Network) {
         match self {
             Self::Linux(r) => r.on_timer(which, net),
             Self::Bsd(r) => r.on_timer(net),

@@ -5,7 +5,7 @@ use serde_json::{json, Map, Value};
 use super::bsd;
 use super::stack::{overridden, Stack, STACKS};
 use crate::cc::CONTROLS;
-use crate::network::{FlowSpec, StackSpec};
+use crate::spec::{FlowSpec, StackSpec};
 
 /// A stack of any implementation.
 #[derive(Clone, Debug)]

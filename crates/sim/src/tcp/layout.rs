@@ -2,7 +2,7 @@
 //! write is a short one that leaves at once, as the header that iperf 2 sends ahead of its data (24 bytes).
 
 use super::tcb::MSS;
-use crate::network::FlowSpec;
+use crate::spec::FlowSpec;
 
 /// The segments of a flow; number 0 is the SYN.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::sender::{Deadline, Pending, Phase, Sender};
 use super::tcb::CaState;
 use super::transmit::NONE;
 use crate::cc::{AckEvent, AckSample, CongestionControl};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
 
 impl Sender {
@@ -46,14 +46,14 @@ impl Sender {
 
     /// [`Self::on_plain_ack`] amid a reduction.
     #[inline(never)]
-    pub(super) fn on_plain_ack_amid_cwr(&mut self, p: &Packet, net: &mut Fabric) {
+    pub(super) fn on_plain_ack_amid_cwr(&mut self, p: &Packet, net: &mut Network) {
         self.on_plain_ack(p, false, net);
     }
 
     /// What [`Self::on_ack`] does about a [plain](Self::is_plain) ACK. `calm` is what [`Self::settle`] has found; as it is written where this
     /// is called, and this is inlined, what is not done in state Open costs nothing there.
     #[inline(always)]
-    pub(super) fn on_plain_ack(&mut self, p: &Packet, calm: bool, net: &mut Fabric) {
+    pub(super) fn on_plain_ack(&mut self, p: &Packet, calm: bool, net: &mut Network) {
         let rtt_us = self.process_plain_ack(p, calm);
         let sent = if self.chunks.enabled { self.send_allowed(net) } else { self.send_plain(net) };
         self.plan_loss_probe(net, rtt_us, sent == 0);
@@ -117,7 +117,7 @@ impl Sender {
     /// What [`Self::send_allowed`] does after a plain ACK, when single segments are sent: the window ends at one sequence number, because
     /// all that is outstanding is in flight. Leaves the timer to [`Self::plan_loss_probe`].
     #[inline(always)]
-    fn send_plain(&mut self, net: &mut Fabric) -> u32 {
+    fn send_plain(&mut self, net: &mut Network) -> u32 {
         let from = self.t.snd_nxt;
         let window_end = self.t.snd_una + self.t.cwnd;
         let allowed = window_end.saturating_sub(from);
@@ -138,7 +138,7 @@ impl Sender {
     /// `rtt_us`, which the first outstanding one is not. When the probe comes before the RTO and the timer's event before both, its tick is
     /// computed only if it is still the deadline when that event comes.
     #[inline(always)]
-    fn plan_loss_probe(&mut self, net: &mut Fabric, rtt_us: u64, advancing: bool) {
+    fn plan_loss_probe(&mut self, net: &mut Network, rtt_us: u64, advancing: bool) {
         let after_us = u64::from(self.t.srtt_us8 >> 2) + TIMEOUT_MIN_US;
         if self.t.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {
             self.pending = Pending::LossProbe;

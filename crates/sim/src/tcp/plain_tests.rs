@@ -11,9 +11,9 @@ use super::sack::Blocks;
 use super::sender::Sender;
 use super::stack::Stack;
 use crate::cc::AnyCc;
-use crate::fabric::{Fabric, Route};
-use crate::network::StackSpec;
+use crate::network::{Network, Route};
 use crate::packet::{flags, Ecn, Packet, NO_SACK};
+use crate::spec::StackSpec;
 use crate::time::{Time, MS, US};
 
 /// What becomes of a data packet on its way.
@@ -34,7 +34,7 @@ struct Course {
 }
 
 struct Path {
-    net: Fabric,
+    net: Network,
     s: Sender,
     r: Receiver,
     /// Packets under way, by direction, with the time of their arrival.
@@ -57,7 +57,7 @@ impl Path {
         let stack = Stack::from_spec(&stack).unwrap();
         let needs_ecn = cc == "dctcp";
         let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Fabric::new(vec![], vec![route], vec![], receiver::SOURCES + 1, 0);
+        let net = Network::new(vec![], vec![route], vec![], receiver::SOURCES + 1, 0);
         let r = Receiver::new(0, 0, &spec, &stack, needs_ecn);
         let control = AnyCc::build(cc, &stack).unwrap();
         let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs_ecn);

@@ -5,7 +5,7 @@
 use super::scoreboard::mark;
 use super::sender::{Pending, Sender};
 use super::tcb::CaState;
-use crate::fabric::Fabric;
+use crate::network::Network;
 
 /// Least timeout of RACK and TLP, us.
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
@@ -111,7 +111,7 @@ impl Sender {
     }
 
     /// Looks for losses if RACK has moved; true if the reordering timer was set.
-    pub(super) fn rack_mark_lost(&mut self, net: &mut Fabric) -> bool {
+    pub(super) fn rack_mark_lost(&mut self, net: &mut Network) -> bool {
         if !self.rack.advanced {
             return false;
         }
@@ -145,7 +145,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn on_reorder_timeout(&mut self, net: &mut Fabric) {
+    pub(super) fn on_reorder_timeout(&mut self, net: &mut Network) {
         let prior = self.t.in_flight();
         let lost = self.rec.lost;
         self.rack_detect_loss();

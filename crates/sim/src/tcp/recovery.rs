@@ -9,7 +9,7 @@ use super::sender::{Pending, Sender};
 use super::stack::{PrrBelowSsthresh, Stack};
 use super::tcb::{CaState, INFINITE_SSTHRESH};
 use crate::cc::{CongestionControl, Event};
-use crate::fabric::Fabric;
+use crate::network::Network;
 
 /// State of recovery.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ impl Sender {
             || (self.t.packets_out > 0 && self.board.get(self.t.snd_una).marks & mark::EVER_RETRANS != 0)
     }
 
-    fn identify_loss(&mut self, a: &mut AckState, net: &mut Fabric) {
+    fn identify_loss(&mut self, a: &mut AckState, net: &mut Network) {
         if self.t.packets_out == 0 {
             return;
         }
@@ -204,7 +204,7 @@ impl Sender {
     }
 
     /// What an unusual ACK means for the state.
-    pub(super) fn on_dubious_ack(&mut self, a: &mut AckState, net: &mut Fabric) {
+    pub(super) fn on_dubious_ack(&mut self, a: &mut AckState, net: &mut Network) {
         let ece = a.flags & flag::ECE != 0;
         if self.t.packets_out == 0 {
             self.t.sacked_out = 0;
@@ -270,7 +270,7 @@ impl Sender {
     }
 
     /// Enters recovery if something is lost; true if it did.
-    fn look_for_recovery(&mut self, a: &mut AckState, net: &mut Fabric, ece: bool) -> bool {
+    fn look_for_recovery(&mut self, a: &mut AckState, net: &mut Network, ece: bool) -> bool {
         if self.t.state <= CaState::Disorder {
             self.try_undo_dsack();
         }
@@ -314,7 +314,7 @@ impl Sender {
     }
 
     /// Retransmits lost segments, lowest first, as the window allows.
-    pub(super) fn retransmit_lost(&mut self, net: &mut Fabric) {
+    pub(super) fn retransmit_lost(&mut self, net: &mut Network) {
         if self.t.packets_out == 0 {
             return;
         }
@@ -335,7 +335,7 @@ impl Sender {
     }
 
     /// Sends what recovery asks for once the window is known.
-    pub(super) fn send_recovery(&mut self, rexmit: Rexmit, net: &mut Fabric) {
+    pub(super) fn send_recovery(&mut self, rexmit: Rexmit, net: &mut Network) {
         match rexmit {
             Rexmit::None => return,
             Rexmit::New => {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::stack::Stack;
 use super::tcb::{Tcb, MSS};
-use crate::network::HostSpec;
+use crate::spec::HostSpec;
 
 /// Segments of one allocation where chunks are built.
 const CHUNK_SEGMENTS: u64 = 45;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn stack() -> Stack {
-        let spec = crate::network::StackSpec { name: "linux-6.12".into(), options: serde_json::Map::new() };
+        let spec = crate::spec::StackSpec { name: "linux-6.12".into(), options: serde_json::Map::new() };
         Stack::from_spec(&spec).unwrap()
     }
 

@@ -14,9 +14,9 @@ use super::tcb::{Tcb, INFINITE_SSTHRESH, MSS};
 use super::timer::Clock;
 use super::transmit::Chunks;
 use crate::cc::{AnyCc, CongestionControl};
-use crate::fabric::Fabric;
-use crate::network::FlowSpec;
+use crate::network::Network;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::spec::FlowSpec;
 use crate::time::{Time, NEVER, US};
 
 /// RFC 6298 initial timeout, ms.
@@ -211,13 +211,13 @@ impl Sender {
     }
 
     /// connect(): sends the SYN.
-    pub fn connect(&mut self, net: &mut Fabric) {
+    pub fn connect(&mut self, net: &mut Network) {
         self.refresh(net.now());
         self.phase = Phase::SynSent;
         self.send_syn(net);
     }
 
-    fn send_syn(&mut self, net: &mut Fabric) {
+    fn send_syn(&mut self, net: &mut Network) {
         if self.syn_retransmits == 0 {
             self.syn_sent_us = self.t.mstamp_us;
         }
@@ -244,7 +244,7 @@ impl Sender {
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
-    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Network) {
         if self.phase != Phase::SynSent {
             return;
         }
@@ -338,7 +338,7 @@ impl Sender {
 
     /// Arms the timer `after` ticks from now.
     #[inline]
-    pub(super) fn set_timer(&mut self, net: &mut Fabric, what: Pending, after: u64) {
+    pub(super) fn set_timer(&mut self, net: &mut Network, what: Pending, after: u64) {
         self.pending = what;
         let expires = u64::from(self.t.jiffies) + after.min(self.rto_max);
         self.set_deadline(Deadline::Tick(expires));
@@ -366,7 +366,7 @@ impl Sender {
     }
 
     /// Moves the timer's event.
-    fn set_event(&mut self, net: &mut Fabric, time: Time) {
+    fn set_event(&mut self, net: &mut Network, time: Time) {
         self.armed = time;
         // A tick begins up to a tick's length early.
         self.after_event_us = time.div_ceil(US).saturating_add(self.clock.to_us(1) + 1);
@@ -398,7 +398,7 @@ impl Sender {
     }
 
     /// The timer's event came.
-    pub fn on_timer(&mut self, net: &mut Fabric) {
+    pub fn on_timer(&mut self, net: &mut Network) {
         let fires = self.fires();
         if fires > net.now() {
             return self.set_event(net, fires);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::options::{EarlyRetransmit, Frto, Growth, HystartClock, LossDetection, ReceiveTuning, TimerWheel};
-use crate::network::StackSpec;
+use crate::spec::StackSpec;
 
 /// Which rule says that the window limited sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use super::scoreboard::mark;
 use super::sender::{Pending, Sender};
 use super::tcb::CaState;
 use crate::cc::{CongestionControl, Event};
-use crate::fabric::Fabric;
+use crate::network::Network;
 
 impl Sender {
     /// us until the RTO of the oldest segment.
@@ -19,7 +19,7 @@ impl Sender {
     }
 
     /// Schedules a tail loss probe; false if none is due.
-    pub(super) fn schedule_loss_probe(&mut self, net: &mut Fabric, advancing: bool) -> bool {
+    pub(super) fn schedule_loss_probe(&mut self, net: &mut Network, advancing: bool) -> bool {
         if !self.stack.tail_loss_probe
             || self.t.packets_out == 0
             || !matches!(self.t.state, CaState::Open | CaState::Cwr)
@@ -47,7 +47,7 @@ impl Sender {
         true
     }
 
-    pub(super) fn send_loss_probe(&mut self, net: &mut Fabric) {
+    pub(super) fn send_loss_probe(&mut self, net: &mut Network) {
         if self.rec.tlp_high_seq.is_none() && self.t.packets_out > 0 {
             self.rec.tlp_retrans = false;
             let sent = if self.has_data() && self.t.snd_nxt < self.window_end {
@@ -68,7 +68,7 @@ impl Sender {
     }
 
     /// (Re)starts the retransmission timer after progress.
-    pub(super) fn rearm_rto(&mut self, net: &mut Fabric) {
+    pub(super) fn rearm_rto(&mut self, net: &mut Network) {
         if self.t.packets_out == 0 {
             self.clear_timer();
             return;
@@ -87,13 +87,13 @@ impl Sender {
         self.set_timer(net, Pending::Retransmit, rto);
     }
 
-    pub(super) fn set_xmit_timer(&mut self, net: &mut Fabric) {
+    pub(super) fn set_xmit_timer(&mut self, net: &mut Network) {
         if !self.schedule_loss_probe(net, true) {
             self.rearm_rto(net);
         }
     }
 
-    pub(super) fn on_retransmit_timeout(&mut self, net: &mut Fabric) {
+    pub(super) fn on_retransmit_timeout(&mut self, net: &mut Network) {
         self.pending = Pending::Nothing;
         if self.t.packets_out == 0 {
             return;

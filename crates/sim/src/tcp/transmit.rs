@@ -9,7 +9,7 @@ use super::sender::{Pending, Phase, Sender};
 use super::stack::{CwndLimited, TsoDefer};
 use super::tcb::{CaState, MSS};
 use crate::cc::{CongestionControl, Event};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::{flags, Packet};
 use crate::qdisc::Verdict;
 use crate::time::{Time, MS};
@@ -67,7 +67,7 @@ impl Sender {
     }
 
     /// Sends what the windows allow; as a probe (`probe`) one segment beyond the congestion window.
-    pub(super) fn write(&mut self, net: &mut Fabric, probe: bool) -> u32 {
+    pub(super) fn write(&mut self, net: &mut Network, probe: bool) -> u32 {
         if self.phase != Phase::Established {
             return 0;
         }
@@ -136,7 +136,7 @@ impl Sender {
     }
 
     /// Sends a chunk of at most `n` new segments; returns how many went.
-    fn send_chunk(&mut self, net: &mut Fabric, n: u32) -> u32 {
+    fn send_chunk(&mut self, net: &mut Network, n: u32) -> u32 {
         self.chunks.last_sent = net.now();
         let sent = self.send_run(net, n);
         self.chunks.left = if self.chunks.left > sent { self.chunks.left - sent } else { MAX_CHUNK };
@@ -145,7 +145,7 @@ impl Sender {
 
     /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop).
     #[inline]
-    fn send_run(&mut self, net: &mut Fabric, n: u32) -> u32 {
+    fn send_run(&mut self, net: &mut Network, n: u32) -> u32 {
         if self.t.in_flight() == 0 {
             self.cc.cwnd_event(&mut self.t, Event::TxStart);
         }
@@ -157,7 +157,7 @@ impl Sender {
     /// Sends the new segments below `to`; returns how many went. They are counted together. `last_of_chunk` ends a chunk, unless it is
     /// [`NONE`] or not sent.
     #[inline(always)]
-    pub(super) fn send_segments(&mut self, net: &mut Fabric, to: u32, last_of_chunk: u32) -> u32 {
+    pub(super) fn send_segments(&mut self, net: &mut Network, to: u32, last_of_chunk: u32) -> u32 {
         self.t.last_sent_jiffies = self.t.jiffies;
         let from = self.t.snd_nxt;
         debug_assert!(self.buffer.next_push >= from);
@@ -201,7 +201,7 @@ impl Sender {
 
     /// Sends the new segment `p`, `first` of its run or `last` of a chunk, which may be short or have flags.
     #[inline(never)]
-    fn send_special(&mut self, net: &mut Fabric, p: Packet, first: bool, last: bool) -> Verdict {
+    fn send_special(&mut self, net: &mut Network, p: Packet, first: bool, last: bool) -> Verdict {
         let seq = p.seq;
         let cwr = first && self.queue_cwr && self.ecn;
         let pushed = seq == self.buffer.next_push;
@@ -288,7 +288,7 @@ impl Sender {
     }
 
     /// Retransmits segment `seq`; false if the window or the local queue forbids it.
-    pub(super) fn retransmit(&mut self, net: &mut Fabric, seq: u32, count_as_lost: bool) -> bool {
+    pub(super) fn retransmit(&mut self, net: &mut Network, seq: u32, count_as_lost: bool) -> bool {
         use super::scoreboard::mark;
         if seq >= self.window_end && seq != self.t.snd_una {
             return false;

@@ -1,8 +1,8 @@
 //! Unresponsive datagrams at a constant rate: one every interval, whatever becomes of them. Not ECN-capable.
 
-use crate::fabric::Fabric;
-use crate::network::UdpSpec;
+use crate::network::Network;
 use crate::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
+use crate::spec::UdpSpec;
 use crate::time::{Time, NEVER};
 
 /// Least frame, bytes.
@@ -49,12 +49,12 @@ impl Udp {
     }
 
     /// Sets the time of the next datagram.
-    pub fn schedule(&self, at: Time, net: &mut Fabric) {
+    pub fn schedule(&self, at: Time, net: &mut Network) {
         net.events.set(self.source, if at < self.stop { at } else { NEVER });
     }
 
     /// A datagram is due.
-    pub fn on_timer(&mut self, net: &mut Fabric) {
+    pub fn on_timer(&mut self, net: &mut Network) {
         self.sent += 1;
         self.schedule(net.now().saturating_add(self.interval), net);
         net.send(Packet {

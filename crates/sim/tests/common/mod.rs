@@ -1,9 +1,10 @@
 //! Worlds that several tests are made of.
 
-use dumbbell_sim::network::{
-    CakeFraming, CakeIsolation, FlowSpec, HostSpec, Network, Output, PortSpec, QdiscSpec, ShaperSpec, StackSpec,
-};
+use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
+use dumbbell_sim::spec::{
+    CakeFraming, CakeIsolation, FlowSpec, HostSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, StackSpec,
+};
 
 pub const MS: u64 = 1_000_000;
 pub const SEC: u64 = 1_000_000_000;
@@ -55,10 +56,10 @@ pub fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
 }
 
 /// One way out (delay, then the bottleneck), one delay back.
-pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<FlowSpec>) -> Network {
+pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<FlowSpec>) -> NetworkSpec {
     let delay =
         |name: &str| PortSpec::Delay { name: name.into(), delay_ns: rtt_ns / 2, rate_bps: None, limit_packets: None };
-    Network {
+    NetworkSpec {
         seed: 1,
         duration_ns: seconds * SEC,
         sample_ns: 100 * MS,
@@ -74,7 +75,7 @@ pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64,
     }
 }
 
-pub fn run(network: &Network) -> Output {
+pub fn run(network: &NetworkSpec) -> Output {
     let output = simulate(network).expect("a runnable network");
     assert_eq!(output.conservation, Vec::<String>::new());
     output

@@ -3,11 +3,11 @@
 use super::cobalt::{Cobalt, Params};
 use super::flows::QUEUES;
 use super::hosts::Hosts;
-use crate::network::CakeIsolation;
 use crate::packet::FULL_FRAME;
 use crate::pool;
 use crate::qdisc::lists::{List, Lists};
 use crate::rng::Rng;
+use crate::spec::CakeIsolation;
 use crate::time::Time;
 
 /// What a queue counts as.

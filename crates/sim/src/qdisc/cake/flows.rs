@@ -1,11 +1,11 @@
 //! From packet to queue: a keyed hash of addresses and ports into 1024 queues, eight-way set-associative.
 
 use super::drr::Drr;
-use crate::network::CakeIsolation;
 use crate::packet::Packet;
 use crate::qdisc::hash::{directed, Hasher};
 use crate::qdisc::FlowTuple;
 use crate::rng::Rng;
+use crate::spec::CakeIsolation;
 
 /// Queues, and entries of each host table.
 pub(super) const QUEUES: usize = 1024;

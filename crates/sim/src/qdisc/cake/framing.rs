@@ -1,6 +1,6 @@
 //! The length a packet is charged: keywords `overhead`, `mpu`, `raw`, `noatm`, `atm`, `ptm`.
 
-use crate::network::CakeFraming;
+use crate::spec::CakeFraming;
 
 /// Length of the Ethernet header, which `overhead` counts from the end of.
 const NETWORK_OFFSET: i64 = 14;
@@ -48,9 +48,9 @@ impl Framing {
 #[cfg(test)]
 mod tests {
     use super::Framing;
-    use crate::network::CakeFraming::{Atm, Noatm, Ptm};
+    use crate::spec::CakeFraming::{Atm, Noatm, Ptm};
 
-    fn charged(overhead: Option<i64>, mpu: u64, cells: crate::network::CakeFraming, len: u32) -> u32 {
+    fn charged(overhead: Option<i64>, mpu: u64, cells: crate::spec::CakeFraming, len: u32) -> u32 {
         Framing::new(overhead, mpu, cells).unwrap().charged(len)
     }
 

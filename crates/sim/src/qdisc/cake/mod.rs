@@ -25,11 +25,11 @@ use self::overflow::Overflow;
 use self::sce::Ramp;
 use self::shaper::Shaper;
 use super::truesize::truesize;
-use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
-use crate::network::QdiscSpec;
+use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{self, Id, Pool};
 use crate::rng::Rng;
+use crate::spec::QdiscSpec;
 use crate::time::{Time, NEVER, US};
 
 /// Packet limit that bounds the memory limit, full frames.
@@ -145,7 +145,7 @@ impl Cake {
     /// Drops heads of the fattest queues until the memory limit holds; true if `arrived` lost a packet.
     #[cold]
     #[inline(never)]
-    fn shed(&mut self, arrived: usize, s: &mut Surroundings) -> bool {
+    fn shed(&mut self, arrived: usize, s: &mut QueueContext) -> bool {
         let mut hit = false;
         while self.memory > self.memory_limit {
             let slot = self.overflow.victim(&self.drr.queues);
@@ -179,13 +179,13 @@ impl Cake {
 
     /// Takes the next packet out of the queues.
     #[inline(never)]
-    fn next(&mut self, s: &mut Surroundings) -> Dequeued {
+    fn next(&mut self, s: &mut QueueContext) -> Dequeued {
         self.next_inline(s)
     }
 
     /// The same, for [`Self::release`] alone: compiled into it twice, its parts would no longer be inlined.
     #[inline(always)]
-    fn next_inline(&mut self, s: &mut Surroundings) -> Dequeued {
+    fn next_inline(&mut self, s: &mut QueueContext) -> Dequeued {
         let mut first = true;
         loop {
             if self.packets == 0 {
@@ -204,7 +204,7 @@ impl Cake {
 
     /// Takes the next packet of a queue that its AQM lets pass; the last one always passes.
     #[inline(always)]
-    fn take(&mut self, queue: usize, s: &mut Surroundings) -> Option<Id> {
+    fn take(&mut self, queue: usize, s: &mut QueueContext) -> Option<Id> {
         match self.take_first(queue, s) {
             Taken::Passed(id) => Some(id),
             Taken::Dropped => Some(self.take_after_drop(queue, s)),
@@ -216,7 +216,7 @@ impl Cake {
     /// than there are registers.
     #[cold]
     #[inline(never)]
-    fn take_after_drop(&mut self, queue: usize, s: &mut Surroundings) -> Id {
+    fn take_after_drop(&mut self, queue: usize, s: &mut QueueContext) -> Id {
         loop {
             match self.take_first(queue, s) {
                 Taken::Passed(id) => return id,
@@ -228,7 +228,7 @@ impl Cake {
 
     /// Takes the first packet of a queue past its AQM.
     #[inline(always)]
-    fn take_first(&mut self, queue: usize, s: &mut Surroundings) -> Taken {
+    fn take_first(&mut self, queue: usize, s: &mut QueueContext) -> Taken {
         let q = &mut self.drr.queues[queue];
         let Some(id) = q.packets.pop(&s.packets) else { return Taken::Empty };
         let last = q.packets.is_empty();
@@ -285,7 +285,7 @@ impl Nominal {
 
 impl Qdisc for Cake {
     #[inline]
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let slot = &mut s.packets[id];
         slot.time = s.now;
         let len = slot.bytes();
@@ -316,7 +316,7 @@ impl Qdisc for Cake {
 
     /// In one loop, which keeps its values in registers.
     #[inline(always)]
-    fn release(&mut self, s: &mut Surroundings, leaving: &mut pool::Queue) -> Time {
+    fn release(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> Time {
         if let Some((id, _)) = self.peeked.take() {
             leaving.push(id, &mut s.packets);
         }
@@ -330,14 +330,14 @@ impl Qdisc for Cake {
     }
 
     #[inline]
-    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+    fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
         if self.peeked.is_none() {
             return self.next(s);
         }
         self.peeked.take().map_or(Dequeued::Empty, |(id, _)| Dequeued::Packet(id))
     }
 
-    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+    fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
         if self.peeked.is_none() {
             if let Dequeued::Packet(id) = self.next(s) {
                 self.peeked = Some((id, s.packets[id].bytes()));

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::tests::{cake_lab, limited, spec, Lab};
-use crate::network::CakeIsolation::{self, *};
 use crate::packet::{Ecn, Packet};
 use crate::pool;
 use crate::qdisc::lab::{packet, Answer};
 use crate::qdisc::{Qdisc, Verdict};
+use crate::spec::CakeIsolation::{self, *};
 use crate::time::{Time, MS, NEVER};
 
 /// Flows of a pattern: few enough for queues of their own.

@@ -2,15 +2,15 @@
 
 use super::flows::{associate, Place, QUEUES};
 use super::Cake;
-use crate::network::{CakeFraming, CakeIsolation, QdiscSpec};
 use crate::packet::{flags, DropCause, Ecn, Packet, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::truesize::truesize;
 use crate::qdisc::{AnyQdisc, FlowTuple, Qdisc, Verdict};
 use crate::rng::Rng;
+use crate::spec::{CakeFraming, CakeIsolation, QdiscSpec};
 use crate::time::{MS, SEC};
 
-/// A cake with its port's surroundings.
+/// A cake with its port's queue_context.
 pub(super) type Lab = lab::Lab<Cake>;
 
 /// tc's defaults.
@@ -44,7 +44,7 @@ fn separate(i: u32) -> FlowTuple {
 pub(super) fn cake_lab(spec: &QdiscSpec, seed: u64, tuples: Vec<FlowTuple>) -> Lab {
     let mut rng = Rng::for_component(seed, "port/q");
     let cake = Cake::from_spec(spec, &mut rng).unwrap();
-    Lab::with(cake, lab::surroundings(rng, tuples))
+    Lab::with(cake, lab::queue_context(rng, tuples))
 }
 
 impl Lab {

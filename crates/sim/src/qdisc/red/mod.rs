@@ -20,10 +20,10 @@ use self::mark::{Action, Law, State};
 use super::ecn::set_ce;
 use super::fifo::{Fifo, Limit};
 use super::jiffies::Timer;
-use super::{Dequeued, Qdisc, QdiscStats, Surroundings, Verdict};
-use crate::network::RedSpec;
+use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
+use crate::spec::RedSpec;
 use crate::time::Time;
 
 /// Ticks between adaptations.
@@ -86,7 +86,7 @@ impl Red {
 }
 
 impl Qdisc for Red {
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         self.catch_up(s.now);
         let average = self.average.on_arrival(self.queue.bytes(), s.now, &self.filter);
         let may_mark = match self.law.decide(&mut self.state, average, &self.filter, &mut s.rngs[s.port]) {
@@ -104,7 +104,7 @@ impl Qdisc for Red {
         Verdict::Congestion
     }
 
-    fn dequeue(&mut self, s: &mut Surroundings) -> Dequeued {
+    fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
         let taken = self.queue.dequeue(s);
         match taken {
             Dequeued::Packet(_) => self.stats.last_sojourn = self.queue.stats().last_sojourn,
@@ -118,7 +118,7 @@ impl Qdisc for Red {
         self.average.idle_from(at);
     }
 
-    fn peek(&mut self, s: &mut Surroundings) -> Option<u32> {
+    fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
         self.queue.peek(s)
     }
 

@@ -3,7 +3,7 @@
 //! The table of idle damping counts the time of a packet in the kernel's ticks of 64 ns, while the kernel looks it up by
 //! microseconds: an average falls 16 times as slowly as was meant. So it is in Linux, and here.
 
-use crate::network::RedSpec;
+use crate::spec::RedSpec;
 
 /// Ticks of the packet scheduler in a microsecond.
 const TICKS_PER_US: f64 = 15.625;
@@ -111,7 +111,7 @@ fn minus_log_of_rest(wlog: u32) -> f64 {
 mod tests {
     use super::super::tests::SPEC;
     use super::{idle_damping, minus_log_of_rest, probability, weight};
-    use crate::network::RedSpec;
+    use crate::spec::RedSpec;
 
     #[test]
     fn the_weight_lets_a_burst_pass() {

@@ -5,9 +5,9 @@ use super::super::{Qdisc, Verdict};
 use super::average::{Average, Filter};
 use super::mark::{Action, Law, State};
 use super::tc::IdleDamping;
-use crate::network::{QdiscSpec, RedSpec};
 use crate::packet::{DropCause, Ecn, FULL_FRAME};
 use crate::rng::Rng;
+use crate::spec::{QdiscSpec, RedSpec};
 use crate::time::{MS, SEC};
 
 /// 2 %, units of 2^-32.

@@ -13,11 +13,11 @@ use self::depths::Depths;
 use super::hash::{directed, Hasher};
 use super::jiffies::Timer;
 use super::peeked::{Backlog, Deciding};
-use super::{QdiscStats, Surroundings, Verdict};
-use crate::network::SfqSpec;
+use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::rng::Rng;
+use crate::spec::SfqSpec;
 
 /// Largest depth of a slot, packets.
 const MAX_DEPTH: u64 = 127;
@@ -105,7 +105,7 @@ impl Sfq {
         })
     }
 
-    fn bucket(&self, p: &Packet, s: &Surroundings) -> usize {
+    fn bucket(&self, p: &Packet, s: &QueueContext) -> usize {
         self.hasher.flow(&directed(&s.tuples[p.flow()], p)) as usize & (self.buckets.len() - 1)
     }
 
@@ -156,7 +156,7 @@ impl Sfq {
 
     /// Drops a packet of the longest queue.
     #[cold]
-    fn shed(&mut self, s: &mut Surroundings) {
+    fn shed(&mut self, s: &mut QueueContext) {
         let deepest = self.depths.deepest();
         let longest = self.depths.first(deepest);
         let (Some(longest), Some(tail)) = (longest, self.tail) else { return };
@@ -171,7 +171,7 @@ impl Sfq {
 
     /// Changes the hash as often as that was due, and moves what is queued to where it belongs then.
     #[inline]
-    fn perturb(&mut self, s: &mut Surroundings) {
+    fn perturb(&mut self, s: &mut QueueContext) {
         while let Some((ticks, timer)) = &mut self.perturb {
             if !timer.is_due(s.now) {
                 break;
@@ -185,7 +185,7 @@ impl Sfq {
     }
 
     #[cold]
-    fn rehash(&mut self, s: &mut Surroundings) {
+    fn rehash(&mut self, s: &mut QueueContext) {
         let mut queued = Vec::with_capacity(self.held.packets);
         for x in 0..self.slots.len() {
             while !self.slots[x].packets.is_empty() {
@@ -206,7 +206,7 @@ impl Sfq {
 }
 
 impl Deciding for Sfq {
-    fn enqueue(&mut self, id: Id, s: &mut Surroundings) -> Verdict {
+    fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         self.perturb(s);
         let slot = &mut s.packets[id];
         slot.time = s.now;
@@ -242,7 +242,7 @@ impl Deciding for Sfq {
         }
     }
 
-    fn next(&mut self, s: &mut Surroundings) -> Option<Id> {
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         self.perturb(s);
         loop {
             let tail = self.tail?;

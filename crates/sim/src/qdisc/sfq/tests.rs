@@ -3,9 +3,9 @@
 use super::super::lab::{packet, Lab};
 use super::super::{Qdisc, Verdict};
 use super::Sfq;
-use crate::network::{QdiscSpec, SfqSpec};
 use crate::packet::{DropCause, Ecn, ACK_FRAME, FULL_FRAME};
 use crate::rng::Rng;
+use crate::spec::{QdiscSpec, SfqSpec};
 use crate::time::SEC;
 
 const SPEC: SfqSpec = SfqSpec {

@@ -4,7 +4,7 @@
 //! Leaves out: PAWS, challenge ACKs.
 
 use super::sender::{Phase, Sender};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::{flags, Packet, NO_SACK};
 use crate::tcp::sack::Blocks;
 use crate::tcp::tcb::MSS;
@@ -15,7 +15,7 @@ const REXMT_THRESH: u32 = 3;
 
 impl Sender {
     /// A packet of the receiver arrives.
-    pub fn on_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
         self.counters.acks_arrived += 1;
         let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
         self.rcv_tick = self.clock.ticks(net.now());
@@ -31,7 +31,7 @@ impl Sender {
         }
     }
 
-    fn on_established(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {
+    fn on_established(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
         let (ack, window) = (p.seq, u64::from(p.window));
         if blocks.count > 0 || !self.holes.is_empty() {
             self.holes.update(self.snd_una, ack, self.snd_max, blocks.as_slice());
@@ -63,7 +63,7 @@ impl Sender {
     }
 
     /// An ACK that changes nothing; true if it has been dealt with.
-    fn on_duplicate(&mut self, ack: u32, net: &mut Fabric) -> bool {
+    fn on_duplicate(&mut self, ack: u32, net: &mut Network) -> bool {
         if !self.retransmit_pending() || ack != self.snd_una {
             self.dupacks = 0;
             return false;
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, net: &mut Fabric) {
+    fn enter_recovery(&mut self, net: &mut Network) {
         self.counters.cwnd_reductions += u64::from(!self.window.cong_recovery);
         self.snd_recover = self.snd_max;
         self.window.enter_recovery();
@@ -106,7 +106,7 @@ impl Sender {
     }
 
     /// Each of the first two duplicate ACKs lets a new segment out, if the receiver's window does (RFC 3042).
-    fn send_limited(&mut self, net: &mut Fabric) {
+    fn send_limited(&mut self, net: &mut Network) {
         if self.dupacks == 1 {
             self.limited_sent = 0;
         }
@@ -121,7 +121,7 @@ impl Sender {
     }
 
     /// Something was acknowledged.
-    fn on_new_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    fn on_new_ack(&mut self, p: &Packet, net: &mut Network) {
         let ack = p.seq;
         let bytes = self.layout.span(self.snd_una, ack);
         if self.window.fast_recovery {
@@ -150,7 +150,7 @@ impl Sender {
     }
 
     /// Recovery goes on: one or two segments may follow.
-    fn on_partial_ack(&mut self, bytes: u64, net: &mut Fabric) {
+    fn on_partial_ack(&mut self, bytes: u64, net: &mut Network) {
         self.timer.stop();
         let more = if bytes / SEG >= 2 { 2 } else { 1 };
         let new = self.snd_nxt.saturating_sub(self.sack_newdata);

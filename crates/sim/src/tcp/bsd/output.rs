@@ -3,7 +3,7 @@
 //! Leaves out: Nagle for short writes (the application writes ahead), probes of one byte (a whole segment probes a closed window).
 
 use super::sender::{Phase, Sender};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::qdisc::Verdict;
 use crate::tcp::tcb::MSS;
@@ -23,7 +23,7 @@ enum Next {
 
 impl Sender {
     /// Sends what windows and holes allow; `force`: at least a probe of the receiver's window.
-    pub(super) fn output(&mut self, net: &mut Fabric, mut force: bool) {
+    pub(super) fn output(&mut self, net: &mut Network, mut force: bool) {
         if self.phase != Phase::Established {
             return;
         }
@@ -58,7 +58,7 @@ impl Sender {
     }
 
     /// True if the timer must run although nothing was sent.
-    fn keep_a_timer(&mut self, net: &mut Fabric) {
+    fn keep_a_timer(&mut self, net: &mut Network) {
         if self.timer.active() {
             return;
         }
@@ -113,7 +113,7 @@ impl Sender {
     }
 
     /// Sends the next segment of a hole; false after a local drop.
-    fn send_retransmission(&mut self, net: &mut Fabric) -> bool {
+    fn send_retransmission(&mut self, net: &mut Network) -> bool {
         let Some(hole) = self.holes.next() else { unreachable!("there was a hole") };
         let seq = hole.rxmit;
         hole.rxmit += 1;
@@ -132,7 +132,7 @@ impl Sender {
     }
 
     /// Sends the segment at `snd_nxt`; false after a local drop.
-    fn send_data(&mut self, net: &mut Fabric) -> bool {
+    fn send_data(&mut self, net: &mut Network) -> bool {
         let p = self.data_packet(self.snd_nxt, net.now());
         self.counters.retransmits += u64::from(self.going_back());
         self.snd_nxt += 1;
@@ -146,14 +146,14 @@ impl Sender {
     }
 
     /// Sends the first segment whatever the window; `snd_nxt` stays.
-    fn probe(&mut self, net: &mut Fabric) {
+    fn probe(&mut self, net: &mut Network) {
         let p = self.data_packet(self.snd_una, net.now());
         self.counters.retransmits += u64::from(self.snd_una < self.snd_max);
         self.snd_max = self.snd_max.max(self.snd_una + 1);
         self.transmit(p, net);
     }
 
-    fn start_timer(&mut self, net: &mut Fabric, retransmission: bool) {
+    fn start_timer(&mut self, net: &mut Network, retransmission: bool) {
         let outstanding = (retransmission && self.snd_nxt != self.snd_max) || self.snd_nxt != self.snd_una;
         if !self.retransmit_pending() && outstanding {
             if self.persist_pending() {
@@ -164,7 +164,7 @@ impl Sender {
     }
 
     /// Puts a packet on its way; false if the local queue dropped it, which leaves a window of one segment.
-    fn transmit(&mut self, p: Packet, net: &mut Fabric) -> bool {
+    fn transmit(&mut self, p: Packet, net: &mut Network) -> bool {
         self.counters.sent += 1;
         if net.send(p) == Verdict::Dropped && self.local_first_port {
             if !self.timer.active() {

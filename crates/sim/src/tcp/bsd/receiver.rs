@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use super::timer::{Callout, Clock};
-use crate::fabric::Fabric;
-use crate::network::FlowSpec;
+use crate::network::Network;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::spec::FlowSpec;
 use crate::tcp::layout::Layout;
 use crate::tcp::ranges;
 use crate::tcp::receiver::Counters;
@@ -115,7 +115,7 @@ impl Receiver {
     }
 
     /// A packet of the sender arrives.
-    pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
         self.counters.arrived += 1;
         if p.has(flags::SYN) {
             self.ts_recent = p.tsval;
@@ -159,7 +159,7 @@ impl Receiver {
         }
     }
 
-    fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
+    fn on_data(&mut self, p: &Packet, net: &mut Network) {
         let seq = p.seq;
         match p.ecn {
             Ecn::Ce => self.counters.ce += 1,
@@ -197,7 +197,7 @@ impl Receiver {
     }
 
     /// The common case.
-    fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
+    fn in_order(&mut self, p: &Packet, net: &mut Network) {
         self.sacks.clear();
         let payload = u64::from(self.layout.payload(self.rcv_nxt));
         self.rcv_nxt += 1;
@@ -264,7 +264,7 @@ impl Receiver {
         self.rcv_adv.saturating_sub(self.next_byte())
     }
 
-    fn send_ack(&mut self, net: &mut Fabric) {
+    fn send_ack(&mut self, net: &mut Network) {
         let window = self.window();
         let scaled = window >> self.scale << self.scale;
         let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, net.now()) };
@@ -286,14 +286,14 @@ impl Receiver {
     }
 
     /// The application reads what there is.
-    fn on_read(&mut self, net: &mut Fabric) {
+    fn on_read(&mut self, net: &mut Network) {
         if std::mem::take(&mut self.unread) > 0 {
             self.announce(net);
         }
     }
 
     /// Tells of the window if it has opened by a quarter of the buffer.
-    fn announce(&mut self, net: &mut Fabric) {
+    fn announce(&mut self, net: &mut Network) {
         let (size, offered) = (self.buffer.bytes, self.offered());
         let open = size.min(MAX_WINDOW << self.scale);
         let opens = open.saturating_sub(offered);
@@ -304,7 +304,7 @@ impl Receiver {
     }
 
     /// The delayed-ACK timer's event.
-    pub fn on_timer(&mut self, net: &mut Fabric) {
+    pub fn on_timer(&mut self, net: &mut Network) {
         if self.delack.due(net) {
             self.send_ack(net);
         }

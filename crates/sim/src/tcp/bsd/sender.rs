@@ -9,9 +9,9 @@ use super::sack::Holes;
 use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
-use crate::fabric::Fabric;
-use crate::network::FlowSpec;
+use crate::network::Network;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
+use crate::spec::FlowSpec;
 use crate::tcp::endpoint::SenderSample;
 use crate::tcp::layout::Layout;
 use crate::tcp::sender::Counters;
@@ -120,13 +120,13 @@ impl Sender {
     }
 
     /// connect(): sends the SYN.
-    pub fn connect(&mut self, net: &mut Fabric) {
+    pub fn connect(&mut self, net: &mut Network) {
         self.phase = Phase::SynSent;
         self.rcv_tick = self.clock.ticks(net.now());
         self.send_syn(net);
     }
 
-    pub(super) fn send_syn(&mut self, net: &mut Fabric) {
+    pub(super) fn send_syn(&mut self, net: &mut Network) {
         let p = self.packet(0, SYN_FRAME, flags::SYN, net.now());
         self.counters.sent += 1;
         (self.snd_nxt, self.snd_max) = (1, 1);
@@ -135,7 +135,7 @@ impl Sender {
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
-    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Fabric) {
+    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Network) {
         self.phase = Phase::Established;
         self.snd_una = 1;
         // The window of a SYN is not scaled.
@@ -152,7 +152,7 @@ impl Sender {
     }
 
     /// The application writes, if there is room.
-    pub(super) fn write(&mut self, net: &mut Fabric) {
+    pub(super) fn write(&mut self, net: &mut Network) {
         if self.buffer.fill(self.snd_una) {
             self.output(net, false);
         }

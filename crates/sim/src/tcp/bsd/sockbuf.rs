@@ -83,7 +83,7 @@ mod tests {
     use crate::tcp::layout::tests::plain;
 
     fn layout(transfer_bytes: Option<u64>) -> Layout {
-        Layout::of(&crate::network::FlowSpec { transfer_bytes, ..plain() })
+        Layout::of(&crate::spec::FlowSpec { transfer_bytes, ..plain() })
     }
     use crate::tcp::bsd::stack::STACKS;
 

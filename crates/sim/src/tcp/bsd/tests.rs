@@ -1,12 +1,12 @@
-//! The state machines against a fabric that the test hands every packet on.
+//! The state machines against a network that the test hands every packet on.
 
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stack::{Stack, STACKS};
-use crate::fabric::{Fabric, Route, PORTS};
-use crate::network::{FlowSpec, HostSpec, PortSpec, StackSpec};
+use crate::network::{Network, Route, PORTS};
 use crate::packet::{flags, Packet, Way, ACK_FRAME, NO_SACK};
 use crate::port::Port;
+use crate::spec::{FlowSpec, HostSpec, PortSpec, StackSpec};
 use crate::tcp::sack::Blocks;
 use crate::tcp::tcb::{CaState, MSS};
 use crate::time::{MS, SEC};
@@ -44,17 +44,17 @@ fn stack() -> Stack {
     STACKS[0].2.clone()
 }
 
-/// A fabric of two pipes of 1 us, whose contents the tests take.
-fn fabric() -> Fabric {
+/// A network of two pipes of 1 us, whose contents the tests take.
+fn network() -> Network {
     let pipe = |name: &str| PortSpec::Delay { name: name.into(), delay_ns: 1000, rate_bps: None, limit_packets: None };
     let ports = ["out", "back"].map(|name| Port::build(&pipe(name), 1).unwrap()).into();
     let route = Route { forward: [0].into(), reverse: [1].into() };
-    Fabric::new(ports, vec![route], vec![], SENDER_TIMER + 1, 0)
+    Network::new(ports, vec![route], vec![], SENDER_TIMER + 1, 0)
 }
 
 /// A sender with its peer played by the test.
 struct Bench {
-    net: Fabric,
+    net: Network,
     sender: Sender,
     window: u32,
 }
@@ -62,7 +62,7 @@ struct Bench {
 impl Bench {
     /// Established, with what the initial window allowed taken; one round trip is 10 ms.
     fn new(spec: &FlowSpec) -> Self {
-        let mut net = fabric();
+        let mut net = network();
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
         net.shared.now = SEC;
         sender.connect(&mut net);
@@ -124,7 +124,7 @@ impl Bench {
     }
 }
 
-fn ack(seq: u32, tsecr: u32, net: &Fabric) -> Packet {
+fn ack(seq: u32, tsecr: u32, net: &Network) -> Packet {
     Packet {
         way: Way::new(0),
         len: ACK_FRAME as u16,
@@ -284,7 +284,7 @@ fn timeouts_back_off_from_the_slop() {
 
 #[test]
 fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
-    let mut net = fabric();
+    let mut net = network();
     let mut sender = Sender::new(0, SENDER_TIMER, &flow(None, Some(600_000), None), &stack());
     sender.connect(&mut net);
     assert_eq!(net.events.pending(SENDER_TIMER), 3 * SEC);
@@ -337,14 +337,14 @@ type Ack = (u32, u32, Vec<(u32, u32)>);
 
 /// A receiver with its peer played by the test.
 struct Sink {
-    net: Fabric,
+    net: Network,
     receiver: Receiver,
 }
 
 impl Sink {
     fn new(rcvbuf: Option<u64>) -> Self {
         let mut sink =
-            Self { net: fabric(), receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()) };
+            Self { net: network(), receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()) };
         sink.net.shared.now = SEC;
         let syn = sink.segment(0, flags::SYN);
         sink.receiver.on_packet(&syn, &mut sink.net);
@@ -374,7 +374,7 @@ impl Sink {
 
     fn acks(&mut self) -> Vec<Ack> {
         let packets = self.net.drain_pipe(1);
-        let blocks = |p: &Packet, net: &mut Fabric| match p.sack {
+        let blocks = |p: &Packet, net: &mut Network| match p.sack {
             NO_SACK => vec![],
             slot => net.sacks.take(slot).as_slice().to_vec(),
         };

@@ -4,7 +4,7 @@
 //! Leaves out: keep-alive, 2MSL, sending SYNs without options from the third on.
 
 use super::sender::{Phase, Previous, Sender};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::time::{Time, NEVER, SEC};
 
 /// Converts time to the ticks of a kernel with a given HZ.
@@ -52,7 +52,7 @@ impl Callout {
         self.fires = NEVER;
     }
 
-    pub fn set(&mut self, at: Time, net: &mut Fabric) {
+    pub fn set(&mut self, at: Time, net: &mut Network) {
         self.fires = at;
         if at < self.armed {
             self.armed = at;
@@ -61,7 +61,7 @@ impl Callout {
     }
 
     /// The event came; true if the callout is due, and then it is no longer active.
-    pub fn due(&mut self, net: &mut Fabric) -> bool {
+    pub fn due(&mut self, net: &mut Network) -> bool {
         let due = self.fires <= net.now();
         if due {
             self.fires = NEVER;
@@ -89,14 +89,14 @@ impl Sender {
     }
 
     /// (Re)starts the retransmission timer.
-    pub(super) fn set_retransmit(&mut self, net: &mut Fabric) {
+    pub(super) fn set_retransmit(&mut self, net: &mut Network) {
         self.purpose = Purpose::Retransmit;
         let tick = self.clock.ticks(net.now()) + self.rtt.rxtcur;
         self.timer.set(self.clock.time(tick), net);
     }
 
     /// Starts probing a window that is too small.
-    pub(super) fn set_persist(&mut self, net: &mut Fabric) {
+    pub(super) fn set_persist(&mut self, net: &mut Network) {
         self.previous = None;
         self.purpose = Purpose::Persist;
         let tick = self.clock.ticks(net.now()) + self.rtt.persist();
@@ -104,7 +104,7 @@ impl Sender {
     }
 
     /// The timer's event came.
-    pub fn on_timer(&mut self, net: &mut Fabric) {
+    pub fn on_timer(&mut self, net: &mut Network) {
         if !self.timer.due(net) {
             return;
         }
@@ -127,7 +127,7 @@ impl Sender {
         }
     }
 
-    fn on_retransmit_timeout(&mut self, net: &mut Fabric) {
+    fn on_retransmit_timeout(&mut self, net: &mut Network) {
         self.holes.clear();
         let half = self.rtt.half();
         if !self.rtt.back_off() {

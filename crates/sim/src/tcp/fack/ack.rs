@@ -4,7 +4,7 @@
 //! Leaves out: reneging (the receiver keeps what it has SACKed), growth's end after an idle time.
 
 use crate::cc::{AckEvent, AckSample, CongestionControl};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::{flags, Packet};
 use crate::tcp::ack::{flag, AckState};
 use crate::tcp::options::Growth;
@@ -22,7 +22,7 @@ const MAX_DEFERRED: u32 = 3;
 
 impl Sender {
     /// Takes in an ACK, up to what it retransmits.
-    pub(in crate::tcp) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, net: &mut Fabric) {
+    pub(in crate::tcp) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
         let (ack, prior_una, prior_sacked) = (p.seq, self.t.snd_una, self.t.sacked_out);
         let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
         if ack < prior_una {
@@ -102,7 +102,7 @@ impl Sender {
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples; returns how many segments that were.
-    fn clean_acked(&mut self, a: &mut AckState, prior_highest: u32, ece: bool, net: &mut Fabric) -> u32 {
+    fn clean_acked(&mut self, a: &mut AckState, prior_highest: u32, ece: bool, net: &mut Network) -> u32 {
         let una = self.t.snd_una;
         let (had_sacks, highest) = (self.t.sacked_out > 0, self.board.highest_sacked);
         let mut last_us = None;

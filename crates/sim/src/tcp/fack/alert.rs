@@ -4,7 +4,7 @@
 //! Leaves out: thin streams (sysctls tcp_thin_*), MTU probing, the head-of-queue rules for connections without SACK.
 
 use crate::cc::CongestionControl;
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::tcp::ack::{flag, AckState};
 use crate::tcp::options::EarlyRetransmit;
 use crate::tcp::scoreboard::mark;
@@ -20,7 +20,7 @@ const EARLY_DELAY_MS: u64 = 2;
 
 impl Sender {
     /// What an unusual ACK means for the state; `acked` segments were removed, `prior_sacked` were SACKed before.
-    pub(super) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, net: &mut Fabric) {
+    pub(super) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, net: &mut Network) {
         let ece = a.flags & flag::ECE != 0;
         let mut do_lost = a.duplicate || (a.flags & flag::DATA_SACKED != 0 && self.fackets_out() > self.rec.reordering);
         let mut entered = false;
@@ -90,7 +90,7 @@ impl Sender {
     }
 
     /// True if the gap is a loss rather than reordering.
-    fn time_to_recover(&mut self, ece: bool, net: &mut Fabric) -> bool {
+    fn time_to_recover(&mut self, ece: bool, net: &mut Network) -> bool {
         if self.frto_waits() {
             return false;
         }
@@ -121,7 +121,7 @@ impl Sender {
     }
 
     /// True if early retransmit waits; not if the RTO would come first.
-    fn delay_early_retransmit(&mut self, ece: bool, net: &mut Fabric) -> bool {
+    fn delay_early_retransmit(&mut self, ece: bool, net: &mut Network) -> bool {
         if self.stack.early_retransmit != EarlyRetransmit::Delayed || ece || self.t.srtt_us8 == 0 {
             return false;
         }
@@ -135,7 +135,7 @@ impl Sender {
     }
 
     /// The wait of early retransmit is over.
-    pub(in crate::tcp) fn resume_early_retransmit(&mut self, net: &mut Fabric) {
+    pub(in crate::tcp) fn resume_early_retransmit(&mut self, net: &mut Network) {
         self.rearm_rto(net);
         if self.may_retransmit_early() && self.t.packets_out > 0 {
             self.enter_recovery_by_count(false);

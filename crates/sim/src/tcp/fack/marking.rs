@@ -1,7 +1,7 @@
 //! Which segments are lost, and what is retransmitted in which order (Linux 3.9 net/ipv4/tcp_input.c, tcp_update_scoreboard,
 //! tcp_mark_head_lost, tcp_mark_lost_retrans; tcp_output.c, tcp_xmit_retransmit_queue).
 
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::tcp::scoreboard::mark;
 use crate::tcp::sender::{Pending, Sender};
 use crate::tcp::tcb::CaState;
@@ -115,7 +115,7 @@ impl Sender {
     }
 
     /// Retransmits what is lost, then in recovery and with nothing new to send what has only SACKs above it.
-    pub(super) fn retransmit_by_count(&mut self, net: &mut Fabric) {
+    pub(super) fn retransmit_by_count(&mut self, net: &mut Network) {
         while self.t.packets_out > 0 && self.t.cwnd > self.t.in_flight() {
             let Some(seq) = self.board.next_lost(self.t.snd_una) else { break };
             if !self.retransmit_counted(seq, net) {
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    fn retransmit_counted(&mut self, seq: u32, net: &mut Fabric) -> bool {
+    fn retransmit_counted(&mut self, seq: u32, net: &mut Network) -> bool {
         if !self.retransmit(net, seq, true) {
             return false;
         }

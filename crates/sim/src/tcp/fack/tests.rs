@@ -3,9 +3,9 @@
 use serde_json::{json, Value};
 
 use crate::cc::{AnyCc, Reno};
-use crate::fabric::{Fabric, Route};
-use crate::network::{FlowSpec, StackSpec};
+use crate::network::{Network, Route};
 use crate::packet::{flags, Ecn, Packet, Way, NO_SACK};
+use crate::spec::{FlowSpec, StackSpec};
 use crate::tcp::layout::tests::plain;
 use crate::tcp::sack::Blocks;
 use crate::tcp::scoreboard::mark;
@@ -16,7 +16,7 @@ use crate::time::MS;
 
 struct Rig {
     s: Sender,
-    net: Fabric,
+    net: Network,
 }
 
 impl Rig {
@@ -29,7 +29,7 @@ impl Rig {
         spec.host.wmem[1] = 65_535;
         spec.host.sndbuf = Some(1_200_000);
         let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Fabric::new(vec![], vec![route], vec![], 1, 0);
+        let net = Network::new(vec![], vec![route], vec![], 1, 0);
         let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), false);
         let mut rig = Self { s, net };
         rig.net.shared.now = 1000 * MS;

@@ -2,7 +2,7 @@
 //! `tcp_send_delayed_ack`, tcp_timer.c `tcp_delack_timer_handler`).
 
 use super::{Receiver, MAX_QUICK};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::time::{Time, NEVER};
 
 /// How long a delayed ACK waits.
@@ -48,7 +48,7 @@ impl Receiver {
         ato.min(self.rto).min(if self.delack_capped { self.delack_max } else { u64::MAX })
     }
 
-    pub(super) fn delay_ack(&mut self, net: &mut Fabric) {
+    pub(super) fn delay_ack(&mut self, net: &mut Network) {
         let mut ato = self.ato;
         if ato > self.ato_min {
             let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
@@ -80,7 +80,7 @@ impl Receiver {
     }
 
     /// Moves the event of the delayed ACK.
-    fn set_event(&mut self, net: &mut Fabric, time: Time) {
+    fn set_event(&mut self, net: &mut Network, time: Time) {
         self.delack_armed = time;
         self.after_event = time.saturating_sub(self.clock.start(self.ato_min)).saturating_add(self.clock.start(1));
         net.events.set(self.source, time);
@@ -100,7 +100,7 @@ impl Receiver {
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
-    pub fn on_timer(&mut self, which: usize, net: &mut Fabric) {
+    pub fn on_timer(&mut self, which: usize, net: &mut Network) {
         if which == 1 {
             net.events.set(self.source + 1, NEVER);
             self.flush_compressed(net);

@@ -12,9 +12,9 @@ mod tests;
 use std::collections::VecDeque;
 
 use self::delayed_ack::Delay;
-use crate::fabric::Fabric;
-use crate::network::FlowSpec;
+use crate::network::Network;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::spec::FlowSpec;
 use crate::tcp::buffers::ReceiveBuffer;
 use crate::tcp::ecn::Echo;
 use crate::tcp::layout::Layout;
@@ -191,7 +191,7 @@ impl Receiver {
     }
 
     /// A packet of the sender arrives.
-    pub fn on_packet(&mut self, p: &Packet, net: &mut Fabric) {
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
         self.counters.arrived += 1;
         if self.is_plain(p) {
             self.on_plain_data(p, net);
@@ -203,7 +203,7 @@ impl Receiver {
     }
 
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
-    fn on_handshake(&mut self, p: &Packet, net: &mut Fabric) {
+    fn on_handshake(&mut self, p: &Packet, net: &mut Network) {
         if p.has(flags::SYN) {
             self.form.tsecr = p.tsval;
             self.syn_ack_us = net.now() / 1000;
@@ -242,7 +242,7 @@ impl Receiver {
     }
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
-    fn send_ack(&mut self, ack: u32, net: &mut Fabric) {
+    fn send_ack(&mut self, ack: u32, net: &mut Network) {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
         let mut p = self.ack_packet(ack, window, net.now());
         p.flags = flags::ACK | self.echo.take_flags();
@@ -300,7 +300,7 @@ impl Receiver {
         self.buffer.rtt_by_timestamp(p.tsecr, now);
     }
 
-    fn on_data(&mut self, p: &Packet, net: &mut Fabric) {
+    fn on_data(&mut self, p: &Packet, net: &mut Network) {
         let seq = p.seq;
         self.take_timestamps(p, net.now());
         if p.has(flags::CWR) {
@@ -339,7 +339,7 @@ impl Receiver {
         self.on_read(self.rcv_nxt > before, net);
     }
 
-    fn in_order(&mut self, p: &Packet, net: &mut Fabric) {
+    fn in_order(&mut self, p: &Packet, net: &mut Network) {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
         self.unread = self.unread_each;
@@ -376,13 +376,13 @@ impl Receiver {
 
     /// ECN and SCE; `before` is what was expected before this segment.
     #[inline]
-    fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Fabric) {
+    fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Network) {
         if !self.echo.expects(ecn) {
             self.on_news(ecn, before, net);
         }
     }
 
-    fn on_news(&mut self, ecn: Ecn, before: u32, net: &mut Fabric) {
+    fn on_news(&mut self, ecn: Ecn, before: u32, net: &mut Network) {
         let wish = self.echo.on_segment(ecn, self.delack.is_some());
         if wish.special_ack {
             self.send_ack(before, net);
@@ -400,7 +400,7 @@ impl Receiver {
     }
 
     /// Decides whether to acknowledge now, later, or with others.
-    fn check_ack(&mut self, net: &mut Fabric) {
+    fn check_ack(&mut self, net: &mut Network) {
         if self.buffer.is_tight(self.charged()) {
             self.quick = 0;
         }
@@ -415,7 +415,7 @@ impl Receiver {
 
     /// The application reads what there is.
     #[inline(always)]
-    fn on_read(&mut self, some: bool, net: &mut Fabric) {
+    fn on_read(&mut self, some: bool, net: &mut Network) {
         self.unread = 0;
         self.buffer.on_read(self.rcv_nxt, net.now());
         if self.scheduled {
@@ -424,7 +424,7 @@ impl Receiver {
     }
 
     /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
-    fn ack_after_read(&mut self, some: bool, net: &mut Fabric) {
+    fn ack_after_read(&mut self, some: bool, net: &mut Network) {
         let write_ended = some && self.pushed && self.held == 0;
         if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
             self.send_ack(self.rcv_nxt, net);

@@ -2,7 +2,7 @@
 
 use super::delayed_ack::Delay;
 use super::Receiver;
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::{flags, Ecn, Packet};
 use crate::time::Time;
 
@@ -15,7 +15,7 @@ impl Receiver {
     }
 
     /// What [`Self::on_data`] does about a [plain](Self::is_plain) segment.
-    pub(super) fn on_plain_data(&mut self, p: &Packet, net: &mut Fabric) {
+    pub(super) fn on_plain_data(&mut self, p: &Packet, net: &mut Network) {
         if self.buffer.is_acked(p.seq) {
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = self.form.tsecr.max(p.tsval);
@@ -44,7 +44,7 @@ impl Receiver {
     /// What [`Self::delay_ack`] does after a [plain](Self::is_plain) segment. Mostly the timer's event comes before the least interval ends,
     /// and an ACK before both.
     #[inline]
-    fn delay_plain_ack(&mut self, net: &mut Fabric) {
+    fn delay_plain_ack(&mut self, net: &mut Network) {
         if self.delack.is_none() && self.ato == self.ato_min && net.now() >= self.after_event {
             self.delack = Some(Delay::LeastFrom(net.now()));
             self.buffer.on_read(self.rcv_nxt, net.now());
@@ -60,7 +60,7 @@ impl Receiver {
 
     /// What [`Self::send_ack`] does after a [plain](Self::is_plain) segment.
     #[inline]
-    fn send_plain_ack(&mut self, net: &mut Fabric) {
+    fn send_plain_ack(&mut self, net: &mut Network) {
         let window = self.buffer.advertise_at_rest(self.rcv_nxt);
         let flags = flags::ACK | self.echo.take_flags();
         let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now()) };

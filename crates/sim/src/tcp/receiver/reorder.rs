@@ -2,12 +2,12 @@
 //! `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`, `__tcp_ack_snd_check`).
 
 use super::{Receiver, COMPRESSED_MAX, COMPRESS_MAX, COMPRESS_SLACK, DUPACKS_AT_ONCE, SACK_MEMORY};
-use crate::fabric::Fabric;
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::tcp::{ranges, sack};
 
 impl Receiver {
-    pub(super) fn out_of_order(&mut self, p: &Packet, net: &mut Fabric) {
+    pub(super) fn out_of_order(&mut self, p: &Packet, net: &mut Network) {
         let seq = p.seq;
         self.on_codepoint(p.ecn, self.rcv_nxt, net);
         self.scheduled = true;
@@ -26,7 +26,7 @@ impl Receiver {
     }
 
     /// Keeps the most recent ranges, newest first.
-    fn remember_sack(&mut self, seq: u32, net: &mut Fabric) {
+    fn remember_sack(&mut self, seq: u32, net: &mut Network) {
         let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
         if self.sacks.iter().position(touches).unwrap_or(self.sacks.len()) >= sack::MAX_BLOCKS {
             self.flush_compressed(net);
@@ -35,13 +35,13 @@ impl Receiver {
     }
 
     /// Sends what is being held back (when its time has come, or a block would be forgotten unsent).
-    pub(super) fn flush_compressed(&mut self, net: &mut Fabric) {
+    pub(super) fn flush_compressed(&mut self, net: &mut Network) {
         if self.compressed > 0 {
             self.send_ack(self.rcv_nxt, net);
         }
     }
 
-    pub(super) fn compress_ack(&mut self, net: &mut Fabric) {
+    pub(super) fn compress_ack(&mut self, net: &mut Network) {
         if self.dupacks_at != self.rcv_nxt {
             self.dupacks_at = self.rcv_nxt;
             self.dupacks = 0;

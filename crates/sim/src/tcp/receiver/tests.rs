@@ -1,11 +1,11 @@
 use super::*;
-use crate::fabric::Route;
+use crate::network::Route;
 use crate::tcp::layout::tests::plain;
 
 /// A receiver at the end of a line without delay, its handshake done.
 struct Sink {
     receiver: Receiver,
-    net: Fabric,
+    net: Network,
 }
 
 impl Sink {
@@ -14,7 +14,7 @@ impl Sink {
         spec.stack.name = stack.into();
         spec.host.rcvbuf = rcvbuf;
         let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Fabric::new(vec![], vec![route], vec![], SOURCES, 0);
+        let net = Network::new(vec![], vec![route], vec![], SOURCES, 0);
         let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
         let mut sink = Self { receiver, net };
         sink.packet(0, SYN_FRAME, flags::SYN);
