@@ -22,9 +22,9 @@ from dumbbell import __version__
 from dumbbell.bench.cases import CASES, DRAFT, NAMES
 from dumbbell.bench.measure import best_of_rounds, measure
 from dumbbell.bench.present import lines
+from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput, DumbbellError
-from dumbbell.report.files import write_text
-from dumbbell.report.tables import Table
+from dumbbell.files import write_text
 
 FILE = Path(__file__).with_name("measured.json")
 """`dumbbell`, `rustc`, `processors`, and `rows` as `dumbbell bench --json` has them, each with its `date`."""

@@ -30,9 +30,9 @@ from benchmarks.example import rustc_version
 from benchmarks.ns3 import installation, program
 from dumbbell import __version__
 from dumbbell.bench.measure import packets_per_cpu_s
+from dumbbell.comparing.tables import Table
 from dumbbell.errors import DumbbellError, EnvironmentFault
-from dumbbell.report.files import write_text
-from dumbbell.report.tables import Table
+from dumbbell.files import write_text
 
 FILE = Path(__file__).with_name("side_by_side.csv")
 ACCESS_BPS = 10**9
@@ -205,7 +205,7 @@ def draw(comparisons: Sequence[Comparison], folder: Path = FILE.parent) -> list[
     import numpy as np
     from matplotlib import pyplot
 
-    from dumbbell.report.style import of_flow, save, styled
+    from dumbbell.drawing.style import of_flow, save, styled
 
     builds = by_build(comparisons)
     names = list(dict.fromkeys(each.scenario for each in comparisons))

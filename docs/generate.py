@@ -19,9 +19,9 @@ from typing import Any
 from benchmarks import measured, side_by_side
 from dumbbell.agreement import outcome
 from dumbbell.agreement.tables import agree, summary
+from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
+from dumbbell.comparing.tables import Table
 from dumbbell.errors import DumbbellError
-from dumbbell.report.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
-from dumbbell.report.tables import Table
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import Reproduction, claims_table, reopened
 from dumbbell.studies.sce.kernel import kernel_table

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
+from dumbbell.comparing.difference import Difference, difference
+from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.engines.execute import Progress, execute
 from dumbbell.errors import BadInput
-from dumbbell.report.difference import Difference, difference
-from dumbbell.report.files import write_text
-from dumbbell.report.reference import ReferenceValue
+from dumbbell.files import write_text
 from dumbbell.results import Store
 
 if TYPE_CHECKING:
     from dumbbell.agreement.sets import ScenarioSet
-    from dumbbell.report.format import Measured
+    from dumbbell.comparing.format import Measured
     from dumbbell.results import Run
 
 _REFERENCE = "reference.json"

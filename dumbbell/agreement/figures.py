@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.agreement.measures import written_flows
+from dumbbell.drawing import style
+from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.metrics import NS_PER_S, mean
-from dumbbell.report import style
-from dumbbell.report.timeline import Line, Panel, timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.report.format import Format, Measured, Metric, Tolerance
+from dumbbell.comparing.format import Format, Measured, Metric, Tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,13 +12,13 @@ from dumbbell.agreement.measures import METRICS, measures
 from dumbbell.agreement.sets import written
 from dumbbell.agreement.statement import worst
 from dumbbell.agreement.tables import agree, definitions_table, differences_table, worst_table
+from dumbbell.drawing import style
 from dumbbell.errors import BadInput
-from dumbbell.report import style
-from dumbbell.report.files import write_text
+from dumbbell.files import write_text
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison
-    from dumbbell.report.difference import Cell, Difference
+    from dumbbell.comparing.difference import Cell, Difference
     from dumbbell.results import Run
 
 DOCUMENT = "agree.json"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
-from dumbbell.report.difference import WORST, Cell, Difference
+from dumbbell.comparing.difference import WORST, Cell, Difference
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison

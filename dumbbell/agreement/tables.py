@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.agreement.statement import FACTS, INSIDE, MEDIAN, P95
-from dumbbell.report.tables import Table
+from dumbbell.comparing.tables import Table
 
 if TYPE_CHECKING:
-    from dumbbell.report.difference import Difference
+    from dumbbell.comparing.difference import Difference
 
 _SIGNS = {MEDIAN: "≤", P95: "≤", INSIDE: "≥"}
 

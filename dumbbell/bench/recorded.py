@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from dumbbell.errors import BadInput
-from dumbbell.report.files import write_text
+from dumbbell.files import write_text
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "instructions.csv"
 """In a checkout of the repository; an installed package has none."""

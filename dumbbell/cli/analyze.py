@@ -12,7 +12,7 @@ from dumbbell.cli.output import JsonOption, note, print_json
 if TYPE_CHECKING:
     import polars as pl
 
-    from dumbbell.report.tables import Table
+    from dumbbell.comparing.tables import Table
 
 _PERCENTILES = (5, 50, 95)
 
@@ -31,7 +31,7 @@ def _analyze(
     """Say what TCP connections did, and with two captures their RTT by synthetic packet pairs."""
     from dumbbell.cli.tables import print_tables
     from dumbbell.errors import BadInput
-    from dumbbell.report.files import write_text
+    from dumbbell.files import write_text
     from dumbbell.trace import analyze, packet_pairs
 
     if csv is not None and right is None:
@@ -61,7 +61,7 @@ def _percentiles(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _connections(frame: pl.DataFrame) -> Table:
-    from dumbbell.report.tables import Table
+    from dumbbell.comparing.tables import Table
 
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.3f}"
@@ -77,7 +77,7 @@ def _connections(frame: pl.DataFrame) -> Table:
 
 
 def _rtts(frame: pl.DataFrame) -> Table:
-    from dumbbell.report.tables import Table
+    from dumbbell.comparing.tables import Table
 
     columns = ("data from", "to", "samples", *(f"p{q} ms" for q in _PERCENTILES))
     rows = [[row[0], row[1], str(row[2]), *(f"{value:.3f}" for value in row[3:])] for row in frame.iter_rows()]

@@ -25,7 +25,7 @@ def _claims(
 ) -> None:
     """Check the claims of a study; a claim about runs that are not there is not applicable."""
     from dumbbell.cli.tables import print_tables
-    from dumbbell.report.tables import Table
+    from dumbbell.comparing.tables import Table
     from dumbbell.studies import find_part
     from dumbbell.studies.claims import count_statuses
     from dumbbell.studies.folder import open_folder

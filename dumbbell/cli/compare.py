@@ -11,8 +11,8 @@ from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
-    from dumbbell.report.format import Format, Tolerance
-    from dumbbell.report.reference import Reference
+    from dumbbell.comparing.format import Format, Tolerance
+    from dumbbell.comparing.reference import Reference
     from dumbbell.studies.folder import Folder
 
 
@@ -33,9 +33,9 @@ def _compare(
 ) -> None:
     """Compare runs with published numbers, metric by metric; a reference value without a run is missing, not wrong."""
     from dumbbell.cli.tables import print_tables
-    from dumbbell.report.agreement import agreement_table, every_cell_table, worst_table
-    from dumbbell.report.difference import below_bar, difference
-    from dumbbell.report.reference import where_it_parts, without_run
+    from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
+    from dumbbell.comparing.difference import below_bar, difference
+    from dumbbell.comparing.reference import where_it_parts, without_run
     from dumbbell.studies.folder import open_folder
 
     opened = open_folder(folder)
@@ -71,7 +71,7 @@ def _compare(
 
 def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
     """The reference, and whether it has few cells that deserve to be shown one by one. Of a part with several the first that has runs."""
-    from dumbbell.report.reference import read_reference
+    from dumbbell.comparing.reference import read_reference
     from dumbbell.studies import find_part, formats, study_names
 
     if name.split("/", 1)[0] in study_names() and not Path(name).is_file():
@@ -88,7 +88,7 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
 
 
 def _tolerances(written: list[str], format_: Format) -> dict[str, Tolerance]:
-    from dumbbell.report.format import Tolerance
+    from dumbbell.comparing.format import Tolerance
 
     found = {}
     for each in written:

@@ -41,7 +41,7 @@ def _plot(
     json: JsonOption = False,
 ) -> None:
     """Draw figures as PNG and SVG: those of the study, and each run over time by its name."""
-    from dumbbell.report import style
+    from dumbbell.drawing import style
     from dumbbell.scenario import nearest
     from dumbbell.studies.folder import open_folder
 
@@ -100,7 +100,7 @@ def _run_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
 
 
 def _draw_run(run: Run, view: View) -> Figure:
-    from dumbbell.report.run_figure import run_figure
+    from dumbbell.drawing.run_figure import run_figure
 
     return run_figure(run, view.size, view.start_s, view.stop_s)
 

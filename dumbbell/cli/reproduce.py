@@ -40,7 +40,7 @@ def _reproduce(
 ) -> None:
     """Run a published study and compare with what is published; what is in the results folder already is not run again."""
     from dumbbell.cli.tables import print_tables
-    from dumbbell.report.difference import below_bar
+    from dumbbell.comparing.difference import below_bar
     from dumbbell.studies import Request, find_part
     from dumbbell.studies.folder import default_folder
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report

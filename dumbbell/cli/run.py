@@ -24,9 +24,9 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
+    from dumbbell.comparing.summary import completion_s
     from dumbbell.engines.execute import execute
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
-    from dumbbell.report.summary import completion_s
 
     wanted = asked(file, out)
     cells, store = wanted.cells, wanted.store

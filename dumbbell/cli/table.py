@@ -15,7 +15,7 @@ from dumbbell.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dumbbell.report.tables import Table
+    from dumbbell.comparing.tables import Table
     from dumbbell.studies.folder import Folder
 
 
@@ -70,7 +70,7 @@ def _table(
 
 
 def _tidy(opened: Folder, kind: str | None) -> str:
-    from dumbbell.report.summary import summary_tidy
+    from dumbbell.comparing.summary import summary_tidy
     from dumbbell.studies.reproduction import tidy
 
     formats = {} if opened.part is None else {format_.name: format_ for format_ in opened.part.formats}
@@ -83,7 +83,7 @@ def _tidy(opened: Folder, kind: str | None) -> str:
 
 
 def _summary(opened: Folder, by_run: bool) -> Table:
-    from dumbbell.report.summary import run_table, summary_table
+    from dumbbell.comparing.summary import run_table, summary_table
 
     return (run_table if by_run else summary_table)(opened.runs, str(opened.path))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 
-from dumbbell.report.tables import Table
+from dumbbell.comparing.tables import Table
 
 _NARROWEST = 116
 """Columns; narrower terminals wrap."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.report.files import writing
+from dumbbell.files import writing
 from dumbbell.results import Run, load
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs

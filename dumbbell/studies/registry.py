@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from dumbbell.comparing.format import Format
 from dumbbell.errors import BadInput
-from dumbbell.report.format import Format
 from dumbbell.scenario import nearest
 from dumbbell.studies.study import Part, Study
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.errors import BadInput
-from dumbbell.report.agreement import (
+from dumbbell.comparing.agreement import (
     agreement_table,
     breakdown_heads,
     breakdown_numbers,
@@ -21,10 +20,11 @@ from dumbbell.report.agreement import (
     spread_table,
     worst_table,
 )
-from dumbbell.report.difference import Difference, difference
-from dumbbell.report.files import write_text
-from dumbbell.report.format import Format
-from dumbbell.report.tables import Table
+from dumbbell.comparing.difference import Difference, difference
+from dumbbell.comparing.format import Format
+from dumbbell.comparing.tables import Table
+from dumbbell.errors import BadInput
+from dumbbell.files import write_text
 from dumbbell.studies.claims import count_statuses, share_passed
 from dumbbell.studies.folder import Folder, begin, open_folder
 from dumbbell.studies.runs import Runs
@@ -215,7 +215,7 @@ def _named_tables(part: Part, runs: Sequence[Run]) -> dict[str, Table]:
 
 def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, names: Iterable[str] | None = None) -> list[Path]:
     """Draw the part's figures (all unless named) as PNG and SVG."""
-    from dumbbell.report import style
+    from dumbbell.drawing import style
 
     written: list[Path] = []
     for name in part.figures if names is None else names:

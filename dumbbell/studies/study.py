@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.report.format import Format, Key
-from dumbbell.report.reference import Reference, read_reference
-from dumbbell.report.style import Size
-from dumbbell.report.tables import Table
+from dumbbell.comparing.format import Format, Key
+from dumbbell.comparing.reference import Reference, read_reference
+from dumbbell.comparing.tables import Table
+from dumbbell.drawing.style import Size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,8 @@ from dumbbell.agreement.measures import ALL, FORMAT
 from dumbbell.agreement.sets import ScenarioSet
 from dumbbell.agreement.statement import statement, worst
 from dumbbell.agreement.tables import agree, below_bar, differences_table, shares_table, statement_table, summary
-from dumbbell.report.difference import difference
-from dumbbell.report.reference import ReferenceValue
+from dumbbell.comparing.difference import difference
+from dumbbell.comparing.reference import ReferenceValue
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dumbbell import metrics
-from dumbbell.report.difference import difference
+from dumbbell.comparing.difference import difference
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.oracle.published_runs import SETS, SUMMARY, kernel_runs, kernel_series
 from dumbbell.studies.study import View

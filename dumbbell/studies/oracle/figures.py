@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dumbbell import metrics
+from dumbbell.drawing import style
+from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.metrics import Series
-from dumbbell.report import style
-from dumbbell.report.timeline import Line, Panel, timeline
 from dumbbell.studies.oracle.published_runs import kernel_runs, kernel_series
 from dumbbell.studies.study import View
 

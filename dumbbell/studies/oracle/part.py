@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dumbbell import metrics
-from dumbbell.report.format import Format, Key, Measured, Metric, Tolerance
+from dumbbell.comparing.format import Format, Key, Measured, Metric, Tolerance
 from dumbbell.studies.oracle.figures import BOTTLENECK, FLOW, overlay
 from dumbbell.studies.oracle.published_runs import SETS, SUMMARY, kernel_runs
 from dumbbell.studies.oracle.scenarios import QUICK_NOTE, scenarios

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.report.format import Format, Measured, Metric, Tolerance
-from dumbbell.report.heatmap import Axis, Grid, Scale, heatmaps
-from dumbbell.report.tables import Table
+from dumbbell.comparing.format import Format, Measured, Metric, Tolerance
+from dumbbell.comparing.tables import Table
+from dumbbell.drawing.heatmap import Axis, Grid, Scale, heatmaps
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.sce import pairs as p
 from dumbbell.studies.sce import reductions as r

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.report import style
-from dumbbell.report.difference import Cell
-from dumbbell.report.heatmap import Axis, Grid, Scale, heatmaps
-from dumbbell.report.timeline import Line, Panel, timeline
+from dumbbell.comparing.difference import Cell
+from dumbbell.drawing import style
+from dumbbell.drawing.heatmap import Axis, Grid, Scale, heatmaps
+from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.studies.sce import reductions as r
 from dumbbell.studies.study import View
 
@@ -90,7 +90,7 @@ FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {
 
 def _values(runs: Sequence[Run]) -> tuple[dict[tuple[str, str], dict[_Cell, float]], dict[tuple[str, str], dict[_Cell, float]], list[Cell]]:
     """Ours and theirs by (cc, metric), and the compared cells."""
-    from dumbbell.report.difference import difference
+    from dumbbell.comparing.difference import difference
     from dumbbell.studies.sce.one_flow import ONE_FLOW
 
     measured = r.one_flow(runs)

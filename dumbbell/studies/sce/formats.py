@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dumbbell.report.format import Format, Key, KeyValue, Metric, Tolerance
+from dumbbell.comparing.format import Format, Key, KeyValue, Metric, Tolerance
 from dumbbell.studies.sce import pairs as p
 from dumbbell.studies.sce import reductions as r
 from dumbbell.studies.sce.published import chaotic_cells, table_numbers

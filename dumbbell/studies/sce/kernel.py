@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.report.tables import Table
+from dumbbell.comparing.tables import Table
 from dumbbell.studies.sce import reductions as r
 
 if TYPE_CHECKING:
-    from dumbbell.report.reference import Reference
+    from dumbbell.comparing.reference import Reference
     from dumbbell.results import Run
 
 _FILE = Path(__file__).parent / "kernel.csv"

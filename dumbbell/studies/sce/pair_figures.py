@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.report import style
-from dumbbell.report.heatmap import Axis, Grid, Scale, heatmaps
-from dumbbell.report.reference import read_reference
-from dumbbell.report.timeline import Line, Panel, timeline
+from dumbbell.comparing.reference import read_reference
+from dumbbell.drawing import style
+from dumbbell.drawing.heatmap import Axis, Grid, Scale, heatmaps
+from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.studies.sce import pairs as p
 from dumbbell.studies.sce import reductions as r
 from dumbbell.studies.sce.formats import JAIN_FORMAT, TWO_FLOW_FORMAT

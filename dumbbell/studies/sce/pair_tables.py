@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.report.format import Key, Measured
-from dumbbell.report.tables import Table
+from dumbbell.comparing.format import Key, Measured
+from dumbbell.comparing.tables import Table
 from dumbbell.studies.sce import pairs as p
 from dumbbell.studies.sce import reductions as r
 from dumbbell.studies.sce.published import table_numbers

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import metrics
-from dumbbell.report.format import Measured
+from dumbbell.comparing.format import Measured
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.sce import reductions as r
 

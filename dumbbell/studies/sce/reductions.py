@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.report.format import Measured
+from dumbbell.comparing.format import Measured
 from dumbbell.studies.runs import Runs
 
 if TYPE_CHECKING:

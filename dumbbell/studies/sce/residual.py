@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dumbbell.report.agreement import percent
-from dumbbell.report.difference import ROUNDING, Cell, difference
-from dumbbell.report.reference import read_reference
-from dumbbell.report.tables import Table
+from dumbbell.comparing.agreement import percent
+from dumbbell.comparing.difference import ROUNDING, Cell, difference
+from dumbbell.comparing.reference import read_reference
+from dumbbell.comparing.tables import Table
 from dumbbell.studies.sce import pairs as p
 from dumbbell.studies.sce import reductions as r
 from dumbbell.studies.sce.formats import TWO_FLOW_FORMAT

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from dumbbell.drawing.panels import FlowPanel, flow_panels
 from dumbbell.metrics import Series
-from dumbbell.report.panels import FlowPanel, flow_panels
 from dumbbell.studies.study import View
 from dumbbell.studies.teacup.published import Experiment, PublishedPanel, flow_labels, panels
 from dumbbell.studies.teacup.scenarios import QDISCS, RTTS_MS, SENDERS, TAIL_DROP_LIMIT

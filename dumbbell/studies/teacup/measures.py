@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.report.format import Format, Measured, Metric, Tolerance
-from dumbbell.report.tables import Table
+from dumbbell.comparing.format import Format, Measured, Metric, Tolerance
+from dumbbell.comparing.tables import Table
 from dumbbell.studies.teacup.trials import EPOCHS_S, SETTLED_S, Trial, trials
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 import pytest
 
-from dumbbell.report.format import Format, Metric, Tolerance
+from dumbbell.comparing.format import Format, Metric, Tolerance
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-from dumbbell.report.heatmap import Axis, Grid, Scale, heatmaps
+from dumbbell.drawing.heatmap import Axis, Grid, Scale, heatmaps
 
 SCALE = Scale("index", 0.0, 1.0, "viridis")
 ROWS, COLUMNS = Axis("bandwidth (Mbit/s)", (1.0, 10.0)), Axis("delay (ms)", (0.0, 20.0, 80.0))

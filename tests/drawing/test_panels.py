@@ -1,7 +1,7 @@
 import numpy as np
 
-from dumbbell.report.panels import FlowPanel, flow_panels
-from dumbbell.report.style import of_flow
+from dumbbell.drawing.panels import FlowPanel, flow_panels
+from dumbbell.drawing.style import of_flow
 
 TIMES = np.arange(0.0, 10.0)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dumbbell.report.files import writing
+from dumbbell.files import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

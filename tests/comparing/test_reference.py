@@ -1,8 +1,8 @@
 import pytest
 
+from dumbbell.comparing.format import Format, Metric, Tolerance
+from dumbbell.comparing.reference import read_reference, where_it_parts, without_run
 from dumbbell.errors import BadInput
-from dumbbell.report.format import Format, Metric, Tolerance
-from dumbbell.report.reference import read_reference, where_it_parts, without_run
 
 HEADER = "table,cc,rate_mbit,metric,value\n"
 WIDE = Format(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dumbbell.drawing.style import Size, settled, styled
 from dumbbell.errors import BadInput
 from dumbbell.metrics import Series
-from dumbbell.report.style import Size, settled, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

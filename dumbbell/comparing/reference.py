@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.comparing.format import Format, Key, KeyValue, Measured
 from dumbbell.errors import BadInput
-from dumbbell.report.format import Format, Key, KeyValue, Measured
 
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dumbbell.report.timeline import Line, Panel, timeline
+from dumbbell.drawing.timeline import Line, Panel, timeline
 
 TIMES = np.arange(0.0, 10.0, 0.1)
 

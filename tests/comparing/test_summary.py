@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import FLOW, PORT, make_run
 
-from dumbbell.report.summary import flow_metrics, run_metrics, run_table
+from dumbbell.comparing.summary import flow_metrics, run_metrics, run_table
 
 
 def measured(**counters):

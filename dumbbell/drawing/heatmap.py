@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.report.style import MISSING_COLOUR, Size, settled, styled
+from dumbbell.drawing.style import MISSING_COLOUR, Size, settled, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
+from dumbbell.comparing.difference import below_bar, difference
+from dumbbell.comparing.format import Tolerance
+from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.errors import BadInput
-from dumbbell.report.agreement import agreement_table, every_cell_table, worst_table
-from dumbbell.report.difference import below_bar, difference
-from dumbbell.report.format import Tolerance
-from dumbbell.report.reference import ReferenceValue
 
 
 def reference(*values):

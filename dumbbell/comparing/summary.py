@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.report.tables import Table
+from dumbbell.comparing.tables import Table
 
 if TYPE_CHECKING:
     from dumbbell.results import Run

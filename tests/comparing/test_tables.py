@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from dumbbell.report.tables import Table
+from dumbbell.comparing.tables import Table
 
 TABLE = Table("Title", ["name", "value (ms)"], [["a|b", "1.5"], ["[bold]c", "+2 %"]])
 

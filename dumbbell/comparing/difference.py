@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.report.format import Format, KeyValue, Measured, Tolerance
-from dumbbell.report.reference import ReferenceValue
+from dumbbell.comparing.format import Format, KeyValue, Measured, Tolerance
+from dumbbell.comparing.reference import ReferenceValue
 
 WORST = 10
 """Cells listed as the worst."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
+from dumbbell.drawing import style
+from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.errors import BadInput
-from dumbbell.report import style
-from dumbbell.report.timeline import Line, Panel, timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

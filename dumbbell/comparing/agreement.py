@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.report.difference import Cell, Difference, MetricDifference, share
-from dumbbell.report.format import Format, KeyValue, Metric, title_of
-from dumbbell.report.tables import Table
+from dumbbell.comparing.difference import Cell, Difference, MetricDifference, share
+from dumbbell.comparing.format import Format, KeyValue, Metric, title_of
+from dumbbell.comparing.tables import Table
 
 
 def agreement_table(found: Difference, format_: Format, title: str) -> Table:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dumbbell.drawing.style import Size, of_flow, settled, styled
 from dumbbell.metrics import Series
-from dumbbell.report.style import Size, of_flow, settled, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

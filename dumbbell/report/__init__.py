@@ -1,1 +1,0 @@
-"""Tables, figures and differences. Reads runs; knows no engine."""
