@@ -8,7 +8,7 @@ import pytest
 import dumbbell
 
 ROOT = Path(dumbbell.__file__).parent
-BELOW = {"errors", "files", "metrics", "results", "scenario"}
+BELOW = {"errors", "files", "metrics", "native", "results", "scenario"}
 """What stands below both of the rooms that read runs."""
 MAY_KNOW = {
     "metrics": {"metrics"},

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.engines.sim import native
 from dumbbell.errors import BadInput
+from dumbbell.native import native
 from dumbbell.trace.connections import address, numbers
 from dumbbell.trace.files import Source, content, named
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import PATH
 
-from dumbbell.engines.sim import native
+from dumbbell.native import native
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.trace import analyze, flow_rtt
 

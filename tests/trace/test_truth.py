@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import PATH
 
 from dumbbell.engines import engine
-from dumbbell.engines.sim import native
+from dumbbell.native import native
 from dumbbell.scenario import Scenario
 from dumbbell.trace import flow_rtt, packet_pairs
 

@@ -14,8 +14,8 @@ from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.blame import blame
 from dumbbell.engines.kernel.lower import description, lower
-from dumbbell.engines.sim import native
 from dumbbell.errors import EnvironmentFault
+from dumbbell.native import native
 from dumbbell.scenario import DelayStage, Problem, ResolvedScenario, ScenarioError, flow_names
 
 if TYPE_CHECKING:

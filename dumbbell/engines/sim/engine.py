@@ -13,9 +13,10 @@ from dumbbell.engines.base import Engine, expected_packets, label
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.lowering import plan
 from dumbbell.engines.refusal import placed
-from dumbbell.engines.sim.extension import NAME, capabilities, native
+from dumbbell.engines.sim.extension import NAME, capabilities
 from dumbbell.engines.sim.network import lower
 from dumbbell.errors import BadInput
+from dumbbell.native import native
 from dumbbell.scenario import Problem, ResolvedScenario, Scenario, ScenarioError, Settings
 
 if TYPE_CHECKING:
