@@ -13,12 +13,17 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from benchmarks.example import build
+from dumbbell.cli.output import progress_bar
+from dumbbell.engines.base import expected_packets
+from dumbbell.engines.execute import Progress
 from dumbbell.engines.pool import default_workers
 from dumbbell.engines.sim import lower
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
@@ -60,25 +65,53 @@ SETS: Mapping[str, Callable[[], Iterator[tuple[str, ResolvedScenario]]]] = {
 }
 
 
-def fingerprints(program: Path, runs: Sequence[ResolvedScenario], workers: int) -> list[str]:
-    """The fingerprint of each run, in order. Raises `EnvironmentFault` if the program fails."""
+def fingerprints(program: Path, runs: Sequence[ResolvedScenario], workers: int, progress: Progress) -> list[str]:
+    """The fingerprint of each run, in order. Raises `EnvironmentFault` if the program fails.
 
-    def work(share: Sequence[ResolvedScenario]) -> list[str]:
-        text = "".join(json.dumps(lower(run)) + "\n" for run in share)
-        done = subprocess.run([program], input=text, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise EnvironmentFault(f"{program} failed: {' '.join(done.stderr.split())[-300:]}")
-        return done.stdout.split()
+    Each worker has a process of the program that it gives one run at a time, the most expensive first, so that all end together.
+    """
+    waiting = deque(sorted(range(len(runs)), key=lambda i: -expected_packets(runs[i])))
+    found: dict[int, str] = {}
 
-    # Turn by turn, because neighbours cost about the same.
+    def work() -> None:
+        pipe = subprocess.PIPE
+        with subprocess.Popen([program], bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            assert process.stdin is not None  # pipes
+            assert process.stdout is not None
+            assert process.stderr is not None
+            while waiting:
+                try:
+                    i = waiting.popleft()
+                except IndexError:  # another worker was faster
+                    return
+                with suppress(BrokenPipeError):  # what it says of its end is read below
+                    process.stdin.write(f"{json.dumps(lower(runs[i]))}\n".encode())
+                if not (answer := process.stdout.readline().decode().strip()):
+                    waiting.clear()
+                    raise EnvironmentFault(f"{program} failed: {' '.join(process.stderr.read().decode().split())[-300:]}")
+                found[i] = answer
+                progress(len(found), len(runs))
+
     with ThreadPoolExecutor(workers) as pool:
-        shares = list(pool.map(work, [runs[i::workers] for i in range(workers)]))
-    return [shares[i % workers][i // workers] for i in range(len(runs))]
+        working = [pool.submit(work) for _ in range(min(workers, len(runs)))]
+        try:
+            for each in working:
+                each.result()
+        finally:
+            waiting.clear()
+    return [found[i] for i in range(len(runs))]
+
+
+def changes(found: Mapping[str, str], recorded: Mapping[str, str]) -> list[str]:
+    """The runs whose fingerprint is not the recorded one, a line each: what was found, and what is recorded."""
+    return [
+        f"{label}: {value}, recorded {recorded.get(label, 'nothing')}" for label, value in found.items() if recorded.get(label) != value
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.digests", description="Compare fingerprints of runs with the recorded ones.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.digests", description="Compare fingerprints of runs with those recorded.")
     parser.add_argument("sets", metavar="SET", nargs="*", help=f"of {', '.join(SETS)}; all by default")
     parser.add_argument("--quick", action="store_true", help=f"every {_QUICK_STRIDE}rd run of each")
     parser.add_argument("--record", action="store_true", help="write the fingerprints of today to recorded.json")
@@ -87,17 +120,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise BadInput(f"unknown set {sorted(unknown)[0]!r}; expected one of {', '.join(SETS)}")
     program = build("fingerprint", features=("fingerprint",))
     recorded: dict[str, dict[str, str]] = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}
+    stride = _QUICK_STRIDE if asked.quick else 1
+    runs = [(name, label, run) for name in dict.fromkeys(asked.sets or SETS) for label, run in islice(SETS[name](), None, None, stride)]
+    with progress_bar("digests") as progress:
+        values = fingerprints(program, [run for _, _, run in runs], default_workers(), progress)
+    found: dict[str, dict[str, str]] = {}
+    for (name, label, _), value in zip(runs, values, strict=True):
+        found.setdefault(name, {})[label] = value
     differing = 0
-    for name in asked.sets or SETS:
-        runs = list(islice(SETS[name](), None, None, _QUICK_STRIDE if asked.quick else 1))
-        found = dict(zip((label for label, _ in runs), fingerprints(program, [run for _, run in runs], default_workers()), strict=True))
+    for name, of_set in found.items():
         before = recorded.setdefault(name, {})
-        changed = [label for label, value in found.items() if before.get(label) != value]
-        print(f"{name}: {len(found)} runs, {len(changed)} differ from recorded.json", flush=True)
-        for label in changed[:_LISTED] if not asked.record else ():
-            print(f"  {label}: {found[label]}, recorded {before.get(label, 'nothing')}")
+        changed = changes(of_set, before)
+        print(f"{name}: {len(of_set)} runs, {len(changed)} differ from recorded.json")
+        for line in changed[:_LISTED] if not asked.record else ():
+            print(f"  {line}")
         differing += len(changed)
-        before.update(found)
+        before.update(of_set)
     if asked.record:
         RECORDED.write_text(json.dumps(recorded, indent=0, sort_keys=True) + "\n", encoding="utf-8")
         return 0

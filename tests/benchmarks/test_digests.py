@@ -1,0 +1,104 @@
+"""The comparison of fingerprints: what has changed is found, and runs are spread over the workers."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from support import PATH
+
+from benchmarks.digests import __main__ as digests
+from dumbbell import Scenario
+from dumbbell.errors import BadInput, EnvironmentFault
+
+PROGRAM = f"""\
+#!{sys.executable}
+import hashlib, os, sys
+for line in sys.stdin:
+    print(hashlib.sha256(line.encode()).hexdigest()[:16], flush=True)
+    with open(os.path.dirname(sys.argv[0]) + "/seen", "a") as seen:
+        seen.write(f"{{os.getpid()}} {{line}}")
+"""
+"""In place of the simulator: hashes the network that it is to run, and notes who was given what."""
+
+
+def runs(count, **more):
+    rates = [f"{1 + i}mbit" for i in range(count)]
+    settings = {"name": "few", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "1s", "sweep": {"path.bottleneck.rate": rates}, **more}
+    return Scenario.model_validate(settings).expand()
+
+
+@pytest.fixture
+def program(tmp_path):
+    """An executable that fingerprints quickly."""
+    path = tmp_path / "program"
+    path.write_text(PROGRAM)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def recorded(program, tmp_path, monkeypatch):
+    """Two sets of runs, recorded; the file that they are recorded in."""
+    path = tmp_path / "recorded.json"
+
+    def few(name):
+        return lambda: ((f"{name}:{i}", run) for i, run in enumerate(runs(3)))
+
+    monkeypatch.setattr(digests, "SETS", {"first": few("first"), "second": few("second")})
+    monkeypatch.setattr(digests, "RECORDED", path)
+    monkeypatch.setattr(digests, "build", lambda *_, **__: program)
+    assert digests.main(["--record"]) == 0
+    return path
+
+
+def test_what_is_recorded_is_found_again(recorded, capsys):
+    before = recorded.read_text()
+    capsys.readouterr()
+    assert digests.main([]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{name}: 3 runs, 0 differ from recorded.json" for name in ("first", "second")]
+    assert recorded.read_text() == before
+
+
+def test_a_changed_fingerprint_is_found_and_named(recorded, capsys):
+    values = json.loads(recorded.read_text())
+    right, values["second"]["second:1"] = values["second"]["second:1"], "0" * 16
+    del values["second"]["second:2"]
+    recorded.write_text(json.dumps(values))
+    capsys.readouterr()
+    assert digests.main([]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "first: 3 runs, 0 differ from recorded.json",
+        "second: 3 runs, 2 differ from recorded.json",
+        f"  second:1: {right}, recorded {'0' * 16}",
+    ]
+    assert lines[3].startswith("  second:2: ")
+    assert lines[3].endswith(", recorded nothing")
+    assert digests.main(["first"]) == 0
+
+
+def test_an_unknown_set_is_refused_before_anything_is_built(monkeypatch):
+    monkeypatch.setattr(digests, "build", lambda *_, **__: pytest.fail("nothing is to be built"))
+    with pytest.raises(BadInput, match="unknown set 'scf'; expected one of sce, teacup, oracle, contract, random"):
+        digests.main(["sce", "scf"])
+
+
+def test_runs_are_given_out_one_by_one_the_most_expensive_first(program, tmp_path):
+    asked, told = runs(12), []
+    found = digests.fingerprints(program, asked, 1, lambda done, total: told.append((done, total)))
+    assert told == [(done, 12) for done in range(1, 13)]
+    seen = [line.split(" ", 1) for line in (tmp_path / "seen").read_text().splitlines()]
+    rates = [json.loads(network)["ports"][1]["shaper"]["rate_bps"] for _, network in seen]
+    assert rates == sorted(rates, reverse=True)
+    assert len(set(found)) == 12
+    assert digests.fingerprints(program, asked, 3, lambda *_: None) == found
+    assert len({pid for pid, _ in (line.split(" ", 1) for line in (tmp_path / "seen").read_text().splitlines())}) == 1 + 3
+
+
+@pytest.mark.parametrize("body", ["echo 'no such qdisc' >&2; exit 1", "read network; echo 'no such qdisc' >&2; exit 1"])
+def test_a_program_that_fails_ends_it_all(program, body):
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    with pytest.raises(EnvironmentFault, match="failed: no such qdisc"):
+        digests.fingerprints(program, runs(5), 2, lambda *_: None)
