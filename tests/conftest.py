@@ -4,8 +4,14 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
+from required import required
 
 from dumbbell import cli
+
+
+def pytest_configure():
+    """An unknown name in DUMBBELL_REQUIRE is an error before any test."""
+    required()
 
 
 @pytest.fixture

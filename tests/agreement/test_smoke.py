@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from required import missing
 
 from dumbbell.engines import engine
 from dumbbell.errors import EnvironmentFault
@@ -13,7 +14,7 @@ def _kernel():
     try:
         engine("kernel").require()
     except EnvironmentFault as error:
-        pytest.skip(str(error))
+        missing("kernel", error)
 
 
 def test_the_simulator_agrees_with_the_kernel(dumbbell, tmp_path):

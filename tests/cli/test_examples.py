@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from required import missing
 
 from dumbbell.engines import engine as find_engine
 from dumbbell.errors import EnvironmentFault
@@ -14,10 +15,11 @@ EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.yam
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example(dumbbell, file, tmp_path):
+    engine = Scenario.from_file(file).engine
     try:
-        find_engine(Scenario.from_file(file).engine).require()
+        find_engine(engine).require()
     except EnvironmentFault as fault:
-        pytest.skip(str(fault))
+        missing(engine, fault)
     answer = dumbbell("run", file, "--out", tmp_path, "--json")
     assert answer.status == 0
     found = json.loads(answer.out)
@@ -28,11 +30,12 @@ def test_an_example(dumbbell, file, tmp_path):
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example_is_planned(dumbbell, file, tmp_path):
     answer = dumbbell("plan", file, "--out", tmp_path, "--json")
+    engine = Scenario.from_file(file).engine
     try:
-        find_engine(Scenario.from_file(file).engine).require()
-    except EnvironmentFault:
+        find_engine(engine).require()
+    except EnvironmentFault as fault:
         assert "Traceback" not in answer.err
-        return
+        missing(engine, fault)
     assert answer.status == 0
     assert json.loads(answer.out)["disk_bytes"] > 0
 

@@ -1,6 +1,7 @@
 """One suite for every engine."""
 
 import pytest
+from required import missing
 from support import PATH
 
 from dumbbell.engines import ENGINES
@@ -16,7 +17,7 @@ def engine(request):
     try:
         found.require()
     except EnvironmentFault as error:
-        pytest.skip(str(error))
+        missing(request.param, error)
     return found
 
 

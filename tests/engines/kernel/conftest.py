@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from required import missing
 
 from dumbbell.engines.kernel import binary as binaries
 from dumbbell.engines.kernel import guest, programs
@@ -28,7 +29,7 @@ def launcher(tmp_path_factory):
         try:
             return programs.launcher().path
         except EnvironmentFault as fault:
-            pytest.skip(str(fault))
+            missing("kernel", fault)
 
 
 @pytest.fixture
@@ -51,9 +52,9 @@ def real():
     try:
         found = binaries.find()
     except EnvironmentFault as fault:
-        pytest.skip(str(fault))
+        missing("kernel", fault)
     if reason := guest.probe(found):
-        pytest.skip(reason)
+        missing("kernel", reason)
     return found
 
 

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from required import missing
 
 from dumbbell.engines.kernel import binary, build, programs, requirements, source
 from dumbbell.errors import BadInput, EnvironmentFault
@@ -78,7 +79,7 @@ def machine(tmp_path, own_cache, monkeypatch):
     try:
         requirements.check(own_cache, Path("linux.tar"))
     except EnvironmentFault as fault:
-        pytest.skip(str(fault))
+        missing("kernel", fault)
     return own_cache
 
 

@@ -4,6 +4,7 @@ import struct
 
 import numpy as np
 import pytest
+from required import missing
 from support import PATH
 
 from dumbbell.engines import engine as find_engine
@@ -18,7 +19,7 @@ def kernel():
     try:
         engine.require()
     except EnvironmentFault as fault:
-        pytest.skip(str(fault))
+        missing("kernel", fault)
     return engine
 
 
