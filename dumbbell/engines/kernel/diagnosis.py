@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-PLAN, DONE, ERROR, LOG = "plan", "done", "error", "log"
+SCRIPT, DONE, ERROR, LOG = "script", "done", "error", "log"
 """Files of the agent in the guest's folder."""
 _QUOTED_LINES = 3
 _ALLOW_PTRACE = "ptrace is forbidden here; allow it (a container needs SYS_PTRACE, kernel.yama.ptrace_scope must be at most 1)"
@@ -35,12 +35,12 @@ class Ending:
 
 
 def fault(ending: Ending, folder: Path) -> str | None:
-    """What is wrong; None if the guest has done what its plan says."""
+    """What is wrong; None if the guest has done what its script says."""
     if ending.hung_s is not None:
         return _with_console(f"the guest hangs: killed after {round(ending.hung_s, 1):g} s of host time", ending)
     if (error := _read(folder / ERROR)) is not None:
         return f"the guest's agent: {error or 'no message'}{_log(folder)}"
-    if ending.status == 0 and ((folder / DONE).is_file() or not (folder / PLAN).is_file()):
+    if ending.status == 0 and ((folder / DONE).is_file() or not (folder / SCRIPT).is_file()):
         return None
     return _with_console(f"the guest ended before it was done: {_reason(ending)}", ending)
 

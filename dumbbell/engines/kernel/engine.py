@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
-from dumbbell.engines.kernel.blame import blame
+from dumbbell.engines.kernel.attribution import scenario_problem
 from dumbbell.engines.kernel.lower import description, lower
 from dumbbell.errors import EnvironmentFault
 from dumbbell.native import native
@@ -88,7 +88,7 @@ class Kernel(Engine):
             try:
                 cpu_s = boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
             except EnvironmentFault as fault:
-                if problem := blame(resolved, str(fault)):
+                if problem := scenario_problem(resolved, str(fault)):
                     raise ScenarioError([problem]) from None
                 raise
             blocks = tuple(collect.blocks(guest, folder)) if resolved.settings.sample else ()

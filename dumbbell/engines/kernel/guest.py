@@ -1,4 +1,4 @@
-"""Boots a guest: one run of the kernel in a folder, from which it takes its plan and to which it writes what comes of it.
+"""Boots a guest: one run of the kernel in a folder, which holds its script and takes its results.
 
 Several threads may boot guests at once. A guest does not outlive the process that booted it.
 """
@@ -39,7 +39,7 @@ _ARGUMENTS = (
     "quiet",
 )
 _AGENT, _HOST_ROOT, _STATE = "agent", "host", ".uml"
-"""What the guest needs in its folder besides the plan; removed afterwards."""
+"""What the guest needs in its folder besides the script; removed afterwards."""
 _CONSOLE_BYTES = 64 << 10
 """Kept of what the guest prints."""
 _LOOK_S = 0.5
@@ -51,7 +51,7 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
 
     Args:
         binary: The kernel and its programs.
-        folder: Where the agent finds `plan` and what it names, and writes its results. Without a plan the guest starts and stops.
+        folder: Where the agent finds `script` and what it names, and writes its results. Without a script the guest starts and stops.
         seed: Of the guest's random numbers.
         timeout_s: Host time after which a guest counts as hanging.
         memory: Of the guest, as in `256M`.

@@ -98,7 +98,7 @@ def lower(resolved: ResolvedScenario) -> Guest:
         guest.captures = [_capture(side, k) for k in profiles.values() for side in _GATES]
     lines += [f"sample {int(settings.sample)}", f"duration {int(settings.duration)}"]
     lines += [f"run {NET} - tc -batch net.tc", "traffic", f"run {NET} end.json tc -s -j -batch end.tc"]
-    guest.files["plan"] = "".join(f"{line}\n" for line in lines)
+    guest.files["script"] = "".join(f"{line}\n" for line in lines)
     guest.metadata = {
         "sysctls": {f"host {k}": dict(profile.sysctls) | {"net.ipv4.tcp_ecn": str(int(profile.ecn))} for profile, k in profiles.items()},
         "offload": {f"host {k}": profile.offload for profile, k in profiles.items()},

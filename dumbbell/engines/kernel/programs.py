@@ -29,7 +29,7 @@ class Program:
 
 
 def agent() -> Program:
-    """Carries out a plan in the guest. Raises `EnvironmentFault` if it cannot be compiled."""
+    """Carries out the script in the guest. Raises `EnvironmentFault` if it cannot be compiled."""
     return _compiled("agent", sorted((_HERE / "agent").glob("*.[ch]")))
 
 

@@ -49,11 +49,11 @@ def test_a_guest_is_started_alike_whatever_its_folder_and_user(script, tmp_path,
 
 
 def test_only_results_stay_in_the_folder(script, folder):
-    (folder / "plan").write_text("")
+    (folder / "script").write_text("")
     guest.boot(script(f"mkdir -p $HOME/.uml/x; touch $HOME/.uml/x/pid; {FINISH}"), folder, timeout_s=20)
-    assert sorted(os.listdir(folder)) == ["done", "plan"]
+    assert sorted(os.listdir(folder)) == ["done", "script"]
     fault(script("mkdir -p $HOME/.uml/x; exit 1"), folder)
-    assert sorted(os.listdir(folder)) == ["done", "plan"]
+    assert sorted(os.listdir(folder)) == ["done", "script"]
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_only_results_stay_in_the_folder(script, folder):
     ],
 )
 def test_a_guest_that_does_not_get_to_its_end(script, folder, text, expected):
-    (folder / "plan").write_text("")
+    (folder / "script").write_text("")
     assert re.search(expected, fault(script(text), folder))
 
 
-def test_a_guest_without_a_plan_has_nothing_to_finish(script, folder):
+def test_a_guest_without_a_script_has_nothing_to_finish(script, folder):
     guest.boot(script("exit 0"), folder, timeout_s=20)
     assert guest.probe(script("exit 0")) is None
     assert "exit status 5" in guest.probe(script("exit 5"))
@@ -135,7 +135,7 @@ def test_guests_of_several_threads(script, tmp_path):
 
     def boot(folder):
         folder.mkdir()
-        (folder / "plan").write_text("")
+        (folder / "script").write_text("")
         guest.boot(binary, folder, timeout_s=20)
         return threading.get_ident()
 

@@ -1,5 +1,5 @@
-/* Reads the plan in the folder that the guest was started from, line by line, and carries it out. Results go to the same folder;
- * the last one written, `done`, says that all are whole. Without a plan the guest only starts and stops. */
+/* Reads the script in the folder that the guest was started from, line by line, and carries it out. Results go to the same folder; the
+ * last one written, `done`, says that all are whole. Without a script the guest only starts and stops. */
 #include "agent.h"
 
 #include <arpa/inet.h>
@@ -76,7 +76,7 @@ static int64_t number(const char *word)
 	int64_t value = strtoll(word, &end, 10);
 
 	if (*end)
-		fail("plan: %s is not a number", word);
+		fail("script: %s is not a number", word);
 	return value;
 }
 
@@ -158,7 +158,7 @@ static void carry_out(struct plan *plan, char **words, int n)
 		if (!strcmp(what, directives[i].name))
 			break;
 	if (i == sizeof(directives) / sizeof(*directives) || n < directives[i].least)
-		fail("plan: cannot read the line that begins with %s", what);
+		fail("script: cannot read the line that begins with %s", what);
 	if (!strcmp(what, "namespace"))
 		make_namespace(words[1]);
 	else if (!strcmp(what, "run"))
@@ -226,14 +226,14 @@ int main(void)
 	FILE *file;
 	int n;
 
-	if (access("/plan", R_OK))
+	if (access("/script", R_OK))
 		power_off();
 	occupy_standard_files();
 	make_root();
 	setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
-	file = fopen("plan", "re");
+	file = fopen("script", "re");
 	if (!file)
-		fail("plan: %s", strerror(errno));
+		fail("script: %s", strerror(errno));
 	while (getline(&line, &room, file) > 0) {
 		char **words = split(strdup(line), &n);
 

@@ -1,4 +1,4 @@
-"""Which setting of a scenario a guest stumbled over: one of those that no check knows before, sysctls and commands of tc."""
+"""Which setting of a scenario made a guest fail: a sysctl or a command of tc, which only the kernel itself can check."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SYSCTL = re.compile(r"sysctl (?P<key>\S+): (?P<what>[^;]*)")
 _TC = re.compile(r"tc -batch: failed")
 
 
-def blame(resolved: ResolvedScenario, fault: str) -> Problem | None:
-    """The problem with the scenario that a guest's fault comes from; None if it is not the scenario's."""
+def scenario_problem(resolved: ResolvedScenario, fault: str) -> Problem | None:
+    """The scenario's problem behind what a guest failed with; None if the scenario is not the reason."""
     settings = resolved.settings
     if found := _SYSCTL.search(fault):
         for i, flow in enumerate(settings.flows):
