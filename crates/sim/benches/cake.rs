@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
-use dumbbell_sim::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
+use dumbbell_sim::packet::{Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_SACK};
 use dumbbell_sim::pool::Pool;
-use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, FlowTuple, Qdisc, QueueContext};
+use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
 use dumbbell_sim::spec::{CakeFraming, CakeIsolation, QdiscSpec};
 

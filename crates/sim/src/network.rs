@@ -1,12 +1,12 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
 use crate::events::EventSet;
-use crate::packet::{flags, DropCause, Packet, NO_SACK};
+use crate::packet::{flags, DropCause, FlowTuple, Packet, NO_SACK};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
 use crate::probe::capture::Capture;
 use crate::probe::fingerprint::{Fingerprint, PacketEvent};
-use crate::qdisc::{FlowTuple, Qdisc, QueueContext, Verdict};
+use crate::qdisc::{Qdisc, QueueContext, Verdict};
 use crate::rng::Rng;
 use crate::tcp::sack::{Blocks, Slab};
 use crate::time::{serialisation, Time, NEVER};
@@ -230,7 +230,7 @@ impl Network {
         let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
         let mut leaving = Queue::default();
         self.shared.port = i;
-        let next = qdisc.serve(shaper, &mut self.shared, &mut leaving);
+        let next = shaper.serve(qdisc, &mut self.shared, &mut leaving);
         port.next = next;
         // A line takes one packet, and is free when that is out.
         let out = shaper.out(self.shared.now);

@@ -123,6 +123,19 @@ impl Packet {
     }
 }
 
+/// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTuple {
+    /// Address of the data sender.
+    pub src: u32,
+    /// Address of the data receiver.
+    pub dst: u32,
+    /// Port of the data sender.
+    pub sport: u16,
+    /// Port of the data receiver.
+    pub dport: u16,
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -3,7 +3,7 @@
 use super::htb::Htb;
 use super::tbf::Tbf;
 use crate::pool::Queue;
-use crate::qdisc::{Dequeued, Qdisc, QueueContext};
+use crate::qdisc::{AnyQdisc, Dequeued, Qdisc, QdiscVisitor, QueueContext};
 use crate::spec::ShaperSpec;
 use crate::time::{serialisation, Time, NEVER, SEC};
 
@@ -41,12 +41,39 @@ impl Shaper {
 
     /// Moves the packets of `qdisc` that may go by now to `leaving`, in order (see [`Self::out`]); returns when the next may, or
     /// `NEVER` if none waits.
+    #[inline(always)]
+    pub fn serve(&mut self, qdisc: &mut AnyQdisc, s: &mut QueueContext, leaving: &mut Queue) -> Time {
+        qdisc.accept(Service { shaper: self, s, leaving })
+    }
+
+    /// When the last bit of a packet that was taken `now` is out.
     #[inline]
-    pub fn serve(&mut self, qdisc: &mut impl Qdisc, s: &mut QueueContext, leaving: &mut Queue) -> Time {
-        let now = s.now;
+    #[must_use]
+    pub fn out(&self, now: Time) -> Time {
         match self {
+            Self::Link { free_at, .. } => *free_at,
+            Self::Tbf(_) | Self::Htb(_) | Self::Own => now,
+        }
+    }
+}
+
+/// See [`Shaper::serve`].
+struct Service<'a> {
+    shaper: &'a mut Shaper,
+    s: &'a mut QueueContext,
+    leaving: &'a mut Queue,
+}
+
+impl QdiscVisitor for Service<'_> {
+    type Output = Time;
+
+    #[inline]
+    fn visit<Q: Qdisc>(self, qdisc: &mut Q) -> Time {
+        let Self { shaper, s, leaving } = self;
+        let now = s.now;
+        match shaper {
             // A line takes a packet out only when it is free, and asks even if there is none; a token bucket must know its length first.
-            Self::Link { rate_bps, free_at } => {
+            Shaper::Link { rate_bps, free_at } => {
                 let next = drain(qdisc, s, leaving, |qdisc, s| {
                     if *free_at > now {
                         return Dequeued::Wait(*free_at);
@@ -62,8 +89,8 @@ impl Shaper {
                 }
                 next
             }
-            Self::Tbf(tbf) => drain(qdisc, s, leaving, |qdisc, s| qdisc.dequeue_when(|len| tbf.take(len, now), s)),
-            Self::Htb(htb) => drain(qdisc, s, leaving, |qdisc, s| {
+            Shaper::Tbf(tbf) => drain(qdisc, s, leaving, |qdisc, s| qdisc.dequeue_when(|len| tbf.take(len, now), s)),
+            Shaper::Htb(htb) => drain(qdisc, s, leaving, |qdisc, s| {
                 if htb.ready() > now {
                     return Dequeued::Wait(htb.ready());
                 }
@@ -73,17 +100,7 @@ impl Shaper {
                 }
                 next
             }),
-            Self::Own => qdisc.release(s, leaving),
-        }
-    }
-
-    /// When the last bit of a packet that was taken `now` is out.
-    #[inline]
-    #[must_use]
-    pub fn out(&self, now: Time) -> Time {
-        match self {
-            Self::Link { free_at, .. } => *free_at,
-            Self::Tbf(_) | Self::Htb(_) | Self::Own => now,
+            Shaper::Own => qdisc.release(s, leaving),
         }
     }
 }
@@ -124,7 +141,7 @@ mod tests {
         let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }).unwrap();
         let mut s = queue_context(Rng::for_component(1, "port/q"), vec![]);
         s.now = 7;
-        let mut fifo = Fifo::new(Limit::Packets(2));
+        let mut fifo = AnyQdisc::Fifo(Fifo::new(Limit::Packets(2)));
         for seq in 0..2 {
             let id = s.packets.put(packet(0, FULL_FRAME, seq, Ecn::NotEct));
             fifo.enqueue(id, &mut s);

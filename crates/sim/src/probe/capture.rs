@@ -7,8 +7,7 @@
 //!
 //! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
 
-use crate::packet::{flags, Ecn, Packet, NO_SACK};
-use crate::qdisc::FlowTuple;
+use crate::packet::{flags, Ecn, FlowTuple, Packet, NO_SACK};
 use crate::spec::FlowSpec;
 use crate::tcp::layout::Layout;
 use crate::tcp::sack::{Blocks, Slab};

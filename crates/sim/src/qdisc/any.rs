@@ -1,13 +1,12 @@
 //! The queue discipline of a port: one closed enum, so that the event loop dispatches statically.
 
-use super::peeked::{Deciding, Peeked};
+use super::peek_buffer::{PeekBuffer, PeekByDequeue};
 use super::{
-    Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, QueueContext, Red, Sfq,
-    Verdict,
+    Cake, Codel, Dequeued, Fifo, Fq, FqCodel, FqPie, Limit, Pie, Pie2013, Qdisc, QdiscStats, QdiscVisitor,
+    QueueContext, Red, Sfq, Verdict,
 };
 use crate::packet::Packet;
 use crate::pool::{Id, Pool, Queue};
-use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
 use crate::time::Time;
@@ -20,21 +19,21 @@ pub enum AnyQdisc {
     /// cake.
     Cake(Box<Cake>),
     /// codel.
-    Codel(Box<Peeked<Codel>>),
+    Codel(Box<PeekBuffer<Codel>>),
     /// fq_codel.
-    FqCodel(Box<Peeked<FqCodel>>),
+    FqCodel(Box<PeekBuffer<FqCodel>>),
     /// pie.
-    Pie(Box<Peeked<Pie>>),
+    Pie(Box<PeekBuffer<Pie>>),
     /// pie as it was in 2013.
-    Pie2013(Box<Peeked<Pie2013>>),
+    Pie2013(Box<PeekBuffer<Pie2013>>),
     /// fq_pie.
-    FqPie(Box<Peeked<FqPie>>),
+    FqPie(Box<PeekBuffer<FqPie>>),
     /// red.
     Red(Box<Red>),
     /// sfq.
-    Sfq(Box<Peeked<Sfq>>),
+    Sfq(Box<PeekBuffer<Sfq>>),
     /// fq.
-    Fq(Box<Peeked<Fq>>),
+    Fq(Box<PeekBuffer<Fq>>),
 }
 
 impl AnyQdisc {
@@ -74,8 +73,8 @@ impl AnyQdisc {
     }
 }
 
-fn boxed<Q: Deciding>(qdisc: Q) -> Box<Peeked<Q>> {
-    Box::new(Peeked::new(qdisc))
+fn boxed<Q: PeekByDequeue>(qdisc: Q) -> Box<PeekBuffer<Q>> {
+    Box::new(PeekBuffer::new(qdisc))
 }
 
 fn at_least_1(kind: &str, limit_packets: u64) -> Result<usize, String> {
@@ -112,8 +111,12 @@ macro_rules! dispatch {
                 match self { $(Self::$variant(q) => q.peek(s),)* }
             }
             #[inline(always)]
-            fn serve(&mut self, shaper: &mut Shaper, s: &mut QueueContext, leaving: &mut Queue) -> Time {
-                match self { $(Self::$variant(q) => q.serve(shaper, s, leaving),)* }
+            fn accept<V: QdiscVisitor>(&mut self, visitor: V) -> V::Output {
+                match self { $(Self::$variant(q) => q.accept(visitor),)* }
+            }
+            #[inline]
+            fn release(&mut self, s: &mut QueueContext, leaving: &mut Queue) -> Time {
+                match self { $(Self::$variant(q) => q.release(s, leaving),)* }
             }
             #[inline]
             fn found_empty(&mut self, at: Time) {

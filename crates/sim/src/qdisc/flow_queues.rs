@@ -3,10 +3,9 @@
 
 use super::hash::{directed, Hasher};
 use super::lists::{List, Lists};
-use super::peeked::Backlog;
+use super::peek_buffer::Backlog;
 use super::truesize::truesize;
-use super::FlowTuple;
-use crate::packet::{flags, Packet};
+use crate::packet::{flags, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::spec::QueuesSpec;

@@ -16,9 +16,9 @@ use super::ecn::set_ce;
 use super::hash::{directed, Hasher};
 use super::jiffies::JIFFY;
 use super::lists::{List, Lists};
-use super::peeked::{Backlog, Deciding};
-use super::{FlowTuple, QdiscStats, QueueContext, Verdict};
-use crate::packet::{DropCause, Packet};
+use super::peek_buffer::{Backlog, PeekByDequeue};
+use super::{QdiscStats, QueueContext, Verdict};
+use crate::packet::{DropCause, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::spec::FqSpec;
@@ -164,7 +164,7 @@ fn tick(now: Time) -> u64 {
     (now / JIFFY) | 1
 }
 
-impl Deciding for Fq {
+impl PeekByDequeue for Fq {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let slot = &mut s.packets[id];
         slot.time = s.now;
@@ -307,7 +307,7 @@ mod tests {
         let order = flows(&mut lab, 40);
         assert_eq!(order[..4], [0, 1, 0, 1]);
         assert_eq!(runs(&order[4..]), [(2, 10), (3, 1), (4, 1), (2, 10)]);
-        // One at hand counts as well.
+        // One in the peek buffer counts as well.
         lab.offer_full(5, 1, Ecn::NotEct);
         assert_eq!(lab.peek(), Some(FULL_FRAME));
         lab.offer_full(5, 9, Ecn::NotEct);

@@ -4,7 +4,7 @@
 
 use super::codel::{Law, Source, State};
 use super::flow_queues::{FlowQueues, Head};
-use super::peeked::{Backlog, Deciding};
+use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
@@ -94,7 +94,7 @@ impl FqCodel {
     }
 }
 
-impl Deciding for FqCodel {
+impl PeekByDequeue for FqCodel {
     #[inline]
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let queue = self.flows.classify(&s.packets[id].packet, &s.tuples);

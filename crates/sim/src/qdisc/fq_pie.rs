@@ -5,7 +5,7 @@
 use super::ecn::set_ce;
 use super::flow_queues::FlowQueues;
 use super::jiffies::Timer;
-use super::peeked::{Backlog, Deciding};
+use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::pie::{Law, State, MAX_PROB};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
@@ -74,9 +74,9 @@ impl FqPie {
     }
 }
 
-impl Deciding for FqPie {
+impl PeekByDequeue for FqPie {
     #[inline]
-    fn catch_up(&mut self, now: Time) {
+    fn run_timers(&mut self, now: Time) {
         while self.timer.is_due(now) {
             self.update();
         }

@@ -2,8 +2,7 @@
 //!
 //! It differs from Linux's, whose key is random at each boot: only the statistics of collisions can agree.
 
-use super::FlowTuple;
-use crate::packet::{flags, Packet};
+use crate::packet::{flags, FlowTuple, Packet};
 use crate::rng::Rng;
 
 /// A keyed hash of addresses.

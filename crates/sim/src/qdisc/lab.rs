@@ -1,13 +1,13 @@
 //! For tests: a discipline with a clock.
 
-use super::{AnyQdisc, Dequeued, FlowTuple, Qdisc, QueueContext, Verdict};
-use crate::packet::{DropCause, Ecn, Packet, Way, NO_SACK};
+use super::{AnyQdisc, Dequeued, Qdisc, QueueContext, Verdict};
+use crate::packet::{DropCause, Ecn, FlowTuple, Packet, Way, NO_SACK};
 use crate::pool::Pool;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
 use crate::time::Time;
 
-/// A discipline and its queue_context.
+/// A discipline and what it may touch.
 pub(crate) struct Lab<Q = AnyQdisc> {
     pub qdisc: Q,
     pub now: Time,
@@ -31,7 +31,7 @@ pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
     Packet { way: Way::new(flow), len: len as u16, flags: 0, ecn, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK }
 }
 
-/// QueueContext of one port.
+/// What the queue of a network with one port may touch.
 pub(crate) fn queue_context(rng: Rng, tuples: Vec<FlowTuple>) -> QueueContext {
     QueueContext { now: 0, port: 0, rngs: vec![rng], packets: Pool::default(), dropped: vec![], tuples }
 }

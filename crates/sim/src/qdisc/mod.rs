@@ -14,7 +14,7 @@ mod jiffies;
 #[cfg(test)]
 pub(crate) mod lab;
 mod lists;
-mod peeked;
+mod peek_buffer;
 mod pie;
 mod pie_2013;
 #[cfg(test)]
@@ -30,15 +30,14 @@ pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
-pub use peeked::Peeked;
+pub use peek_buffer::PeekBuffer;
 pub use pie::Pie;
 pub use pie_2013::Pie2013;
 pub use red::Red;
 pub use sfq::Sfq;
 
-use crate::packet::{DropCause, Packet};
+use crate::packet::{DropCause, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
-use crate::port::Shaper;
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -82,19 +81,6 @@ pub struct QueueContext {
     pub tuples: Vec<FlowTuple>,
 }
 
-/// Addresses of a flow as a classifier sees them (data direction; swap for ACKs).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowTuple {
-    /// Address of the data sender.
-    pub src: u32,
-    /// Address of the data receiver.
-    pub dst: u32,
-    /// Port of the data sender.
-    pub sport: u16,
-    /// Port of the data receiver.
-    pub dport: u16,
-}
-
 /// Counters that every queue keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QdiscStats {
@@ -106,14 +92,21 @@ pub struct QdiscStats {
     pub last_sojourn: u64,
 }
 
+/// Something to do with a discipline whose type is known: a loop over packets is then compiled for that type, with its methods inlined.
+pub trait QdiscVisitor {
+    /// What it returns.
+    type Output;
+    /// Does it.
+    fn visit<Q: Qdisc>(self, qdisc: &mut Q) -> Self::Output;
+}
+
 /// A queue discipline.
 pub trait Qdisc {
     /// Offers a packet; the time in its slot is overwritten with that of its arrival.
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet.
     fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued;
-    /// Length of the next packet, which stays counted as held. A discipline that decides at dequeue takes the
-    /// packet out and keeps it at hand, as Linux's qdisc_peek_dequeued does.
+    /// Length of the next packet, which stays counted as held (see [`PeekBuffer`]).
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32>;
     /// Takes the next packet if `ready`, which is told its length, says that it goes now; if not, it stays as after a peek.
     #[inline]
@@ -127,21 +120,22 @@ pub trait Qdisc {
             None => Dequeued::Empty,
         }
     }
-    /// As [`Shaper::serve`].
-    #[inline]
-    fn serve(&mut self, shaper: &mut Shaper, s: &mut QueueContext, leaving: &mut Queue) -> Time
+    /// Shows itself to a visitor; [`AnyQdisc`] shows the discipline that it is.
+    #[inline(always)]
+    fn accept<V: QdiscVisitor>(&mut self, visitor: V) -> V::Output
     where
         Self: Sized,
     {
-        shaper.serve(self, s, leaving)
+        visitor.visit(self)
     }
-    /// As [`Shaper::serve`] with no shaper but its own; only for a discipline that [`Self::shapes_itself`].
+    /// Moves the packets that may leave by now to `leaving`, in order, as far as its own shaper lets them; returns when the next may,
+    /// or `NEVER` if none waits. Only for a discipline that [`Self::shapes_itself`].
     fn release(&mut self, _s: &mut QueueContext, _leaving: &mut Queue) -> Time {
         unreachable!("another shaper paces this discipline")
     }
-    /// At this time somebody asks for a packet and there is none.
+    /// The line asks for a packet at this time and there is none.
     fn found_empty(&mut self, _at: Time) {}
-    /// Calls `f` for every packet held.
+    /// Calls `f` for every packet held, for counting.
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
     /// True if the discipline paces packets itself.
     fn shapes_itself(&self) -> bool {

@@ -5,7 +5,7 @@
 //! byte mode and ECN that CeroWrt had kept: its log says that the code of the authors had neither. The integer arithmetic,
 //! 32 bits wide, is that of the source, overflows included: the bound of 2 % on a step is 1 %, and the decay misses above 1 %.
 
-use super::peeked::{Backlog, Deciding};
+use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
@@ -166,9 +166,9 @@ impl Pie2013 {
     }
 }
 
-impl Deciding for Pie2013 {
+impl PeekByDequeue for Pie2013 {
     #[inline]
-    fn catch_up(&mut self, now: Time) {
+    fn run_timers(&mut self, now: Time) {
         while self.next_update <= self.ticks(now) {
             self.update();
             self.next_update += self.tupdate;

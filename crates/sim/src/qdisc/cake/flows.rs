@@ -1,9 +1,8 @@
 //! From packet to queue: a keyed hash of addresses and ports into 1024 queues, eight-way set-associative.
 
 use super::drr::Drr;
-use crate::packet::Packet;
+use crate::packet::{FlowTuple, Packet};
 use crate::qdisc::hash::{directed, Hasher};
-use crate::qdisc::FlowTuple;
 use crate::rng::Rng;
 use crate::spec::CakeIsolation;
 

@@ -75,8 +75,8 @@ pub struct Cake {
     /// Packets and bytes in the queues.
     packets: usize,
     bytes: u64,
-    /// A packet that was taken out by a peek, and its length; it waits for the dequeue.
-    peeked: Option<(Id, u32)>,
+    /// The packet that a peek dequeued, and its length (see [`super::peek_buffer`]).
+    peek_buffer: Option<(Id, u32)>,
     stats: QdiscStats,
 }
 
@@ -127,7 +127,7 @@ impl Cake {
             memory: 0,
             packets: 0,
             bytes: 0,
-            peeked: None,
+            peek_buffer: None,
             stats: QdiscStats::default(),
         })
     }
@@ -212,8 +212,8 @@ impl Cake {
         }
     }
 
-    /// The first of the queue was dropped; the last will pass. Out of line: as a loop around every packet it would keep more values at hand
-    /// than there are registers.
+    /// The first of the queue was dropped; the last will pass. Out of line: as a loop around every packet it would need more
+    /// registers than there are.
     #[cold]
     #[inline(never)]
     fn take_after_drop(&mut self, queue: usize, s: &mut QueueContext) -> Id {
@@ -317,7 +317,7 @@ impl Qdisc for Cake {
     /// In one loop, which keeps its values in registers.
     #[inline(always)]
     fn release(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> Time {
-        if let Some((id, _)) = self.peeked.take() {
+        if let Some((id, _)) = self.peek_buffer.take() {
             leaving.push(id, &mut s.packets);
         }
         loop {
@@ -331,23 +331,23 @@ impl Qdisc for Cake {
 
     #[inline]
     fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
-        if self.peeked.is_none() {
+        if self.peek_buffer.is_none() {
             return self.next(s);
         }
-        self.peeked.take().map_or(Dequeued::Empty, |(id, _)| Dequeued::Packet(id))
+        self.peek_buffer.take().map_or(Dequeued::Empty, |(id, _)| Dequeued::Packet(id))
     }
 
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
-        if self.peeked.is_none() {
+        if self.peek_buffer.is_none() {
             if let Dequeued::Packet(id) = self.next(s) {
-                self.peeked = Some((id, s.packets[id].bytes()));
+                self.peek_buffer = Some((id, s.packets[id].bytes()));
             }
         }
-        self.peeked.map(|(_, len)| len)
+        self.peek_buffer.map(|(_, len)| len)
     }
 
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
-        self.peeked.iter().for_each(|&(id, _)| f(&packets[id].packet));
+        self.peek_buffer.iter().for_each(|&(id, _)| f(&packets[id].packet));
         self.drr.queues.iter().flat_map(|q| q.packets.iter(packets)).for_each(f);
     }
 
@@ -356,11 +356,11 @@ impl Qdisc for Cake {
     }
 
     fn packets(&self) -> usize {
-        self.packets + usize::from(self.peeked.is_some())
+        self.packets + usize::from(self.peek_buffer.is_some())
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes + self.peeked.map_or(0, |(_, len)| u64::from(len))
+        self.bytes + self.peek_buffer.map_or(0, |(_, len)| u64::from(len))
     }
 
     fn stats(&self) -> &QdiscStats {

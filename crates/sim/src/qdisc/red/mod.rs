@@ -75,7 +75,7 @@ impl Red {
 
     /// Runs the adaptation as often as it was due by `now`.
     #[inline]
-    fn catch_up(&mut self, now: Time) {
+    fn run_timers(&mut self, now: Time) {
         let Some(timer) = &mut self.timer else { return };
         while timer.is_due(now) {
             let average = self.average.at(timer.time(), &self.filter);
@@ -87,7 +87,7 @@ impl Red {
 
 impl Qdisc for Red {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
-        self.catch_up(s.now);
+        self.run_timers(s.now);
         let average = self.average.on_arrival(self.queue.bytes(), s.now, &self.filter);
         let may_mark = match self.law.decide(&mut self.state, average, &self.filter, &mut s.rngs[s.port]) {
             Action::Pass => return self.queue.enqueue(id, s),
@@ -114,7 +114,7 @@ impl Qdisc for Red {
     }
 
     fn found_empty(&mut self, at: Time) {
-        self.catch_up(at);
+        self.run_timers(at);
         self.average.idle_from(at);
     }
 

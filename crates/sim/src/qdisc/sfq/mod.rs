@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use self::depths::Depths;
 use super::hash::{directed, Hasher};
 use super::jiffies::Timer;
-use super::peeked::{Backlog, Deciding};
+use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
@@ -205,7 +205,7 @@ impl Sfq {
     }
 }
 
-impl Deciding for Sfq {
+impl PeekByDequeue for Sfq {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         self.perturb(s);
         let slot = &mut s.packets[id];

@@ -90,7 +90,7 @@ fn when_all_have_one_packet_the_next_in_turn_loses() {
         // Three slots for three packets: a fourth flow finds none.
         assert_eq!(lab.offer(packet(9, FULL_FRAME, 9, Ecn::NotEct)), Verdict::Dropped);
         assert_eq!(lab.losers(), [9]);
-        // With one at hand a slot is free, but no room.
+        // With one packet in the peek buffer a slot is free, but there is no room.
         assert_eq!(lab.peek(), Some(FULL_FRAME));
         lab.offer_full(3, 1, Ecn::NotEct);
         assert_eq!(lab.losers(), [1]);

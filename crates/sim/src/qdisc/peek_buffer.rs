@@ -1,12 +1,13 @@
-//! Disciplines that decide about a packet when it leaves: peeking takes it out and keeps it at hand, where it still counts
-//! as held (Linux qdisc_peek_dequeued).
+//! The peek buffer: a token bucket must know the length of the next packet before that may leave, but many disciplines only decide
+//! which packet is next, and whether it is marked or dropped, when they dequeue it. For those a peek is a dequeue into a buffer of one
+//! packet, which still counts as held (Linux `qdisc_peek_dequeued`).
 
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::Packet;
 use crate::pool::{Id, Pool};
 use crate::time::Time;
 
-/// What a discipline holds, the packet at hand included.
+/// What a discipline holds, the packet in the peek buffer included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets.
@@ -31,50 +32,51 @@ impl Backlog {
     }
 }
 
-/// A discipline that decides when a packet leaves.
-pub trait Deciding {
-    /// Does what was due by now; called before anything changes.
-    fn catch_up(&mut self, _now: Time) {}
+/// A discipline that cannot be peeked into without dequeueing; see [`PeekBuffer`].
+pub trait PeekByDequeue {
+    /// Runs the timers that are due at `now`; called before every enqueue and dequeue.
+    fn run_timers(&mut self, _now: Time) {}
     /// Offers a packet.
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet that may pass.
     fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
-    /// What is held.
+    /// What is held, to be changed.
     fn backlog(&mut self) -> &mut Backlog;
     /// What is held.
     fn held(&self) -> Backlog;
-    /// Calls `f` for every packet held, except the one at hand.
+    /// Calls `f` for every packet held, except the one in the peek buffer.
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
     /// Counters.
     fn stats(&self) -> &QdiscStats;
 }
 
-/// A deciding discipline and the packet at hand.
+/// A discipline with a peek buffer.
 #[derive(Clone, Debug)]
-pub struct Peeked<Q> {
+pub struct PeekBuffer<Q> {
     qdisc: Q,
-    at_hand: Option<Id>,
+    /// The packet that a peek dequeued.
+    buffer: Option<Id>,
 }
 
-impl<Q: Deciding> Peeked<Q> {
-    /// With nothing at hand.
+impl<Q: PeekByDequeue> PeekBuffer<Q> {
+    /// With an empty buffer.
     #[must_use]
     pub fn new(qdisc: Q) -> Self {
-        Self { qdisc, at_hand: None }
+        Self { qdisc, buffer: None }
     }
 }
 
-impl<Q: Deciding> Qdisc for Peeked<Q> {
+impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
     #[inline]
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
-        self.qdisc.catch_up(s.now);
+        self.qdisc.run_timers(s.now);
         self.qdisc.enqueue(id, s)
     }
 
     #[inline]
     fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
-        self.qdisc.catch_up(s.now);
-        if let Some(id) = self.at_hand.take() {
+        self.qdisc.run_timers(s.now);
+        if let Some(id) = self.buffer.take() {
             self.qdisc.backlog().remove(s.packets[id].bytes());
             return Dequeued::Packet(id);
         }
@@ -82,24 +84,24 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
     }
 
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
-        if self.at_hand.is_none() {
-            self.qdisc.catch_up(s.now);
-            self.at_hand = self.qdisc.next(s);
-            if let Some(id) = self.at_hand {
+        if self.buffer.is_none() {
+            self.qdisc.run_timers(s.now);
+            self.buffer = self.qdisc.next(s);
+            if let Some(id) = self.buffer {
                 self.qdisc.backlog().add(s.packets[id].bytes());
             }
         }
-        self.at_hand.map(|id| s.packets[id].bytes())
+        self.buffer.map(|id| s.packets[id].bytes())
     }
 
-    /// As peek and dequeue, but a packet that may go at once never comes to hand.
+    /// As peek and dequeue, but a packet that may go at once skips the buffer.
     #[inline]
     fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut QueueContext) -> Dequeued {
-        if let Some(id) = self.at_hand {
+        if let Some(id) = self.buffer {
             let t = ready(s.packets[id].bytes());
             return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };
         }
-        self.qdisc.catch_up(s.now);
+        self.qdisc.run_timers(s.now);
         let Some(id) = self.qdisc.next(s) else { return Dequeued::Empty };
         let len = s.packets[id].bytes();
         let t = ready(len);
@@ -107,12 +109,12 @@ impl<Q: Deciding> Qdisc for Peeked<Q> {
             return Dequeued::Packet(id);
         }
         self.qdisc.backlog().add(len);
-        self.at_hand = Some(id);
+        self.buffer = Some(id);
         Dequeued::Wait(t)
     }
 
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
-        self.at_hand.iter().for_each(|&id| f(&packets[id].packet));
+        self.buffer.iter().for_each(|&id| f(&packets[id].packet));
         self.qdisc.for_each(packets, f);
     }
 
