@@ -5,15 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from dumbbell.engines.execute import Progress, execute
+from dumbbell.executor import Executor, Threads
 from dumbbell.results import Results, Store
 from dumbbell.scenario import Scenario
 
 
-def run(scenario: Scenario, out: str | Path | None = None, workers: int | None = None, progress: Progress | None = None) -> Results:
-    """Runs all cells of a scenario, on all processors unless `workers` says otherwise.
+def run(
+    scenario: Scenario,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Results:
+    """Runs all cells of a scenario.
 
-    With `out` the runs are kept in that results folder and those already there are not run again; without, all stays in memory.
-    Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run.
+    Args:
+        scenario: What to run.
+        out: A results folder: the runs are kept there, and those already there are not run again. None: all stays in memory.
+        workers: Threads that compute; None: one a processor.
+        progress: Is told how far it is.
+        executor: Where to compute, in place of threads: `dumbbell.executor` has others.
+
+    Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run, `BadInput` for a number of workers that is none.
     """
     store = None if out is None else Store(out)
-    return Results(tuple(execute(scenario.expand(), store, workers, progress)))
+    return Results(tuple(execute(scenario.expand(), store, executor or Threads(workers), progress)))

@@ -1,8 +1,16 @@
 """What tests of several rooms make by hand."""
 
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 
+from dumbbell.engines.execute import _Job
 from dumbbell.results import Block, Run, digest
+from dumbbell.scenario import Problem, ScenarioError
 
 PATH = {
     "rtt": "20ms",
@@ -53,3 +61,49 @@ def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno
         engine={"name": "sim"},
         samples=tuple(blocks),
     )
+
+
+@dataclass(frozen=True)
+class MadeJob:
+    """A job for an executor: waits, notes when it was at work, and does as it is told."""
+
+    key: str
+    does: str = ""
+    takes_s: float = 0.0
+    notes: Path | None = None
+    """A folder: gets a file of the key's name with the start and the end of the work, s."""
+
+    def produce(self):
+        """A run with the job's key, unless it is to `raise`, to `die` or to `print`."""
+        began = time.monotonic()
+        time.sleep(self.takes_s)
+        if self.notes is not None:
+            (self.notes / self.key).write_text(f"{began} {time.monotonic()}")
+        if self.does == "raise":
+            raise ScenarioError([Problem("flows.0.cc", "cubci is unknown; expected another", "a.yaml", 3), Problem("path", "is odd")])
+        if self.does == "raise what cannot be sent":
+            raise Unsendable("a", "b")
+        if self.does.startswith("exit"):
+            os._exit(int(self.does.split()[1]))
+        if self.does.startswith("kill"):
+            os.kill(os.getpid(), int(self.does.split()[1]))
+        if self.does == "print":
+            print("from a worker", flush=True)
+        return make_run(self.key)
+
+
+class CrashingJob(_Job):
+    """A run that takes its process with it if its bottleneck has 1 Mbit/s."""
+
+    def produce(self):
+        """Computes the run, or ends the process as the system does where memory is misused."""
+        if self.resolved.cell["path.bottleneck.rate"] == "1mbit":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().produce()
+
+
+class Unsendable(Exception):
+    """Cannot be made again from its text."""
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} and {other}")

@@ -21,12 +21,11 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.example import build
-from dumbbell.cli.output import progress_bar
+from dumbbell.cli.progress import progress_bar
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.execute import Progress
-from dumbbell.engines.pool import default_workers
 from dumbbell.engines.sim import lower
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
+from dumbbell.executor import default_workers
 from dumbbell.scenario import ResolvedScenario, Scenario
 from dumbbell.studies import find_part
 from dumbbell.studies.study import Request
@@ -65,7 +64,7 @@ SETS: Mapping[str, Callable[[], Iterator[tuple[str, ResolvedScenario]]]] = {
 }
 
 
-def fingerprints(program: Path, runs: Sequence[ResolvedScenario], workers: int, progress: Progress) -> list[str]:
+def fingerprints(program: Path, runs: Sequence[ResolvedScenario], workers: int, progress: Callable[[int, int], None]) -> list[str]:
     """The fingerprint of each run, in order. Raises `EnvironmentFault` if the program fails.
 
     Each worker has a process of the program that it gives one run at a time, the most expensive first, so that all end together.

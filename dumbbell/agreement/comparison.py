@@ -15,14 +15,16 @@ import numpy as np
 from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
 from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
-from dumbbell.engines.execute import Progress, execute
+from dumbbell.engines.execute import Progress, execute, expected_cpu_s
 from dumbbell.errors import BadInput
+from dumbbell.executor.standing import Standing
 from dumbbell.files import write_text
 from dumbbell.results import Store
 
 if TYPE_CHECKING:
     from dumbbell.agreement.sets import ScenarioSet
     from dumbbell.comparing.format import Measured
+    from dumbbell.executor import Executor
     from dumbbell.results import Run
 
 _REFERENCE = "reference.json"
@@ -61,7 +63,7 @@ def compare(
     asked: ScenarioSet,
     engines: tuple[str, str],
     folder: Path,
-    workers: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a set on both engines, the reference first; what `folder`/ENGINE holds already is not run again.
@@ -74,16 +76,21 @@ def compare(
         raise BadInput(f"{folder}: holds other files; expected an empty folder or one written by dumbbell agree")
     runs = [run for scenario in asked.scenarios for run in scenario.expand()]
 
-    def run_on(engine: str, before: int) -> tuple[Run, ...]:
-        def tell(finished: int, todo: int) -> None:
+    on = {engine: [run.on(engine) for run in runs] for engine in engines}
+    told = Standing()
+
+    def run_on(engine: str, rest: Standing) -> tuple[Run, ...]:
+        def tell(standing: Standing) -> None:
+            nonlocal told
+            told = standing
             if progress is not None:
-                progress(before + len(runs) - todo + finished, 2 * len(runs))
+                progress(standing + rest)
 
-        return tuple(execute([run.on(engine) for run in runs], Store(folder / engine), workers, tell))
+        return tuple(execute(on[engine], Store(folder / engine), executor, tell))
 
-    reference = run_on(engines[0], 0)
+    reference = run_on(engines[0], Standing(total=len(runs), cost_total=sum(map(expected_cpu_s, on[engines[1]]))))
     date = _dated(folder, reference)
-    return Comparison(asked, engines, reference, run_on(engines[1], len(runs)), date)
+    return Comparison(asked, engines, reference, run_on(engines[1], told), date)
 
 
 def _dated(folder: Path, runs: Sequence[Run]) -> str:

@@ -13,6 +13,7 @@ from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
 from dumbbell.engines.execute import Progress, execute
 from dumbbell.errors import BadInput
+from dumbbell.executor import Threads
 from dumbbell.results import Store
 from dumbbell.scenario import Scenario, nearest
 
@@ -123,7 +124,7 @@ def _start_up() -> Row:
     }
 
     def work() -> int:
-        (run,) = execute(Scenario.model_validate(scenario).expand(), workers=1)
+        (run,) = execute(Scenario.model_validate(scenario).expand(), executor=Threads(1))
         return len(run.frame)
 
     values, cpu_s = _best(work, clock=time.process_time)  # runs are done in a thread of their own
@@ -139,7 +140,7 @@ def _draft(progress: Progress | None) -> Row:
     runs = [*one_flow(request), *two_flow(request)]
     with tempfile.TemporaryDirectory() as folder:
         wall, cpu = time.perf_counter(), time.process_time()
-        done = execute(runs, Store(folder), _DRAFT_WORKERS, progress)
+        done = execute(runs, Store(folder), Threads(_DRAFT_WORKERS), progress)
         wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     packets = sum(int(run.engine["delivered_packets"]) for run in done)
     own = {"wall_s": wall_s, "cpu_s_per_worker": cpu_s / _DRAFT_WORKERS, "runs": len(done), "workers": _DRAFT_WORKERS}

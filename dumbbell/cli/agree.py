@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_json, progress_bar
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, executor_of
+from dumbbell.cli.output import JsonOption, human_time, note, print_json
+from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ def _agree(
         typer.Option("--starts", min=2, max=1000, help="Jittered starts of scenarios with several flows; 10 by default, 3 for smoke."),
     ] = None,
     workers: WorkersOption = None,
+    executor: ExecutorOption = "threads",
     out: Annotated[Path | None, typer.Option("--out", help="Results folder; results/agree-SET by default.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only print the scenarios, as files that `dumbbell run` takes.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the scenarios that are furthest apart.")] = True,
@@ -49,7 +52,7 @@ def _agree(
     from dumbbell.cli.tables import print_tables
     from dumbbell.engines import engine
 
-    chosen = _two(engines)
+    chosen, where = _two(engines), executor_of(executor, workers)
     first, second = (engine(each).capabilities() for each in chosen)
     shared = Shared.of(first, second)
     if qdiscs is not None:
@@ -62,8 +65,8 @@ def _agree(
         engine(each).require()
     folder = out if out is not None else Path("results") / f"agree-{asked.title}"
     began = time.perf_counter()
-    with progress_bar(f"agree {name}") as progress:
-        compared = compare(asked, chosen, folder, workers, progress)
+    with runs_bar(f"agree {name}") as progress:
+        compared = compare(asked, chosen, folder, where, progress)
     wall_s = time.perf_counter() - began
     found = compared.difference()
     document = statement(compared, found)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, note, print_columns, print_json, progress_bar
+from dumbbell.cli.output import JsonOption, note, print_columns, print_json
+from dumbbell.cli.progress import progress_bar, runs_bar
 
 
 def register(app: typer.Typer) -> None:
@@ -25,11 +26,18 @@ def _bench(
 
     chosen = names or [name for name in NAMES if name != DRAFT]
     check(chosen)
-    rows = []
-    for name in chosen:
-        note(f"{name} ...")
-        with progress_bar(name) as progress:
-            rows.append(measure(name, progress))
+    found = {}
+    singly = [name for name in chosen if name != DRAFT]
+    with progress_bar("bench", "benchmarks", by_itself=False, lines=False) as progress:
+        for done, name in enumerate(singly):
+            note(f"{name} ...")
+            progress(done, len(singly))
+            found[name] = measure(name)
+    if DRAFT in chosen:
+        note(f"{DRAFT} ...")
+        with runs_bar(DRAFT) as told:
+            found[DRAFT] = measure(DRAFT, told)
+    rows = [found[name] for name in chosen]
     if json:
         print_json(rows)
     else:

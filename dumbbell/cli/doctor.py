@@ -53,7 +53,7 @@ def _doctor(json: JsonOption = False) -> None:
 
 
 def _examine() -> Iterator[Finding]:
-    from dumbbell.engines.pool import default_workers
+    from dumbbell.executor import default_workers
 
     yield Finding("python", sys.version_info >= (3, 11), platform.python_version())
     for library in _LIBRARIES:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json, progress_bar
+from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
+from dumbbell.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from dumbbell.engines.kernel.binary import Binary
@@ -32,13 +31,13 @@ def register(app: typer.Typer) -> None:
 def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOption = False) -> None:
     """Build the kernel into the cache, unless it is there, and boot it once."""
     from dumbbell.engines.kernel import binary, build
-    from dumbbell.engines.pool import default_workers
+    from dumbbell.executor import default_workers
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     # Elsewhere than on a terminal the stages that are told are enough.
-    with progress_bar("compiling") if sys.stderr.isatty() else nullcontext(lambda _done, _total: None) as progress:
+    with progress_bar("compiling", "files", lines=False) as progress:
         made = build.build(source, jobs or default_workers(), note, progress)
     if made:
         note(f"built in {human_time(time.monotonic() - began)}")

@@ -1,20 +1,15 @@
-"""What commands share: JSON on stdout alone, everything else on stderr, a progress bar on a terminal."""
+"""What commands share: JSON on stdout alone, everything else on stderr."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from dumbbell.engines.execute import Progress
-
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
-WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, help="Runs at a time; all processors by default.")]
 
 
 def print_json(value: Any) -> None:
@@ -23,8 +18,8 @@ def print_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Writes a line to stderr."""
-    typer.echo(text, err=True)
+    """Writes a line to stderr: above the progress bar if there is one, which takes what goes to `sys.stderr`."""
+    print(text, file=sys.stderr)
 
 
 def print_columns(rows: Sequence[Sequence[object]]) -> None:
@@ -33,35 +28,6 @@ def print_columns(rows: Sequence[Sequence[object]]) -> None:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         typer.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-
-
-@contextmanager
-def progress_bar(what: str, unit: str = "runs") -> Iterator[Progress]:
-    """A callback that moves a bar on stderr, or writes a line every tenth where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield _tenths(what, unit)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-def _tenths(what: str, unit: str) -> Progress:
-    """Writes a line whenever another tenth of at least ten is done."""
-    told = 0
-
-    def tell(done: int, total: int) -> None:
-        nonlocal told
-        tenth = 10 * done // total if total >= 10 else 0
-        if tenth > told:
-            told = tenth
-            note(f"{what}: {done} of {total} {unit}")
-
-    return tell
 
 
 def human_time(seconds: float) -> str:
@@ -81,3 +47,11 @@ def human_size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
+
+
+def human_count(count: float) -> str:
+    """`512`, `3.1 k`, `12.0 M`."""
+    for factor, unit in ((1e6, "M"), (1e3, "k")):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count:.0f}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 
 from dumbbell.cli.asked import FileArgument, OutOption, asked
-from dumbbell.cli.output import JsonOption, WorkersOption, human_size, human_time, print_columns, print_json
+from dumbbell.cli.executor import WorkersOption
+from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
 
 
 def register(app: typer.Typer) -> None:

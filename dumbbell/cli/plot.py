@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, note, print_json, progress_bar
+from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.progress import progress_bar
 from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
 from dumbbell.errors import BadInput
 
@@ -61,10 +62,10 @@ def _plot(
     target = out or opened.path / "figures"
     written: list[Path] = []
     with progress_bar("drawing", "figures") as progress:
-        for index, name in enumerate(names):
-            if progress is not None:
-                progress(index, len(names))
+        progress(0, len(names))
+        for done, name in enumerate(names, 1):
             written += style.save(known[name](view), target, name)
+            progress(done, len(names))
     if json:
         print_json([str(path) for path in written])
     note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {target}: {', '.join(names)}")

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_json, progress_bar
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, executor_of
+from dumbbell.cli.output import JsonOption, human_time, note, print_json
+from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
 
 
@@ -29,6 +31,7 @@ def _reproduce(
         typer.Option("--seeds", min=1, max=1000, help="Repeats of each cell, with jittered start; the study's own number by default."),
     ] = None,
     workers: WorkersOption = None,
+    executor: ExecutorOption = "threads",
     engine: Annotated[str, typer.Option("--engine", help="Engine; `dumbbell list engine` names them.")] = "sim",
     ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
@@ -45,18 +48,21 @@ def _reproduce(
     from dumbbell.studies.folder import default_folder
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report
 
+    where = executor_of(executor, workers)
     chosen, chosen_part = find_part(study, part)
     out = out or default_folder(chosen, chosen_part)
     request = Request(quick=quick, seeds=seeds or (min(2, chosen_part.seeds) if quick else chosen_part.seeds))
+    view = view_of(size, from_s, to_s)
     began = time.perf_counter()
-    with progress_bar(f"{chosen.name}/{chosen_part.name}") as progress:
-        done = run_part(chosen, chosen_part, request, engine, out, workers, progress)
+    with runs_bar(f"{chosen.name}/{chosen_part.name}") as progress:
+        done = run_part(chosen, chosen_part, request, engine, out, where, progress)
     wall_s = time.perf_counter() - began
-    drawn = write_report(done, view_of(size, from_s, to_s), draw=figures)
+    with progress_bar("report", "figures") as drawing:
+        drawn = write_report(done, view, figures, drawing)
     without = None
     if ablations:
-        with progress_bar("ablations") as progress:
-            without = run_ablations(chosen, chosen_part, request, engine, out, workers, progress)
+        with runs_bar("ablations") as progress:
+            without = run_ablations(chosen, chosen_part, request, engine, out, where, progress)
 
     lacking = [line for each in chosen_part.formats for line in below_bar(done.differences[each.name], each)] if check else []
     lacking += done.claims_lacking() if check else []

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 import typer
 
 from dumbbell.cli.asked import FileArgument, OutOption, asked
-from dumbbell.cli.output import JsonOption, WorkersOption, human_time, note, print_columns, print_json, progress_bar
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, executor_of
+from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
+from dumbbell.cli.progress import runs_bar
 
 
 def register(app: typer.Typer) -> None:
@@ -21,6 +23,7 @@ def _run(
     file: FileArgument,
     out: OutOption = None,
     workers: WorkersOption = None,
+    executor: ExecutorOption = "threads",
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
@@ -28,12 +31,13 @@ def _run(
     from dumbbell.engines.execute import execute
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
 
+    where = executor_of(executor, workers)
     wanted = asked(file, out)
     cells, store = wanted.cells, wanted.store
     had = len(cells) - len(wanted.missing)
     began = time.perf_counter()
-    with progress_bar(wanted.name) as progress:
-        runs = execute(cells, store, workers, progress)
+    with runs_bar(wanted.name) as progress:
+        runs = execute(cells, store, where, progress)
     wall_s = time.perf_counter() - began
 
     count = {status: sum(run.status == status for run in runs) for status in ("ok", "warn", "invalid")}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dumbbell.engines import engine, sim
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.pool import default_workers
+from dumbbell.executor import check_workers
 from dumbbell.scenario import ResolvedScenario
 
 _RUN_BYTES = 6_000
@@ -32,7 +32,7 @@ class Estimate:
 
 def estimate(runs: Sequence[ResolvedScenario], workers: int | None = None) -> Estimate:
     """The cost of runs on this machine."""
-    workers = workers or default_workers()
+    workers = check_workers(workers)
     costs = [engine(run.settings.engine).cpu_s(run) for run in runs]
     disk = sum(
         _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run) + _CAPTURED_BYTES * run.settings.capture * expected_packets(run)

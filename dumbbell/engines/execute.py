@@ -6,21 +6,38 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
-from dumbbell.engines.pool import default_workers, in_parallel
 from dumbbell.errors import Interrupted
+from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
+from dumbbell.executor.interrupt import noting
+from dumbbell.executor.standing import Standing
 from dumbbell.scenario import ResolvedScenario
 
 if TYPE_CHECKING:
     from dumbbell.results import Run, Store
 
-Progress = Callable[[int, int], None]
-"""Called with (runs done, runs to do)."""
+Progress = Callable[[Standing], None]
+"""Called when a run is begun and when one is done."""
+_LOOK_S = 0.1
+"""Between looks at whether other processes have finished the runs that they are at."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A run that is to be computed."""
+
+    resolved: ResolvedScenario
+    key: str
+
+    def produce(self) -> Run:
+        """Computes the run."""
+        return engine(self.resolved.settings.engine).produce(self.resolved, self.key)
 
 
 def refuse(runs: Sequence[ResolvedScenario]) -> None:
@@ -34,57 +51,155 @@ def key(resolved: ResolvedScenario) -> str:
     return engine(resolved.settings.engine).key(resolved)
 
 
+def expected_cpu_s(resolved: ResolvedScenario) -> float:
+    """About what a run costs on this machine, CPU seconds."""
+    return engine(resolved.settings.engine).cpu_s(resolved)
+
+
 def execute(
     runs: Sequence[ResolvedScenario],
     store: Store | None = None,
-    workers: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> list[Run]:
     """Runs those that the store does not have, the longest first, and returns all in the order given.
 
-    The results do not depend on the number of workers. A run that crashed is returned but not kept, so that it is tried again.
+    The results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is
+    returned but not kept, so that it is tried again.
     Raises `ScenarioError` for what an engine cannot do, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an
     engine is not there; the store then holds whole runs, and the same call goes on from there.
     """
     refuse(runs)
-    keys = [key(resolved) for resolved in runs]
+    executor = executor or Threads()
+    jobs = [_Job(resolved, key(resolved)) for resolved in runs]
     if store is not None:
-        store.ask([(resolved.name, resolved.cell, k) for resolved, k in zip(runs, keys, strict=True)])
-    todo = list(range(len(runs))) if store is None else [i for i, k in enumerate(keys) if store.missing([k])]
-    for name in dict.fromkeys(runs[i].settings.engine for i in todo):
+        store.ask([(job.resolved.name, job.resolved.cell, job.key) for job in jobs])
+    todo = {job.key: job for job in jobs if store is None or store.missing([job.key])}
+    for name in dict.fromkeys(job.resolved.settings.engine for job in todo.values()):
         engine(name).require()
-    todo.sort(key=lambda i: -engine(runs[i].settings.engine).cpu_s(runs[i]))
-    if progress is not None:
-        progress(0, len(todo))
-    jobs = [partial(_keep, runs[i], keys[i], store) for i in todo]
-    done: dict[int, Run] = {}
-    try:
-        for job, finished in in_parallel(jobs, workers or default_workers()):
-            done[todo[job]] = finished
-            if progress is not None:
-                progress(len(done), len(todo))
-    except (Interrupted, KeyboardInterrupt):
-        place = f"; {len(runs) - len(store.missing(keys))} of {len(runs)} runs are in {store.path}" if store is not None else ""
-        raise Interrupted(f"interrupted{place}, the same command goes on from there" if place else "interrupted") from None
+    sweep = _Sweep(list(todo.values()), store, executor, progress)
+    with noting() as interrupted:
+        done = sweep.finish(interrupted)
+        if interrupted():
+            place = f"; {len(jobs) - len(store.missing(job.key for job in jobs))} of {len(jobs)} runs are in {store.path}" if store else ""
+            raise Interrupted(f"interrupted{place}, the same command goes on from there" if place else "interrupted")
     return [
-        done[i] if store is None or i in done else replace(store.get(k), name=resolved.name, cell=resolved.cell)
-        for i, (resolved, k) in enumerate(zip(runs, keys, strict=True))
+        replace(done[job.key] if store is None or job.key in done else store.get(job.key), name=job.resolved.name, cell=job.resolved.cell)
+        for job in jobs
     ]
 
 
-def _keep(resolved: ResolvedScenario, run_key: str, store: Store | None) -> Run:
-    produce = engine(resolved.settings.engine).produce
-    if store is None:
-        return produce(resolved, run_key)
-    with store.claim(run_key) as there:
-        if there is not None:  # another process has run it since
-            return replace(there, name=resolved.name, cell=resolved.cell)
-        wall, cpu = time.perf_counter(), time.thread_time()
-        finished = produce(resolved, run_key)
-        if not finished.counters:
-            return finished
-        cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.thread_time() - cpu + (finished.cpu_s or 0.0)}
-        return store.write(finished, shlex.join(sys.argv), {**host(), **cost})
+class _Sweep:
+    """Runs on their way through an executor: claimed, computed, kept."""
+
+    def __init__(self, jobs: Sequence[_Job], store: Store | None, executor: Executor, progress: Progress | None) -> None:
+        self._costs = {job.key: expected_cpu_s(job.resolved) for job in jobs}
+        self._jobs = sorted(jobs, key=lambda job: -self._costs[job.key])
+        self._store, self._executor, self._progress = store, executor, progress
+        self._claims: dict[str, ExitStack] = {}
+        """Of the runs that are begun and not yet kept."""
+        self._begun: dict[str, float] = {}
+        """When each of them was begun, `time.monotonic()`."""
+        self._standing = Standing(total=len(jobs), cost_total=sum(self._costs.values()), workers=executor.workers)
+        self._done: dict[str, Run] = {}
+        self._error: Exception | None = None
+
+    def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
+        """The runs by key; on an interrupt those that are finished. Raises what a job raised, after what is begun is kept."""
+
+        def stopped() -> bool:
+            return interrupted() or self._error is not None
+
+        self._tell()
+        waiting = self._jobs
+        try:
+            while waiting and not stopped():
+                elsewhere: list[_Job] = []
+                with closing(self._executor.run(self._ours(waiting, elsewhere), stopped)) as computed:
+                    for finished in computed:
+                        self._take(finished)
+                if len(elsewhere) == len(waiting):
+                    time.sleep(_LOOK_S)
+                waiting = elsewhere
+        finally:
+            for claim in self._claims.values():
+                claim.close()
+        if self._error is not None:
+            raise self._error
+        return self._done
+
+    def _ours(self, waiting: Sequence[_Job], elsewhere: list[_Job]) -> Iterator[_Job]:
+        """The jobs that are this process's to do; those that another process is at go to `elsewhere`."""
+        for job in waiting:
+            with ExitStack() as claim:
+                if self._store is not None:
+                    try:
+                        there = claim.enter_context(self._store.claim(job.key))
+                    except BlockingIOError:
+                        elsewhere.append(job)
+                        continue
+                    if there is not None:  # another process has done it meanwhile
+                        self._finish(job, there)
+                        continue
+                self._claims[job.key] = claim.pop_all()
+            self._begun[job.key] = time.monotonic()
+            self._tell()
+            yield job
+
+    def _take(self, finished: Finished[_Job]) -> None:
+        """Keeps what became of a job."""
+        job, run = finished.job, finished.run
+        del self._begun[job.key]
+        with self._claims.pop(job.key):
+            if isinstance(finished.error, WorkerDied):
+                run = _crashed(job, str(finished.error))
+            elif finished.error is not None:
+                self._error = self._error or finished.error
+                return
+            assert run is not None  # there is no error
+            if self._store is not None and run.counters:
+                cost = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
+                run = self._store.write(run, shlex.join(sys.argv), {**host(), **cost})
+        self._finish(job, run, finished.wall_s)
+
+    def _finish(self, job: _Job, run: Run, busy_s: float = 0.0) -> None:
+        self._done[job.key] = run
+        before, cost = self._standing, self._costs[job.key]
+        if busy_s:
+            packets = before.packets + _delivered(run)
+            self._standing = replace(
+                before, done=before.done + 1, cost_done=before.cost_done + cost, busy_s=before.busy_s + busy_s, packets=packets
+            )
+        else:  # not done here, so that its cost says nothing
+            self._standing = replace(before, done=before.done + 1, cost_total=before.cost_total - cost)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            running = tuple((since, self._costs[key]) for key, since in self._begun.items())
+            self._progress(replace(self._standing, running=running))
+
+
+def _crashed(job: _Job, reason: str) -> Run:
+    """The run that there is none of."""
+    from dumbbell.results import Run, digest
+
+    return Run(
+        key=job.key,
+        name=job.resolved.name,
+        cell=job.resolved.cell,
+        scenario=job.resolved.dump(),
+        status="invalid",
+        reasons=(reason,),
+        counters={},
+        digest=digest(()),
+        engine={"name": job.resolved.settings.engine},
+    )
+
+
+def _delivered(run: Run) -> int:
+    """Data packets that reached the other end."""
+    return sum(values["arrived_packets"] for entity, values in run.counters.items() if not entity.startswith("port/"))
 
 
 @cache

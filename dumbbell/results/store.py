@@ -82,16 +82,21 @@ class Store:
 
     @contextmanager
     def claim(self, key: str) -> Iterator[Run | None]:
-        """Waits until no other process works on a run; gives the run if it is there by then, else it is the caller's to make."""
+        """Keeps other processes from a run: gives the run if it is there by now, else it is the caller's to make.
+
+        Raises `BlockingIOError` at once if another process works on it.
+        """
         path = self.path / f"{_CLAIM}{key}"
         with self._trouble():
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             with self._trouble():
-                _flock(descriptor, fcntl.LOCK_EX)
-            yield self.get(key) if self._has(key) else None
+                _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                yield self.get(key) if self._has(key) else None
+            finally:
+                path.unlink(missing_ok=True)
         finally:
-            path.unlink(missing_ok=True)  # who waits for it finds the run
             os.close(descriptor)
 
     def asked(self) -> int:
@@ -219,6 +224,8 @@ class Store:
         """Turns the disk's errors into one line each."""
         try:
             yield
+        except BlockingIOError:
+            raise  # no trouble: somebody else has the lock
         except (FileExistsError, NotADirectoryError):
             raise BadInput(f"{self.path}: cannot be made, a file is in the way; expected a folder") from None
         except OSError as error:

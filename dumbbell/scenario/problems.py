@@ -37,6 +37,10 @@ class ScenarioError(BadInput):
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
 
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:
+        """What pickle makes it again from: it may be raised in another process than the one that tells it."""
+        return type(self), (self.problems,)
+
 
 def dotted(location: Iterable[str | int]) -> str:
     """`("flows", 0, "cc")` as `flows.0.cc`."""

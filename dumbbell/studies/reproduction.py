@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,12 @@ from dumbbell.studies.study import Claim, Fitted, Part, Request, Study, View
 
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
+    from dumbbell.executor import Executor
     from dumbbell.results import Run
+
+
+Drawing = Callable[[int, int], None]
+"""Called with (figures drawn, figures to draw)."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ class Reproduction:
 
 
 def run_part(
-    study: Study, part: Part, request: Request, engine: str, out: Path, workers: int | None = None, progress: Progress | None = None
+    study: Study, part: Part, request: Request, engine: str, out: Path, executor: Executor | None = None, progress: Progress | None = None
 ) -> Reproduction:
     """Run what is missing in OUT, and set all of it beside the published numbers. Writes the runs only."""
     from dumbbell.engines import engine as find_engine
@@ -122,7 +127,7 @@ def run_part(
 
     find_engine(engine)
     store = begin(out, study, part, request, engine)
-    runs = execute([scenario.on(engine) for scenario in part.scenarios(request)], store, workers, progress)
+    runs = execute([scenario.on(engine) for scenario in part.scenarios(request)], store, executor, progress)
     # A run that crashed is not kept in the store.
     return reopened(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
 
@@ -144,8 +149,8 @@ def judge(folder: Folder, part: Part, format_: Format) -> Difference:
     return difference(measured, values, format_)
 
 
-def write_report(reproduction: Reproduction, view: View, draw: bool = True) -> list[Path]:
-    """Write agreement.json, agreement.md, tables/ and figures/; returns the figures."""
+def write_report(reproduction: Reproduction, view: View, draw: bool = True, drawing: Drawing | None = None) -> list[Path]:
+    """Write agreement.json, agreement.md, tables/ and figures/; returns the figures. `drawing` is told (figures drawn, figures)."""
     folder, part = reproduction.folder, reproduction.part
     out = folder.path
     write_text(out / "agreement.json", json.dumps(reproduction.as_json(), indent=1) + "\n")
@@ -158,7 +163,7 @@ def write_report(reproduction: Reproduction, view: View, draw: bool = True) -> l
         write_text(out / "tables" / f"{name}.md", table.markdown())
     for format_ in part.formats:
         write_text(out / "tables" / f"{format_.name}.csv", tidy(folder.runs, format_))
-    return write_figures(part, folder.runs, out / "figures", view) if draw else []
+    return write_figures(part, folder.runs, out / "figures", view, drawing) if draw else []
 
 
 def agreement_markdown(reproduction: Reproduction) -> str:
@@ -213,13 +218,16 @@ def _named_tables(part: Part, runs: Sequence[Run]) -> dict[str, Table]:
     return {**part.summaries(runs), **({"claims": claims_table(part, runs, every=True)} if part.claims else {})}
 
 
-def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, names: Iterable[str] | None = None) -> list[Path]:
-    """Draw the part's figures (all unless named) as PNG and SVG."""
+def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, drawing: Drawing | None = None) -> list[Path]:
+    """Draw the part's figures as PNG and SVG."""
     from dumbbell.drawing import style
 
+    tell = drawing or (lambda _done, _total: None)
+    tell(0, len(part.figures))
     written: list[Path] = []
-    for name in part.figures if names is None else names:
-        written += style.save(part.figures[name](runs, view), folder, name)
+    for done, (name, draw) in enumerate(part.figures.items(), 1):
+        written += style.save(draw(runs, view), folder, name)
+        tell(done, len(part.figures))
     return written
 
 
@@ -253,7 +261,7 @@ def tidy(runs: Sequence[Run], format_: Format) -> str:
 
 
 def run_ablations(
-    study: Study, part: Part, request: Request, engine: str, out: Path, workers: int | None = None, progress: Progress | None = None
+    study: Study, part: Part, request: Request, engine: str, out: Path, executor: Executor | None = None, progress: Progress | None = None
 ) -> Table:
     """Run the part once without each fitted choice, in OUT/ablations/NAME; the agreement of all, the unchanged part first.
 
@@ -263,7 +271,7 @@ def run_ablations(
     unchanged = Fitted("none", "", "", "", {})
     for fitted in (unchanged, *part.fitted):
         where = out if fitted is unchanged else out / "ablations" / fitted.name
-        done = run_part(study, part, replace(request, override=fitted.override), engine, where, workers, progress)
+        done = run_part(study, part, replace(request, override=fitted.override), engine, where, executor, progress)
         rows.append([fitted.name, fitted.instead, *_ablation_numbers(done)])
     heads = [head for format_ in part.judged for head in breakdown_heads(format_)]
     table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)

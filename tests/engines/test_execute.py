@@ -1,17 +1,24 @@
-"""Many runs: the same whatever the number of workers, resumable, and clear when something fails."""
+"""Many runs: the same wherever they are computed, resumable, and clear when something fails."""
 
 import json
 import os
+import signal
+import threading
+import time
+import weakref
 
 import pytest
-from support import PATH
+from support import PATH, CrashingJob
 
 from dumbbell import Scenario, Store, run
+from dumbbell.engines import execute as execute_module
 from dumbbell.engines import sim
 from dumbbell.engines.base import expected_packets
 from dumbbell.engines.execute import execute
-from dumbbell.engines.pool import in_parallel
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
+from dumbbell.executor import Threads
+from dumbbell.executor.exclusive import Exclusive
+from dumbbell.executor.processes import Processes
 from dumbbell.scenario import ScenarioError
 
 
@@ -34,11 +41,27 @@ def expected():
     return [run.digest for run in run(scenario(), workers=1)]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_the_number_of_workers_changes_nothing(expected, workers, tmp_path):
+def executors(tmp_path):
+    return [Threads(1), Threads(2), Threads(4), Processes(2), Exclusive(tmp_path / "lock")]
+
+
+@pytest.mark.parametrize("which", range(5), ids=["threads 1", "threads 2", "threads 4", "processes 2", "exclusive"])
+def test_where_runs_are_computed_changes_nothing(expected, which, tmp_path):
+    executor = executors(tmp_path)[which]
     assert len(set(expected)) == 12
-    assert [run.digest for run in run(scenario(), tmp_path / "out", workers=workers)] == expected
+    assert [run.digest for run in run(scenario(), tmp_path / "out", executor=executor)] == expected
     assert [run.digest for run in Store(tmp_path / "out").runs()] == expected
+    assert [run.digest for run in run(scenario(), executor=executor)] == expected
+    host = json.loads(next((tmp_path / "out").glob("*/host.json")).read_text())
+    assert 0 < host["cpu_s"] < 10
+    assert 0 < host["wall_s"] < 10
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2.5])
+def test_a_number_of_workers_that_is_none_is_refused_before_anything_runs(workers, tmp_path):
+    with pytest.raises(BadInput, match=f"workers is {workers}; expected a whole number"):
+        run(scenario(), tmp_path / "out", workers=workers)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_digest_is_of_what_the_store_holds(tmp_path):
@@ -67,10 +90,14 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
     before = files()
     real, calls = sim.native().simulate, []
     monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
-    progress = []
-    runs = execute(cells, store, progress=lambda done, total: progress.append((done, total)))
+    told = []
+    runs = execute(cells, store, progress=told.append)
     assert len(calls) == 7
-    assert progress == [(done, 7) for done in range(8)]
+    assert list(dict.fromkeys((standing.done, standing.total) for standing in told)) == [(done, 7) for done in range(8)]
+    assert all(len(standing.running) <= 2 * standing.workers for standing in told)
+    last = told[-1]
+    assert last.cost_done == pytest.approx(last.cost_total)
+    assert last.packets == sum(run.engine["delivered_packets"] for run in runs[5:])
     assert [run.cell for run in runs] == [cell.cell for cell in cells]
     assert len(before) == 5
     assert before.items() <= files().items()
@@ -152,36 +179,109 @@ def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monke
     monkeypatch.setattr(sim.native(), "simulate", simulate)
     first = max(cells, key=expected_packets)
     others = [cell for cell in cells if cell is not first]
-    runs = execute(cells, Store(tmp_path / "out"), workers=1)
+    runs = execute(cells, Store(tmp_path / "out"), Threads(1))
     assert len(calls) == 1 + len(cells)
     assert [run.cell for run in runs] == [cell.cell for cell in cells]
 
 
-def test_an_interrupt_lets_what_runs_finish_and_drops_the_rest():
-    done = []
+def test_what_another_process_is_at_is_waited_for_last(tmp_path):
+    cells = scenario().expand()
+    store = Store(tmp_path / "out")
+    (theirs,) = execute([max(cells, key=expected_packets)])
+    store.ask([])
+    told = []
 
-    def job(index):
-        done.append(index)
-        return index
+    def other():
+        with Store(store.path).claim(theirs.key):
+            claimed.set()
+            while len(store.missing(keys)) > 1:
+                time.sleep(0.01)
+            store.write(theirs)
 
-    jobs = [lambda i=i: job(i) for i in range(100)]
-    found = in_parallel(jobs, 1)
-    assert next(found)[1] == 0
-    with pytest.raises(Interrupted):
-        found.throw(KeyboardInterrupt)
-    count = len(done)
-    assert done == list(range(count))
-    with pytest.raises(StopIteration):
-        next(found)
+    keys = [execute_module.key(cell) for cell in cells]
+    claimed, thread = threading.Event(), threading.Thread(target=other)
+    thread.start()
+    claimed.wait()
+    runs = execute(cells, store, Threads(2), told.append)
+    thread.join()
+    assert [run.key for run in runs] == keys
+    assert (told[-1].done, told[-1].total) == (12, 12)
+    assert told[-1].cost_done == pytest.approx(told[-1].cost_total)
+    assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]
 
 
-def test_a_job_that_raises_ends_it_all():
-    def fail():
-        raise BadInput("no")
+def test_the_same_run_asked_for_twice_is_computed_once(tmp_path, monkeypatch):
+    (cell, *_) = scenario().expand()
+    real, calls = sim.native().simulate, []
+    monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
+    for store in (None, Store(tmp_path / "out")):
+        first, second = execute([cell, cell], store, Threads(2))
+        assert first.digest == second.digest
+    assert len(calls) == 2
 
-    with pytest.raises(BadInput, match="no"):
-        list(in_parallel([fail, *[lambda: None] * 10], 2))
+
+def test_a_run_that_crashes_its_process_is_one_invalid_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(execute_module, "_Job", CrashingJob)
+    runs = run(scenario(repeat=1), tmp_path / "out", executor=Processes(2))
+    assert [run.status for run in runs] == ["invalid"] * 2 + ["ok"] * 4
+    assert runs[0].reasons == ("the process that computed it was killed by SIGSEGV",)
+    assert runs[0].cell == {"path.bottleneck.rate": "1mbit", "path.rtt": "5ms"}
+    assert len(Store(tmp_path / "out").runs()) == 4
+    monkeypatch.undo()
+    assert [run.status for run in run(scenario(repeat=1), tmp_path / "out")] == ["ok"] * 6
+
+
+def test_what_one_job_raises_ends_it_all_and_what_is_begun_is_kept(tmp_path, monkeypatch):
+    real, count, second = sim.native().simulate, iter(range(100)), threading.Event()
+
+    def simulate(network):
+        if next(count) == 0:
+            second.wait()
+            raise ValueError("no")
+        second.set()
+        return real(network)
+
+    monkeypatch.setattr(sim.native(), "simulate", simulate)
+    with pytest.raises(BadInput, match="the simulator refuses this: no"):
+        run(scenario(), tmp_path / "out", workers=2)
+    assert 1 <= len(Store(tmp_path / "out").runs()) <= 3
+
+
+def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
+    real, computed, alive = execute_module._Job.produce, [], []
+
+    def produce(job):
+        made = real(job)
+        assert made.samples
+        computed.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(execute_module._Job, "produce", produce)
+    run(scenario(repeat=4), tmp_path / "out", workers=2, progress=lambda _: alive.append(sum(made() is not None for made in computed)))
+    assert len(computed) == 24
+    assert 0 < max(alive) <= 4, "two runs are being computed, and two are finished and not yet written"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_interrupt_lets_what_is_begun_finish(tmp_path, kept):
+    begun = []
+
+    def press(standing):
+        if standing.done == 2 and not begun:
+            begun.append(len(standing.running))
+            os.kill(os.getpid(), signal.SIGINT)
+
+    out = tmp_path / "out"
+    with pytest.raises(Interrupted) as interrupted:
+        run(scenario(), out if kept else None, workers=2, progress=press)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if kept:
+        there = len(Store(out).runs())
+        assert there == 2 + begun[0]
+        assert str(interrupted.value) == f"interrupted; {there} of 12 runs are in {out}, the same command goes on from there"
+    else:
+        assert str(interrupted.value) == "interrupted"
 
 
 def test_nothing_to_do():
-    assert list(in_parallel([], 4)) == []
+    assert execute([]) == []

@@ -131,23 +131,17 @@ def test_wishes_of_many_at_once_all_stay(tmp_path):
     assert Store(tmp_path / "out").asked() == 20
 
 
-def test_a_claim_waits_for_the_one_who_has_it(store):
-    found = []
-
-    def wait():
-        with Store(store.path).claim(KEYS[2]) as run:
-            found.append(run)
-
+def test_a_claim_is_for_one(store):
     with store.claim(KEYS[2]) as nothing:
         assert nothing is None
-        waiting = threading.Thread(target=wait)
-        waiting.start()
-        waiting.join(timeout=0.2)
-        assert waiting.is_alive()
+        with pytest.raises(BlockingIOError), Store(store.path).claim(KEYS[2]):
+            pytest.fail("it is another's")
         store.ask([])
+        with pytest.raises(BlockingIOError), Store(store.path).claim(KEYS[2]):
+            pytest.fail("it is still another's")
         store.write(make_run(KEYS[2]))
-    waiting.join()
-    assert [run.key for run in found] == [KEYS[2]]
+    with Store(store.path).claim(KEYS[2]) as run:
+        assert run.key == KEYS[2]
     assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]
 
 

@@ -1,0 +1,45 @@
+"""The options that say where runs are computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from dumbbell.executor import Executor
+
+EXECUTORS = ("threads", "processes", "exclusive")
+"""Names that `--executor` takes, the default first."""
+
+WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, max=1000, help="Runs at a time; all processors by default.")]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="Where runs are computed: threads; processes (one that crashes takes no other run with it); "
+        "exclusive (one at a time, and none of another sweep that asks for the same).",
+    ),
+]
+
+
+def executor_of(name: str, workers: int | None) -> Executor:
+    """The executor that the options ask for. BadInput if there is none."""
+    from dumbbell.engines.kernel import cache
+    from dumbbell.executor.exclusive import Exclusive
+    from dumbbell.executor.processes import Processes
+    from dumbbell.executor.threads import Threads
+    from dumbbell.scenario import nearest
+
+    if name == "threads":
+        return Threads(workers)
+    if name == "processes":
+        return Processes(workers)
+    if name != "exclusive":
+        raise BadInput(f"--executor {name!r} is unknown{nearest(name, EXECUTORS)}; expected one of {', '.join(EXECUTORS)}")
+    if workers not in (None, 1):
+        raise BadInput(f"--workers {workers}: the executor exclusive computes one run at a time; expected 1, or another executor")
+    return Exclusive(cache.folder().parent / "exclusive.lock")
