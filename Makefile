@@ -6,31 +6,33 @@
 VENV := .venv
 BIN := $(VENV)/bin
 LOG := $(VENV)/setup.log
+PIP = $(BIN)/python -m pip install --disable-pip-version-check
+DEVELOP = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --extras dev
 # The first Python that is recent enough; PYTHON=... chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	$(shell find crates -name '*.rs' -not -path '*/benches/*' -not -path '*/tests/*' -o -name Cargo.toml)
-# Runs a command with its output in the log, and shows the end of it if the command fails.
-quietly = { $(1); } >>$(LOG) 2>&1 || { tail -n 30 $(LOG) >&2; echo "failed: the whole output is in $(LOG)" >&2; exit 1; }
+# Says what is being done and, in the end, how long it took; the command's output goes to the log, whose end is shown if it fails.
+stage = printf '%s ... ' "$(1)" >&2; began=$$(date +%s); \
+	{ $(2); } >>$(LOG) 2>&1 || { echo >&2; tail -n 30 $(LOG) >&2; echo "failed: the whole output is in $(LOG)" >&2; exit 1; }; \
+	echo "$$(($$(date +%s) - began)) s" >&2
 
 setup: $(VENV)/.installed
 
 $(VENV)/.created:
 	@test -n "$(PYTHON)" || { echo "expected Python 3.11 or later (make PYTHON=...)" >&2; exit 3; }
 	@command -v cargo >/dev/null || { echo "expected Rust (cargo); see https://rustup.rs" >&2; exit 3; }
-	@echo "setting up $(VENV) ..."
-	@$(PYTHON) -m venv $(VENV)
-	@$(call quietly,$(BIN)/python -m pip install --disable-pip-version-check "maturin>=1.9$(comma)<2")
+	@mkdir -p $(VENV)
+	@$(call stage,setting up $(VENV) (1 of 2),$(PYTHON) -m venv $(VENV) && $(PIP) "maturin>=1.9$(comma)<2")
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	@echo "building the simulator ..."
-	@$(call quietly,VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --extras dev)
+	@$(call stage,building the simulator$(comma) installing its libraries (2 of 2),$(DEVELOP))
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
-	@$(call quietly,$(BIN)/python -m pip install --disable-pip-version-check "pdoc>=15")
+	@$(call stage,installing pdoc,$(PIP) "pdoc>=15")
 	@touch $@
 
 # The one-flow study of the SCE draft: 320 runs of 300 s, tables and figures.
