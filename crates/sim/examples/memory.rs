@@ -9,7 +9,7 @@ use cap::Cap;
 use dumbbell_sim::cc::{AckEvent, CongestionControl, CustomControl};
 use dumbbell_sim::simulate_with;
 use dumbbell_sim::spec::NetworkSpec;
-use dumbbell_sim::tcp::tcb::Tcb;
+use dumbbell_sim::tcp::linux::sender::tcb::Tcb;
 use serde_json::{json, Value};
 
 #[global_allocator]

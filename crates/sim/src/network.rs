@@ -8,7 +8,7 @@ use crate::probe::capture::Capture;
 use crate::probe::fingerprint::{Fingerprint, PacketEvent};
 use crate::qdisc::{Qdisc, QueueContext, Verdict};
 use crate::rng::Rng;
-use crate::tcp::sack::{Blocks, Slab};
+use crate::tcp::common::sack::{Blocks, Slab};
 use crate::time::{serialisation, Time, NEVER};
 
 /// Packets of one flow that the network dropped or lost.

@@ -8,6 +8,8 @@ pub const ACK_FRAME: u32 = 66;
 pub const SYN_FRAME: u32 = 74;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
+/// Payload of a full segment, bytes.
+pub const MSS: u32 = FULL_FRAME - HEADERS;
 
 /// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

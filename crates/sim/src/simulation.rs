@@ -4,16 +4,16 @@ use crate::cc::{AnyCc, CustomControl, CONTROLS};
 use crate::events::{MAX_SOURCES, MAX_TIME};
 use crate::network::{Network, Route, PORTS};
 use crate::output::Output;
-use crate::packet::{flags, FlowTuple};
+use crate::packet::{flags, FlowTuple, MSS};
 use crate::port::{Port, Schedule};
 use crate::probe::capture::Capture;
 use crate::probe::Sampler;
 use crate::spec::{FlowSpec, NetworkSpec, UdpSpec};
+use crate::tcp::bsd;
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::tcp::implementation::{check_bsd, Implementation};
-use crate::tcp::stack::Stack;
-use crate::tcp::tcb::MSS;
-use crate::tcp::{bsd, receiver, sender};
+use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::{receiver, sender};
 use crate::time::{Time, NEVER};
 use crate::traffic::Udp;
 
@@ -352,7 +352,7 @@ impl World {
     fn on_control(&mut self, flow: usize, source: usize) {
         let f = &mut self.flows[flow];
         if self.network.now() >= f.stop {
-            f.sender.close();
+            f.sender.abort();
             self.network.events.set(source, NEVER);
         } else {
             f.sender.connect(&mut self.network);

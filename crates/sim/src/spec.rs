@@ -442,7 +442,7 @@ pub enum ImpairmentSpec {
 pub struct StackSpec {
     /// As `list stack` names it.
     pub name: String,
-    /// Field name to value; see [`crate::tcp::stack::Stack`].
+    /// Field name to value; see [`crate::tcp::linux::stack::Stack`].
     #[serde(default)]
     pub options: Map<String, Value>,
 }

@@ -142,7 +142,7 @@ fn what_cannot_run_is_refused_in_one_line() {
     let fixed = |n: &mut NetworkSpec, bytes| n.flows[0].host.rcvbuf = Some(bytes);
     refused(&|n| (bsd(n), n.flows[0].cc = "cubic".into()).1, "cc cubic on the stack freebsd-9; expected reno");
     refused(&|n| (bsd(n), n.flows[0].ecn = true).1, "ECN on the stack freebsd-9");
-    refused(&|n| (bsd(n), n.flows[0].host.tso = true).1, "chunks on the stack freebsd-9");
+    refused(&|n| (bsd(n), n.flows[0].host.tso = true).1, "TSO on the stack freebsd-9");
     refused(&|n| (bsd(n), fixed(n, 2 << 20)).1, "a receive buffer of 2097152 bytes; at most 1864135");
     refused(&|n| n.flows[0].forward = vec![7], "port 7");
     refused(&|n| n.flows[0].reverse = vec![], "reverse");
@@ -372,13 +372,13 @@ proptest! {
 struct FixedWindow(u32);
 
 impl dumbbell_sim::cc::CongestionControl for FixedWindow {
-    fn init(&mut self, t: &mut dumbbell_sim::tcp::tcb::Tcb) {
+    fn init(&mut self, t: &mut dumbbell_sim::tcp::linux::sender::tcb::Tcb) {
         t.cwnd = self.0;
     }
-    fn ssthresh(&mut self, _: &dumbbell_sim::tcp::tcb::Tcb) -> u32 {
+    fn ssthresh(&mut self, _: &dumbbell_sim::tcp::linux::sender::tcb::Tcb) -> u32 {
         self.0
     }
-    fn cong_avoid(&mut self, t: &mut dumbbell_sim::tcp::tcb::Tcb, _: u32) {
+    fn cong_avoid(&mut self, t: &mut dumbbell_sim::tcp::linux::sender::tcb::Tcb, _: u32) {
         t.cwnd = self.0;
     }
 }

@@ -7,9 +7,9 @@
 
 use super::hystart::HyStart;
 use super::{AckSample, CongestionControl, Event};
-use crate::tcp::options::{Growth, HystartClock};
-use crate::tcp::stack::Stack;
-use crate::tcp::tcb::{CaState, Tcb};
+use crate::tcp::linux::options::{Growth, HystartClock};
+use crate::tcp::linux::sender::tcb::{CaState, Tcb};
+use crate::tcp::linux::stack::Stack;
 
 /// Multiplicative decrease, 1024ths.
 const BETA: u32 = 717;

@@ -5,8 +5,9 @@
 //! count of segments, which is never below 1, so the plateau always collapses to the present; only that is here.
 
 use super::{AckEvent, AckSample, CongestionControl, Cubic, Event};
-use crate::tcp::stack::Stack;
-use crate::tcp::tcb::{CaState, Tcb, MSS};
+use crate::packet::MSS;
+use crate::tcp::linux::sender::tcb::{CaState, Tcb};
+use crate::tcp::linux::stack::Stack;
 
 /// State of CUBIC-SCE.
 #[derive(Clone, Debug)]

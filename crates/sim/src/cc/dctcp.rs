@@ -5,8 +5,8 @@
 
 use super::reno::reno_cong_avoid;
 use super::{AckEvent, CongestionControl, Event};
-use crate::tcp::stack::Stack;
-use crate::tcp::tcb::{CaState, Tcb};
+use crate::tcp::linux::sender::tcb::{CaState, Tcb};
+use crate::tcp::linux::stack::Stack;
 
 const MAX_ALPHA: u32 = 1024;
 const GAIN_SHIFT: u32 = 4;

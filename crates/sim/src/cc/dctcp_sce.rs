@@ -2,7 +2,7 @@
 //! (chromi/sce net/ipv4/tcp_dctcp_sce.c, June 2019; draft-morton-tsvwg-sce).
 
 use super::sce::{Response, SceWindow};
-use crate::tcp::stack::Stack;
+use crate::tcp::linux::stack::Stack;
 
 /// DCTCP-SCE on a stack.
 #[must_use]

@@ -3,15 +3,15 @@
 //!
 //! Leaves out: the module parameters (low window 16, ACK spacing 2 ms, both detections on).
 
-use crate::tcp::options::HystartClock;
-use crate::tcp::tcb::Tcb;
+use crate::tcp::linux::options::HystartClock;
+use crate::tcp::linux::sender::tcb::Tcb;
 
 const LOW_WINDOW: u32 = 16;
 const MIN_SAMPLES: u32 = 8;
 const ACK_SPACING_US: i32 = 2000;
 const DELAY_MIN_US: u32 = 4_000;
 const DELAY_MAX_US: u32 = 16_000;
-/// Largest chunk a device takes, bytes: 64 KiB less the largest header.
+/// Largest TSO segment that a device takes, bytes: 64 KiB less the largest header.
 const GSO_MAX_SIZE: u64 = 65_536 - 321;
 
 #[derive(Clone, Debug)]

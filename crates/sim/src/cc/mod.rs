@@ -17,8 +17,8 @@ pub use reno::Reno;
 pub use reno_sce::reno_sce;
 pub use sce::SceWindow;
 
-use crate::tcp::stack::Stack;
-use crate::tcp::tcb::{CaState, Tcb};
+use crate::tcp::linux::sender::tcb::{CaState, Tcb};
+use crate::tcp::linux::stack::Stack;
 
 /// What an ACK says, before recovery and growth.
 #[derive(Clone, Copy, Debug, Default)]

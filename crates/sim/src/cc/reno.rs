@@ -2,7 +2,7 @@
 //! net/ipv4/tcp_cong.c).
 
 use super::CongestionControl;
-use crate::tcp::tcb::Tcb;
+use crate::tcp::linux::sender::tcb::Tcb;
 
 /// Reno keeps no state of its own.
 #[derive(Clone, Copy, Debug)]

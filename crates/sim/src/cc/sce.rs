@@ -2,8 +2,9 @@
 //! (chromi/sce net/ipv4/tcp_reno_sce.c and tcp_dctcp_sce.c, the form of June 2019 as far as it is known).
 
 use super::{AckEvent, CongestionControl, Event};
-use crate::tcp::stack::Stack;
-use crate::tcp::tcb::{Tcb, MSS};
+use crate::packet::MSS;
+use crate::tcp::linux::sender::tcb::Tcb;
+use crate::tcp::linux::stack::Stack;
 
 /// How strongly one byte acknowledged with an SCE echo counts against the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

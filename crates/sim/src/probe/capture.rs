@@ -7,11 +7,10 @@
 //!
 //! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
 
-use crate::packet::{flags, Ecn, FlowTuple, Packet, NO_SACK};
+use crate::packet::{flags, Ecn, FlowTuple, Packet, MSS, NO_SACK};
 use crate::spec::FlowSpec;
-use crate::tcp::layout::Layout;
-use crate::tcp::sack::{Blocks, Slab};
-use crate::tcp::tcb::MSS;
+use crate::tcp::common::layout::Layout;
+use crate::tcp::common::sack::{Blocks, Slab};
 use crate::time::Time;
 
 /// Ethernet, IP and UDP, bytes.
@@ -85,7 +84,7 @@ pub enum Header {
         /// In a SYN: largest segment and shift of the window.
         syn: Option<(u16, u8)>,
         /// SACK blocks, bytes; the first `count`.
-        sacks: ([(u32, u32); crate::tcp::sack::MAX_BLOCKS], usize),
+        sacks: ([(u32, u32); crate::tcp::common::sack::MAX_BLOCKS], usize),
     },
     /// UDP.
     Udp,
@@ -188,7 +187,7 @@ impl Life {
             (true, false) => (p.window >> self.scale).min(u32::from(u16::MAX)) as u16,
         };
         let scale = if answer { self.scale } else { IDLE_SCALE };
-        let mut sacks = ([(0, 0); crate::tcp::sack::MAX_BLOCKS], blocks.as_slice().len());
+        let mut sacks = ([(0, 0); crate::tcp::common::sack::MAX_BLOCKS], blocks.as_slice().len());
         for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
             *place = (number(*start), number(*end));
         }

@@ -1,9 +1,10 @@
 //! The two ends of a flow, of whichever implementation.
 
-use super::tcb::{CaState, INFINITE_SSTHRESH};
-use super::{bsd, receiver, sender};
+use super::bsd;
+use super::linux::{receiver, sender};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::tcp::linux::sender::tcb::{CaState, INFINITE_SSTHRESH};
 use crate::time::Time;
 
 /// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
@@ -49,10 +50,10 @@ impl Sender {
     }
 
     /// The flow is cut off: nothing more is sent.
-    pub fn close(&mut self) {
+    pub fn abort(&mut self) {
         match self {
-            Self::Linux(s) => s.close(),
-            Self::Bsd(s) => s.close(),
+            Self::Linux(s) => s.abort(),
+            Self::Bsd(s) => s.abort(),
         }
     }
 

@@ -3,9 +3,10 @@
 use serde_json::{json, Map, Value};
 
 use super::bsd;
-use super::stack::{overridden, Stack, STACKS};
 use crate::cc::CONTROLS;
 use crate::spec::{FlowSpec, StackSpec};
+use crate::tcp::common::overrides::overridden;
+use crate::tcp::linux::stack::{Stack, STACKS};
 
 /// A stack of any implementation.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub(crate) fn check_bsd(spec: &FlowSpec, stack: &bsd::stack::Stack) -> Result<()
         return Err(format!("ECN on the stack {name}; expected none"));
     }
     if host.tso {
-        return Err(format!("chunks on the stack {name}; expected no offload"));
+        return Err(format!("TSO on the stack {name}; expected no offload"));
     }
     for (which, bytes) in [("receive", host.rcvbuf), ("send", host.sndbuf)] {
         if let Some(bytes) = bytes.filter(|&bytes| bytes > stack.most_buffer()) {

@@ -1,31 +1,13 @@
-//! TCP as Linux does it, in segments: one file a concern. Reference: Linux 6.12 net/ipv4/tcp_{input,output,recovery,timer}.c.
-//! FreeBSD's stands apart, in `bsd`; a stack's `implementation` says whose it is.
+//! TCP: what the two ends of a flow do. Sequence numbers count segments; the last one of a transfer may be shorter than the others.
+//!
+//! - `endpoint`: a sender and a receiver of whichever implementation, as the simulation drives them
+//! - `implementation`: whose state machine a named stack is, and what runs on it
+//! - `common`: what both implementations are made of
+//! - `linux`: Linux's TCP, today's and older ones (reference: net/ipv4/tcp_*.c of Linux 6.12, 5.1 and 3.9)
+//! - `bsd`: FreeBSD 9's TCP, a state machine of its own
 
-mod ack;
 pub mod bsd;
-mod buffers;
-mod ecn;
+pub mod common;
 pub mod endpoint;
-mod fack;
 pub mod implementation;
-pub mod layout;
-pub mod options;
-mod plain;
-#[cfg(test)]
-mod plain_tests;
-mod rack;
-mod ranges;
-pub mod receiver;
-mod recovery;
-pub mod rtt;
-pub mod sack;
-mod sacktag;
-pub mod scoreboard;
-mod send_buffer;
-pub mod sender;
-pub mod stack;
-pub mod tcb;
-mod timeout;
-pub mod timer;
-mod transmit;
-mod undo;
+pub mod linux;

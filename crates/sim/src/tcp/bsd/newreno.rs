@@ -4,7 +4,7 @@
 //! Leaves out: ECN, other modules of cc(4).
 
 use super::stack::Stack;
-use crate::tcp::tcb::MSS;
+use crate::packet::MSS;
 
 /// Payload of a segment, bytes.
 const SEG: u64 = MSS as u64;
@@ -151,9 +151,9 @@ mod tests {
         assert_eq!(w.cwnd, 4380 + 2 * SEG);
         w.ack_received(3 * SEG, WIDE, true);
         assert_eq!(w.cwnd, 4380 + 3 * SEG);
-        let mut plain = window(|s| s.rfc3465 = false);
-        plain.ack_received(2 * SEG, WIDE, false);
-        assert_eq!(plain.cwnd, 4380 + SEG);
+        let mut counted = window(|s| s.rfc3465 = false);
+        counted.ack_received(2 * SEG, WIDE, false);
+        assert_eq!(counted.cwnd, 4380 + SEG);
     }
 
     #[test]

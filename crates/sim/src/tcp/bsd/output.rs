@@ -5,8 +5,8 @@
 use super::sender::{Phase, Sender};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::packet::MSS;
 use crate::qdisc::Verdict;
-use crate::tcp::tcb::MSS;
 
 const SEG: i64 = MSS as i64;
 

@@ -11,13 +11,13 @@ use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use super::timer::{Callout, Clock};
 use crate::network::Network;
+use crate::packet::MSS;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, NO_SACK, SYN_FRAME};
 use crate::spec::FlowSpec;
-use crate::tcp::layout::Layout;
-use crate::tcp::ranges;
-use crate::tcp::receiver::Counters;
-use crate::tcp::sack::Blocks;
-use crate::tcp::tcb::MSS;
+use crate::tcp::common::layout::Layout;
+use crate::tcp::common::ranges;
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::receiver::Counters;
 use crate::time::{Time, MS};
 
 const SEG: u64 = MSS as u64;

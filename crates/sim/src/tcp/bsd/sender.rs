@@ -10,12 +10,13 @@ use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
 use crate::network::Network;
+use crate::packet::MSS;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
 use crate::spec::FlowSpec;
+use crate::tcp::common::layout::Layout;
 use crate::tcp::endpoint::SenderSample;
-use crate::tcp::layout::Layout;
-use crate::tcp::sender::Counters;
-use crate::tcp::tcb::{CaState, MSS};
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::sender::Counters;
 use crate::time::{Time, MS};
 
 /// Progress of the connection.
@@ -159,7 +160,7 @@ impl Sender {
     }
 
     /// The flow is cut off: nothing more is sent.
-    pub fn close(&mut self) {
+    pub fn abort(&mut self) {
         self.phase = Phase::Closed;
         self.timer.stop();
     }

@@ -4,8 +4,8 @@
 //! Leaves out: the memory of mbufs, which the limit of 8 times the payload never reaches with full segments.
 
 use super::stack::Stack;
-use crate::tcp::layout::Layout;
-use crate::tcp::tcb::MSS;
+use crate::packet::MSS;
+use crate::tcp::common::layout::Layout;
 
 const SEG: u64 = MSS as u64;
 /// Least room for which a blocked writer is woken, bytes.
@@ -80,10 +80,10 @@ impl SendBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::layout::tests::plain;
+    use crate::tcp::common::layout::tests::bulk_flow;
 
     fn layout(transfer_bytes: Option<u64>) -> Layout {
-        Layout::of(&crate::spec::FlowSpec { transfer_bytes, ..plain() })
+        Layout::of(&crate::spec::FlowSpec { transfer_bytes, ..bulk_flow() })
     }
     use crate::tcp::bsd::stack::STACKS;
 

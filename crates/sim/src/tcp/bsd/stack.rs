@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tcp::stack::range;
+use crate::tcp::common::overrides::range;
 
 /// One stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

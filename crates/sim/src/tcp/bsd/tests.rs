@@ -4,11 +4,12 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stack::{Stack, STACKS};
 use crate::network::{Network, Route, PORTS};
+use crate::packet::MSS;
 use crate::packet::{flags, Packet, Way, ACK_FRAME, NO_SACK};
 use crate::port::Port;
 use crate::spec::{FlowSpec, HostSpec, PortSpec, StackSpec};
-use crate::tcp::sack::Blocks;
-use crate::tcp::tcb::{CaState, MSS};
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::sender::tcb::CaState;
 use crate::time::{MS, SEC};
 
 /// Event sources after those of the two ports.

@@ -116,7 +116,7 @@ impl Sender {
                     self.syn_lost = true;
                     self.send_syn(net);
                 } else {
-                    self.close();
+                    self.abort();
                 }
             }
             (_, Purpose::Retransmit) => self.on_retransmit_timeout(net),
@@ -131,7 +131,7 @@ impl Sender {
         self.holes.clear();
         let half = self.rtt.half();
         if !self.rtt.back_off() {
-            return self.close();
+            return self.abort();
         }
         self.counters.rto_timeouts += 1;
         let first = self.rtt.shift == 1;

@@ -1,0 +1,150 @@
+//! Kernel time: jiffies, and the timer wheel's rounding (Linux 6.12 kernel/time/timer.c; `slack`: Linux 3.9 kernel/timer.c).
+
+use crate::tcp::linux::options::TimerWheel;
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, MS, SEC};
+
+/// Level bits of the wheel: 64 slots a level, each level 8 times as coarse.
+const LEVEL_SIZE: u64 = 64;
+const LEVEL_SHIFT: u32 = 3;
+
+/// Converts between time and the ticks of a kernel with a given HZ.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    tick: u64,
+    /// 2^64 over `tick`, rounded down: ticks are counted several times a packet, and a multiplication is cheaper than a division.
+    reciprocal: u64,
+    wheel: TimerWheel,
+}
+
+impl Clock {
+    /// The clock of a stack.
+    #[must_use]
+    pub fn of(stack: &Stack) -> Self {
+        Self::new(stack.hz, stack.timer_wheel)
+    }
+
+    /// A clock of `hz` ticks a second.
+    #[must_use]
+    pub fn new(hz: u32, wheel: TimerWheel) -> Self {
+        let tick = SEC / u64::from(hz);
+        Self { tick, reciprocal: u64::MAX / tick, wheel }
+    }
+
+    /// Whole ticks in a span, ns.
+    #[inline]
+    fn ticks(&self, ns: u64) -> u64 {
+        // The reciprocal lacks less than 1 of 2^64, so that the estimate is right or one too low.
+        let estimate = ((u128::from(ns) * u128::from(self.reciprocal)) >> 64) as u64;
+        estimate + u64::from(ns - estimate * self.tick >= self.tick)
+    }
+
+    /// True if the ticks of a time are its milliseconds.
+    #[inline]
+    #[must_use]
+    pub fn ticks_are_ms(&self) -> bool {
+        self.tick == MS
+    }
+
+    /// The tick that `now` falls in.
+    #[inline]
+    #[must_use]
+    pub fn jiffies(&self, now: Time) -> u64 {
+        self.ticks(now)
+    }
+
+    /// Microseconds to ticks, rounded up.
+    #[inline]
+    #[must_use]
+    pub fn from_us(&self, us: u64) -> u64 {
+        self.ticks(us * 1000 + self.tick - 1)
+    }
+
+    /// Ticks to microseconds.
+    #[inline]
+    #[must_use]
+    pub fn to_us(&self, jiffies: u64) -> u64 {
+        jiffies * self.tick / 1000
+    }
+
+    /// Milliseconds to ticks, rounded up.
+    #[must_use]
+    pub fn from_ms(&self, ms: u64) -> u64 {
+        self.from_us(ms * 1000)
+    }
+
+    /// Start of a tick.
+    #[inline]
+    #[must_use]
+    pub fn start(&self, jiffies: u64) -> Time {
+        jiffies * self.tick
+    }
+
+    /// When a timer set in tick `now` for tick `expires` really fires: not before that tick. A wheel of levels rounds up to the granularity of
+    /// the level that the timer falls in, and never fires in the tick of its expiry.
+    #[must_use]
+    pub fn fires(&self, now: u64, expires: u64) -> Time {
+        let delta = expires.saturating_sub(now);
+        if self.wheel == TimerWheel::Slack {
+            let expires = expires.max(now + 1);
+            let latest = expires + if delta < 256 { 0 } else { delta / 256 };
+            // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
+            let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
+            return ((latest >> zeros) << zeros) * self.tick;
+        }
+        let mut level = 0;
+        while level < 8 && delta >= (LEVEL_SIZE - 1) << (level * LEVEL_SHIFT) {
+            level += 1;
+        }
+        let shift = level * LEVEL_SHIFT;
+        (((expires >> shift) + 1) << shift) * self.tick
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_wheel_rounds_up_by_level() {
+        let c = Clock::new(1000, TimerWheel::Levels);
+        // Below 63 ticks: one tick late.
+        assert_eq!(c.fires(10, 50), 51 * MS);
+        // From 63 ticks: 8 ms granularity.
+        assert_eq!(c.fires(0, 63), 64 * MS);
+        assert_eq!(c.fires(0, 201), 208 * MS);
+        assert_eq!(c.fires(0, 208), 216 * MS);
+        // From 504 ticks: 64 ms.
+        assert_eq!(c.fires(0, 504), 512 * MS);
+    }
+
+    #[test]
+    fn slack_begins_at_256_ticks() {
+        let c = Clock::new(1000, TimerWheel::Slack);
+        assert_eq!(c.fires(10, 210), 210 * MS);
+        // 300 + 300 / 256 = 301: bit 0 differs, nothing to clear.
+        assert_eq!(c.fires(0, 300), 301 * MS);
+        // 1023 + 3 = 1026: from bit 10 on they differ.
+        assert_eq!(c.fires(0, 1023), 1024 * MS);
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_are_those_of_a_division(hz in 1u32..=1000, ticks in 0u64..1 << 33, off in -1i64..=1, ns: u64) {
+            let c = Clock::new(hz, TimerWheel::Levels);
+            for ns in [(ticks * c.tick).saturating_add_signed(off), ns] {
+                prop_assert_eq!(c.jiffies(ns), ns / c.tick);
+            }
+        }
+    }
+
+    #[test]
+    fn conversions_round_up() {
+        let c = Clock::new(1000, TimerWheel::Levels);
+        assert_eq!(c.from_us(1), 1);
+        assert_eq!(c.from_us(2000), 2);
+        assert_eq!(c.from_us(2001), 3);
+        assert_eq!(Clock::new(250, TimerWheel::Levels).from_ms(5), 2);
+    }
+}

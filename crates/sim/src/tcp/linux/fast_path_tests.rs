@@ -1,0 +1,180 @@
+//! The fast paths end where the full ones do: the same connection over the same path, once as it is and once with every packet disguised, so
+//! that it takes the full path but means the same (an ACK has an empty list of SACK blocks, data says that it was sent before).
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use crate::cc::AnyCc;
+use crate::network::{Network, Route};
+use crate::packet::{flags, Ecn, Packet, NO_SACK};
+use crate::spec::StackSpec;
+use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::receiver::{self, Receiver};
+use crate::tcp::linux::sender::Sender;
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, MS, US};
+
+/// What becomes of a data packet on its way.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Arrives,
+    Lost,
+    Marked,
+    /// Arrives after the next one.
+    Late,
+}
+
+/// What is compared: every packet sent, when, and the sender's state at the end; and how many packets took the fast path at either end.
+#[derive(Debug, PartialEq)]
+struct Course {
+    sent: Vec<String>,
+    state: String,
+}
+
+struct Path {
+    net: Network,
+    s: Sender,
+    r: Receiver,
+    /// Packets under way, by direction, with the time of their arrival.
+    data: VecDeque<(Time, Packet)>,
+    acks: VecDeque<(Time, Packet)>,
+    fast: [u32; 2],
+    disguise: bool,
+}
+
+const DELAY: Time = 10 * MS;
+/// Time of a packet on the line, and how many wait for it at most.
+const SPACING: Time = 400 * US;
+const LIMIT: usize = 90;
+
+impl Path {
+    fn new(stack: &str, cc: &str, ecn: bool, tso: bool, disguise: bool) -> Self {
+        let mut spec = bulk_flow();
+        (spec.ecn, spec.sce_echo, spec.host.tso) = (ecn, cc.ends_with("sce"), tso);
+        let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
+        let stack = Stack::from_spec(&stack).unwrap();
+        let needs_ecn = cc == "dctcp";
+        let route = Route { forward: Box::default(), reverse: Box::default() };
+        let net = Network::new(vec![], vec![route], vec![], receiver::SOURCES + 1, 0);
+        let r = Receiver::new(0, 0, &spec, &stack, needs_ecn);
+        let control = AnyCc::build(cc, &stack).unwrap();
+        let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs_ecn);
+        Self { net, s, r, data: VecDeque::new(), acks: VecDeque::new(), fast: [0; 2], disguise }
+    }
+
+    /// Puts on its way what the ends have sent.
+    fn carry(&mut self, fates: &mut impl Iterator<Item = Fate>, sent: &mut Vec<String>) {
+        let now = self.net.now();
+        for mut p in self.net.drain() {
+            let blocks = if p.sack == NO_SACK { Blocks::default() } else { self.net.sacks.get(p.sack) };
+            sent.push(format!("{now} {:?} {:?}", Packet { sack: NO_SACK, ..p }, blocks.as_slice()));
+            if p.has(flags::ACK) {
+                self.acks.push_back((now + DELAY, p));
+                continue;
+            }
+            let arrives = self.data.back().map_or(0, |last| last.0).max(now + DELAY) + SPACING;
+            match fates.next().unwrap_or(Fate::Arrives) {
+                Fate::Lost => continue,
+                _ if self.data.len() > LIMIT => continue,
+                Fate::Marked if p.ecn == Ecn::Ect0 => p.ecn = Ecn::Ce,
+                Fate::Late => {
+                    if let Some(last) = self.data.back_mut() {
+                        std::mem::swap(&mut last.1, &mut p);
+                    }
+                }
+                Fate::Arrives | Fate::Marked => {}
+            }
+            self.data.push_back((arrives, p));
+        }
+    }
+
+    fn deliver_data(&mut self, mut p: Packet) {
+        if self.disguise {
+            p.flags |= flags::RETRANSMISSION;
+        }
+        self.fast[1] += u32::from(self.r.takes_fast_path(&p));
+        self.r.on_packet(&p, &mut self.net);
+    }
+
+    fn deliver_ack(&mut self, mut p: Packet) {
+        if self.disguise && p.sack == NO_SACK {
+            self.net.attach(&mut p, Blocks::default());
+        }
+        self.fast[0] += u32::from(self.s.takes_fast_path(&p));
+        self.s.on_ack(&p, &mut self.net);
+    }
+
+    fn run(&mut self, fates: &[Fate]) -> Course {
+        let (mut sent, mut fates) = (vec![], fates.iter().copied());
+        self.s.connect(&mut self.net);
+        self.carry(&mut fates, &mut sent);
+        loop {
+            let timer = self.net.events.first().map_or(Time::MAX, |(time, _)| time);
+            let data = self.data.front().map_or(Time::MAX, |next| next.0);
+            let ack = self.acks.front().map_or(Time::MAX, |next| next.0);
+            self.net.shared.now = timer.min(data).min(ack);
+            if self.net.now() > 1500 * MS {
+                break;
+            }
+            if timer == self.net.now() {
+                match self.net.events.first() {
+                    Some((_, receiver::SOURCES)) => self.s.on_timer(&mut self.net),
+                    Some((_, which)) => self.r.on_timer(which, &mut self.net),
+                    None => unreachable!("its time is known"),
+                }
+            } else if data == self.net.now() {
+                let (_, p) = self.data.pop_front().unwrap();
+                self.deliver_data(p);
+            } else {
+                let (_, p) = self.acks.pop_front().unwrap();
+                self.deliver_ack(p);
+            }
+            self.carry(&mut fates, &mut sent);
+        }
+        Course { sent, state: format!("{:?} {:?} {:?}", self.s.t, self.s.counters, self.r.counters()) }
+    }
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        60 => Just(Fate::Arrives),
+        1 => Just(Fate::Lost),
+        2 => Just(Fate::Marked),
+        1 => Just(Fate::Late),
+    ]
+}
+
+#[test]
+fn the_fast_paths_are_taken() {
+    for stack in ["linux-6.12", "linux-5.1-sce", "linux-3.9"] {
+        let mut path = Path::new(stack, "cubic", false, true, false);
+        path.run(&[]);
+        assert!(path.fast[1] > 50, "{stack}: {:?}", path.fast);
+        // Linux 3.9 sends no tail loss probes, which the fast path of an ACK relies upon.
+        assert_eq!(path.fast[0] > 50, stack != "linux-3.9", "{stack}: {:?}", path.fast);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_fast_paths_end_where_the_full_ones_do(
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9"]),
+        cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "cubic-sce"]),
+        ecn: bool,
+        tso: bool,
+        fates in prop::collection::vec(fate(), 0..1500),
+    ) {
+        let ecn = ecn || cc == "dctcp";
+        let mut fast = Path::new(stack, cc, ecn, tso, false);
+        let mut full = Path::new(stack, cc, ecn, tso, true);
+        let (a, b) = (fast.run(&fates), full.run(&fates));
+        for (x, y) in a.sent.iter().zip(&b.sent) {
+            prop_assert_eq!(x, y);
+        }
+        prop_assert_eq!(a.state, b.state);
+        prop_assert_eq!(full.fast, [0, 0]);
+    }
+}

@@ -1,0 +1,168 @@
+//! An ACK where losses are found by counting: growth comes before recovery, and once an ACK (Linux 3.9 net/ipv4/tcp_input.c, tcp_ack,
+//! tcp_clean_rtx_queue).
+//!
+//! Leaves out: reneging (the receiver keeps what it has SACKed), growth's end after an idle time.
+
+use crate::cc::{AckEvent, AckSample, CongestionControl};
+use crate::network::Network;
+use crate::packet::{flags, Packet};
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::options::Growth;
+use crate::tcp::linux::sender::ack::{flag, AckState};
+use crate::tcp::linux::sender::scoreboard::mark;
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::sender::tso::MAX_TSO_SEGMENTS;
+use crate::tcp::linux::sender::{Pending, Sender};
+use crate::tcp::linux::stack::CwndLimited;
+
+/// A third of the window may be kept back to build TSO segments (sysctl tcp_tso_win_divisor).
+const WINDOW_DIVISOR: u32 = 3;
+/// Segments that may be kept back in any case.
+const MAX_DEFERRED: u32 = 3;
+
+impl Sender {
+    /// Takes in an ACK, up to what it retransmits.
+    pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
+        let (ack, prior_una, prior_sacked) = (p.seq, self.t.snd_una, self.t.sacked_out);
+        let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
+        if ack < prior_una {
+            // Old, but its SACK blocks may be news.
+            if blocks.count > 0 {
+                self.tag_sacked(ack, blocks, &mut a);
+                self.alert(&a, 0, prior_sacked, net);
+            }
+            return;
+        }
+        if self.pending == Pending::EarlyRetransmit {
+            self.rearm_rto(net);
+        }
+        let (prior_highest, prior_in_flight) = (self.highest_sacked_seq(), self.t.in_flight());
+        let prior_packets = self.t.packets_out;
+        if ack > prior_una {
+            a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
+        }
+        if self.update_window(p, ack) {
+            a.flags |= flag::WIN_UPDATE;
+        }
+        self.t.snd_una = ack;
+        let ece = p.has(flags::ECE) && self.ecn;
+        if ece {
+            a.flags |= flag::ECE;
+        }
+        if blocks.count > 0 {
+            self.tag_sacked(ack, blocks, &mut a);
+            self.count_delivered(a.sack_delivered, ece);
+        }
+        self.cc.in_ack_event(
+            &mut self.t,
+            AckEvent {
+                acked: ack - prior_una,
+                window_update: a.flags & flag::WIN_UPDATE != 0,
+                ece,
+                esce: p.has(flags::ESCE),
+            },
+        );
+        if prior_packets == 0 {
+            if a.flags & flag::DSACKING != 0 {
+                self.alert(&a, 0, prior_sacked, net);
+            }
+            return;
+        }
+        let acked = self.clean_acked(&mut a, prior_highest, ece, net);
+        let held = self.process_frto(&a);
+        if self.fack.frto_highmark.is_some_and(|mark| mark < self.t.snd_una) {
+            self.fack.frto_highmark = None;
+        }
+        let dubious = a.flags & flag::NOT_DUP == 0
+            || a.flags & (flag::DATA_SACKED | flag::ECE) != 0
+            || self.t.state != CaState::Open;
+        let may_raise = (!ece || self.t.cwnd < self.t.ssthresh) && !self.t.in_reduction();
+        if a.flags & flag::DATA_ACKED != 0 && !held && may_raise {
+            self.raise_cwnd(prior_in_flight, acked);
+        }
+        if dubious {
+            a.duplicate = a.flags & (flag::UNA_ADVANCED | flag::NOT_DUP) == 0;
+            self.alert(&a, acked, prior_sacked, net);
+        }
+    }
+
+    /// Growth, given what was in flight before the ACK.
+    fn raise_cwnd(&mut self, prior_in_flight: u32, acked: u32) {
+        let t = &mut self.t;
+        if self.stack.cwnd_limited == CwndLimited::AtAck {
+            let left = t.cwnd.saturating_sub(prior_in_flight);
+            let deferred = self.tso.enabled && left * WINDOW_DIVISOR < t.cwnd && left < MAX_TSO_SEGMENTS;
+            t.is_cwnd_limited = deferred || left <= MAX_DEFERRED;
+        }
+        let amount = match self.stack.growth {
+            Growth::Acks => 1,
+            Growth::Segments => acked,
+        };
+        self.cc.cong_avoid(t, amount);
+    }
+
+    /// Removes what `snd_una` now covers, and takes RTT samples; returns how many segments that were.
+    fn clean_acked(&mut self, a: &mut AckState, prior_highest: u32, ece: bool, net: &mut Network) -> u32 {
+        let una = self.t.snd_una;
+        let (had_sacks, highest) = (self.t.sacked_out > 0, self.board.highest_sacked);
+        let mut last_us = None;
+        let mut reord = self.t.snd_nxt;
+        for seq in a.prior_una..una {
+            let s = *self.board.get(seq);
+            if s.marks & mark::ANY_RETRANS != 0 {
+                if s.marks & mark::RETRANS != 0 {
+                    self.t.retrans_out -= 1;
+                }
+                a.flags |= flag::RETRANS_ACKED;
+                if seq > a.prior_una {
+                    a.flags |= flag::NONHEAD_RETRANS_ACKED;
+                }
+            } else {
+                last_us = Some(s.sent_us());
+                if s.marks & mark::SACKED == 0 {
+                    reord = reord.min(seq);
+                }
+            }
+            if s.marks & mark::SACKED == 0 {
+                self.count_delivered(1, ece);
+            } else {
+                self.t.sacked_out -= 1;
+            }
+            if s.marks & mark::LOST != 0 {
+                self.t.lost_out -= 1;
+            }
+            self.board.unlist(seq);
+        }
+        let acked = una - a.prior_una;
+        if acked == 0 {
+            return 0;
+        }
+        self.t.packets_out -= acked;
+        a.flags |= flag::DATA_ACKED;
+        // Whatever timed out before has been answered.
+        self.rec.timeouts = 0;
+        if had_sacks {
+            self.board.trim_runs(una);
+        }
+        // Only data never retransmitted measures the path for congestion control.
+        let unambiguous = if a.flags & flag::RETRANS_ACKED == 0 { last_us } else { None };
+        let rtt_us = unambiguous.map_or(-1, |sent_us| self.clock.to_us(self.ticks_since(sent_us)) as i64);
+        if a.tsecr != 0 {
+            let ms = self.ts_ms().saturating_sub(a.tsecr);
+            self.take_rtt(ms * 1000, ms * 1000, false);
+        } else if rtt_us >= 0 {
+            self.take_rtt(rtt_us as u32, rtt_us as u32, false);
+        }
+        self.rearm_rto(net);
+        if reord < prior_highest {
+            self.note_reordering(reord, highest);
+        }
+        self.cc.pkts_acked(&mut self.t, AckSample { acked, rtt_us });
+        acked
+    }
+
+    /// Ticks since a time, us.
+    pub(in crate::tcp::linux) fn ticks_since(&self, sent_us: u64) -> u64 {
+        self.clock.jiffies(self.t.mstamp_us * 1000) - self.clock.jiffies(sent_us * 1000)
+    }
+}

@@ -1,0 +1,225 @@
+//! The state machine: when recovery begins and ends, what is undone (Linux 3.9 net/ipv4/tcp_input.c, tcp_fastretrans_alert and below; early
+//! retransmit: RFC 5827).
+//!
+//! Leaves out: thin streams (sysctls tcp_thin_*), MTU probing, the head-of-queue rules for connections without SACK.
+
+use crate::cc::CongestionControl;
+use crate::network::Network;
+use crate::tcp::linux::options::EarlyRetransmit;
+use crate::tcp::linux::sender::ack::{flag, AckState};
+use crate::tcp::linux::sender::scoreboard::mark;
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::sender::{Pending, Sender};
+
+/// Most segments out at which early retransmit is considered (RFC 5827: fewer than four).
+const EARLY_SEGMENTS: u32 = 4;
+/// The reordering that early retransmit presupposes (sysctl tcp_reordering untouched).
+const EARLY_REORDERING: u32 = 3;
+/// Least delay of early retransmit, ms.
+const EARLY_DELAY_MS: u64 = 2;
+
+impl Sender {
+    /// What an unusual ACK means for the state; `acked` segments were removed, `prior_sacked` were SACKed before.
+    pub(in crate::tcp::linux) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, net: &mut Network) {
+        let ece = a.flags & flag::ECE != 0;
+        let mut do_lost = a.duplicate || (a.flags & flag::DATA_SACKED != 0 && self.fackets_out() > self.rec.reordering);
+        let mut entered = false;
+        if ece {
+            self.rec.prior_ssthresh = 0;
+        }
+        self.leave_finished_state(a.tsecr);
+        let newly = acked + self.t.sacked_out - prior_sacked;
+        let state = self.t.state;
+        match state {
+            CaState::Recovery => {
+                if a.flags & flag::UNA_ADVANCED != 0 {
+                    do_lost = self.undo_partial(a, acked);
+                }
+            }
+            CaState::Loss if !self.undo_loss(a.tsecr) => {
+                self.moderate_cwnd();
+                self.retransmit_by_count(net);
+                return;
+            }
+            _ => {
+                if self.t.state <= CaState::Disorder && self.rec.undo_marker.is_some() && self.rec.undo_retrans == 0 {
+                    self.undo_window(true);
+                    self.rec.undo_marker = None;
+                }
+                if !self.time_to_recover(ece, net) {
+                    self.try_to_open_by_count(ece, newly);
+                    return;
+                }
+                self.enter_recovery_by_count(ece);
+                entered = true;
+            }
+        }
+        if do_lost || self.fack_head_timed_out() {
+            self.update_scoreboard(entered);
+        }
+        self.reduce_proportionally(newly, 0, a.flags, entered);
+        self.retransmit_by_count(net);
+    }
+
+    /// An episode ends when all that was out at its start is acknowledged.
+    fn leave_finished_state(&mut self, tsecr: u32) {
+        if self.t.state == CaState::Open {
+            self.rec.retrans_stamp = None;
+            return;
+        }
+        if self.t.snd_una < self.rec.high_seq {
+            return;
+        }
+        match self.t.state {
+            CaState::Cwr if self.t.snd_una != self.rec.high_seq => {
+                self.end_reduction();
+                self.set_state(CaState::Open);
+            }
+            state @ (CaState::Recovery | CaState::Loss) => {
+                if self.may_undo(tsecr) {
+                    self.undo_window(true);
+                    self.rec.undo_marker = None;
+                }
+                self.set_state(CaState::Open);
+                if state == CaState::Recovery {
+                    self.end_reduction();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// True if the gap is a loss rather than reordering.
+    fn time_to_recover(&mut self, ece: bool, net: &mut Network) -> bool {
+        if self.frto_waits() {
+            return false;
+        }
+        let (t, reordering) = (&self.t, self.rec.reordering);
+        if t.lost_out > 0 || self.dupacks() > reordering || self.fack_head_timed_out() {
+            return true;
+        }
+        if t.packets_out <= reordering
+            && t.sacked_out >= (t.packets_out / 2).max(self.stack.reordering)
+            && !self.may_send_now()
+        {
+            // Nothing to send: no more SACKs will come.
+            return true;
+        }
+        self.may_retransmit_early()
+            && t.retrans_out == 0
+            && t.sacked_out > 0
+            && t.packets_out == t.sacked_out + 1
+            && t.packets_out < EARLY_SEGMENTS
+            && !self.may_send_now()
+            && !self.delay_early_retransmit(ece, net)
+    }
+
+    fn may_retransmit_early(&self) -> bool {
+        self.stack.early_retransmit != EarlyRetransmit::Off
+            && self.stack.reordering == EARLY_REORDERING
+            && !self.rec.reordering_seen
+    }
+
+    /// True if early retransmit waits; not if the RTO would come first.
+    fn delay_early_retransmit(&mut self, ece: bool, net: &mut Network) -> bool {
+        if self.stack.early_retransmit != EarlyRetransmit::Delayed || ece || self.t.srtt_us8 == 0 {
+            return false;
+        }
+        let quarter_rtt = u64::from(self.t.srtt_us8 >> 5) / self.clock.to_us(1);
+        let delay = quarter_rtt.max(self.clock.from_ms(EARLY_DELAY_MS));
+        if self.expires() <= self.clock.jiffies(net.now()) + delay {
+            return false;
+        }
+        self.set_timer(net, Pending::EarlyRetransmit, delay);
+        true
+    }
+
+    /// The wait of early retransmit is over.
+    pub(in crate::tcp::linux) fn resume_early_retransmit(&mut self, net: &mut Network) {
+        self.rearm_rto(net);
+        if self.may_retransmit_early() && self.t.packets_out > 0 {
+            self.enter_recovery_by_count(false);
+            self.update_scoreboard(true);
+            self.retransmit_by_count(net);
+        }
+    }
+
+    fn enter_recovery_by_count(&mut self, ece: bool) {
+        self.rec.prior_ssthresh = 0;
+        self.rec.undo_marker = Some(self.t.snd_una);
+        self.rec.undo_retrans = self.t.retrans_out as i32;
+        if !self.t.in_reduction() {
+            if !ece {
+                self.rec.prior_ssthresh = self.t.current_ssthresh();
+            }
+            self.init_reduction();
+        }
+        self.set_state(CaState::Recovery);
+    }
+
+    fn try_to_open_by_count(&mut self, ece: bool, newly: u32) {
+        if !self.frto_waits() && !self.any_retrans_done() {
+            self.rec.retrans_stamp = None;
+        }
+        if ece {
+            self.enter_cwr();
+        }
+        if self.t.state == CaState::Cwr {
+            self.reduce_proportionally(newly, 0, 0, false);
+            return;
+        }
+        self.try_keep_open();
+        if self.t.state != CaState::Open {
+            self.moderate_cwnd();
+        }
+    }
+
+    /// No bursts in doubtful times.
+    fn moderate_cwnd(&mut self) {
+        self.t.cwnd = self.t.cwnd.min(self.t.in_flight() + self.rec.reordering);
+    }
+
+    fn undo_window(&mut self, with_ssthresh: bool) {
+        if self.rec.prior_ssthresh == 0 {
+            self.t.cwnd = self.t.cwnd.max(self.t.ssthresh);
+        } else {
+            self.t.cwnd = self.cc.undo_cwnd(&self.t);
+            if with_ssthresh && self.rec.prior_ssthresh > self.t.ssthresh {
+                self.t.ssthresh = self.rec.prior_ssthresh;
+                self.queue_cwr = false;
+            }
+        }
+        self.counters.undos += 1;
+    }
+
+    /// A partial ACK in recovery; true if more is to be marked lost.
+    fn undo_partial(&mut self, a: &AckState, acked: u32) -> bool {
+        if !self.may_undo(a.tsecr) {
+            return self.fackets_out() > self.rec.reordering;
+        }
+        if !self.any_retrans_done() {
+            self.rec.retrans_stamp = None;
+        }
+        // The hole was filled by what was late, not by a retransmission.
+        self.note_reordering(self.t.snd_una, self.t.snd_una + self.fackets_out() + acked);
+        self.undo_window(false);
+        false
+    }
+
+    /// Undo after a timeout; true if the timeout was unnecessary.
+    fn undo_loss(&mut self, tsecr: u32) -> bool {
+        if !self.may_undo(tsecr) {
+            return false;
+        }
+        for seq in self.t.snd_una..self.t.snd_nxt {
+            self.board.get_mut(seq).marks &= !mark::LOST;
+        }
+        self.t.lost_out = 0;
+        self.board.clear_lost();
+        self.undo_window(true);
+        self.rec.timeouts = 0;
+        self.rec.undo_marker = None;
+        self.set_state(CaState::Open);
+        true
+    }
+}

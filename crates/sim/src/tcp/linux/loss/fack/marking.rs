@@ -1,0 +1,150 @@
+//! Which segments are lost, and what is retransmitted in which order (Linux 3.9 net/ipv4/tcp_input.c, tcp_update_scoreboard,
+//! tcp_mark_head_lost, tcp_mark_lost_retrans; tcp_output.c, tcp_xmit_retransmit_queue).
+
+use crate::network::Network;
+use crate::tcp::linux::sender::scoreboard::mark;
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::sender::{Pending, Sender};
+
+impl Sender {
+    /// Segments from the first unacknowledged one to the highest SACKed one.
+    pub(in crate::tcp::linux) fn fackets_out(&self) -> u32 {
+        self.highest_sacked_seq() - self.t.snd_una
+    }
+
+    /// What counts as number of duplicate ACKs.
+    pub(in crate::tcp::linux) fn dupacks(&self) -> u32 {
+        if self.fack.enabled {
+            self.fackets_out()
+        } else {
+            self.t.sacked_out + 1
+        }
+    }
+
+    fn timed_out(&self, seq: u32) -> bool {
+        self.ticks_since(self.board.get(seq).sent_us()) > self.rto_jiffies()
+    }
+
+    /// With FACK the first segment also counts as lost once it is older than an RTO.
+    pub(in crate::tcp::linux) fn fack_head_timed_out(&self) -> bool {
+        self.fack.enabled && self.t.packets_out > 0 && self.timed_out(self.t.snd_una)
+    }
+
+    /// New data could be sent now.
+    pub(in crate::tcp::linux) fn may_send_now(&self) -> bool {
+        self.has_data() && self.t.cwnd > self.t.in_flight() && self.window_end > self.t.snd_nxt
+    }
+
+    fn mark_lost_once(&mut self, seq: u32) {
+        let s = self.board.get_mut(seq);
+        if s.marks & (mark::SACKED | mark::LOST) == 0 {
+            s.marks |= mark::LOST;
+            self.t.lost_out += 1;
+            self.rec.lost += 1;
+            self.board.push_lost(seq);
+        }
+    }
+
+    /// Marks what the SACKs prove lost; with `entered` the first segment at least.
+    pub(in crate::tcp::linux) fn update_scoreboard(&mut self, entered: bool) {
+        let (una, nxt) = (self.t.snd_una, self.t.snd_nxt);
+        if self.fack.enabled {
+            let lost = self.fackets_out().saturating_sub(self.rec.reordering).max(1);
+            (una..nxt.min(una + lost)).for_each(|seq| self.mark_lost_once(seq));
+        } else if self.t.sacked_out >= self.rec.reordering {
+            let mut above = self.t.sacked_out - self.rec.reordering;
+            for seq in una..nxt {
+                if self.board.get(seq).marks & mark::SACKED == 0 {
+                    self.mark_lost_once(seq);
+                } else if above == 0 {
+                    break;
+                } else {
+                    above -= 1;
+                }
+            }
+        } else if entered {
+            self.mark_lost_once(una);
+        }
+        if self.fack_head_timed_out() {
+            for seq in una..nxt {
+                if !self.timed_out(seq) {
+                    break;
+                }
+                self.mark_lost_once(seq);
+            }
+        }
+    }
+
+    /// A retransmission is lost when something sent after it was SACKed.
+    pub(in crate::tcp::linux) fn mark_lost_retrans(&mut self) {
+        let high = self.highest_sacked_seq();
+        if !self.fack.enabled
+            || self.t.retrans_out == 0
+            || high <= self.fack.lost_retrans_low
+            || self.t.state != CaState::Recovery
+        {
+            return;
+        }
+        let mut low = self.t.snd_nxt;
+        let mut left = self.t.retrans_out;
+        for seq in self.t.snd_una..self.t.snd_nxt {
+            if left == 0 {
+                break;
+            }
+            let s = self.board.get_mut(seq);
+            if s.marks & mark::RETRANS == 0 {
+                continue;
+            }
+            left -= 1;
+            if high > s.noted {
+                s.marks &= !mark::RETRANS;
+                if s.marks & (mark::LOST | mark::SACKED) == 0 {
+                    s.marks |= mark::LOST;
+                    self.t.lost_out += 1;
+                }
+                self.t.retrans_out -= 1;
+                self.rec.lost += 1;
+                self.board.push_lost(seq);
+            } else {
+                low = low.min(s.noted);
+            }
+        }
+        if self.t.retrans_out > 0 {
+            self.fack.lost_retrans_low = low;
+        }
+    }
+
+    /// Retransmits what is lost, then in recovery and with nothing new to send what has only SACKs above it.
+    pub(in crate::tcp::linux) fn retransmit_by_count(&mut self, net: &mut Network) {
+        while self.t.packets_out > 0 && self.t.cwnd > self.t.in_flight() {
+            let Some(seq) = self.board.next_lost(self.t.snd_una) else { break };
+            if !self.retransmit_counted(seq, net) {
+                return;
+            }
+        }
+        if self.t.state != CaState::Recovery || self.may_send_now() {
+            return;
+        }
+        for seq in self.t.snd_una..self.highest_sacked_seq() {
+            if self.t.cwnd <= self.t.in_flight() {
+                return;
+            }
+            if self.board.get(seq).marks & (mark::SACKED | mark::RETRANS) == 0 && !self.retransmit_counted(seq, net) {
+                return;
+            }
+        }
+    }
+
+    fn retransmit_counted(&mut self, seq: u32, net: &mut Network) -> bool {
+        if !self.retransmit(net, seq, true) {
+            return false;
+        }
+        if self.t.in_reduction() {
+            self.rec.prr_out += 1;
+        }
+        if seq == self.t.snd_una {
+            self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
+        }
+        true
+    }
+}

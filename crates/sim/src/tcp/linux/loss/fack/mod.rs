@@ -1,0 +1,34 @@
+//! Loss recovery by counting, as Linux did it before RACK: what lies far enough below the highest SACKed segment is lost
+//! (FACK; RFC 6675 once reordering was seen). ACK processing is in `ack`, the state machine in `alert`, marking and retransmission in
+//! `marking`, timeouts in `frto`. Reference: Linux 3.9 net/ipv4/tcp_input.c, tcp_output.c.
+
+mod ack;
+mod alert;
+mod frto;
+mod marking;
+#[cfg(test)]
+mod tests;
+
+/// State beside what all detections share.
+#[derive(Clone, Debug)]
+pub(in crate::tcp::linux) struct Fack {
+    /// By distance; else by number.
+    enabled: bool,
+    /// No retransmission can be known as lost while nothing above this is SACKed.
+    pub lost_retrans_low: u32,
+    /// First segment beyond what was out when the timer fired that F-RTO examines.
+    pub frto_highmark: Option<u32>,
+    /// ACKs that F-RTO waits for have come: 1 none, 2 one; 0 if it is not at work.
+    frto_step: u32,
+}
+
+impl Fack {
+    pub fn new(enabled: bool) -> Self {
+        Self { enabled, lost_retrans_low: 0, frto_highmark: None, frto_step: 0 }
+    }
+
+    /// The network reorders: distance proves nothing any more.
+    pub fn disable(&mut self) {
+        self.enabled = false;
+    }
+}

@@ -1,0 +1,244 @@
+//! The machine step by step, each against what Linux 3.9 net/ipv4/tcp_input.c says of that case. Segments 1..=10 leave at 1020 ms.
+
+use serde_json::{json, Value};
+
+use crate::cc::{AnyCc, Reno};
+use crate::network::{Network, Route};
+use crate::packet::MSS;
+use crate::packet::{flags, Ecn, Packet, Way, NO_SACK};
+use crate::spec::{FlowSpec, StackSpec};
+use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::sender::scoreboard::mark;
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::sender::{Pending, Sender};
+use crate::tcp::linux::stack::Stack;
+use crate::time::MS;
+
+struct Rig {
+    s: Sender,
+    net: Network,
+}
+
+impl Rig {
+    /// A sender of `segments`, just connected over a path of 20 ms: what the windows allow is out.
+    fn new(segments: u32, options: Value) -> Self {
+        let Value::Object(options) = options else { panic!("options are a map") };
+        let mut spec = FlowSpec { transfer_bytes: Some(u64::from(segments * MSS)), ..bulk_flow() };
+        spec.stack = StackSpec { name: "linux-3.9".into(), options };
+        spec.host.rmem[1] = 87_380;
+        spec.host.wmem[1] = 65_535;
+        spec.host.sndbuf = Some(1_200_000);
+        let route = Route { forward: Box::default(), reverse: Box::default() };
+        let net = Network::new(vec![], vec![route], vec![], 1, 0);
+        let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), false);
+        let mut rig = Self { s, net };
+        rig.net.shared.now = 1000 * MS;
+        rig.s.connect(&mut rig.net);
+        rig.receive(1020, 1, &[], 1000, flags::SYN);
+        rig
+    }
+
+    fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u8) -> Vec<u32> {
+        self.net.drain();
+        self.net.shared.now = ms * MS;
+        let mut p = Packet {
+            way: Way::new(0),
+            len: 66,
+            seq: ack,
+            window: 1000 * MSS,
+            tsval: 0,
+            tsecr,
+            sack: NO_SACK,
+            flags: flags | flags::ACK,
+            ecn: Ecn::NotEct,
+        };
+        if !blocks.is_empty() {
+            let mut list = Blocks::default();
+            blocks.iter().for_each(|&b| list.push(b));
+            self.net.attach(&mut p, list);
+        }
+        self.s.on_ack(&p, &mut self.net);
+        self.sent()
+    }
+
+    /// An ACK that echoes what was sent 20 ms ago; returns the segments that it lets out.
+    fn ack(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
+        self.receive(ms, ack, blocks, ms as u32 - 20, 0)
+    }
+
+    /// Runs the timer once; returns the time, ms, and the segments sent.
+    fn timer(&mut self) -> (u64, Vec<u32>) {
+        self.net.drain();
+        loop {
+            let (time, _) = self.net.events.first().expect("a timer is set");
+            self.net.shared.now = time;
+            self.s.on_timer(&mut self.net);
+            if !self.net.arrivals.is_empty() {
+                return (time / MS, self.sent());
+            }
+        }
+    }
+
+    fn sent(&self) -> Vec<u32> {
+        self.net.arrivals.iter(&self.net.shared.packets).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+    }
+
+    fn lost(&self) -> Vec<u32> {
+        (self.s.t.snd_una..self.s.t.snd_nxt).filter(|&s| self.s.board.get(s).marks & mark::LOST != 0).collect()
+    }
+}
+
+#[test]
+fn fack_counts_the_distance_and_leaves_three_segments() {
+    // tcp_time_to_recover: fackets_out > reordering; tcp_update_scoreboard: fackets_out - reordering are lost.
+    let mut r = Rig::new(100, json!({}));
+    assert_eq!(r.ack(1040, 1, &[(4, 5)]), [1], "4 > 3; one segment is lost, and entering recovery sends one");
+    assert_eq!((r.s.t.state, r.lost()), (CaState::Recovery, vec![1]));
+    r.ack(1041, 1, &[(4, 7)]);
+    assert_eq!(r.lost(), [1, 2, 3], "of the six below the highest SACKed the last three are spared, SACKed or not");
+}
+
+#[test]
+fn three_segments_of_distance_are_disorder() {
+    let mut r = Rig::new(100, json!({}));
+    assert_eq!(r.ack(1040, 1, &[(3, 4)]), [11], "a new segment for the one that left");
+    assert_eq!((r.s.t.state, r.lost()), (CaState::Disorder, vec![]));
+}
+
+#[test]
+fn without_fack_the_number_of_sacks_counts() {
+    // tcp_dupack_heuristics: sacked_out + 1.
+    let mut r = Rig::new(100, json!({"loss_detection": "sack"}));
+    r.ack(1040, 1, &[(8, 10)]);
+    assert_eq!(r.s.t.state, CaState::Disorder);
+    r.ack(1041, 1, &[(8, 11)]);
+    assert_eq!((r.s.t.state, r.lost()), (CaState::Recovery, (1..8).collect()));
+}
+
+#[test]
+fn reordering_raises_the_threshold_and_ends_fack() {
+    let mut r = Rig::new(100, json!({}));
+    r.ack(1040, 1, &[(9, 10)]);
+    assert!(r.s.fack.enabled);
+    r.ack(1041, 1, &[(5, 6), (9, 10)]);
+    assert_eq!((r.s.fack.enabled, r.s.rec.reordering), (false, 5), "segment 5 came late by 5");
+}
+
+#[test]
+fn a_retransmission_that_was_overtaken_is_lost() {
+    // tcp_mark_lost_retrans: the highest SACK is above snd_nxt at the time of the retransmission.
+    let mut r = Rig::new(100, json!({}));
+    assert_eq!(r.ack(1040, 1, &[(4, 11)]), [1, 2, 3, 11, 12], "7 of 10 have left, so the five of ssthresh may go");
+    assert_eq!(r.lost(), [1, 2, 3]);
+    assert_eq!(r.s.t.retrans_out, 3);
+    assert_eq!(r.ack(1061, 1, &[(4, 12)]), [1, 2, 3, 13], "11 was sent after the three, and came first");
+}
+
+#[test]
+fn holes_that_are_not_lost_are_retransmitted_when_nothing_else_is_left() {
+    // tcp_xmit_retransmit_queue: forward retransmissions, in recovery alone.
+    let mut r = Rig::new(6, json!({}));
+    assert_eq!(r.ack(1040, 1, &[(5, 6)]), [1, 2]);
+    assert_eq!(r.ack(1041, 1, &[(5, 7)]), [3, 4]);
+    assert_eq!(r.lost(), [1, 2, 3]);
+}
+
+#[test]
+fn early_retransmit_waits_for_a_quarter_of_the_rtt() {
+    let mut r = Rig::new(3, json!({}));
+    assert_eq!(r.ack(1040, 1, &[(2, 4)]), [0; 0]);
+    assert_eq!(r.s.pending, Pending::EarlyRetransmit);
+    assert_eq!(r.timer(), (1045, vec![1]));
+    assert_eq!(r.s.t.state, CaState::Recovery);
+}
+
+#[test]
+fn an_ack_ends_the_wait_of_early_retransmit() {
+    let mut r = Rig::new(3, json!({}));
+    r.ack(1040, 1, &[(2, 4)]);
+    r.ack(1042, 4, &[]);
+    assert_eq!((r.s.pending, r.s.t.packets_out), (Pending::Nothing, 0));
+}
+
+#[test]
+fn early_retransmit_may_be_at_once_or_off() {
+    let mut r = Rig::new(3, json!({"early_retransmit": "at-once"}));
+    assert_eq!(r.ack(1040, 1, &[(2, 4)]), [1]);
+    let mut r = Rig::new(3, json!({"early_retransmit": "off"}));
+    assert_eq!(r.ack(1040, 1, &[(2, 4)]), [0; 0]);
+    assert_eq!(r.timer(), (1240, vec![1]), "the timer set when they were sent: rtt 20 + 200 ms");
+}
+
+#[test]
+fn a_spurious_timeout_costs_one_retransmission_and_half_the_window() {
+    let mut r = Rig::new(100, json!({}));
+    assert_eq!(r.timer(), (1240, vec![1]));
+    assert_eq!((r.s.t.state, r.s.t.ssthresh), (CaState::Disorder, 5));
+    let late = |r: &mut Rig, ms, ack| r.receive(ms, ack, &[], 1020, 0);
+    assert_eq!(late(&mut r, 1250, 2), [11, 12], "the first ACK lets two new segments out");
+    assert_eq!(r.lost(), [0; 0]);
+    late(&mut r, 1251, 3);
+    assert_eq!((r.s.t.state, r.s.frto_waits(), r.s.counters.retransmits), (CaState::Cwr, false, 1));
+}
+
+#[test]
+fn a_sack_of_what_was_sent_since_proves_the_timeout() {
+    let mut r = Rig::new(100, json!({}));
+    r.timer();
+    r.ack(1260, 2, &[]);
+    assert_eq!(r.ack(1280, 2, &[(11, 12)]), [2, 3, 4], "conventional recovery, with three segments");
+    assert_eq!((r.s.t.state, r.lost()), (CaState::Loss, [(2..11).collect(), vec![12]].concat()));
+}
+
+#[test]
+fn a_timeout_without_frto_starts_from_one_segment() {
+    let mut r = Rig::new(100, json!({"frto": "off"}));
+    assert_eq!(r.timer(), (1240, vec![1]));
+    assert_eq!((r.s.t.state, r.s.t.cwnd, r.lost().len()), (CaState::Loss, 1, 10));
+    assert_eq!(r.ack(1260, 2, &[]), [2, 3], "slow start");
+}
+
+#[test]
+fn a_backed_off_timeout_doubles() {
+    let mut r = Rig::new(100, json!({}));
+    assert_eq!(r.timer().0, 1240);
+    // 440 ticks on, 1680; the slack of 440/256 allows 1681.
+    assert_eq!(r.timer().0, 1681);
+}
+
+#[test]
+fn old_timestamps_undo_a_reduction() {
+    // tcp_try_undo_recovery: all that was out is acknowledged, by the originals.
+    let mut r = Rig::new(100, json!({}));
+    r.ack(1040, 1, &[(5, 6)]);
+    assert_eq!(r.s.t.ssthresh, 5);
+    r.receive(1045, 11, &[], 1020, 0);
+    assert_eq!((r.s.t.state, r.s.counters.undos), (CaState::Open, 1));
+    assert!(r.s.t.cwnd >= 10 && r.s.t.ssthresh > 1000, "{} {}", r.s.t.cwnd, r.s.t.ssthresh);
+}
+
+#[test]
+fn doubtful_acks_moderate_the_window() {
+    // tcp_moderate_cwnd: in flight + reordering.
+    let mut r = Rig::new(10, json!({}));
+    r.s.t.cwnd = 50;
+    r.ack(1040, 1, &[(3, 4)]);
+    assert_eq!(r.s.t.cwnd, 9 + 3);
+}
+
+#[test]
+fn an_ack_counts_once_and_only_if_the_window_was_used() {
+    let mut r = Rig::new(100, json!({}));
+    r.ack(1040, 3, &[]);
+    assert_eq!(r.s.t.cwnd, 11);
+    let mut r = Rig::new(6, json!({}));
+    r.ack(1040, 3, &[]);
+    assert_eq!(r.s.t.cwnd, 10, "6 in flight, 4 unused");
+    let mut r = Rig::new(7, json!({}));
+    r.ack(1040, 3, &[]);
+    assert_eq!(r.s.t.cwnd, 11, "3 unused");
+    let mut r = Rig::new(100, json!({"growth": "segments"}));
+    r.ack(1040, 3, &[]);
+    assert_eq!(r.s.t.cwnd, 12);
+}

@@ -1,0 +1,183 @@
+//! RACK: loss detection by time of transmission (RFC 8985; Linux 6.12 net/ipv4/tcp_recovery.c).
+//!
+//! Leaves out: the newreno variant for connections without SACK.
+
+use crate::network::Network;
+use crate::tcp::linux::sender::scoreboard::mark;
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::sender::{Pending, Sender};
+
+/// Least timeout of RACK and TLP, us.
+pub(in crate::tcp::linux) const TIMEOUT_MIN_US: u64 = 2_000;
+/// Recoveries after which a widened reordering window shrinks again.
+pub(in crate::tcp::linux) const REORDER_PERSIST: u8 = 16;
+
+/// State of RACK.
+#[derive(Clone, Debug)]
+pub(in crate::tcp::linux) struct Rack {
+    /// Latest transmission among the segments delivered, and its end.
+    sent_us: u64,
+    end_seq: u32,
+    rtt_us: u32,
+    pub advanced: bool,
+    pub dsack_seen: bool,
+    window_steps: u32,
+    pub persist: u8,
+    last_delivered: u32,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent_us: 0,
+            end_seq: 0,
+            rtt_us: 0,
+            advanced: false,
+            dsack_seen: false,
+            window_steps: 1,
+            persist: 0,
+            last_delivered: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// True if the reordering window is as wide as ever, and nothing widens it.
+    #[inline]
+    pub fn is_narrow(&self) -> bool {
+        !self.dsack_seen && self.window_steps == 1
+    }
+
+    /// True if something sent after a segment, or with it and ending above it, was delivered.
+    pub fn is_past(&self, sent_us: u64, end: u32) -> bool {
+        (self.sent_us, self.end_seq) > (sent_us, end)
+    }
+}
+
+impl Sender {
+    /// A segment with `marks`, ending at `end`, sent at `sent_us`, was delivered.
+    #[inline]
+    pub(in crate::tcp::linux) fn rack_advance(&mut self, marks: u8, end: u32, sent_us: u64) {
+        let rtt_us = (self.t.mstamp_us - sent_us) as u32;
+        if rtt_us < self.t.min_rtt_us && marks & mark::ANY_RETRANS != 0 {
+            // Probably the original arrived, not the retransmission.
+            return;
+        }
+        let rack = &mut self.rack;
+        rack.advanced = true;
+        rack.rtt_us = rtt_us;
+        if sent_us > rack.sent_us || (sent_us == rack.sent_us && end > rack.end_seq) {
+            rack.sent_us = sent_us;
+            rack.end_seq = end;
+        }
+    }
+
+    fn reorder_window_us(&self) -> u32 {
+        if !self.rec.reordering_seen && (self.t.state >= CaState::Recovery || self.t.sacked_out >= self.rec.reordering)
+        {
+            return 0;
+        }
+        ((self.t.min_rtt_us >> 2).saturating_mul(self.rack.window_steps)).min(self.t.srtt_us8 >> 3)
+    }
+
+    /// us until the segment counts as lost.
+    pub(in crate::tcp::linux) fn rack_remaining(&self, sent_us: u64, window_us: u32) -> i64 {
+        i64::from(self.rack.rtt_us) + i64::from(window_us) - (self.t.mstamp_us - sent_us) as i64
+    }
+
+    /// Marks what was sent long enough before the latest delivery; returns the longest wait for the rest, us.
+    pub(in crate::tcp::linux) fn rack_detect_loss(&mut self) -> u32 {
+        let window_us = self.reorder_window_us();
+        let mut wait = 0;
+        let mut at = self.board.oldest();
+        while let Some(seq) = at {
+            at = self.board.younger(seq);
+            let s = *self.board.get(seq);
+            if s.marks & mark::LOST != 0 && s.marks & mark::RETRANS == 0 {
+                continue;
+            }
+            if !self.rack.is_past(s.sent_us(), seq + 1) {
+                break;
+            }
+            let remaining = self.rack_remaining(s.sent_us(), window_us);
+            if remaining <= 0 {
+                self.mark_lost(seq);
+                self.board.unlist(seq);
+            } else {
+                wait = wait.max(remaining as u32);
+            }
+        }
+        wait
+    }
+
+    /// Looks for losses if RACK has moved; true if the reordering timer was set.
+    pub(in crate::tcp::linux) fn rack_mark_lost(&mut self, net: &mut Network) -> bool {
+        if !self.rack.advanced {
+            return false;
+        }
+        self.rack.advanced = false;
+        let wait = self.rack_detect_loss();
+        if wait == 0 {
+            return false;
+        }
+        let after = self.clock.from_us(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_jiffies());
+        self.set_timer(net, Pending::Reorder, after);
+        true
+    }
+
+    /// D-SACKs widen the reordering window, at most once a round trip.
+    #[inline(never)]
+    pub(in crate::tcp::linux) fn rack_update_window(&mut self, prior_delivered: u32) {
+        let rack = &mut self.rack;
+        if prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < rack.last_delivered {
+            rack.dsack_seen = false;
+        }
+        if rack.dsack_seen {
+            rack.window_steps = (rack.window_steps + 1).min(0xff);
+            rack.dsack_seen = false;
+            rack.last_delivered = self.t.delivered;
+            rack.persist = REORDER_PERSIST;
+        } else if rack.persist == 0 {
+            rack.window_steps = 1;
+        }
+    }
+
+    pub(in crate::tcp::linux) fn on_reorder_timeout(&mut self, net: &mut Network) {
+        let prior = self.t.in_flight();
+        let lost = self.rec.lost;
+        self.rack_detect_loss();
+        if prior != self.t.in_flight() {
+            if self.t.state != CaState::Recovery {
+                self.enter_recovery(false);
+                let newly_lost = self.rec.lost - lost;
+                self.reduce_cwnd(1, newly_lost, 0);
+            }
+            self.retransmit_lost(net);
+        }
+        if self.pending != Pending::Retransmit {
+            self.rearm_rto(net);
+        }
+    }
+
+    /// Marks a segment lost; a lost retransmission is lost again.
+    pub(in crate::tcp::linux) fn mark_lost(&mut self, seq: u32) {
+        let s = self.board.get_mut(seq);
+        if s.marks & mark::SACKED != 0 {
+            return;
+        }
+        if s.marks & mark::LOST == 0 {
+            s.marks |= mark::LOST;
+            self.t.lost_out += 1;
+        } else if s.marks & mark::RETRANS != 0 {
+            s.marks &= !mark::RETRANS;
+            self.t.retrans_out -= 1;
+        } else {
+            return;
+        }
+        self.rec.lost += 1;
+        self.board.push_lost(seq);
+    }
+}

@@ -1,0 +1,497 @@
+//! The receive buffer: advertised window, its growth, and auto-tuning by dynamic right-sizing
+//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads as soon as a segment was dealt with, so in-order data takes
+//! room only while it is acknowledged; out-of-order data does until the gap is filled.
+//!
+//! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
+
+use crate::packet::MSS;
+use crate::spec::HostSpec;
+use crate::tcp::linux::options::ReceiveTuning;
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, MS, NEVER, US};
+
+/// Share of the buffer assumed for payload before the first segment, 256ths.
+const DEFAULT_RATIO: u64 = 128;
+/// Memory counted on for a segment when a buffer that assumes its share grows, bytes: so much that the share of it holds a segment.
+const GROWTH_PER_SEGMENT: u64 = 2968;
+/// Largest net.core.rmem_max considered for the window scale, bytes.
+const RMEM_MAX: u64 = 212_992;
+
+/// Receive buffer and window of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct ReceiveBuffer {
+    tuning: ReceiveTuning,
+    /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info, bytes.
+    truesize: u64,
+    /// Share of the buffer for payload once a segment has been measured, 256ths; None: it stays what it is.
+    measured: Option<u64>,
+    /// The share stays what it was assumed to be.
+    assumed: bool,
+    most: u64,
+    size: u64,
+    ratio: u64,
+    /// Payload that fits into the empty buffer, and beside one segment, bytes.
+    full: u64,
+    beside_one: u64,
+    clamp: u64,
+    ssthresh: u64,
+    scale: u32,
+    /// Advertised window, bytes, and the segment it was counted from.
+    window: u64,
+    window_from: u32,
+    /// Bytes read in the last round trip, when that began, and at which segment.
+    space: u64,
+    space_us: u64,
+    space_seq: u32,
+    /// When the buffer is adapted next, if the application reads then.
+    adapts: Time,
+    /// Receiver's RTT estimate times 8, us.
+    pub rtt_us8: u64,
+    rtt_from_us: u64,
+    rtt_seq: u32,
+    last_tsecr: u32,
+    in_order: InOrder,
+}
+
+/// What holds for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
+#[derive(Clone, Debug)]
+struct InOrder {
+    /// Segments charged while one is acknowledged: none, or the one that is acknowledged before it is read.
+    charged: u32,
+    /// What may be advertised is all that it can be.
+    grown: bool,
+    /// The window to advertise, bytes, unless more was offered before.
+    window: u64,
+    /// So little of it is left after one segment that it may open wide.
+    small: bool,
+}
+
+impl ReceiveBuffer {
+    pub fn new(host: &HostSpec, stack: &Stack) -> Self {
+        let size = host.rcvbuf.unwrap_or(host.rmem[1]);
+        let most = host.rmem[2];
+        let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
+        let full = (size * ratio) >> 8;
+        let first = stack.initial_rwnd.map_or(65_535, |segments| u64::from(segments * MSS));
+        let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), first);
+        // An explicit buffer bounds the scale, too.
+        let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
+        let scale = scaled.ilog2().saturating_sub(15).min(14);
+        // One segment stays in reserve.
+        let clamp = full.saturating_sub(u64::from(MSS)).max(u64::from(2 * MSS));
+        let ssthresh = window.min(clamp);
+        let mut buffer = Self {
+            tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
+            truesize: u64::from(stack.receive_truesize),
+            assumed: stack.adv_win_scale.is_some(),
+            measured: stack.adv_win_scale.is_none().then(|| u64::from(MSS) * 256 / u64::from(stack.receive_truesize)),
+            most,
+            size,
+            ratio,
+            full,
+            beside_one: (size.saturating_sub(u64::from(stack.receive_truesize)) * ratio) >> 8,
+            clamp,
+            ssthresh,
+            scale,
+            window,
+            window_from: 1,
+            space: ssthresh.min(10 * u64::from(MSS)),
+            space_us: 0,
+            adapts: NEVER,
+            space_seq: 1,
+            rtt_us8: 0,
+            rtt_from_us: 0,
+            rtt_seq: 1,
+            last_tsecr: 0,
+            in_order: InOrder { charged: u32::from(stack.ack_before_read), grown: false, window: 0, small: false },
+        };
+        buffer.update_in_order();
+        buffer
+    }
+
+    /// Called when the buffer, or what may be advertised of it, has changed.
+    fn update_in_order(&mut self) {
+        self.in_order.grown = self.room(self.in_order.charged) == 0;
+        self.in_order.window = self.select(self.in_order.charged).min(65_535 << self.scale);
+        self.in_order.small = 2 * self.in_order.window.saturating_sub(u64::from(MSS)) <= self.clamp;
+    }
+
+    /// The connection is established.
+    pub fn establish(&mut self, now_us: u64) {
+        self.space_us = now_us;
+        self.plan();
+    }
+
+    /// Plans the next adaptation: a round trip after the last one.
+    fn plan(&mut self) {
+        if self.rtt_us8 != 0 {
+            self.adapts = (self.space_us + (self.rtt_us8 >> 3)) * US;
+        }
+    }
+
+    /// The first full segment shows what a segment really costs.
+    #[inline]
+    pub fn measure(&mut self) {
+        if let Some(measured) = self.measured.take() {
+            if self.ratio != measured {
+                self.ratio = measured;
+                self.resize(self.size);
+                self.clamp = self.full;
+                self.space = self.space.min(self.clamp);
+                self.update_in_order();
+            }
+        }
+    }
+
+    /// Payload that fits into `space` bytes of buffer.
+    fn payload_in(&self, space: u64) -> u64 {
+        (space * self.ratio) >> 8
+    }
+
+    /// Free space for payload with `held` segments out of order.
+    #[inline]
+    fn free(&self, held: u32) -> u64 {
+        match held {
+            0 => self.full,
+            1 => self.beside_one,
+            _ => self.payload_in(self.size.saturating_sub(u64::from(held) * self.truesize)),
+        }
+    }
+
+    /// How far what may be advertised can still be raised, bytes.
+    fn room(&self, held: u32) -> u64 {
+        self.clamp.min(self.free(held)).saturating_sub(self.ssthresh)
+    }
+
+    /// A full segment arrived: raises what may be advertised; true if it did.
+    #[inline]
+    pub fn grow(&mut self, held: u32) -> bool {
+        let room = self.room(held);
+        room > 0 && self.grow_into(room)
+    }
+
+    /// [`Self::grow`] with nothing out of order.
+    #[inline]
+    pub fn grow_in_order(&mut self) -> bool {
+        !self.in_order.grown && self.grow(self.in_order.charged)
+    }
+
+    /// True if the first segment has shown what it had to show.
+    pub fn is_measured(&self) -> bool {
+        self.measured.is_none() && self.rtt_from_us != 0
+    }
+
+    /// Segment with which the window whose filling is timed is full.
+    pub fn window_ends(&self) -> u32 {
+        self.rtt_seq
+    }
+
+    fn grow_into(&mut self, room: u64) -> bool {
+        let increment = if self.payload_in(self.truesize) <= u64::from(MSS) {
+            2 * u64::from(MSS)
+        } else {
+            let (mut cost, mut window) = (self.payload_in(self.truesize) >> 1, self.payload_in(self.most) >> 1);
+            loop {
+                if self.ssthresh > window {
+                    return false;
+                }
+                if cost <= u64::from(MSS) {
+                    break 2 * u64::from(MSS);
+                }
+                cost >>= 1;
+                window >>= 1;
+            }
+        };
+        self.ssthresh += room.min(increment.max(2 * u64::from(MSS)));
+        self.update_in_order();
+        true
+    }
+
+    /// Shift of the advertised windows.
+    pub fn scale(&self) -> u8 {
+        self.scale as u8
+    }
+
+    /// Bytes of the advertised window that are left at `rcv_nxt`.
+    fn left(&self, rcv_nxt: u32) -> u64 {
+        self.window.saturating_sub(u64::from(rcv_nxt - self.window_from) * u64::from(MSS))
+    }
+
+    /// First segment beyond the advertised window.
+    pub fn end(&self) -> u32 {
+        self.window_from + (self.window / u64::from(MSS)) as u32
+    }
+
+    /// Segments in order since the last ACK.
+    pub fn unacked(&self, rcv_nxt: u32) -> u32 {
+        rcv_nxt - self.window_from
+    }
+
+    /// True if the sequence number `seq` is not beyond the last ACK.
+    pub fn is_acked(&self, seq: u32) -> bool {
+        seq <= self.window_from
+    }
+
+    /// To the next number that the shift of the window lets through.
+    fn round_up(&self, bytes: u64) -> u64 {
+        (bytes + (1 << self.scale) - 1) >> self.scale << self.scale
+    }
+
+    fn select(&self, held: u32) -> u64 {
+        let mut free = self.free(held);
+        let most = self.clamp.min(self.full);
+        if free < most >> 1 {
+            free = free >> self.scale << self.scale;
+            if free < self.full >> 4 || free < u64::from(MSS) {
+                return 0;
+            }
+        }
+        self.round_up(free.min(self.ssthresh))
+    }
+
+    /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
+    pub fn advertise(&mut self, rcv_nxt: u32, held: u32) -> u32 {
+        let left = self.round_up(self.left(rcv_nxt));
+        self.window = self.select(held).max(left).min(65_535 << self.scale);
+        self.window_from = rcv_nxt;
+        self.window as u32
+    }
+
+    /// [`Self::advertise`] with nothing out of order: the window is what it was, or wider.
+    #[inline]
+    pub fn advertise_in_order(&mut self, rcv_nxt: u32) -> u32 {
+        if self.in_order.window < self.window {
+            return self.advertise(rcv_nxt, self.in_order.charged);
+        }
+        self.window = self.in_order.window;
+        self.window_from = rcv_nxt;
+        self.window as u32
+    }
+
+    /// The window of the SYN-ACK, which is not scaled, bytes.
+    pub fn offered(&self) -> u32 {
+        self.window as u32
+    }
+
+    /// True if reading has made room for twice the window that is left.
+    #[inline]
+    pub fn opens_wide(&self, rcv_nxt: u32, held: u32) -> bool {
+        let left = self.left(rcv_nxt);
+        2 * left <= self.clamp && self.select(held) >= 2 * left.max(1)
+    }
+
+    /// False if [`Self::opens_wide`] is with one segment unacknowledged.
+    #[inline]
+    pub fn may_open_wide(&self) -> bool {
+        self.in_order.small || self.window < self.in_order.window
+    }
+
+    /// True if too little room is left to ask for quick ACKs.
+    pub fn is_tight(&self, held: u32) -> bool {
+        held > 0 && self.free(held) < self.clamp.min(self.full) >> 1
+    }
+
+    /// RTT by the echo of our own timestamp on a full segment, ms apart.
+    #[inline]
+    pub fn rtt_by_timestamp(&mut self, tsecr: u32, now: Time) {
+        if tsecr != self.last_tsecr {
+            self.last_tsecr = tsecr;
+            self.take_timestamp(tsecr, (now / MS) as u32);
+        }
+    }
+
+    fn take_timestamp(&mut self, tsecr: u32, now_ms: u32) {
+        let sample = u64::from(now_ms.saturating_sub(tsecr)) * 1000;
+        if sample > 0 {
+            self.rtt_us8 = if self.rtt_us8 == 0 || sample << 3 < self.rtt_us8 {
+                sample << 3
+            } else {
+                self.rtt_us8 - (self.rtt_us8 >> 3) + sample
+            };
+            self.plan();
+        }
+    }
+
+    /// RTT by the time that a window takes to fill; only ever lowers the estimate.
+    #[inline]
+    pub fn rtt_by_window(&mut self, rcv_nxt: u32, now: Time) {
+        if rcv_nxt >= self.rtt_seq || self.rtt_from_us == 0 {
+            self.begin_window(rcv_nxt, now / US);
+        }
+    }
+
+    fn begin_window(&mut self, rcv_nxt: u32, now_us: u64) {
+        if self.rtt_from_us != 0 {
+            let sample = (now_us - self.rtt_from_us).max(1) << 3;
+            if self.rtt_us8 == 0 || sample < self.rtt_us8 {
+                self.rtt_us8 = sample;
+                self.plan();
+            }
+        }
+        self.rtt_seq = rcv_nxt + (self.window / u64::from(MSS)) as u32;
+        self.rtt_from_us = now_us;
+    }
+
+    /// The application has read everything: adapts the buffer once a round trip.
+    #[inline(always)]
+    pub fn on_read(&mut self, rcv_nxt: u32, now: Time) {
+        if now >= self.adapts {
+            self.adapt(rcv_nxt, now / US);
+        }
+    }
+
+    fn resize(&mut self, size: u64) {
+        self.size = size;
+        self.full = self.payload_in(size);
+        self.beside_one = self.payload_in(size.saturating_sub(self.truesize));
+    }
+
+    fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
+        let copied = u64::from(rcv_nxt - self.space_seq) * u64::from(MSS);
+        if copied > self.space {
+            match self.tuning {
+                ReceiveTuning::Off => {}
+                ReceiveTuning::Twice => {
+                    let segments = (2 * copied / u64::from(MSS)).max(1);
+                    let size = (segments * GROWTH_PER_SEGMENT).min(self.most);
+                    if size > self.size {
+                        self.resize(size);
+                        self.clamp = 2 * copied;
+                    }
+                }
+                ReceiveTuning::Ahead => {
+                    // Twice for losses, and more while the sender speeds up.
+                    let mut window = (copied << 1) + 16 * u64::from(MSS);
+                    window += (window * (copied - self.space) / self.space) << 1;
+                    let size = if self.assumed {
+                        window / u64::from(MSS) * GROWTH_PER_SEGMENT
+                    } else {
+                        (window << 8) / self.ratio
+                    };
+                    let size = size.min(self.most);
+                    if size > self.size {
+                        self.resize(size);
+                        self.clamp = self.full;
+                    }
+                }
+            }
+            self.space = copied;
+            self.update_in_order();
+        }
+        self.space_seq = rcv_nxt;
+        self.space_us = now_us;
+        self.plan();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(rcvbuf: Option<u64>) -> HostSpec {
+        HostSpec {
+            tso: false,
+            rmem: [4096, 131_072, 67_108_864],
+            rcvbuf,
+            wmem: [4096, 16_384, 67_108_864],
+            sndbuf: None,
+            cached_ssthresh: None,
+        }
+    }
+
+    fn stack(name: &str) -> Stack {
+        let spec = crate::spec::StackSpec { name: name.into(), options: serde_json::Map::new() };
+        Stack::from_spec(&spec).unwrap()
+    }
+
+    #[test]
+    fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
+        let mut b = ReceiveBuffer::new(&host(Some(1_200_000)), &stack("linux-3.9"));
+        assert_eq!((b.window, b.scale), (14_480, 4));
+        b.measure();
+        let grown = (0..1000).take_while(|_| b.grow(0)).count();
+        assert_eq!((grown, b.ssthresh), (202, 600_000 - 1448));
+        // A held segment takes its whole truesize from the buffer.
+        assert_eq!(b.free(100), 600_000 - 100 * 2176 / 2);
+    }
+
+    #[test]
+    fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
+        let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
+        let mut b = ReceiveBuffer::new(&host(None), &tuned);
+        b.rtt_by_timestamp(1, 81 * MS);
+        b.on_read(101, 100 * MS);
+        assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
+    }
+
+    #[test]
+    fn the_window_starts_as_linux_has_it() {
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+        assert_eq!(b.window, 65_160);
+        assert_eq!(b.scale, 11);
+        b.measure();
+        assert_eq!(b.ratio, 162);
+        assert_eq!(b.clamp, 82_944);
+        assert!(b.grow(0));
+        assert_eq!(b.advertise(2, 0), 67_584);
+    }
+
+    #[test]
+    fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
+        // Linux 5.1: 2 * 100 + 16 segments, and four times that for ninety more than the ten of the round trip before.
+        let before = Stack { adv_win_scale: Some(1), ..stack("linux-6.12") };
+        let mut b = ReceiveBuffer::new(&host(None), &before);
+        b.rtt_by_timestamp(1, 81 * MS);
+        b.on_read(101, 100 * MS);
+        let segments = 216 + 2 * 216 * 90 / 10;
+        assert_eq!((b.size, b.clamp), (segments * 2968, segments * 2968 / 2));
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+        b.measure();
+        b.rtt_by_timestamp(1, 81 * MS);
+        b.on_read(101, 100 * MS);
+        assert_eq!(b.size, ((segments * u64::from(MSS)) << 8) / 162, "what segments cost here, once that is known");
+    }
+
+    #[test]
+    fn the_first_windows_are_those_of_the_kernel() {
+        // What Linux 6.12 advertised for the first eight segments at the default sysctls, each charged until it is read.
+        let mut b =
+            ReceiveBuffer::new(&HostSpec { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"));
+        assert_eq!((b.offered(), b.scale()), (65_160, 7));
+        b.measure();
+        let windows = (2..10).map(|seq| {
+            b.grow(1);
+            b.advertise(seq, 1) >> 7
+        });
+        assert_eq!(windows.collect::<Vec<_>>(), [524, 546, 569, 592, 614, 637, 637, 637]);
+    }
+
+    #[test]
+    fn a_fixed_buffer_stays() {
+        let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"));
+        b.measure();
+        b.rtt_by_timestamp(1, 21 * MS);
+        for i in 1..1000u32 {
+            b.grow(0);
+            b.on_read(i, u64::from(i) * 100 * MS);
+        }
+        assert_eq!(b.size, 600_000);
+        assert!(b.advertise(1000, 0) <= (600_000u32 * 162 / 256).next_multiple_of(2048));
+    }
+
+    #[test]
+    fn a_fast_flow_opens_the_window() {
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+        b.measure();
+        b.rtt_by_timestamp(1, 81 * MS);
+        let mut seq = 1;
+        for round in 1..12u64 {
+            for _ in 0..10 << round.min(8) {
+                seq += 1;
+                b.grow(0);
+            }
+            b.on_read(seq, round * 100 * MS);
+        }
+        assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.window);
+    }
+}

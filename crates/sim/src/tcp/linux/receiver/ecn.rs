@@ -1,0 +1,224 @@
+//! The receiver's half of ECN: RFC 3168 latch, DCTCP's state machine (RFC 8257 section 3.2), SCE echo.
+
+use crate::packet::{flags, Ecn};
+use crate::tcp::linux::stack::SceEcho;
+
+/// What to do about a segment's codepoint, besides the latch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wish {
+    /// Acknowledge first what came before this segment, with the flags as they were.
+    pub special_ack: bool,
+    /// Then acknowledge this segment at once.
+    pub ack_now: bool,
+    /// Ask for that many quick ACKs.
+    pub quick: u32,
+    /// Return the delayed-ACK interval to its least.
+    pub reset_interval: bool,
+}
+
+/// Echo state of a receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Echo {
+    enabled: bool,
+    seen: bool,
+    /// ECE on every ACK.
+    pub latch: bool,
+    /// DCTCP's machine runs; last state.
+    dctcp: Option<bool>,
+    sce: Option<SceEcho>,
+    sce_keeps_dctcp: bool,
+    sce_prior: bool,
+    /// ESCE on the next ACK.
+    pub sce_request: bool,
+}
+
+impl Echo {
+    pub fn new(enabled: bool, dctcp: bool, sce: Option<SceEcho>, sce_keeps_dctcp: bool) -> Self {
+        Self {
+            enabled,
+            seen: false,
+            latch: false,
+            dctcp: (enabled && dctcp).then_some(false),
+            sce: sce.filter(|_| enabled),
+            sce_keeps_dctcp: sce_keeps_dctcp && sce.is_some(),
+            sce_prior: false,
+            sce_request: false,
+        }
+    }
+
+    /// The sender has reduced its window.
+    pub fn on_cwr(&mut self) {
+        self.latch = false;
+    }
+
+    /// Flags of the next ACK.
+    #[inline]
+    pub fn take_flags(&mut self) -> u8 {
+        let ece = if self.latch { flags::ECE } else { 0 };
+        let esce = if std::mem::take(&mut self.sce_request) { flags::ESCE } else { 0 };
+        ece | esce
+    }
+
+    /// True if codepoint `ecn` changes nothing and asks for nothing, so that another one like it does not, either.
+    #[inline]
+    pub fn expects(&self, ecn: Ecn) -> bool {
+        !self.enabled || (ecn == Ecn::Ect0 && self.seen && self.is_at_rest())
+    }
+
+    /// Nothing that an unmarked segment would end is going on.
+    fn is_at_rest(&self) -> bool {
+        let dctcp = self.dctcp.is_none() || (self.dctcp == Some(false) && !self.latch);
+        let sce = match self.sce {
+            None | Some(SceEcho::Ta) => true,
+            Some(SceEcho::T0 | SceEcho::T1) => !self.sce_prior && !self.sce_request,
+            Some(SceEcho::Tb) => false,
+        };
+        dctcp && sce
+    }
+
+    /// A segment with codepoint `ecn`; `waiting`: a delayed ACK is pending. With a special ACK due, the flags still
+    /// describe what came before; call [`Echo::after_special`] when it is sent.
+    pub fn on_segment(&mut self, ecn: Ecn, waiting: bool) -> Wish {
+        if !self.enabled {
+            return Wish::default();
+        }
+        self.seen |= ecn != Ecn::NotEct;
+        match ecn {
+            // Without ECT although others had it: probably a retransmission.
+            Ecn::NotEct if self.seen => Wish { quick: 2, reset_interval: true, ..Wish::default() },
+            Ecn::NotEct => Wish::default(),
+            Ecn::Ce => self.dctcp_event(true, waiting),
+            Ecn::Sce if self.sce_keeps_dctcp => self.sce_event(true, waiting),
+            // ECT(0), and SCE to a receiver whose DCTCP takes it for that.
+            _ => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Sce, waiting)),
+        }
+    }
+
+    fn dctcp_event(&mut self, ce: bool, waiting: bool) -> Wish {
+        let mut wish = Wish::default();
+        if let Some(prior) = self.dctcp {
+            if prior != ce {
+                wish.special_ack = waiting;
+                wish.ack_now = true;
+            }
+        }
+        // A DCTCP receiver sets the latch before this test: it never asks for quick ACKs.
+        if ce && !self.latch && self.dctcp.is_none() {
+            wish.quick = 2;
+            wish.reset_interval = true;
+        }
+        wish
+    }
+
+    fn sce_event(&mut self, sce: bool, waiting: bool) -> Wish {
+        let Some(variant) = self.sce else { return Wish::default() };
+        if variant == SceEcho::Ta {
+            return if sce { Wish { quick: 2, reset_interval: true, ..Wish::default() } } else { Wish::default() };
+        }
+        let changed = self.sce_prior != sce && waiting;
+        Wish {
+            special_ack: changed,
+            ack_now: false,
+            quick: match variant {
+                SceEcho::Tb => 1,
+                SceEcho::T1 => u32::from(changed),
+                SceEcho::T0 | SceEcho::Ta => 0,
+            },
+            reset_interval: changed,
+        }
+    }
+
+    /// Takes in the codepoint, after the special ACK if there was one.
+    pub fn after_special(&mut self, ecn: Ecn) {
+        if !self.enabled {
+            return;
+        }
+        let no_ce = ecn == Ecn::Ect0 || (ecn == Ecn::Sce && !self.sce_keeps_dctcp);
+        if let Some(state) = &mut self.dctcp {
+            if ecn == Ecn::Ce || no_ce {
+                *state = ecn == Ecn::Ce;
+                self.latch = *state;
+            }
+        }
+        if ecn == Ecn::Ce {
+            self.latch = true;
+        }
+        if let Some(variant) = self.sce {
+            match ecn {
+                Ecn::Sce => {
+                    self.sce_request = true;
+                    self.sce_prior = true;
+                }
+                Ecn::Ect0 if variant != SceEcho::Ta => {
+                    self.sce_request = false;
+                    self.sce_prior = false;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn merge(a: Wish, b: Wish) -> Wish {
+    Wish {
+        special_ack: a.special_ack || b.special_ack,
+        ack_now: a.ack_now || b.ack_now,
+        quick: a.quick.max(b.quick),
+        reset_interval: a.reset_interval || b.reset_interval,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(e: &mut Echo, ecn: Ecn, waiting: bool) -> Wish {
+        let w = e.on_segment(ecn, waiting);
+        e.after_special(ecn);
+        w
+    }
+
+    #[test]
+    fn rfc3168_latches_until_cwr() {
+        let mut e = Echo::new(true, false, None, false);
+        assert_eq!(feed(&mut e, Ecn::Ce, false).quick, 2);
+        feed(&mut e, Ecn::Ect0, true);
+        assert!(e.latch);
+        assert_eq!(feed(&mut e, Ecn::Ce, false).quick, 0);
+        e.on_cwr();
+        assert!(!e.latch);
+    }
+
+    #[test]
+    fn dctcp_acknowledges_each_change() {
+        let mut e = Echo::new(true, true, None, false);
+        let w = feed(&mut e, Ecn::Ce, true);
+        assert!(w.special_ack && w.ack_now && e.latch);
+        let w = feed(&mut e, Ecn::Ce, true);
+        assert!(!w.special_ack && !w.ack_now && e.latch);
+        let w = feed(&mut e, Ecn::Ect0, false);
+        assert!(!w.special_ack && w.ack_now && !e.latch);
+    }
+
+    #[test]
+    fn sce_marks_keep_a_dctcp_latch_in_the_sce_tree() {
+        let mut e = Echo::new(true, true, Some(SceEcho::T1), true);
+        feed(&mut e, Ecn::Ce, false);
+        feed(&mut e, Ecn::Sce, false);
+        assert!(e.latch);
+        feed(&mut e, Ecn::Ect0, false);
+        assert!(!e.latch);
+    }
+
+    #[test]
+    fn sce_changes_are_acknowledged_apart() {
+        let mut e = Echo::new(true, false, Some(SceEcho::T1), true);
+        let w = feed(&mut e, Ecn::Sce, true);
+        assert!(w.special_ack && w.quick == 1 && e.sce_request);
+        let w = feed(&mut e, Ecn::Sce, true);
+        assert_eq!(w, Wish::default());
+        let w = feed(&mut e, Ecn::Ect0, true);
+        assert!(w.special_ack && !e.sce_request);
+        assert_eq!(Echo::new(true, false, None, true).on_segment(Ecn::Sce, true), Wish::default());
+    }
+}

@@ -1,0 +1,89 @@
+//! The fast path of the common segment: the next one in order, when nothing is missing or waits to be acknowledged out of turn. A property
+//! test (`fast_path_tests`) shows that it ends where the full path does.
+
+use super::delayed_ack::Delay;
+use super::Receiver;
+use crate::network::Network;
+use crate::packet::{flags, Ecn, Packet};
+use crate::time::Time;
+
+impl Receiver {
+    /// True if [`Self::on_fast_data`] can handle the packet: the next segment, without a flag and with the codepoint that is expected. All
+    /// that is left of [`Self::on_data`] is to count it, to widen the window and to acknowledge every second one.
+    #[inline]
+    pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
+        p.seq == self.rcv_nxt && p.seq < self.fast_path_until && p.ecn == self.fast_path_ecn && p.flags == 0
+    }
+
+    /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
+    pub(super) fn on_fast_data(&mut self, p: &Packet, net: &mut Network) {
+        if self.buffer.is_acked(p.seq) {
+            // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
+            self.form.tsecr = self.form.tsecr.max(p.tsval);
+            self.count_fast_data(p, net.now());
+            if self.quick == 0 {
+                self.scheduled = true;
+                return self.delay_ack_lazily(net);
+            }
+        } else {
+            self.count_fast_data(p, net.now());
+        }
+        self.send_fast_ack(net);
+        self.buffer.on_read(self.rcv_nxt, net.now());
+    }
+
+    #[inline(always)]
+    fn count_fast_data(&mut self, p: &Packet, now: Time) {
+        self.rcv_nxt = p.seq + 1;
+        self.buffer.rtt_by_timestamp(p.tsecr, now);
+        self.time_delayed_ack(now);
+        if self.buffer.grow_in_order() {
+            self.quick |= 1;
+        }
+    }
+
+    /// What [`Self::delay_ack`] does on the fast path. If no ACK waits, the interval is the least one and would end after the timer's event,
+    /// only the present time is noted: its tick is computed if the ACK still waits when that event comes.
+    #[inline]
+    fn delay_ack_lazily(&mut self, net: &mut Network) {
+        if self.delack.is_none() && self.ato == self.ato_min && net.now() >= self.after_event {
+            self.delack = Some(Delay::LeastFrom(net.now()));
+            self.buffer.on_read(self.rcv_nxt, net.now());
+            if self.buffer.may_open_wide() {
+                self.ack_after_read(true, net);
+            }
+        } else {
+            self.unread = self.unread_each;
+            self.delay_ack(net);
+            self.on_read(true, net);
+        }
+    }
+
+    /// What [`Self::send_ack`] does on the fast path.
+    #[inline]
+    fn send_fast_ack(&mut self, net: &mut Network) {
+        let window = self.buffer.advertise_in_order(self.rcv_nxt);
+        let flags = flags::ACK | self.echo.take_flags();
+        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now()) };
+        self.counters.acks_sent += 1;
+        self.note_ack();
+        net.send_back(p);
+    }
+
+    /// Looks again up to which segment the next ones may [take the fast path](Self::takes_fast_path). Called after each segment that did
+    /// not, with its codepoint.
+    pub(super) fn update_fast_path(&mut self, ecn: Ecn) {
+        self.fast_path_until = 0;
+        if !self.ooo.is_empty() || !self.sacks.is_empty() || self.dsack.is_some() {
+            return;
+        }
+        let nothing_waits = self.compressed == 0 && !self.now_flag && !self.pushed;
+        let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.unread_each);
+        let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
+        if nothing_waits && roomy && unmarked {
+            self.fast_path_ecn = ecn;
+            // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.
+            self.fast_path_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
+        }
+    }
+}

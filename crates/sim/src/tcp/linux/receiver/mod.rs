@@ -1,0 +1,436 @@
+//! The receiver: reassembly, SACK blocks, delayed and quick ACKs, SACK compression
+//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c; RFC 1122, RFC 2018, RFC 2883, RFC 5681).
+//!
+//! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), ping-pong mode.
+
+mod buffer;
+mod delayed_ack;
+mod ecn;
+mod fast_path;
+mod out_of_order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use self::buffer::ReceiveBuffer;
+use self::delayed_ack::Delay;
+use self::ecn::Echo;
+use crate::network::Network;
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::spec::FlowSpec;
+use crate::tcp::common::layout::Layout;
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, MS, NEVER, US};
+
+/// Least delayed-ACK interval, ms (also the quick-ACK interval).
+const ATO_MIN_MS: u64 = 40;
+/// Largest delayed-ACK interval, ms.
+const DELACK_MAX_MS: u64 = 200;
+/// Quick ACKs at the start and after gaps.
+const MAX_QUICK: u32 = 16;
+/// Duplicate ACKs sent at once before compression sets in.
+const DUPACKS_AT_ONCE: u32 = 3;
+/// ACKs merged at most (sysctl tcp_comp_sack_nr).
+const COMPRESSED_MAX: u32 = 44;
+/// Longest compression (sysctl tcp_comp_sack_delay_ns) and the timer's slack, ns.
+const COMPRESS_MAX: u64 = MS;
+const COMPRESS_SLACK: u64 = 100 * US;
+/// Blocks remembered.
+const SACK_MEMORY: usize = 4;
+
+/// Timers of a receiver, as offsets to its first event source.
+pub const SOURCES: usize = 2;
+
+/// What a receiver counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Packets that arrived, all kinds.
+    pub arrived: u64,
+    /// Data segments among them that had arrived before.
+    pub duplicates: u64,
+    /// ACKs sent.
+    pub acks_sent: u64,
+    /// CE marks seen.
+    pub ce: u64,
+    /// SCE marks seen.
+    pub sce: u64,
+}
+
+/// A receiver.
+#[derive(Debug)]
+pub struct Receiver {
+    source: usize,
+    clock: Clock,
+    /// `ATO_MIN_MS`, half of it, and `DELACK_MAX_MS` in ticks.
+    ato_min: u64,
+    ato_step: u64,
+    delack_max: u64,
+    established: bool,
+    syn_ack_us: u64,
+    /// Next segment expected.
+    pub rcv_nxt: u32,
+    /// Ranges received out of order, sorted; and how many segments they hold.
+    ooo: VecDeque<(u32, u32)>,
+    held: u32,
+    /// Segments in order that the application has not read yet, and how many one that arrives is (0 or 1).
+    unread: u32,
+    unread_each: u32,
+    /// The most recent ranges first.
+    sacks: Vec<(u32, u32)>,
+    dsack: Option<(u32, u32)>,
+    buffer: ReceiveBuffer,
+    quick: u32,
+    ato: u64,
+    /// Half the least delayed-ACK interval, ns; and that after the last arrival of data in order.
+    short_gap: Time,
+    short_gap_ends: Time,
+    /// Segments in order, below this number and with this codepoint, [take the fast path](Self::takes_fast_path); 0: none do.
+    fast_path_until: u32,
+    fast_path_ecn: Ecn,
+    scheduled: bool,
+    /// A write of the sender's ended in what was not acknowledged yet.
+    pushed: bool,
+    now_flag: bool,
+    /// The delayed ACK, if one waits, and when its event comes.
+    delack: Option<Delay>,
+    delack_armed: Time,
+    /// A delayed ACK of the least interval (40 ms) that is set from this time on cannot be due before the armed event, however its tick is
+    /// rounded.
+    after_event: Time,
+    dupacks: u32,
+    dupacks_at: u32,
+    compress: bool,
+    ack_full_push: bool,
+    quick_acks_out_of_order: bool,
+    widen_out_of_order: bool,
+    delack_capped: bool,
+    compressed: u32,
+    /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
+    form: Packet,
+    srtt_us: u64,
+    rto: u64,
+    echo: Echo,
+    counters: Counters,
+    layout: Layout,
+    /// Time at which a sized transfer was complete.
+    pub completed: Option<Time>,
+}
+
+impl Receiver {
+    /// A listening receiver; `needs_ecn`: the congestion control (DCTCP) sets ECT on ACKs and runs its machine here.
+    #[must_use]
+    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack, needs_ecn: bool) -> Self {
+        let clock = Clock::of(stack);
+        let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
+        Self {
+            source,
+            clock,
+            ato_min: clock.from_ms(ATO_MIN_MS),
+            ato_step: clock.from_ms(ATO_MIN_MS) / 2,
+            delack_max: clock.from_ms(DELACK_MAX_MS),
+            established: false,
+            syn_ack_us: 0,
+            rcv_nxt: 1,
+            ooo: VecDeque::new(),
+            held: 0,
+            unread: 0,
+            unread_each: u32::from(stack.ack_before_read),
+            sacks: Vec::with_capacity(SACK_MEMORY + 1),
+            dsack: None,
+            buffer: ReceiveBuffer::new(&spec.host, stack),
+            quick: 0,
+            ato: 0,
+            short_gap: clock.start(clock.from_ms(ATO_MIN_MS) / 2),
+            short_gap_ends: 0,
+            fast_path_ecn: Ecn::NotEct,
+            fast_path_until: 0,
+            scheduled: false,
+            pushed: false,
+            now_flag: false,
+            delack: None,
+            delack_armed: NEVER,
+            after_event: NEVER,
+            dupacks: 0,
+            dupacks_at: 0,
+            compress: stack.sack_compression,
+            ack_full_push: stack.ack_full_push,
+            quick_acks_out_of_order: stack.quick_acks_out_of_order,
+            widen_out_of_order: stack.widen_out_of_order,
+            delack_capped: stack.delayed_ack_capped,
+            compressed: 0,
+            form: Packet {
+                way: Way::new(flow),
+                len: ACK_FRAME as u16,
+                seq: 1,
+                window: 0,
+                tsval: 0,
+                tsecr: 0,
+                sack: NO_SACK,
+                flags: flags::ACK,
+                ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            },
+            srtt_us: 0,
+            rto: clock.from_ms(1000),
+            echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
+            counters: Counters::default(),
+            layout: Layout::of(spec),
+            completed: None,
+        }
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Payload read in order by the application, bytes.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.layout.before(self.rcv_nxt)
+    }
+
+    /// A packet of the sender arrives.
+    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
+        self.counters.arrived += 1;
+        if self.takes_fast_path(p) {
+            self.on_fast_data(p, net);
+        } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE) {
+            self.on_data(p, net);
+        } else {
+            self.on_handshake(p, net);
+        }
+    }
+
+    /// A packet of the handshake arrives, or the first data if the third packet got lost.
+    fn on_handshake(&mut self, p: &Packet, net: &mut Network) {
+        if p.has(flags::SYN) {
+            self.form.tsecr = p.tsval;
+            self.syn_ack_us = net.now() / 1000;
+            self.buffer.advertise(self.rcv_nxt, self.charged());
+            let ack = self.ack_packet(1, self.buffer.offered(), net.now());
+            let syn_ack = Packet { len: SYN_FRAME as u16, flags: flags::ACK | flags::SYN, ..ack };
+            self.counters.acks_sent += 1;
+            net.send_back(syn_ack);
+            return;
+        }
+        if !self.established {
+            self.establish(net.now());
+        }
+        if !p.has(flags::HANDSHAKE) {
+            self.on_data(p, net);
+        }
+    }
+
+    fn establish(&mut self, now: Time) {
+        self.established = true;
+        self.srtt_us = (now / 1000 - self.syn_ack_us).max(1);
+        // One sample: RTO is three times it, with the variance's floor.
+        self.rto = self.clock.from_us(self.srtt_us + (self.srtt_us * 2).max(200_000));
+        self.buffer.establish(now / 1000);
+    }
+
+    /// Shift of the windows that it advertises.
+    #[must_use]
+    pub fn window_scale(&self) -> u8 {
+        self.buffer.scale()
+    }
+
+    #[inline]
+    fn ack_packet(&self, ack: u32, window: u32, now: Time) -> Packet {
+        Packet { seq: ack, window, tsval: (now / MS) as u32, ..self.form }
+    }
+
+    /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
+    fn send_ack(&mut self, ack: u32, net: &mut Network) {
+        let window = self.buffer.advertise(self.rcv_nxt, self.charged());
+        let mut p = self.ack_packet(ack, window, net.now());
+        p.flags = flags::ACK | self.echo.take_flags();
+        if self.dsack.is_some() || !self.sacks.is_empty() {
+            let mut blocks = Blocks::default();
+            if let Some(d) = self.dsack.take() {
+                blocks.push(d);
+            }
+            self.sacks.iter().for_each(|&b| blocks.push(b));
+            p.len += blocks.option_bytes() as u16;
+            net.attach(&mut p, blocks);
+        }
+        self.counters.acks_sent += 1;
+        if self.compressed > 0 {
+            self.compressed = 0;
+            net.events.set(self.source + 1, NEVER);
+        }
+        if ack == self.rcv_nxt {
+            self.pushed = false;
+            self.now_flag = false;
+            self.note_ack();
+        }
+        net.send_back(p);
+    }
+
+    /// Nothing waits to be acknowledged any more.
+    #[inline]
+    fn note_ack(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = self.ato_min;
+            }
+        }
+        self.scheduled = false;
+        self.delack = None;
+    }
+
+    /// Segments that take room in the buffer.
+    fn charged(&self) -> u32 {
+        self.held + self.unread
+    }
+
+    fn request_quick(&mut self, most: u32) {
+        let fit = (self.buffer.end().saturating_sub(self.rcv_nxt) / 2).max(2);
+        self.quick = self.quick.max(fit.min(most));
+    }
+
+    /// Notes the timestamps of a segment. The one echoed is that of the segment that the last ACK asked for.
+    #[inline]
+    fn take_timestamps(&mut self, p: &Packet, now: Time) {
+        if self.buffer.is_acked(p.seq) && p.tsval >= self.form.tsecr {
+            self.form.tsecr = p.tsval;
+        }
+        self.buffer.rtt_by_timestamp(p.tsecr, now);
+    }
+
+    fn on_data(&mut self, p: &Packet, net: &mut Network) {
+        let seq = p.seq;
+        self.take_timestamps(p, net.now());
+        if p.has(flags::CWR) {
+            self.echo.on_cwr();
+            self.now_flag = true;
+        }
+        match p.ecn {
+            Ecn::Ce => self.counters.ce += 1,
+            Ecn::Sce => self.counters.sce += 1,
+            _ => {}
+        }
+        self.dsack = None;
+        let before = self.rcv_nxt;
+        if seq == self.rcv_nxt {
+            self.in_order(p, net);
+        } else if seq > self.rcv_nxt && seq < self.buffer.end() {
+            if self.quick_acks_out_of_order {
+                self.request_quick(MAX_QUICK);
+                self.ato = self.ato_min;
+            }
+            self.out_of_order(p, net);
+        } else {
+            // Old, or beyond the window.
+            if seq < self.rcv_nxt {
+                self.counters.duplicates += 1;
+                self.dsack = Some((seq, seq + 1));
+            }
+            self.request_quick(MAX_QUICK);
+            self.ato = self.ato_min;
+            self.scheduled = true;
+        }
+        if self.scheduled {
+            self.check_ack(net);
+        }
+        self.update_fast_path(p.ecn);
+        self.on_read(self.rcv_nxt > before, net);
+    }
+
+    fn in_order(&mut self, p: &Packet, net: &mut Network) {
+        let before = self.rcv_nxt;
+        self.rcv_nxt += 1;
+        self.unread = self.unread_each;
+        self.scheduled = true;
+        self.pushed |= self.ends_write(p);
+        self.buffer.measure();
+        self.buffer.rtt_by_window(self.rcv_nxt, net.now());
+        self.time_delayed_ack(net.now());
+        self.on_codepoint(p.ecn, before, net);
+        if self.buffer.grow(self.charged()) {
+            self.quick |= 1;
+        }
+        if let Some(&(start, end)) = self.ooo.front() {
+            if start <= self.rcv_nxt {
+                self.held -= end - start;
+                self.unread += (end - start) * self.unread_each;
+                self.rcv_nxt = end;
+                self.ooo.pop_front();
+                // A filled gap is acknowledged at once.
+                self.now_flag |= self.ooo.is_empty();
+            }
+            let next = self.rcv_nxt;
+            self.sacks.retain(|&(start, _)| start > next);
+        }
+        if self.rcv_nxt == self.layout.end() {
+            self.completed.get_or_insert(net.now());
+        }
+    }
+
+    /// True if a segment shows that nothing follows it for now.
+    fn ends_write(&self, p: &Packet) -> bool {
+        p.has(flags::PSH) && (self.ack_full_push || u32::from(p.len) < FULL_FRAME)
+    }
+
+    /// ECN and SCE; `before` is what was expected before this segment.
+    #[inline]
+    fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Network) {
+        if !self.echo.expects(ecn) {
+            self.on_news(ecn, before, net);
+        }
+    }
+
+    fn on_news(&mut self, ecn: Ecn, before: u32, net: &mut Network) {
+        let wish = self.echo.on_segment(ecn, self.delack.is_some());
+        if wish.special_ack {
+            self.send_ack(before, net);
+        }
+        self.echo.after_special(ecn);
+        self.now_flag |= wish.ack_now;
+        if wish.quick > 1 {
+            self.request_quick(wish.quick);
+        } else {
+            self.quick = self.quick.max(wish.quick);
+        }
+        if wish.reset_interval {
+            self.ato = self.ato_min;
+        }
+    }
+
+    /// Decides whether to acknowledge now, later, or with others.
+    fn check_ack(&mut self, net: &mut Network) {
+        if self.buffer.is_tight(self.charged()) {
+            self.quick = 0;
+        }
+        if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 || self.now_flag {
+            self.send_ack(self.rcv_nxt, net);
+        } else if self.ooo.is_empty() {
+            self.delay_ack(net);
+        } else {
+            self.compress_ack(net);
+        }
+    }
+
+    /// The application reads what there is.
+    #[inline(always)]
+    fn on_read(&mut self, some: bool, net: &mut Network) {
+        self.unread = 0;
+        self.buffer.on_read(self.rcv_nxt, net.now());
+        if self.scheduled {
+            self.ack_after_read(some, net);
+        }
+    }
+
+    /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
+    fn ack_after_read(&mut self, some: bool, net: &mut Network) {
+        let write_ended = some && self.pushed && self.held == 0;
+        if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
+            self.send_ack(self.rcv_nxt, net);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+use super::*;
+use crate::network::Route;
+use crate::tcp::common::layout::tests::bulk_flow;
+
+/// A receiver at the end of a line without delay, its handshake done.
+struct Sink {
+    receiver: Receiver,
+    net: Network,
+}
+
+impl Sink {
+    fn new(stack: &str, rcvbuf: Option<u64>) -> Self {
+        let mut spec = bulk_flow();
+        spec.stack.name = stack.into();
+        spec.host.rcvbuf = rcvbuf;
+        let route = Route { forward: Box::default(), reverse: Box::default() };
+        let net = Network::new(vec![], vec![route], vec![], SOURCES, 0);
+        let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
+        let mut sink = Self { receiver, net };
+        sink.packet(0, SYN_FRAME, flags::SYN);
+        sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
+        sink
+    }
+
+    /// The ACKs that a packet, 1 ms after the one before, brings about at once.
+    fn packet(&mut self, seq: u32, len: u32, flags: u8) -> Vec<Packet> {
+        self.net.shared.now += MS;
+        let (way, tsval) = (Way::new(0), (self.net.now() / MS) as u32);
+        let (window, tsecr, sack, ecn) = (0, 0, NO_SACK, Ecn::NotEct);
+        let p = Packet { way, len: len as u16, flags, ecn, seq, window, tsval, tsecr, sack };
+        self.receiver.on_packet(&p, &mut self.net);
+        self.net.drain()
+    }
+
+    fn segment(&mut self, seq: u32) -> Vec<Packet> {
+        self.packet(seq, FULL_FRAME, 0)
+    }
+}
+
+/// How many ACKs each of the segments `seqs` brings about at once, after `before` in order.
+fn acks(stack: &str, before: u32, seqs: &[u32]) -> Vec<usize> {
+    let mut sink = Sink::new(stack, Some(200_000));
+    (1..=before).for_each(|seq| drop(sink.segment(seq)));
+    seqs.iter().map(|&seq| sink.segment(seq).len()).collect()
+}
+
+#[test]
+fn what_comes_out_of_order_first_widens_the_window_as_in_the_kernel() {
+    // 6.12, the first eight segments lost: 65160 bytes offered, then these, in units of 128.
+    let mut sink = Sink::new("linux-6.12", None);
+    let windows: Vec<u32> = (9..13).flat_map(|seq| sink.segment(seq)).map(|p| p.window / 128).collect();
+    assert_eq!(windows, [524, 546, 569, 592]);
+}
+
+#[test]
+fn two_segments_earn_an_ack() {
+    for stack in ["linux-6.12", "linux-3.9"] {
+        let found = acks(stack, 61, &[62, 63, 64, 65]);
+        assert!(found == [0, 1, 0, 1] || found == [1, 0, 1, 0], "{stack}: {found:?}");
+    }
+}
+
+#[test]
+fn the_first_segment_may_come_out_of_order() {
+    // That sets the interval of delayed ACKs in Linux 3.9, before there was a segment in order to count from.
+    for stack in ["linux-6.12", "linux-3.9"] {
+        assert_eq!(acks(stack, 0, &[2, 1, 3]), [1, 1, 1], "{stack}");
+    }
+}
+
+#[test]
+fn a_gap_brings_quick_acks_until_4_17() {
+    // tcp_data_queue enters quick-ACK mode for every segment out of order: 16 ACKs, of which two are used up by the gap.
+    let seqs: Vec<u32> = [63, 62].into_iter().chain(64..84).collect();
+    assert_eq!(acks("linux-6.12", 61, &seqs)[..6], [1, 1, 0, 1, 0, 1]);
+    let old = acks("linux-3.9", 61, &seqs);
+    assert_eq!(old[..16], [1; 16]);
+    assert_eq!(old[16..], [0, 1, 0, 1, 0, 1]);
+}

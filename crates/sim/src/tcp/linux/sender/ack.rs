@@ -1,0 +1,344 @@
+//! ACK processing: removal of what is acknowledged, RTT samples, growth (Linux 6.12 net/ipv4/tcp_input.c, tcp_ack and below).
+//!
+//! Leaves out: challenge ACKs, urgent data, window probes (the receiving application always reads).
+
+use super::scoreboard::mark;
+use super::tcb::CaState;
+use super::{Phase, Sender};
+use crate::cc::{AckEvent, AckSample, CongestionControl};
+use crate::network::Network;
+use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
+use crate::tcp::common::sack::Blocks;
+use crate::tcp::linux::options::LossDetection;
+
+/// What was found about an ACK (Linux's FLAG_*).
+pub(in crate::tcp::linux) mod flag {
+    pub const WIN_UPDATE: u32 = 1;
+    pub const DATA_ACKED: u32 = 2;
+    pub const RETRANS_ACKED: u32 = 4;
+    pub const DATA_SACKED: u32 = 8;
+    pub const ECE: u32 = 16;
+    pub const LOST_RETRANS: u32 = 32;
+    pub const ORIG_SACK_ACKED: u32 = 64;
+    pub const UNA_ADVANCED: u32 = 128;
+    pub const DSACKING: u32 = 256;
+    pub const SET_XMIT_TIMER: u32 = 512;
+    pub const RENEGING: u32 = 1024;
+    pub const DSACK_TLP: u32 = 2048;
+    pub const MAYBE_DELAYED: u32 = 4096;
+    /// A retransmission of another segment than the first was acknowledged.
+    pub const NONHEAD_RETRANS_ACKED: u32 = 8192;
+    /// Not a duplicate ACK.
+    pub const NOT_DUP: u32 = WIN_UPDATE | DATA_ACKED;
+    /// Not stuck.
+    pub const FORWARD_PROGRESS: u32 = DATA_ACKED | DATA_SACKED;
+    /// Wakes the state machine.
+    pub const ALERT: u32 = DATA_SACKED | ECE | DSACKING;
+}
+
+/// What to send once the window is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp::linux) enum Rexmit {
+    None,
+    Lost,
+    /// New data, to tell a spurious timeout from a loss (F-RTO).
+    New,
+}
+
+/// The ACK in hand.
+#[derive(Debug)]
+pub(in crate::tcp::linux) struct AckState {
+    pub flags: u32,
+    pub prior_una: u32,
+    pub tsecr: u32,
+    pub duplicate: bool,
+    pub rexmit: Rexmit,
+    /// Every SACKed segment was sent before the timeout in question and was never retransmitted (F-RTO without RACK).
+    pub only_orig_sacked: bool,
+    /// Earliest and latest transmission of the never-retransmitted segments that were SACKed, us.
+    pub first_sacked_us: Option<u64>,
+    pub last_sacked_us: u64,
+    /// Lowest segment that shows reordering.
+    pub reord: u32,
+    pub sack_delivered: u32,
+    /// Delivered count when the latest-sent of the delivered segments was sent, and its time.
+    prior_delivered: Option<(u64, u32, u32)>,
+}
+
+impl AckState {
+    pub fn new(prior_una: u32, tsecr: u32, snd_nxt: u32) -> Self {
+        Self {
+            flags: 0,
+            prior_una,
+            tsecr,
+            duplicate: false,
+            rexmit: Rexmit::None,
+            only_orig_sacked: false,
+            first_sacked_us: None,
+            last_sacked_us: 0,
+            reord: snd_nxt,
+            sack_delivered: 0,
+            prior_delivered: None,
+        }
+    }
+
+    /// Notes a delivered segment for the rate sample.
+    #[inline]
+    pub fn note_delivery(&mut self, sent_us: u64, seq: u32, delivered: u32) {
+        if self.prior_delivered.is_none_or(|(t, s, _)| (sent_us, seq) > (t, s)) {
+            self.prior_delivered = Some((sent_us, seq, delivered));
+        }
+    }
+}
+
+impl Sender {
+    /// An ACK arrives.
+    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
+        self.counters.acks_arrived += 1;
+        self.refresh(net.now());
+        if !self.takes_fast_path(p) {
+            self.on_ack_in_full(p, net);
+        } else if self.fast_path_open {
+            self.on_fast_ack(p, true, net);
+        } else {
+            self.on_fast_ack_in_cwr(p, net);
+        }
+    }
+
+    /// A packet that does not [take the fast path](Self::takes_fast_path).
+    #[inline(never)]
+    fn on_ack_in_full(&mut self, p: &Packet, net: &mut Network) {
+        if self.process_packet(p, net) {
+            self.send_allowed(net);
+        }
+        self.update_fast_path();
+    }
+
+    /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
+    pub(in crate::tcp::linux) fn send_allowed(&mut self, net: &mut Network) -> u32 {
+        let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
+        let sent = self.write(net, false);
+        // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
+        let window_full = allowed <= 1 && sent == allowed;
+        if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
+            sent + self.write(net, false)
+        } else {
+            sent
+        }
+    }
+
+    /// Takes in a packet of the receiver; true if it may let something be sent.
+    fn process_packet(&mut self, p: &Packet, net: &mut Network) -> bool {
+        let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
+        if p.has(flags::SYN) {
+            self.on_syn_ack(p, net);
+            return false;
+        }
+        if self.phase != Phase::Established {
+            return false;
+        }
+        self.form.tsecr = self.form.tsecr.max(p.tsval);
+        match self.stack.loss_detection {
+            LossDetection::Rack => self.process_ack(p, &blocks, net),
+            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, net),
+        }
+        true
+    }
+
+    fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
+        let ack = p.seq;
+        let prior_una = self.t.snd_una;
+        let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
+        if ack < prior_una {
+            // Old, but its SACK blocks may be news.
+            if blocks.count > 0 {
+                self.tag_sacked(ack, blocks, &mut a);
+                self.on_dubious_ack(&mut a, net);
+                self.send_recovery(a.rexmit, net);
+            }
+            return;
+        }
+        let prior_packets = self.t.packets_out;
+        let (prior_delivered, prior_lost) = (self.t.delivered, self.rec.lost);
+        let prior_sacked_seq = self.highest_sacked_seq();
+        let ece = p.has(flags::ECE) && self.ecn;
+        if ack > prior_una {
+            a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
+            self.rec.timeouts = 0;
+        }
+        if self.update_window(p, ack) {
+            a.flags |= flag::WIN_UPDATE;
+        }
+        self.t.snd_una = ack;
+        if ece {
+            a.flags |= flag::ECE;
+        }
+        if blocks.count > 0 {
+            self.tag_sacked(ack, blocks, &mut a);
+            self.count_delivered(a.sack_delivered, ece);
+        }
+        let event = AckEvent {
+            acked: ack - prior_una,
+            window_update: a.flags & flag::WIN_UPDATE != 0,
+            ece,
+            esce: p.has(flags::ESCE),
+        };
+        if self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event);
+        }
+        if prior_packets == 0 {
+            if !self.stack.ack_event_first {
+                self.cc.in_ack_event(&mut self.t, event);
+            }
+            if a.flags & flag::DSACKING != 0 {
+                self.on_dubious_ack(&mut a, net);
+            }
+            self.process_tlp_ack(ack, a.flags);
+            return;
+        }
+        self.remove_acked(&mut a, prior_sacked_seq, ece);
+        self.rack_update_window(a.prior_delivered.map_or(0, |(_, _, d)| d));
+        if !self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event);
+        }
+        self.process_tlp_ack(ack, a.flags);
+        if a.flags & flag::NOT_DUP == 0 || a.flags & flag::ALERT != 0 || self.t.state != CaState::Open {
+            a.duplicate = a.flags & (flag::UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING) == 0;
+            self.on_dubious_ack(&mut a, net);
+        }
+        if a.flags & flag::SET_XMIT_TIMER != 0 {
+            self.set_xmit_timer(net);
+        }
+        let delivered = self.t.delivered - prior_delivered;
+        let lost = self.rec.lost - prior_lost;
+        if self.t.in_reduction() {
+            self.reduce_cwnd(delivered, lost, a.flags);
+        } else if self.may_raise_cwnd(a.flags) {
+            self.cc.cong_avoid(&mut self.t, delivered);
+        }
+        self.update_pacing_rate();
+        self.send_recovery(a.rexmit, net);
+    }
+
+    /// Growth needs in-order progress, unless the path is known to reorder.
+    fn may_raise_cwnd(&self, flags: u32) -> bool {
+        let forward = if self.rec.reordering > self.rec.initial_reordering {
+            flag::DATA_ACKED | flag::DATA_SACKED
+        } else {
+            flag::DATA_ACKED
+        };
+        flags & forward != 0
+    }
+
+    #[inline]
+    pub(in crate::tcp::linux) fn count_delivered(&mut self, n: u32, ece: bool) {
+        self.t.delivered += n;
+        if ece {
+            self.t.delivered_ce += n;
+        }
+    }
+
+    /// Removes what `snd_una` now covers, and takes RTT samples.
+    fn remove_acked(&mut self, a: &mut AckState, prior_sacked_seq: u32, ece: bool) {
+        let (una, now) = (self.t.snd_una, self.t.mstamp_us);
+        let prior_sacked = self.t.sacked_out;
+        let (mut first_us, mut last_us) = (None, 0);
+        let mut reord = self.t.snd_nxt;
+        for seq in a.prior_una..una {
+            let s = *self.board.get(seq);
+            if s.marks & mark::ANY_RETRANS != 0 {
+                if s.marks & mark::RETRANS != 0 {
+                    self.t.retrans_out -= 1;
+                }
+                a.flags |= flag::RETRANS_ACKED;
+            } else if s.marks & mark::SACKED == 0 {
+                last_us = s.sent_us();
+                first_us.get_or_insert(s.sent_us());
+                reord = reord.min(seq);
+                if seq < self.rec.high_seq {
+                    a.flags |= flag::ORIG_SACK_ACKED;
+                }
+            }
+            if s.marks & mark::SACKED != 0 {
+                self.t.sacked_out -= 1;
+            } else {
+                self.count_delivered(1, ece);
+                let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us() / 1000) as u32;
+                if !spurious {
+                    self.rack_advance(s.marks, seq + 1, s.sent_us());
+                }
+            }
+            if s.marks & mark::LOST != 0 {
+                self.t.lost_out -= 1;
+            }
+            a.note_delivery(s.sent_us(), seq, s.noted);
+            self.board.unlist(seq);
+        }
+        let acked = una - a.prior_una;
+        self.t.packets_out -= acked;
+        if acked > 0 {
+            a.flags |= flag::DATA_ACKED;
+        }
+        if prior_sacked > 0 {
+            self.board.trim_runs(una);
+        }
+        if self.t.packets_out > 0 && self.board.get(una).marks & mark::SACKED != 0 {
+            a.flags |= flag::RENEGING;
+        }
+        let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (-1, -1, -1);
+        if let (Some(first), 0) = (first_us, a.flags & flag::RETRANS_ACKED) {
+            seq_rtt = (now - first) as i64;
+            ca_rtt = (now - last_us) as i64;
+            // Linux suspects a delayed ACK only of a lone short segment.
+            if acked == 1 && prior_sacked == 0 && self.frame_len(una - 1) < FULL_FRAME {
+                a.flags |= flag::MAYBE_DELAYED;
+            }
+        }
+        if let Some(first) = a.first_sacked_us {
+            sack_rtt = (now - first) as i64;
+            ca_rtt = (now - a.last_sacked_us) as i64;
+        }
+        let updated = self.ack_rtt(a, seq_rtt, sack_rtt, &mut ca_rtt);
+        if acked > 0 {
+            a.flags |= flag::SET_XMIT_TIMER;
+            if reord < prior_sacked_seq {
+                self.check_reordering(reord);
+            }
+        } else if updated
+            && self.t.packets_out > 0
+            && sack_rtt >= 0
+            && sack_rtt > (now - self.board.get(una).sent_us()) as i64
+        {
+            // Measured on data sent before the head was last sent.
+            a.flags |= flag::SET_XMIT_TIMER;
+        }
+        self.cc.pkts_acked(&mut self.t, AckSample { acked, rtt_us: ca_rtt });
+    }
+
+    /// Chooses the RTT sample: acknowledged, else SACKed, else by timestamp; true if there was one.
+    fn ack_rtt(&mut self, a: &AckState, seq_rtt: i64, sack_rtt: i64, ca_rtt: &mut i64) -> bool {
+        let mut rtt = if seq_rtt < 0 { sack_rtt } else { seq_rtt };
+        if rtt < 0 && a.tsecr != 0 && a.flags & flag::DATA_ACKED != 0 {
+            rtt = i64::from(self.ts_ms().saturating_sub(a.tsecr).max(1)) * 1000;
+            *ca_rtt = rtt;
+        }
+        if rtt < 0 {
+            return false;
+        }
+        self.take_rtt(rtt as u32, (*ca_rtt).max(0) as u32, a.flags & flag::MAYBE_DELAYED != 0);
+        true
+    }
+
+    /// Feeds the estimators.
+    #[inline(always)]
+    pub(in crate::tcp::linux) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, maybe_delayed: bool) {
+        if !(maybe_delayed && ca_rtt_us > self.t.min_rtt_us) {
+            let sample = if ca_rtt_us == 0 { self.clock.to_us(1) as u32 } else { ca_rtt_us };
+            self.t.min_rtt_us = self.min_rtt.update(self.t.jiffies, sample);
+        }
+        self.rtt.sample(rtt_us, self.t.snd_una, self.t.snd_nxt);
+        self.t.srtt_us8 = self.rtt.srtt_us8();
+        self.rto_us = self.rtt.rto_us();
+        self.backoff = 0;
+    }
+}

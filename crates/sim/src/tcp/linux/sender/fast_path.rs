@@ -1,0 +1,154 @@
+//! The fast path of the common ACK (Linux has header prediction for the same reason): while no segment in flight was ever marked, neither
+//! recovery nor undo has anything to do, and what is left is to count, to take the RTT and to send what that allows. A property test
+//! (`fast_path_tests`) shows that it ends where the full path does.
+
+use super::ack::flag;
+use super::tcb::CaState;
+use super::transmit::NONE;
+use super::{Deadline, Pending, Phase, Sender};
+use crate::cc::{AckEvent, AckSample, CongestionControl};
+use crate::network::Network;
+use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
+use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
+
+impl Sender {
+    /// True if [`Self::on_fast_ack`] can handle the packet: an ACK of new data, without SACK blocks, while no segment in flight was ever
+    /// marked, and with more left in flight, so that a loss probe is due afterwards. Either the state is Open and there is no ECN echo, or
+    /// the window is being reduced in CWR. Every question that [`Self::process_ack`] asks of each segment then has one answer.
+    #[inline]
+    pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
+        p.seq > self.t.snd_una
+            && p.seq < self.t.snd_nxt
+            && p.sack == NO_SACK
+            && if self.fast_path_open {
+                !p.has(flags::SYN | flags::ECE)
+            } else {
+                !p.has(flags::SYN) && self.may_take_fast_path_in_cwr(p.seq)
+            }
+    }
+
+    /// Looks again whether ACKs may [take the fast path](Self::takes_fast_path) in state Open. Called after everything that is not on the
+    /// fast path; the fast path itself changes nothing about that, unless sending changes the congestion state.
+    pub(in crate::tcp::linux) fn update_fast_path(&mut self) {
+        self.fast_path_open = self.t.state == CaState::Open && self.nothing_in_flight_is_marked();
+    }
+
+    fn nothing_in_flight_is_marked(&self) -> bool {
+        self.board.is_unmarked(self.t.snd_una)
+            && self.rec.tlp_high_seq.is_none()
+            && self.stack.tail_loss_probe
+            && self.phase == Phase::Established
+    }
+
+    /// In state CWR, if `una` does not end it, and the segment at `una` was sent too late for RACK to suspect it.
+    #[inline(never)]
+    fn may_take_fast_path_in_cwr(&self, una: u32) -> bool {
+        self.t.state == CaState::Cwr
+            && una < self.rec.high_seq
+            && !self.rack.is_past(self.board.get(una).sent_us(), una + 1)
+            && self.nothing_in_flight_is_marked()
+    }
+
+    /// [`Self::on_fast_ack`] in state CWR.
+    #[inline(never)]
+    pub(in crate::tcp::linux) fn on_fast_ack_in_cwr(&mut self, p: &Packet, net: &mut Network) {
+        self.on_fast_ack(p, false, net);
+    }
+
+    /// What [`Self::on_ack`] does about an ACK that [takes the fast path](Self::takes_fast_path). `open`: in state Open. It is a literal
+    /// where this is called and this is inlined, so that what is only done in state CWR costs nothing in state Open.
+    #[inline(always)]
+    pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, net: &mut Network) {
+        let rtt_us = self.process_fast_ack(p, open);
+        let sent = if self.tso.enabled { self.send_allowed(net) } else { self.send_allowed_in_one_run(net) };
+        self.schedule_loss_probe_lazily(net, rtt_us, sent == 0);
+    }
+
+    /// What [`Self::process_ack`] does about such an ACK, but for the timer. Returns the RTT of the last segment acknowledged, us.
+    #[inline(always)]
+    fn process_fast_ack(&mut self, p: &Packet, open: bool) -> u64 {
+        self.form.tsecr = self.form.tsecr.max(p.tsval);
+        self.rec.timeouts = 0;
+        self.update_window(p, p.seq);
+        let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);
+        let acked = una - prior_una;
+        self.t.snd_una = una;
+        let ece = !open && p.has(flags::ECE) && self.ecn;
+        let event = |acked| AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
+        if self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event(acked));
+        }
+        let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
+        self.board.unlist_unmarked(una);
+        self.t.packets_out -= acked;
+        self.count_delivered(acked, ece);
+        self.rack_advance(0, una, last.sent_us());
+        let ca_rtt_us = now - last.sent_us();
+        let maybe_delayed = acked == 1 && self.frame_len(una - 1) < FULL_FRAME;
+        self.take_rtt((now - first.sent_us()) as u32, ca_rtt_us as u32, maybe_delayed);
+        if !self.rack.is_narrow() {
+            self.rack_update_window(last.noted);
+        }
+        let sample = AckSample { acked, rtt_us: ca_rtt_us as i64 };
+        if open && !self.stack.ack_event_first {
+            self.cc.on_progress(&mut self.t, sample, p.has(flags::ESCE));
+        } else {
+            self.steer_window_separately(sample, event(acked));
+        }
+        self.update_pacing_rate();
+        ca_rtt_us
+    }
+
+    /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before.
+    #[inline(never)]
+    fn steer_window_separately(&mut self, sample: AckSample, event: AckEvent) {
+        self.cc.pkts_acked(&mut self.t, sample);
+        if !self.stack.ack_event_first {
+            self.cc.in_ack_event(&mut self.t, event);
+        }
+        if self.t.state == CaState::Open {
+            self.cc.cong_avoid(&mut self.t, event.acked);
+            return;
+        }
+        self.rack.advanced = false;
+        self.rec.retrans_stamp = None;
+        if event.ece {
+            self.rec.prior_ssthresh = 0;
+        }
+        self.reduce_cwnd(event.acked, 0, flag::UNA_ADVANCED);
+    }
+
+    /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one
+    /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_loss_probe_lazily`].
+    #[inline(always)]
+    fn send_allowed_in_one_run(&mut self, net: &mut Network) -> u32 {
+        let from = self.t.snd_nxt;
+        let cwnd_end = self.t.snd_una + self.t.cwnd;
+        let allowed = cwnd_end.saturating_sub(from);
+        let to = cwnd_end.min(self.window_end).min(self.buffer.written);
+        let sent = if from < to { self.send_segments(net, to, NONE) } else { 0 };
+        self.note_sent(sent, self.t.packets_out >= self.t.cwnd);
+        let window_full = allowed <= 1 && sent == allowed;
+        if self.buffer.may_refill(&self.t, window_full, self.rec.reordering)
+            && self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering)
+        {
+            sent + self.write(net, false)
+        } else {
+            sent
+        }
+    }
+
+    /// What [`Self::schedule_loss_probe`] does on the fast path. The last segment acknowledged was sent `rtt_us` ago, the first outstanding
+    /// one no earlier. If the probe comes before the RTO and the timer's event before both, only the delay is noted: its tick is computed
+    /// if the probe is still what the timer is set for when that event comes.
+    #[inline(always)]
+    fn schedule_loss_probe_lazily(&mut self, net: &mut Network, rtt_us: u64, advancing: bool) {
+        let after_us = u64::from(self.t.srtt_us8 >> 2) + TIMEOUT_MIN_US;
+        if self.t.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {
+            self.pending = Pending::LossProbe;
+            self.set_deadline(Deadline::AfterUs(after_us));
+        } else {
+            self.schedule_loss_probe(net, advancing);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! SACK and D-SACK: tagging what the blocks of an ACK cover (RFC 2018, RFC 2883; Linux 6.12 net/ipv4/tcp_input.c,
+//! tcp_sacktag_write_queue and below).
+
+use super::ack::{flag, AckState};
+use super::recovery::Recovery;
+use super::scoreboard::mark;
+use super::tcb::CaState;
+use super::Sender;
+use crate::tcp::common::sack::Blocks;
+
+impl Sender {
+    /// Takes in the blocks of an ACK for `ack`.
+    pub(in crate::tcp::linux) fn tag_sacked(&mut self, ack: u32, blocks: &Blocks, a: &mut AckState) {
+        let blocks = blocks.as_slice();
+        if self.t.sacked_out == 0 {
+            self.board.highest_sacked = self.t.snd_una;
+        }
+        let duplicate = self.check_dsack(ack, blocks, a);
+        if self.t.packets_out == 0 {
+            return;
+        }
+        if duplicate {
+            let (start, end) = blocks[0];
+            if self.dsack_in_window(start, end) && end > a.prior_una {
+                for seq in start.max(a.prior_una)..end {
+                    self.tag_one(seq, true, a);
+                }
+            }
+        }
+        let mut sorted = Blocks::default();
+        for &(start, end) in &blocks[usize::from(duplicate)..] {
+            if start < end && end <= self.t.snd_nxt && start > self.t.snd_una && end > a.prior_una {
+                sorted.insert((start, end));
+            }
+        }
+        let mut holes = std::mem::take(&mut self.holes);
+        for &(start, end) in sorted.as_slice() {
+            self.board.holes_within(start, end, &mut holes);
+            for &(s, e) in &holes {
+                for seq in s..e {
+                    self.tag_one(seq, false, a);
+                    self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
+                }
+            }
+            if !holes.is_empty() {
+                self.board.add_run(start, end);
+            }
+            a.only_orig_sacked &= self.fack.frto_highmark.is_none_or(|mark| end <= mark);
+        }
+        self.holes = holes;
+        self.mark_lost_retrans();
+        let frto_done = self.fack.frto_highmark.is_none_or(|mark| self.t.snd_una > mark);
+        if (self.t.state != CaState::Loss || self.rec.undo_marker.is_some()) && frto_done {
+            self.check_reordering(a.reord);
+        }
+    }
+
+    /// True if the first block reports a duplicate that our retransmissions can explain.
+    fn check_dsack(&mut self, ack: u32, blocks: &[(u32, u32)], a: &mut AckState) -> bool {
+        let (start, end) = blocks[0];
+        let below = start < ack;
+        let inside = blocks.get(1).is_some_and(|&(s, e)| start >= s && end <= e);
+        if (!below && !inside) || start >= end {
+            return false;
+        }
+        let segments = end - start;
+        if segments > self.max_window_segs {
+            return false;
+        }
+        let rec: &mut Recovery = &mut self.rec;
+        if segments == 1 && rec.tlp_high_seq == Some(end) {
+            a.flags |= flag::DSACK_TLP;
+        }
+        rec.dsack_dups += u64::from(segments);
+        if rec.dsack_dups > self.counters.retransmits {
+            return false;
+        }
+        if rec.reordering_seen && a.flags & flag::DSACK_TLP == 0 {
+            self.rack.dsack_seen = true;
+        }
+        a.flags |= flag::DSACKING;
+        a.sack_delivered += segments;
+        if let Some(marker) = rec.undo_marker {
+            if rec.undo_retrans > 0 && end <= a.prior_una && end > marker {
+                rec.undo_retrans = (rec.undo_retrans - segments as i32).max(0);
+            }
+        }
+        true
+    }
+
+    /// A D-SACK block that still concerns segments in the ring.
+    fn dsack_in_window(&self, start: u32, end: u32) -> bool {
+        if end > self.t.snd_nxt {
+            return false;
+        }
+        if start > self.t.snd_una {
+            return true;
+        }
+        match self.rec.undo_marker {
+            Some(marker) => end <= self.t.snd_una && (start >= marker || end > marker),
+            None => false,
+        }
+    }
+
+    /// Tags one segment as SACKed (or, as a duplicate, accounts for its retransmission).
+    fn tag_one(&mut self, seq: u32, duplicate: bool, a: &mut AckState) {
+        let s = *self.board.get(seq);
+        let mut marks = s.marks;
+        if duplicate && marks & mark::ANY_RETRANS != 0 {
+            if let Some(marker) = self.rec.undo_marker {
+                if self.rec.undo_retrans > 0 && seq + 1 > marker {
+                    self.rec.undo_retrans -= 1;
+                }
+            }
+            if marks & mark::SACKED != 0 {
+                a.reord = a.reord.min(seq);
+            }
+        }
+        if seq < self.t.snd_una {
+            return;
+        }
+        if marks & mark::SACKED == 0 {
+            self.rack_advance(marks, seq + 1, s.sent_us());
+            if marks & mark::RETRANS != 0 {
+                // Not marked lost any more: believe that the retransmission is still on its way.
+                if marks & mark::LOST != 0 {
+                    marks &= !(mark::LOST | mark::RETRANS);
+                    self.t.lost_out -= 1;
+                    self.t.retrans_out -= 1;
+                }
+            } else {
+                if marks & mark::ANY_RETRANS == 0 {
+                    if seq < self.highest_sacked_seq() {
+                        a.reord = a.reord.min(seq);
+                    }
+                    if seq < self.rec.high_seq {
+                        a.flags |= flag::ORIG_SACK_ACKED;
+                    }
+                    a.only_orig_sacked |= self.fack.frto_highmark.is_some_and(|mark| seq < mark);
+                    a.first_sacked_us.get_or_insert(s.sent_us());
+                    a.last_sacked_us = s.sent_us();
+                }
+                if marks & mark::LOST != 0 {
+                    marks &= !mark::LOST;
+                    self.t.lost_out -= 1;
+                }
+            }
+            marks |= mark::SACKED;
+            a.flags |= flag::DATA_SACKED;
+            self.t.sacked_out += 1;
+            a.sack_delivered += 1;
+            a.note_delivery(s.sent_us(), seq, s.noted);
+            self.board.unlist(seq);
+        }
+        if duplicate && marks & mark::RETRANS != 0 {
+            marks &= !mark::RETRANS;
+            self.t.retrans_out -= 1;
+        }
+        let listed = self.board.get(seq).marks & mark::LISTED;
+        self.board.get_mut(seq).marks = marks & !mark::LISTED | listed;
+    }
+}

@@ -1,0 +1,266 @@
+//! The send buffer: how far the application has written, and how the buffer grows (Linux 6.12 net/ipv4/tcp_input.c
+//! `tcp_sndbuf_expand`, `tcp_check_space`; net/core/stream.c). The application writes until the buffer is full and comes back when a
+//! third of it is free. As long as the buffer grows with the window nobody notices; at its limit (sysctl `tcp_wmem`, or an explicit
+//! SO_SNDBUF) the sender runs dry in between.
+//!
+//! Leaves out: memory pressure, `TCP_NOTSENT_LOWAT`, the head that splitting a TSO segment adds.
+
+use std::collections::VecDeque;
+
+use super::tcb::Tcb;
+use super::tso::MAX_TSO_SEGMENTS;
+use crate::packet::MSS;
+use crate::spec::HostSpec;
+use crate::tcp::linux::stack::Stack;
+
+/// Memory counted on for a segment when the buffer grows, bytes.
+const GROWTH_PER_SEGMENT: u64 = 2304;
+/// Windows that a growing buffer has room for.
+const GROWTH_WINDOWS: u64 = 2;
+/// Least window counted on, segments.
+const LEAST_WINDOW: u32 = 10;
+
+/// Send buffer of a connection.
+#[derive(Clone, Debug)]
+pub(in crate::tcp::linux) struct SendBuffer {
+    /// First segment that is not written yet.
+    pub written: u32,
+    /// First segment beyond the transfer.
+    end: u32,
+    size: u64,
+    /// The most that it grows to; None: it has a size of its own.
+    most: Option<u64>,
+    /// Window that the size was made for.
+    grown_for: u32,
+    /// First unacknowledged segment that shows the application that a third is free, if none is SACKed.
+    refill_from: u32,
+    /// Charged for a segment beside its payload, bytes.
+    head: u64,
+    /// SACKed segments give back their heads.
+    merges: bool,
+    /// Segments with the PSH bit that are not acknowledged yet, in order.
+    pushed: VecDeque<u32>,
+    /// The first of them that was not sent yet; the largest number if there is none.
+    pub next_push: u32,
+    /// A TSO segment is allocated as one, and the last one waits for more to be written.
+    tso: bool,
+    /// First segment after the last PSH.
+    pushed_until: u32,
+}
+
+/// What the receiver has advertised, segments.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Windows {
+    /// The largest window ever.
+    pub largest: u32,
+    /// First segment beyond the present one.
+    pub end: u32,
+}
+
+impl SendBuffer {
+    pub fn new(host: &HostSpec, stack: &Stack, end: u32) -> Self {
+        let head = u64::from(stack.send_truesize - MSS);
+        Self {
+            written: 1,
+            end,
+            size: host.sndbuf.unwrap_or(host.wmem[1]),
+            grown_for: 0,
+            refill_from: 0,
+            most: host.sndbuf.is_none().then_some(host.wmem[2]),
+            head: if host.tso { head / u64::from(MAX_TSO_SEGMENTS) } else { head },
+            merges: host.tso || stack.merge_sacked,
+            tso: host.tso,
+            pushed: VecDeque::new(),
+            next_push: u32::MAX,
+            pushed_until: 1,
+        }
+    }
+
+    /// The connection is established: the application writes.
+    pub fn open(&mut self, t: &Tcb, windows: Windows, reordering: u32) {
+        self.grow(t, reordering);
+        self.fill(t, windows);
+    }
+
+    /// False if [`Self::refill`] has nothing to do while nothing is SACKed.
+    #[inline]
+    pub fn may_refill(&self, t: &Tcb, window_full: bool, reordering: u32) -> bool {
+        t.snd_una >= self.refill_from || (!window_full && t.cwnd.max(reordering + 1) > self.grown_for)
+    }
+
+    /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
+    pub fn refill(&mut self, t: &Tcb, window_full: bool, windows: Windows, reordering: u32) -> bool {
+        if self.written == self.end {
+            return false;
+        }
+        if !window_full {
+            self.grow(t, reordering);
+        }
+        let free = if t.sacked_out == 0 {
+            t.snd_una >= self.refill_from
+        } else {
+            let used = self.used(t);
+            self.size.saturating_sub(used) >= used >> 1
+        };
+        if free {
+            self.fill(t, windows);
+        }
+        free
+    }
+
+    /// Computes when a third is free next: `used + used / 2 <= size`.
+    fn plan_refill(&mut self) {
+        let used = (2 * self.size + 1) / 3;
+        let segments = used / (u64::from(MSS) + self.head);
+        self.refill_from = self.written.saturating_sub(u32::try_from(segments).unwrap_or(u32::MAX));
+    }
+
+    /// Bytes charged now. Segments that are SACKed may have been merged with their neighbours, and their heads freed.
+    fn used(&self, t: &Tcb) -> u64 {
+        let segments = u64::from(self.written - t.snd_una);
+        let freed = if self.merges { u64::from(t.sacked_out) * self.head } else { 0 };
+        segments * (u64::from(MSS) + self.head) - freed
+    }
+
+    /// True if segment `seq` has the PSH bit.
+    #[inline]
+    pub fn is_pushed(&self, seq: u32) -> bool {
+        self.pushed.binary_search(&seq).is_ok()
+    }
+
+    /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
+    /// What it writes ends in a PSH if it cannot be sent at once, and so does every half of the largest window.
+    fn fill(&mut self, t: &Tcb, windows: Windows) {
+        let room = self.size.saturating_sub(self.used(t));
+        let segments = room.div_ceil(u64::from(MSS) + self.head);
+        let from = self.written;
+        self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
+        self.plan_refill();
+        while self.pushed.front().is_some_and(|&seq| seq < t.snd_una) {
+            self.pushed.pop_front();
+        }
+        let half = (windows.largest / 2).max(1);
+        while self.pushed_until + half < self.written {
+            self.push(self.pushed_until + half);
+        }
+        let allowed = t.cwnd.saturating_sub(t.in_flight()).min(windows.end.saturating_sub(t.snd_nxt));
+        let waits = self.tso || self.written - t.snd_nxt > allowed;
+        if waits && self.written > from && self.written > self.pushed_until {
+            self.push(self.written - 1);
+        }
+    }
+
+    /// Segment `next_push` was sent.
+    pub fn push_sent(&mut self) {
+        let after = self.pushed.partition_point(|&seq| seq <= self.next_push);
+        self.next_push = self.pushed.get(after).copied().unwrap_or(u32::MAX);
+    }
+
+    fn push(&mut self, seq: u32) {
+        self.next_push = self.next_push.min(seq);
+        self.pushed.push_back(seq);
+        self.pushed_until = seq + 1;
+    }
+
+    #[inline]
+    fn grow(&mut self, t: &Tcb, reordering: u32) {
+        let window = t.cwnd.max(LEAST_WINDOW).max(reordering + 1);
+        if window > self.grown_for {
+            self.grow_for(window);
+        }
+    }
+
+    fn grow_for(&mut self, window: u32) {
+        self.grown_for = window;
+        if let Some(most) = self.most {
+            self.size = self.size.max((GROWTH_WINDOWS * u64::from(window) * GROWTH_PER_SEGMENT).min(most));
+            self.plan_refill();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDE: Windows = Windows { largest: 40, end: 10_000 };
+
+    fn host(sndbuf: Option<u64>, most: u64) -> HostSpec {
+        HostSpec {
+            tso: false,
+            rmem: [4096, 131_072, 6_291_456],
+            rcvbuf: None,
+            wmem: [4096, 16_384, most],
+            sndbuf,
+            cached_ssthresh: None,
+        }
+    }
+
+    fn stack() -> Stack {
+        let spec = crate::spec::StackSpec { name: "linux-6.12".into(), options: serde_json::Map::new() };
+        Stack::from_spec(&spec).unwrap()
+    }
+
+    fn tcb(cwnd: u32, snd_una: u32, snd_nxt: u32) -> Tcb {
+        let mut t = Tcb::new(cwnd, u32::MAX, 1000, false);
+        (t.snd_una, t.snd_nxt, t.packets_out) = (snd_una, snd_nxt, snd_nxt - snd_una);
+        t
+    }
+
+    #[test]
+    fn a_new_buffer_takes_two_windows() {
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
+        b.open(&tcb(10, 1, 1), WIDE, 3);
+        assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
+    }
+
+    #[test]
+    fn the_application_comes_back_when_a_third_is_free() {
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
+        b.open(&tcb(200, 1, 1), WIDE, 3);
+        assert_eq!(b.written, 101);
+        assert!(!b.refill(&tcb(200, 34, 101), false, WIDE, 3), "66 of 100 segments are still there");
+        assert!(b.refill(&tcb(200, 35, 101), false, WIDE, 3));
+        assert_eq!(b.written, 135);
+    }
+
+    #[test]
+    fn what_is_sacked_gives_room_only_where_it_is_merged() {
+        for (merge_sacked, room) in [(true, true), (false, false)] {
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, u32::MAX);
+            b.open(&tcb(200, 1, 1), WIDE, 3);
+            let mut t = tcb(200, 21, 101);
+            t.sacked_out = 79;
+            assert_eq!(b.refill(&t, false, WIDE, 3), room);
+        }
+    }
+
+    #[test]
+    fn it_grows_only_while_the_window_is_not_full() {
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
+        b.open(&tcb(10, 1, 1), WIDE, 3);
+        b.refill(&tcb(20, 10, 30), true, WIDE, 3);
+        assert_eq!(b.size, 46_080);
+        b.refill(&tcb(20, 12, 22), false, WIDE, 3);
+        assert_eq!(b.size, 2 * 20 * 2304);
+    }
+
+    #[test]
+    fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
+        let pushed = |cwnd| {
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
+            b.open(&tcb(cwnd, 1, 1), Windows { largest: 80, end: 10_000 }, 3);
+            (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
+        };
+        assert_eq!(pushed(99), [41, 82, 100]);
+        assert_eq!(pushed(100), [41, 82]);
+    }
+
+    #[test]
+    fn a_transfer_ends() {
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), 5);
+        b.open(&tcb(10, 1, 1), WIDE, 3);
+        assert_eq!(b.written, 5);
+        assert!(!b.refill(&tcb(10, 3, 5), false, WIDE, 3));
+    }
+}

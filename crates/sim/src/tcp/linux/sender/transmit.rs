@@ -1,0 +1,221 @@
+//! Sending: the transmit loop, and the test whether the congestion window limits it (Linux 6.12 net/ipv4/tcp_output.c, `tcp_write_xmit`,
+//! `tcp_cwnd_validate`). What is particular to TSO segments is in `tso`.
+//!
+//! Leaves out: pacing, TSQ, Nagle for short writes (the application writes ahead), congestion window decay when idle.
+
+use super::recovery::Recovery;
+use super::{Pending, Phase, Sender};
+use crate::cc::{CongestionControl, Event};
+use crate::network::Network;
+use crate::packet::{flags, Packet};
+use crate::qdisc::Verdict;
+use crate::tcp::linux::options::LossDetection;
+use crate::tcp::linux::stack::CwndLimited;
+
+/// No segment.
+pub(in crate::tcp::linux) const NONE: u32 = u32::MAX;
+
+impl Sender {
+    /// Sends what the windows allow; as a probe (`probe`) one segment beyond the congestion window.
+    pub(in crate::tcp::linux) fn write(&mut self, net: &mut Network, probe: bool) -> u32 {
+        if self.phase != Phase::Established {
+            return 0;
+        }
+        let idle = self.t.packets_out == 0;
+        let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
+        while self.has_data() {
+            let mut quota = self.t.cwnd.saturating_sub(self.t.in_flight());
+            if quota == 0 {
+                if !probe {
+                    break;
+                }
+                quota = 1;
+            }
+            let room = self.window_end.saturating_sub(self.t.snd_nxt);
+            if room == 0 {
+                receiver_limited = true;
+                break;
+            }
+            if !self.tso.enabled {
+                // Without TSO nothing is decided between two segments: they go in one run.
+                sent = self.send_run(net, if probe { 1 } else { quota.min(room) });
+                break;
+            }
+            let limit = self.tso_limit();
+            if !probe && self.tso_defers(net.now(), limit, room, &mut limited) {
+                break;
+            }
+            if self.stack.tso_half_window {
+                quota = quota.min((self.t.cwnd / 2).max(1));
+            }
+            let n = self.send_tso_segment(net, quota.min(limit).min(room));
+            sent += n;
+            if probe || n == 0 {
+                break;
+            }
+        }
+        limited |= self.t.in_flight() >= self.t.cwnd;
+        self.note_sent(sent, limited);
+        if sent > 0 {
+            let rearm = idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit);
+            if (probe || !self.schedule_loss_probe(net, false)) && rearm {
+                self.rearm_rto(net);
+            }
+        } else if self.t.packets_out == 0 && !receiver_limited && self.has_data() {
+            self.set_timer(net, Pending::Resend, self.rto_jiffies());
+        }
+        sent
+    }
+
+    /// Notes that `sent` segments were sent, and whether the window `limited` that.
+    #[inline]
+    pub(in crate::tcp::linux) fn note_sent(&mut self, sent: u32, limited: bool) {
+        if sent > 0 || (limited && self.stack.cwnd_limited == CwndLimited::Sticky) {
+            self.validate_cwnd(limited);
+        }
+        if self.t.in_reduction() {
+            self.rec.prr_out += sent;
+        }
+    }
+
+    /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop).
+    #[inline]
+    pub(super) fn send_run(&mut self, net: &mut Network, n: u32) -> u32 {
+        if self.t.in_flight() == 0 {
+            self.cc.cwnd_event(&mut self.t, Event::TxStart);
+        }
+        let end = self.t.snd_nxt.saturating_add(n);
+        let tso_end = if self.tso.enabled && self.stack.tso_push && n > 1 { end - 1 } else { NONE };
+        self.send_segments(net, self.buffer.written.min(end), tso_end)
+    }
+
+    /// Sends the new segments below `to`; returns how many went. They are counted together. `tso_end` is the last one of a TSO segment; it is
+    /// [`NONE`] where there are none, and need not be among those sent.
+    #[inline(always)]
+    pub(in crate::tcp::linux) fn send_segments(&mut self, net: &mut Network, to: u32, tso_end: u32) -> u32 {
+        self.t.last_sent_jiffies = self.t.jiffies;
+        let from = self.t.snd_nxt;
+        debug_assert!(self.buffer.next_push >= from);
+        let mut special = if self.queue_cwr { from } else { self.next_special(from).min(tso_end) };
+        let mut seq = from;
+        let mut dropped = false;
+        while seq < to {
+            let p = Packet { seq, ..self.form };
+            let verdict = if seq == special {
+                let verdict = self.send_special(net, p, seq == from, seq == tso_end);
+                special = self.next_special(seq + 1).min(tso_end);
+                verdict
+            } else {
+                net.send(p)
+            };
+            if self.is_local_drop(verdict) {
+                dropped = true;
+                break;
+            }
+            seq += 1;
+        }
+        let sent = seq - from;
+        self.counters.sent += u64::from(sent) + u64::from(dropped);
+        if sent > 0 {
+            self.queue_cwr = false;
+            self.board.push_run(self.t.snd_una, from..seq, self.t.mstamp_us, self.t.delivered);
+            self.t.snd_nxt = seq;
+            self.t.packets_out += sent;
+        }
+        if dropped {
+            self.enter_cwr();
+        }
+        sent
+    }
+
+    /// The first segment from `seq` on that may be short or have a flag for what the application wrote.
+    #[inline]
+    fn next_special(&self, seq: u32) -> u32 {
+        self.layout.next_short(seq).min(self.buffer.next_push)
+    }
+
+    /// Sends the new segment `p`, the `first` of its run or the `last` of a TSO segment, which may be short or have flags.
+    #[inline(never)]
+    fn send_special(&mut self, net: &mut Network, p: Packet, first: bool, last: bool) -> Verdict {
+        let seq = p.seq;
+        let cwr = first && self.queue_cwr && self.ecn;
+        let pushed = seq == self.buffer.next_push;
+        let push = pushed || last || self.layout.ends_first_write(seq);
+        let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
+        let verdict = net.send(Packet { len: self.frame_len(seq) as u16, flags, ..p });
+        if pushed && !self.is_local_drop(verdict) {
+            self.buffer.push_sent();
+        }
+        verdict
+    }
+
+    /// True if the sender learns that its packet was dropped.
+    #[inline]
+    fn is_local_drop(&self, verdict: Verdict) -> bool {
+        verdict == Verdict::Dropped && self.local_first_port
+    }
+
+    /// Notes whether the window limited sending, for the growth to come.
+    fn validate_cwnd(&mut self, limited: bool) {
+        let t = &mut self.t;
+        let new_window = t.snd_una >= self.cwnd_usage_seq;
+        let refresh = match self.stack.cwnd_limited {
+            CwndLimited::Sticky => limited || new_window || (!t.is_cwnd_limited && t.packets_out > t.max_packets_out),
+            CwndLimited::AtMaximum => new_window || t.packets_out > t.max_packets_out,
+            // The ACK tells.
+            CwndLimited::AtAck => false,
+        };
+        if refresh {
+            t.is_cwnd_limited = limited;
+            t.max_packets_out = t.packets_out;
+            self.cwnd_usage_seq = t.snd_nxt;
+        }
+    }
+
+    fn noted_at_retransmission(&self) -> u32 {
+        match self.stack.loss_detection {
+            LossDetection::Rack => self.t.delivered,
+            LossDetection::Fack | LossDetection::Sack => self.t.snd_nxt,
+        }
+    }
+
+    /// Retransmits segment `seq`; false if the window or the local queue forbids it.
+    pub(in crate::tcp::linux) fn retransmit(&mut self, net: &mut Network, seq: u32, count_as_lost: bool) -> bool {
+        use super::scoreboard::mark;
+        if seq >= self.window_end && seq != self.t.snd_una {
+            return false;
+        }
+        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
+        self.counters.sent += 1;
+        self.counters.retransmits += 1;
+        let verdict = net.send(p);
+        let dropped = self.is_local_drop(verdict);
+        if dropped {
+            self.enter_cwr();
+        }
+        let now = self.t.mstamp_us;
+        let noted = self.noted_at_retransmission();
+        self.board.unlist(seq);
+        self.board.append(seq);
+        let segment = self.board.get_mut(seq);
+        segment.marks |= mark::EVER_RETRANS;
+        if !dropped {
+            segment.set_sent_us(now);
+            segment.noted = noted;
+        }
+        if count_as_lost {
+            if !dropped {
+                if self.t.retrans_out == 0 {
+                    self.fack.lost_retrans_low = self.t.snd_nxt;
+                }
+                self.board.get_mut(seq).marks |= mark::RETRANS;
+                self.t.retrans_out += 1;
+            }
+            let stamp = self.ts_ms();
+            let rec: &mut Recovery = &mut self.rec;
+            rec.retrans_stamp.get_or_insert(stamp);
+            rec.undo_retrans = rec.undo_retrans.max(0) + 1;
+        }
+        !dropped
+    }
+}

@@ -1,0 +1,122 @@
+//! TSO: how many segments the stack hands to the device at once, and when it waits for more window to make that larger (Linux 6.12
+//! net/ipv4/tcp_output.c, `tcp_tso_autosize`, `tcp_tso_should_defer`; TSO segments that are always filled up and wait for two ticks: Linux
+//! 3.9). A TSO segment is a run of full segments that the device cuts apart; on the line it is a burst.
+
+use super::Sender;
+use crate::network::Network;
+use crate::packet::MSS;
+use crate::tcp::linux::sender::tcb::CaState;
+use crate::tcp::linux::stack::TsoDefer;
+use crate::time::{Time, MS};
+
+/// Largest TSO segment, segments (64 KiB less headers; `tcp_xmit_size_goal`).
+pub(in crate::tcp::linux) const MAX_TSO_SEGMENTS: u32 = 45;
+/// The first one, segments: it is written when the receiver has advertised no more than 64 KiB, and is bound to half of that.
+const FIRST_TSO_SEGMENTS: u32 = 22;
+/// Smallest one that the pacing rate asks for (sysctl tcp_min_tso_segs).
+const MIN_TSO_SEGMENTS: u32 = 2;
+/// It carries about 1/1024 s at the pacing rate (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// Added to that on short paths, halved for each step of the least RTT (`gso_max_size`), bytes.
+const GSO_MAX_SIZE: u64 = 65_536;
+/// Sending more than a third of the window is never deferred (sysctl tcp_tso_win_divisor).
+const WINDOW_DIVISOR: u32 = 3;
+
+/// State of a sender's segmentation offload.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Tso {
+    /// The device cuts segments: the stack builds TSO segments at all.
+    pub enabled: bool,
+    /// Segments that are left of the one that the application's write filled.
+    left: u32,
+    /// Tick since which more window is waited for.
+    deferred: Option<u32>,
+    /// Last transmission.
+    last_sent: Time,
+}
+
+impl Tso {
+    pub fn new(enabled: bool) -> Self {
+        Self { enabled, left: FIRST_TSO_SEGMENTS, deferred: None, last_sent: 0 }
+    }
+}
+
+impl Sender {
+    /// Largest TSO segment now, segments.
+    pub(super) fn tso_limit(&self) -> u32 {
+        if !self.stack.tso_autosize {
+            return MAX_TSO_SEGMENTS;
+        }
+        let mut bytes = self.t.pacing_rate >> PACING_SHIFT;
+        if let Some(log) = self.stack.tso_rtt_log {
+            let halvings = self.t.min_rtt_us >> log;
+            if halvings < u32::BITS {
+                bytes += GSO_MAX_SIZE >> halvings;
+            }
+        }
+        ((bytes / u64::from(MSS)).min(u64::from(MAX_TSO_SEGMENTS)) as u32).max(MIN_TSO_SEGMENTS)
+    }
+
+    /// Sends a TSO segment of at most `n` new segments; returns how many went.
+    pub(super) fn send_tso_segment(&mut self, net: &mut Network, n: u32) -> u32 {
+        self.tso.last_sent = net.now();
+        let sent = self.send_run(net, n.min(self.tso.left));
+        self.tso.left = if self.tso.left > sent { self.tso.left - sent } else { MAX_TSO_SEGMENTS };
+        sent
+    }
+
+    /// True if sending should wait for more window. `limit` is that of [`Self::tso_limit`], `room` what the receiver's window leaves, and
+    /// `limited` is set if it is the congestion window that is waited for.
+    pub(super) fn tso_defers(&mut self, now: Time, limit: u32, room: u32, limited: &mut bool) -> bool {
+        if self.tso.left <= 1 {
+            false
+        } else if self.stack.tso_defer == TsoDefer::TwoTicks {
+            self.defers_two_ticks(limit, room)
+        } else {
+            self.defers_until_ack(now, limit, room, limited)
+        }
+    }
+
+    /// Two ticks at most, if the TSO segment is not full and a third of the window is not free.
+    fn defers_two_ticks(&mut self, limit: u32, room: u32) -> bool {
+        let now = self.t.jiffies;
+        let overdue = self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
+        let sendable = room.min(self.t.cwnd - self.t.in_flight().min(self.t.cwnd));
+        let window = self.t.cwnd.min(self.window_end - self.t.snd_una);
+        let enough = sendable >= limit.min(self.tso.left) || sendable * MSS >= window * MSS / WINDOW_DIVISOR;
+        if self.t.state != CaState::Open || overdue || enough {
+            self.tso.deferred = None;
+            return false;
+        }
+        self.tso.deferred.get_or_insert(now);
+        true
+    }
+
+    /// Until the next ACK, if that is near.
+    fn defers_until_ack(&self, now: Time, limit: u32, room: u32, limited: &mut bool) -> bool {
+        if self.t.state >= CaState::Recovery || now > self.tso.last_sent + MS {
+            return false;
+        }
+        let quota = self.t.cwnd - self.t.in_flight().min(self.t.cwnd);
+        let sendable = room.min(quota);
+        if sendable >= limit || sendable >= self.tso.left {
+            return false;
+        }
+        let window = self.t.cwnd.min(self.window_end - self.t.snd_una);
+        // Linux compares bytes: a third of the window, not of its segments.
+        if sendable * MSS >= window * MSS / WINDOW_DIVISOR || self.t.packets_out == 0 {
+            return false;
+        }
+        let srtt_ns = u64::from(self.t.srtt_us8) * 125;
+        let head_ns = self.board.get(self.t.snd_una).sent_us() * 1000;
+        let wait = if self.stack.tso_defer == TsoDefer::HeadOld {
+            now - head_ns >= srtt_ns / 2
+        } else {
+            head_ns + srtt_ns <= now + (srtt_ns / 2).min(MS)
+        };
+        if wait && quota < room && quota <= self.tso.left {
+            *limited = true;
+        }
+        wait
+    }
+}

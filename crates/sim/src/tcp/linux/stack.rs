@@ -1,0 +1,331 @@
+//! TCP stacks as named data: what differs between implementations is a field here, never a branch on a name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::packet::MSS;
+use crate::spec::StackSpec;
+use crate::tcp::common::overrides::{overridden, range};
+use crate::tcp::linux::options::{
+    EarlyRetransmit, Frto, Growth, HystartClock, LossDetection, ReceiveTuning, TimerWheel,
+};
+
+/// Which rule says that the window limited sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CwndLimited {
+    /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
+    Sticky,
+    /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
+    AtMaximum,
+    /// When an ACK finds no more than three segments of the window unused, or with TSO less than a third of it (until 3.15).
+    AtAck,
+}
+
+/// How PRR sends below ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrrBelowSsthresh {
+    /// max(delivered - sent, newly delivered), one more when the cumulative point advances without new loss (6.x).
+    Una,
+    /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
+    Retransmission,
+    /// max(delivered - sent, newly delivered) and always one more (3.2 to 4.2).
+    SlowStart,
+}
+
+/// When a sender that builds TSO segments waits for more window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TsoDefer {
+    /// Only if the next ACK is nearer than min(1 ms, srtt/2) (6.x).
+    AckNear,
+    /// Only if the oldest segment out is older than srtt/2 (5.1).
+    HeadOld,
+    /// Up to two ticks, whatever is under way (3.x).
+    TwoTicks,
+}
+
+/// What the receiver does about SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
+/// of them the draft's kernel had is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SceEcho {
+    /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
+    T1,
+    /// As T1, but the segment that changed it may wait.
+    T0,
+    /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
+    Ta,
+    /// As T1, and every segment asks for a quick ACK.
+    Tb,
+}
+
+/// One stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// Ticks a second.
+    pub hz: u32,
+    /// Initial window, segments.
+    pub initial_cwnd: u32,
+    /// Segments of reordering assumed at first (sysctl tcp_reordering).
+    pub reordering: u32,
+    /// Least retransmission timeout, ms.
+    pub rto_min_ms: u32,
+    /// Retransmissions of a SYN before its timeout doubles (sysctl tcp_syn_linear_timeouts, 6.5 and later).
+    pub syn_linear_timeouts: u32,
+    /// See [`TimerWheel`].
+    pub timer_wheel: TimerWheel,
+    /// The RTT is taken from echoed timestamps and is counted in ticks (until 3.14).
+    pub rtt_in_ticks: bool,
+    /// See [`LossDetection`].
+    pub loss_detection: LossDetection,
+    /// See [`EarlyRetransmit`].
+    pub early_retransmit: EarlyRetransmit,
+    /// See [`Frto`].
+    pub frto: Frto,
+    /// Largest assumed reordering, segments (sysctl tcp_max_reordering; a constant until 3.18).
+    pub max_reordering: u32,
+    /// See [`Growth`].
+    pub growth: Growth,
+    /// See [`HystartClock`].
+    pub hystart_clock: HystartClock,
+    /// CUBIC's curve stands still while nothing is sent.
+    pub cubic_idle_shift: bool,
+    /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
+    pub sack_compression: bool,
+    /// See [`CwndLimited`].
+    pub cwnd_limited: CwndLimited,
+    /// See [`PrrBelowSsthresh`].
+    pub prr_below_ssthresh: PrrBelowSsthresh,
+    /// See [`TsoDefer`].
+    pub tso_defer: TsoDefer,
+    /// A TSO segment carries about a millisecond at the rate of the window (3.12 and later), not all that fits.
+    pub tso_autosize: bool,
+    /// Larger TSO segments on short paths: 64 KiB >> (min RTT in us >> this) is added to one; null: not.
+    pub tso_rtt_log: Option<u32>,
+    /// No TSO segment is larger than half the window.
+    pub tso_half_window: bool,
+    /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
+    pub ack_event_first: bool,
+    /// The last segment of a TSO segment has a PSH (5.4 and later).
+    pub tso_push: bool,
+    /// A full segment that ends the sender's write is acknowledged as soon as it is read (6.6 and later); a short one always is.
+    pub ack_full_push: bool,
+    /// Tail loss probes (sysctl tcp_early_retrans 3).
+    pub tail_loss_probe: bool,
+    /// Every segment out of order asks for 16 quick ACKs (until 4.17).
+    pub quick_acks_out_of_order: bool,
+    /// A delayed ACK never waits longer than 200 ms; else an interval above 40 ms is bound by half a second and the RTT alone.
+    pub delayed_ack_capped: bool,
+    /// See [`ReceiveTuning`]; an explicit buffer never grows.
+    pub receive_tuning: ReceiveTuning,
+    /// Share of the receive buffer that is window: 1 - 2^-n (sysctl tcp_adv_win_scale); null: what the first segment shows (6.6 and later).
+    pub adv_win_scale: Option<u32>,
+    /// First window offered, segments (3.0 to 4.19); null: as much as the buffer takes, unscaled.
+    pub initial_rwnd: Option<u32>,
+    /// Segments out of order widen the window, too (3.12 and later).
+    pub widen_out_of_order: bool,
+    /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
+    pub ack_before_read: bool,
+    /// Memory charged for a full segment received, bytes.
+    pub receive_truesize: u32,
+    /// Memory charged for a full segment in the send buffer without TSO, bytes.
+    pub send_truesize: u32,
+    /// SACKed segments in the send buffer are merged and give back their heads, even without TSO.
+    pub merge_sacked: bool,
+    /// DCTCP cuts by alpha/2 at the end of every observation window (fitted for `linux-5.1-sce`).
+    pub dctcp_window_cut: bool,
+    /// Only ECT(0), not SCE, tells a DCTCP receiver that congestion is over, when it also echoes SCE.
+    pub dctcp_sce_latch: bool,
+    /// See [`SceEcho`].
+    pub sce_echo_variant: SceEcho,
+    /// Bytes that the SCE senders take for one segment (536: the estimate of a peer that sends no data).
+    pub sce_scale_bytes: u32,
+    /// An SCE echo may only raise ssthresh.
+    pub sce_ssthresh_ratchet: bool,
+    /// Reno-SCE answers an SCE echo half as strongly.
+    pub sce_half_response: bool,
+    /// The SCE senders cut twice for one CE mark or loss: the stack to half, then the module to 3/4 or 7/8 of that; else the module's
+    /// cut is the only one.
+    pub sce_cut_twice: bool,
+}
+
+const LINUX_6_12: Stack = Stack {
+    hz: 1000,
+    initial_cwnd: 10,
+    reordering: 3,
+    rto_min_ms: 200,
+    syn_linear_timeouts: 4,
+    timer_wheel: TimerWheel::Levels,
+    rtt_in_ticks: false,
+    loss_detection: LossDetection::Rack,
+    early_retransmit: EarlyRetransmit::Off,
+    frto: Frto::Rfc5682,
+    max_reordering: 300,
+    growth: Growth::Segments,
+    hystart_clock: HystartClock::Microseconds,
+    cubic_idle_shift: true,
+    sack_compression: true,
+    cwnd_limited: CwndLimited::Sticky,
+    prr_below_ssthresh: PrrBelowSsthresh::Una,
+    tso_defer: TsoDefer::AckNear,
+    tso_autosize: true,
+    tso_rtt_log: Some(9),
+    tso_half_window: true,
+    ack_event_first: false,
+    tso_push: true,
+    ack_full_push: true,
+    tail_loss_probe: true,
+    quick_acks_out_of_order: false,
+    delayed_ack_capped: true,
+    receive_tuning: ReceiveTuning::Ahead,
+    adv_win_scale: None,
+    initial_rwnd: None,
+    widen_out_of_order: true,
+    ack_before_read: true,
+    receive_truesize: 2288,
+    send_truesize: MSS + 832,
+    merge_sacked: true,
+    dctcp_window_cut: false,
+    dctcp_sce_latch: false,
+    sce_echo_variant: SceEcho::T1,
+    sce_scale_bytes: MSS,
+    sce_ssthresh_ratchet: false,
+    sce_half_response: false,
+    sce_cut_twice: false,
+};
+
+const LINUX_5_1_SCE: Stack = Stack {
+    cwnd_limited: CwndLimited::AtMaximum,
+    prr_below_ssthresh: PrrBelowSsthresh::Retransmission,
+    tso_defer: TsoDefer::HeadOld,
+    tso_rtt_log: None,
+    ack_event_first: true,
+    tso_push: false,
+    ack_full_push: false,
+    adv_win_scale: Some(1),
+    dctcp_window_cut: true,
+    dctcp_sce_latch: true,
+    sce_scale_bytes: 536,
+    sce_cut_twice: true,
+    ..LINUX_6_12
+};
+
+/// Linux 3.9 with the sysctls of its time but tcp_early_retrans 2, tcp_frto 2 and tcp_moderate_rcvbuf 0. What a segment is charged: allocations
+/// of 4096 bytes for sending (payload, header room and shared info exceed 2048), of 1920 bytes by e1000e for receiving, and an sk_buff each.
+const LINUX_3_9: Stack = Stack {
+    sack_compression: false,
+    syn_linear_timeouts: 0,
+    timer_wheel: TimerWheel::Slack,
+    rtt_in_ticks: true,
+    loss_detection: LossDetection::Fack,
+    early_retransmit: EarlyRetransmit::Delayed,
+    frto: Frto::Rfc4138,
+    max_reordering: 127,
+    growth: Growth::Acks,
+    hystart_clock: HystartClock::Ticks,
+    cubic_idle_shift: false,
+    cwnd_limited: CwndLimited::AtAck,
+    prr_below_ssthresh: PrrBelowSsthresh::SlowStart,
+    tso_defer: TsoDefer::TwoTicks,
+    tso_autosize: false,
+    tso_rtt_log: None,
+    tso_half_window: false,
+    tso_push: false,
+    ack_full_push: false,
+    tail_loss_probe: false,
+    quick_acks_out_of_order: true,
+    delayed_ack_capped: false,
+    receive_tuning: ReceiveTuning::Off,
+    adv_win_scale: Some(1),
+    initial_rwnd: Some(10),
+    widen_out_of_order: false,
+    ack_before_read: false,
+    receive_truesize: 2176,
+    send_truesize: 4352,
+    merge_sacked: false,
+    ..LINUX_6_12
+};
+
+/// Name, summary and data of every stack.
+pub const STACKS: &[(&str, &str, Stack)] = &[
+    ("linux-6.12", "Linux 6.12 (SACK, RACK-TLP, PRR, HyStart, SACK compression)", LINUX_6_12),
+    ("linux-5.1-sce", "Linux 5.1.0-rc2 with the SCE patches of June 2019", LINUX_5_1_SCE),
+    ("linux-3.9", "Linux 3.9 as the TEACUP report set it up (FACK, PRR, early retransmit; counts ACKs)", LINUX_3_9),
+];
+
+impl Stack {
+    /// The stack of a description; an error names what does not exist.
+    pub fn from_spec(spec: &StackSpec) -> Result<Self, String> {
+        let (_, _, base) = STACKS
+            .iter()
+            .find(|(name, ..)| *name == spec.name)
+            .ok_or_else(|| format!("unknown stack {:?}", spec.name))?;
+        overridden(base, &spec.options)
+            .and_then(|s| s.check().map(|()| s))
+            .map_err(|e| format!("stack {}: {e}", spec.name))
+    }
+
+    /// Refuses values that no kernel can have.
+    fn check(&self) -> Result<(), String> {
+        range("hz", self.hz, 100, 1000)?;
+        range("initial_cwnd", self.initial_cwnd, 1, 1000)?;
+        range("reordering", self.reordering, 1, 300)?;
+        range("rto_min_ms", self.rto_min_ms, 1, 120_000)?;
+        range("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), 0, 31)?;
+        range("sce_scale_bytes", self.sce_scale_bytes, 88, MSS)?;
+        range("max_reordering", self.max_reordering, 1, 10_000)?;
+        range("adv_win_scale", self.adv_win_scale.unwrap_or(1), 1, 31)?;
+        range("initial_rwnd", self.initial_rwnd.unwrap_or(1), 1, 1000)?;
+        range("receive_truesize", self.receive_truesize, MSS, 65_536)?;
+        range("send_truesize", self.send_truesize, MSS, 65_536)?;
+        self.check_detection()
+    }
+
+    /// Refuses mechanisms that only the other way to find losses has.
+    fn check_detection(&self) -> Result<(), String> {
+        let (rack, rfc5682) = (self.loss_detection == LossDetection::Rack, self.frto == Frto::Rfc5682);
+        if rack != rfc5682 {
+            Err("option frto is rfc5682 with loss_detection rack, and rfc4138 or off without".to_owned())
+        } else if rack && self.early_retransmit != EarlyRetransmit::Off {
+            Err("option early_retransmit is off with loss_detection rack".to_owned())
+        } else if !rack && self.tail_loss_probe {
+            Err("option tail_loss_probe is false without loss_detection rack".to_owned())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn spec(name: &str, options: Value) -> StackSpec {
+        let Value::Object(options) = options else { panic!() };
+        StackSpec { name: name.into(), options }
+    }
+
+    #[test]
+    fn options_override_the_named_stack() {
+        let s = Stack::from_spec(&spec("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 1448}))).unwrap();
+        assert_eq!(s, Stack { sce_scale_bytes: 1448, ..LINUX_5_1_SCE });
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named() {
+        let e = |name, v| Stack::from_spec(&spec(name, v)).unwrap_err();
+        assert!(e("linux-6", serde_json::json!({})).contains("linux-6"));
+        assert!(e("linux-6.12", serde_json::json!({"sce": 1})).contains("\"sce\""));
+        assert!(e("linux-6.12", serde_json::json!({"hz": "fast"})).contains("linux-6.12"));
+        assert!(e("linux-6.12", serde_json::json!({"hz": 0})).contains("option hz"));
+        assert!(e("linux-3.9", serde_json::json!({"frto": "rfc5682"})).contains("option frto"));
+        assert!(e("linux-3.9", serde_json::json!({"tail_loss_probe": true})).contains("option tail_loss_probe"));
+        assert!(e("linux-6.12", serde_json::json!({"early_retransmit": "delayed"})).contains("option early_retransmit"));
+        assert!(e("linux-6.12", serde_json::json!({"loss_detection": "fack"})).contains("option frto"));
+        assert!(e("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 0})).contains("sce_scale_bytes"));
+    }
+}
