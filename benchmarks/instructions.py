@@ -46,7 +46,7 @@ def count(program: Path, description: str) -> float:
     return int(collected[1]) / int(delivered[1])
 
 
-def settle(now: Sequence[Recorded], path: Path, record: bool) -> list[str]:
+def check(now: Sequence[Recorded], path: Path, record: bool) -> list[str]:
     """What has grown, a line each. With `record` the new values are written instead; a benchmark that is in no file yet is an addition."""
     before = recorded.read(path)
     if record:
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None, path: Path = recorded.FILE) -> int:
     others = {old.rustc for old in before.values()} - {rustc}
     if others and not asked.record:
         print(f"note: recorded with rustc {', '.join(sorted(others))}, counted with {rustc}")
-    lines = settle(now, path, asked.record)
+    lines = check(now, path, asked.record)
     for line in lines:
         print(f"grown: {line}", file=sys.stderr)
     return 1 if lines else 0

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _REFERENCE = "reference.json"
-"""Of a folder: which reference runs it has, and the day on which the last of them was made."""
+"""In the folder of a comparison: a hash of its reference runs, and the day on which the last of them was made."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs of two engines, one scenario and seed each, in the same order."""
+    """The runs of two engines: the same scenarios and seeds, in the same order."""
 
     asked: ScenarioSet
     engines: tuple[str, str]
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def invalid(self) -> list[Run]:
-        """The runs that are not to be believed."""
+        """The runs of either engine that failed its checks."""
         return [run for run in (*self.reference, *self.ours) if run.status == "invalid"]
 
     def difference(self) -> Difference:
@@ -94,7 +94,7 @@ def compare(
 
 
 def _dated(folder: Path, runs: Sequence[Run]) -> str:
-    """The day of the reference set: today if the folder's note is of other runs, which is then replaced."""
+    """The day on which the reference runs were made: as the folder notes it; today, which is then noted, if its note is of others."""
     keys = sha256("".join(run.key for run in runs).encode()).hexdigest()
     path = folder / _REFERENCE
     try:

@@ -1,4 +1,4 @@
-"""Draws that depend on their own name alone: another draw, or another thing to choose from, does not shift them."""
+"""Random draws, each made from its name alone: a draw, or an option, that is added later leaves the others as they were."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Draw:
         self._path = "/".join(map(str, path))
 
     def at(self, *path: object) -> Draw:
-        """The draws of a part of the component."""
+        """The draws of a part of the component, named by `path`."""
         return Draw(self._path, *path)
 
     def unit(self, name: str) -> float:
@@ -24,7 +24,7 @@ class Draw:
         return self._hash(name) / 2**256
 
     def chance(self, name: str, probability: float) -> bool:
-        """Whether something of this probability is so."""
+        """True with this probability."""
         return self.unit(name) < probability
 
     def whole(self, name: str, least: int, most: int) -> int:
@@ -36,7 +36,7 @@ class Draw:
         return float(least * (most / least) ** self.unit(name))
 
     def choice(self, name: str, options: Sequence[Option]) -> Option:
-        """One of several that differ. One more option takes its part of the draws; the others stay what they were."""
+        """One of several options, which differ. If one is added, some draws become that one; the others stay as they were."""
         return max(options, key=lambda option: self._hash(f"{name}={option!r}"))
 
     def _hash(self, name: str) -> int:

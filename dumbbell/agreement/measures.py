@@ -34,10 +34,12 @@ METRICS: Mapping[str, Metric] = {
     "retransmits": Metric("packets", "retransmits", _PACKETS, floor=10.0),
     "completion": Metric("s", "completion", Tolerance(relative=0.10, absolute=0.02), floor=0.02),
 }
-"""`floor`: relative differences are to no less than this. The tolerance only ranks: the worst are the furthest outside it.
+"""`floor`: a relative difference is taken of the reference's value, but of no less than this. The tolerance only ranks: the worst are
+those that are furthest outside it.
 
-`centre`: means stay means over the starts. Outcomes of a few losses come in two kinds (slow start left early or late, a retransmission
-lost or not), and a median of starts would be the one or the other by chance. Whatever else is compared has its median.
+`centre`: how the starts of a scenario become one value. Metrics that are means are averaged: what a few losses lead to comes in two kinds
+(slow start is left early or late, a retransmission is lost or not), and a median would be the one or the other by chance. The others have
+the median.
 """
 DEFINITIONS: Mapping[str, str] = {
     "goodput": "payload read by all receivers over the time from the first start until the last flow has ended or the run has",
@@ -54,9 +56,9 @@ DEFINITIONS: Mapping[str, str] = {
 }
 """What each metric is, over which window and over which scenarios."""
 COMPLETED = "completed"
-"""Beside `completion`: whether the transfer completed, 0 or 1."""
+"""Measured with `completion`: whether the transfer completed, 0 or 1."""
 QUEUES = "queues"
-"""Beside `queue_delay`: whether packets wait long enough, 0 or 1."""
+"""Measured with `queue_delay`: whether packets wait long enough for it to be compared, 0 or 1."""
 _LEAST_DELAY_MS = 1.0
 ONLY_WHERE: Mapping[str, str] = {
     "queue_delay": QUEUES,
@@ -65,10 +67,10 @@ ONLY_WHERE: Mapping[str, str] = {
     "retransmits": "retransmits",
     "completion": COMPLETED,
 }
-"""Metrics compared only where this is above 0 on either engine: nothing beside nothing is no agreement."""
+"""Metrics that are compared only where this one is above 0 on either engine: that neither drops a packet is no agreement on drops."""
 
 _DROPPED = ("dropped_overflow", "dropped_aqm", "dropped_blue")
-"""What a queue drops; packets that an outage takes are lost behind it."""
+"""Drops of the queue. The packets that an outage loses have left it already."""
 
 
 def measures(run: Run) -> dict[tuple[str, str], float]:
@@ -129,7 +131,7 @@ FORMAT = Format(
 def _samples(run: Run, starts: Mapping[str, int], ends: Mapping[str, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """All samples of smoothed RTT (ms) and window (packets) of all flows while they are active and have an RTT.
 
-    Before the first RTT engines differ in what a socket that is not connected yet says of its window.
+    Before that a socket is not connected, and the engines differ in the window that it shows.
     """
     import polars as pl
 

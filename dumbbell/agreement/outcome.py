@@ -27,7 +27,7 @@ _FIGURES = 5
 
 
 def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, draw: bool = True) -> list[Path]:
-    """Write everything; returns the figures. What an earlier comparison left of its worst is removed."""
+    """Write everything; returns the figures. The figures and scenarios of an earlier comparison are removed."""
     write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_text(folder / "differences.csv", differences_table(found, compared.engines).csv())
     for stale in (*folder.glob("worst/worst-*.png"), *folder.glob("worst/worst-*.svg"), *folder.glob("worst/*.yaml")):
@@ -82,7 +82,7 @@ def _page(document: Mapping[str, Any], figures: list[str]) -> str:
 
 
 def _furthest(compared: Comparison, name: str, cell: Cell) -> tuple[tuple[Run, Run], tuple[float, float]]:
-    """Of a scenario's starts the one on which the engines differ most in what makes it one of the worst, and the two values."""
+    """The start of a scenario on which the engines differ most in the metric that makes it one of the worst, and the two values."""
     at = (str(cell.key["entity"]), cell.metric)
     starts = [(pair, (measures(pair[0]).get(at, 0.0), measures(pair[1]).get(at, 0.0))) for pair in compared.pairs if pair[0].name == name]
     return max(starts, key=lambda start: abs(start[1][0] - start[1][1]))

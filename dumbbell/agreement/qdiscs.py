@@ -1,4 +1,4 @@
-"""Parameters of queue disciplines: plain ones for the fixed sets, drawn ones for the random set."""
+"""Parameters of queue disciplines: the defaults for the fixed sets, drawn ones for the random set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dumbbell.agreement.draw import Draw
-from dumbbell.scenario import DICE
+from dumbbell.scenario import RANDOMISED
 from dumbbell.scenario.units import FRAME_BYTES
 
 _FLAG = (False, True)
@@ -37,25 +37,25 @@ _CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "sfq": {"divisor": (2, 16), "depth": ("32p", "100p"), "headdrop": _FLAG, "quantum": ("3028B",), "perturb": ("1s", "5s")},
     "fq": {"flow_limit": ("20p", "300p"), "quantum": ("1514B", "6056B"), "initial_quantum": ("1514B", "45420B")},
 }
-"""Values beside the default of each."""
+"""By kind and parameter: the values that may be drawn in place of the default."""
 _LEAST_PACKETS: Mapping[str, int] = {"sfq": 2}
-"""Of a limit, where one packet is refused."""
+"""The least limit of a qdisc that refuses a limit of one packet."""
 _OF_OVERHEAD = ("mpu", "framing")
-"""What cake heeds only where an overhead is given."""
+"""Options that cake ignores unless an overhead is given."""
 _MOST_RED_BYTES = 1_000_000
 """Scale of RED's thresholds: larger ones do not fit its 32 bits together with the weight that tc chooses for them."""
 _OWN_LIMIT = 0.5
-"""Part of the drawn disciplines, of those with a default limit, that have another."""
+"""How many of the drawn qdiscs, among those with a default limit, have another limit."""
 _OTHER_VALUE = 0.3
-"""Part of the parameters that are not at their default."""
+"""How many of the parameters are not at their default."""
 
 
-def throws_dice(kind: str) -> bool:
-    """Whether two runs of one scenario differ by chance: they are compared as several flows are, over many seeds."""
-    return kind in {model.model_fields["kind"].default for model in DICE}
+def is_randomised(kind: str) -> bool:
+    """Whether the qdisc decides at random for each packet: its runs are compared over many seeds, as those of several flows are."""
+    return kind in {model.model_fields["kind"].default for model in RANDOMISED}
 
 
-def plain(kind: str, packets: int) -> dict[str, Any]:
+def with_defaults(kind: str, packets: int) -> dict[str, Any]:
     """A qdisc with the defaults of Linux, as a scenario is written; FIFOs and RED, which have no default limit, hold `packets` frames."""
     frames = packets * FRAME_BYTES
     thresholds = min(frames, _MOST_RED_BYTES)
@@ -76,7 +76,7 @@ def drawn(draw: Draw, kind: str, bdp_packets: float) -> dict[str, Any]:
     elif kind == "bfifo":  # not a whole number of frames
         qdisc["limit"] = f"{packets * FRAME_BYTES + draw.whole('odd bytes', 0, FRAME_BYTES - 1)}B"
     elif kind == "red":
-        qdisc |= plain(kind, max(4, packets))
+        qdisc |= with_defaults(kind, max(4, packets))
     elif kind != "cake" and draw.chance("own limit", _OWN_LIMIT):
         qdisc["limit"] = f"{max(packets, _LEAST_PACKETS.get(kind, 1))}p"
     for key, options in _CHOICES.get(kind, {}).items():

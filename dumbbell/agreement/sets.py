@@ -9,7 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from dumbbell.agreement.qdiscs import plain, throws_dice
+from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import jitter, run_seconds, scenario
 from dumbbell.errors import BadInput
@@ -17,18 +17,18 @@ from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
 STARTS = {"smoke": 3, "standard": 10, "random": 10}
-"""Set to jittered starts of a scenario with several flows or a qdisc that throws dice, by default."""
+"""By set: how many jittered starts a scenario with several flows or a randomised qdisc has by default."""
 _SEED, _COUNT = 1, 100
-"""Of a set, and of `random`, by default."""
+"""The default seed of a set, and the default number of scenarios of the set `random`."""
 
 _STANDARD = 150
-"""Scenarios of `standard`, about; more if the pairs of congestion control and qdisc are more."""
+"""About how many scenarios `standard` has; more if there are more pairs of congestion control and qdisc."""
 _CONDITIONS = [(mbit, ms) for mbit in (1, 10, 50, 100) for ms in (2, 20, 80, 200)]
 _STRIDE = 7
-"""Prime to the number of conditions, so that steps of it meet all of them."""
+"""Coprime to the number of conditions, so that steps of this size visit every one."""
 _LONGEST_S = 30
 _LEAST_QUEUE = 20
-"""Packets of a FIFO where the bandwidth-delay product is less."""
+"""The least limit of a FIFO, packets, however small the bandwidth-delay product is."""
 _SMOKE_CONDITIONS = ((10, 20), (5, 80), (20, 10))
 _SMOKE_S = 8
 
@@ -39,9 +39,9 @@ class ScenarioSet:
 
     name: str
     seed: int | None
-    """Of a drawn set, or the first of the jittered starts, if it was asked for."""
+    """That the scenarios are drawn from, or the first seed of the jittered starts; None: the default of a set that is not drawn."""
     starts: int
-    """Of scenarios with several flows or a qdisc that throws dice."""
+    """How many jittered starts a scenario with several flows or a randomised qdisc has."""
     scenarios: tuple[Scenario, ...]
 
     @property
@@ -76,7 +76,7 @@ def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
     ccs, qdiscs = shared.cc, shared.qdisc
     longest = max(len(ccs), len(qdiscs))
     for i in range(max(9, longest)):
-        # All names of both; the next round of the longer list meets others of the shorter.
+        # Every name of both lists occurs; a name of the longer one that comes again is paired with another one of the shorter.
         cc, qdisc = (names[(i if len(names) == longest else i + i // longest) % len(names)] for names in (ccs, qdiscs))
         mbit, ms = _SMOKE_CONDITIONS[i // 3 % len(_SMOKE_CONDITIONS)]
         flow: dict[str, Any] = {"cc": cc}
@@ -90,7 +90,7 @@ def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
 
 
 def _standard(shared: Shared, starts: int) -> Iterator[Scenario]:
-    """All conditions for every pair if that is few enough, else so many for each that all pairs together meet all conditions evenly."""
+    """All conditions for every pair if they are few enough; else some for each, so that all pairs together have every one equally often."""
     pairs = [(cc, qdisc) for cc in shared.cc for qdisc in shared.qdisc]
     each = max(1, min(len(_CONDITIONS), round(_STANDARD / len(pairs))))
     for p, (cc, qdisc) in enumerate(pairs):
@@ -112,7 +112,7 @@ def _mixed(cc: str, other: str, count: int) -> list[dict[str, Any]]:
 
 
 def _made(prefix: str, flows: list[dict[str, Any]], qdisc: str, mbit: int, ms: int, shared: Shared, seconds: int, starts: int) -> Scenario:
-    """One bottleneck with the qdisc at its defaults, FIFOs of a bandwidth-delay product, the delay in front as netem has it."""
+    """One bottleneck: the qdisc at its defaults (a FIFO holds a bandwidth-delay product), the delay in front as netem has it."""
     packets = max(_LEAST_QUEUE, -(-mbit * ms * 1000 // (8 * FRAME_BYTES)))
     total = sum(flow.get("count", 1) for flow in flows)
     names = "+".join(flow["cc"] + (f"x{flow['count']}" if "count" in flow else "") for flow in flows)
@@ -121,12 +121,12 @@ def _made(prefix: str, flows: list[dict[str, Any]], qdisc: str, mbit: int, ms: i
         "name": f"{prefix}-{names}-{qdisc}-{mbit}mbit-{ms}ms{kind}",
         "path": {
             "rtt": f"{ms}ms",
-            "bottleneck": {"rate": f"{mbit}mbit", "shaper": _shaper(shared, qdisc), "qdisc": plain(qdisc, packets)},
+            "bottleneck": {"rate": f"{mbit}mbit", "shaper": _shaper(shared, qdisc), "qdisc": with_defaults(qdisc, packets)},
         },
         "flows": flows,
         "duration": f"{seconds}s",
     }
-    if total > 1 or throws_dice(qdisc):
+    if total > 1 or is_randomised(qdisc):
         settings["repeat"] = starts
         settings["flows"] = [{**flow, "start": {"jitter": jitter(1000 * ms)}} for flow in flows]
     return Scenario.model_validate(settings)

@@ -11,7 +11,7 @@ from dumbbell.scenario import nearest
 
 _STACK = "linux-6.12"
 _NEEDS_COMMAND = "tc"
-"""A qdisc that is nothing without a command of its own."""
+"""The kind of qdisc that a scenario must write a tc command for."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Shared:
     qdisc: tuple[str, ...]
     shaper: tuple[str, ...]
     option: frozenset[str]
-    """Of the stack linux-6.12."""
+    """Options of the stack linux-6.12."""
     feature: frozenset[str]
 
     @classmethod

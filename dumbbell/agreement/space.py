@@ -1,4 +1,4 @@
-"""A scenario drawn over all that two engines share."""
+"""Draws scenarios at random from everything that two engines share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dumbbell.agreement.draw import Draw
-from dumbbell.agreement.qdiscs import drawn, throws_dice
+from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE, UDP
 from dumbbell.scenario import Scenario
@@ -15,12 +15,12 @@ from dumbbell.scenario.units import FRAME_BYTES
 _KBIT = (500, 100_000)
 _RTT_MS = (1, 300)
 _ALONE = 0.3
-"""Part of the scenarios with one flow."""
+"""How many of the scenarios have one flow."""
 _MOST_FLOWS = 8
 _PACKETS = 90_000
 """Data packets of a run, at most: about 4 CPU s of the kernel engine."""
 _SECONDS = (8, 60)
-"""Least and longest run: whole windows of the longest RTT, and no longer than a window needs at the slowest rate."""
+"""The shortest run still has some windows of the longest RTT; the longest is what a window takes at the slowest rate."""
 _OPTIONS: Mapping[str, Sequence[Any]] = {
     "initial_cwnd": (2, 4, 20),
     "reordering": (8,),
@@ -28,14 +28,14 @@ _OPTIONS: Mapping[str, Sequence[Any]] = {
     "sack_compression": (False,),
     "tail_loss_probe": (False,),
 }
-"""Options of the stack beside their defaults."""
+"""Options of the stack, and the values that may be drawn in place of the default."""
 _BURSTS = ("1600B", "3028B", "10kB", "64kB")
 
 
 def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
-    """The scenario `index` of a seed; others do not shift it.
+    """The scenario `index` of a seed, whatever the other scenarios of that seed are.
 
-    With several flows or a qdisc that throws dice it repeats with `starts` jittered starts.
+    With several flows or a randomised qdisc it repeats with `starts` jittered starts.
     """
     draw = Draw("agree", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
@@ -53,7 +53,7 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
         path["impairments"] = impairments
     if UDP in shared.feature and draw.chance("udp", 0.15):
         settings["background"] = [{"kind": "udp", "rate": f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"}]
-    if sum(flow.get("count", 1) for flow in flows) > 1 or throws_dice(path["bottleneck"]["qdisc"]["kind"]):
+    if sum(flow.get("count", 1) for flow in flows) > 1 or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
@@ -61,7 +61,7 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
 
 
 def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:
-    """How long a run at a rate lasts, s: so long as its cost allows."""
+    """The duration of a run at a rate, s: as long as its cost allows."""
     return min(longest, max(_SECONDS[0], int(_PACKETS * 8 * FRAME_BYTES / (1000 * kbit))))
 
 
@@ -76,7 +76,7 @@ def round_to_3(value: float) -> int:
 
 
 def _rtt_us(draw: Draw) -> int:
-    """Half of it in each direction is a whole number of microseconds, which is all that netem knows."""
+    """An RTT whose half is a whole number of microseconds: netem, which delays each direction by a half, knows nothing finer."""
     return 100 * round(10 * draw.log("rtt", *_RTT_MS))
 
 
@@ -144,7 +144,7 @@ def _group(draw: Draw, shared: Shared, kbit: int, seconds: int) -> dict[str, Any
 
 
 def _hosts(draw: Draw, flows: list[dict[str, Any]]) -> None:
-    """Hosts of their own, which cake's isolation tells apart."""
+    """Gives some of the flows hosts of their own, which cake's isolation tells apart."""
     for i, flow in enumerate(flows):
         for key, names in (("src", ("a", "b", "c")), ("dst", ("x", "y"))):
             if draw.chance(f"{key} {i} named", 0.4):

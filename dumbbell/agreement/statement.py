@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _SHARE = "share"
 MEDIAN, P95, INSIDE = "median_rel", "p95_rel", "inside"
-"""What is reached in a metric: of the relative differences, or the part inside the reference's range."""
+"""Statistics of a metric: of its relative differences, or how many values lie inside the reference's range."""
 FACTS = ("version", "kernel", "configuration", "agent", "sources")
-"""What runs say of their engine that names it."""
+"""What a run knows of its engine that identifies it."""
 _RANGE_STARTS = 10
-"""A range over fewer starts says too little to be held to."""
+"""With fewer starts the reference's range is too uncertain for a bar."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Bar:
 
     metric: str
     statistic: str
-    """`median_rel` and `p95_rel` are at most, `inside` is at least."""
+    """`median_rel` and `p95_rel` must be at most `bar`, `inside` at least."""
     bar: float
 
     def met(self, reached: float) -> bool:
@@ -79,7 +79,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
 
 
 def worst(found: Difference) -> list[Cell]:
-    """The cells furthest from the reference, counted in tolerances; those inside the reference's own range over starts are not meant."""
+    """The cells furthest from the reference, in units of the tolerance, without those inside the reference's own range over starts."""
     cells = [cell for cell in found.cells if not cell.inside and cell.error != 0]
     return sorted(cells, key=lambda cell: cell.badness, reverse=True)[:WORST]
 
@@ -90,15 +90,16 @@ def _of_metric(name: str) -> dict[str, Any]:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """What a run, and with it all of the same engine, says of it."""
+    """What identifies the engine of a run; the same for all its runs."""
     return {fact: run.engine[fact] for fact in FACTS if fact in run.engine}
 
 
 def _shares(found: Difference) -> dict[str, Any]:
     """Per-flow shares as distributions over starts.
 
-    `inside` gives every scenario the same weight, whatever the number of its flows: two samples of ten starts of one and the same
-    chaotic flow miss each other so about once in fifty, and a scenario of eight flows would seldom have all of them inside.
+    `inside` gives every scenario the same weight, whatever the number of its flows. It cannot be 1: of two samples of ten starts of the
+    same chaotic flow, the median of one lies outside the range of the other about once in fifty times, so that a scenario of eight flows
+    often has one that does.
     """
     scenarios: dict[Any, list[Cell]] = {}
     for cell in found.metrics[_SHARE].cells if _SHARE in found.metrics else ():

@@ -1,4 +1,4 @@
-"""The benchmarks: whole runs as a user would write them, each with the cost aimed at."""
+"""The benchmarks: whole runs as a user would write them, each with its targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FQ_CODEL: dict[str, Any] = {"kind": "fq_codel", "ecn": True}
 _DROPS: dict[str, Any] = {"kind": "fq_codel", "ecn": False}
 _ONE_BDP: dict[str, Any] = {"kind": "pfifo", "limit": "1bdp"}
 _LONG = {"rmem": ["4KiB", "128KiB", "1GiB"], "wmem": ["4KiB", "16KiB", "1GiB"]}
-"""Buffers that 60,000 segments fit in."""
+"""Socket buffers for 60,000 segments."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _case(
 
 
 def _long_and_short(cc: str) -> list[Case]:
-    """The same with a hundredth of the bandwidth-delay product; reno, without HyStart, loses half of a window at once."""
+    """Two runs whose bandwidth-delay products differ by a factor of 100. Reno, which has no HyStart, loses half a window at once."""
     short = _case(f"BDP of 300 packets, {cc}, pfifo of a BDP", cc, "100mbit", "36ms", _ONE_BDP, "pfifo-bdp-300", counted=True)
     title = f"BDP of 30,000 packets, {cc}, pfifo of a BDP"
     return [short, _case(title, cc, "1gbit", "363ms", _ONE_BDP, "pfifo-bdp-30000", host=_LONG, cost_relative_to=short.name)]

@@ -19,7 +19,7 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
 }
 _AT_LEAST = {"packets_per_cpu_s"}
-"""What is better when it is more; of all else less is better."""
+"""Values that should be high; all others should be low."""
 
 
 def lines(row: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:

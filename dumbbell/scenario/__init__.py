@@ -20,14 +20,14 @@ from dumbbell.scenario.model import (
     Udp,
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
-from dumbbell.scenario.qdiscs import DICE, Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
+from dumbbell.scenario.qdiscs import RANDOMISED, Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
 from dumbbell.scenario.stages import Stages, queue_names, stages
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 __all__ = [
-    "DICE",
+    "RANDOMISED",
     "Access",
     "Bfifo",
     "Bottleneck",

@@ -249,8 +249,8 @@ class Tc(Kinded):
     """Name and parameters, e.g. `hhf limit 1000`."""
 
 
-DICE = (Pie, FqPie, Red)
-"""Disciplines that throw dice for each packet: only their behaviour over many seeds can be compared."""
+RANDOMISED = (Pie, FqPie, Red)
+"""Disciplines that decide at random for each packet: only their behaviour over many seeds can be compared."""
 
 Qdisc = Annotated[
     Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc,

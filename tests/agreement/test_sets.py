@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dumbbell.agreement.qdiscs import throws_dice
+from dumbbell.agreement.qdiscs import is_randomised
 from dumbbell.agreement.sets import find_set, written
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines import engine as find_engine
@@ -73,7 +73,7 @@ def test_several_flows_have_several_jittered_starts(name, shared):
     asked = find_set(name, shared, starts=7)
     assert asked.starts == 7
     for scenario in asked.scenarios:
-        several = flows_of(scenario) > 1 or throws_dice(scenario.path.bottleneck.qdisc.kind)
+        several = flows_of(scenario) > 1 or is_randomised(scenario.path.bottleneck.qdisc.kind)
         assert scenario.repeat == (7 if several else 1)
         assert all(bool(flow.start.jitter) == several for flow in scenario.flows)
         if several:
