@@ -16,7 +16,7 @@ pub fn analyze<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyDict>
     let capture = py.detach(|| read(file)).map_err(PyValueError::new_err)?;
     let list = PyList::empty(py);
     for connection in py.detach(|| connections(&capture.packets)) {
-        let own = connection.of(&capture.packets);
+        let own = connection.packets_of(&capture.packets);
         let dict = ends(py, connection.client, connection.server)?;
         dict.set_item("forward", direction(py, &connection.forward, &one_point::rtt(&own, connection.client))?)?;
         dict.set_item("reverse", direction(py, &connection.reverse, &one_point::rtt(&own, connection.server))?)?;
@@ -25,7 +25,7 @@ pub fn analyze<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyDict>
     let dict = PyDict::new(py);
     dict.set_item("connections", list)?;
     dict.set_item("tcp_packets", capture.packets.len())?;
-    dict.set_item("other_packets", capture.others)?;
+    dict.set_item("other_packets", capture.other_packets)?;
     dict.set_item("cut_short", capture.cut_short)?;
     Ok(dict)
 }

@@ -1,86 +1,87 @@
-//! Connections: packets of both directions by endpoints, and what each direction did (the facts of tcptrace 6, rexmit.c).
+//! TCP connections of a capture: packets grouped by their two endpoints, and what was sent in each direction (the counts of tcptrace 6,
+//! rexmit.c).
 
 use std::collections::HashMap;
 
 use crate::packet::{before, flags, Endpoint, Packet};
 
-/// A connection: who opened it, and both directions.
+/// A TCP connection and its two directions.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Who sent the SYN; without one, who sent the first packet.
+    /// The end that sent the SYN; without a SYN in the capture, the end that sent the first packet.
     pub client: Endpoint,
     /// The other end.
     pub server: Endpoint,
-    /// From the client.
+    /// From the client to the server.
     pub forward: Direction,
-    /// From the server.
+    /// From the server to the client.
     pub reverse: Direction,
-    /// Its packets, as indices into the capture.
+    /// Indices of its packets in the capture.
     pub packets: Vec<usize>,
 }
 
 impl Connection {
-    /// Both ends, the lower first.
+    /// Both endpoints, in ascending order.
     #[must_use]
-    pub fn ends(&self) -> (Endpoint, Endpoint) {
+    pub fn endpoints(&self) -> (Endpoint, Endpoint) {
         (self.client.min(self.server), self.client.max(self.server))
     }
 
-    /// Its packets, from the capture that it was found in.
+    /// Copies of its packets; `capture` must be the one that it was found in.
     #[must_use]
-    pub fn of(&self, capture: &[Packet]) -> Vec<Packet> {
+    pub fn packets_of(&self, capture: &[Packet]) -> Vec<Packet> {
         self.packets.iter().map(|&i| capture[i]).collect()
     }
 }
 
-/// What one end sent.
+/// What one end sent to the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
     /// Packets.
     pub packets: u64,
     /// Packets with payload.
     pub data_packets: u64,
-    /// Payload, bytes, repeats included.
+    /// Payload in bytes, retransmissions included.
     pub bytes: u64,
-    /// Payload, bytes, each sequence number once; as far as seen.
+    /// Payload in bytes, counting each sequence number once. Bytes that the capture missed are not counted.
     pub unique_bytes: u64,
-    /// Packets with payload that had been seen before.
+    /// Packets with at least one payload byte that an earlier packet carried.
     pub retransmitted_packets: u64,
-    /// That payload, bytes: with `unique_bytes` it makes `bytes`.
+    /// Payload bytes that an earlier packet carried: `bytes - unique_bytes`.
     pub retransmitted_bytes: u64,
-    /// Packets of nothing but new payload that filled a gap in the sequence: sent or seen out of order. At the receiver so is what
-    /// comes again after it was lost.
+    /// Packets of only new payload, but below the highest sequence number seen. At the receiver this includes retransmissions of
+    /// packets that were lost before the capture point.
     pub out_of_order_packets: u64,
     /// Packets with SACK blocks.
     pub sack_packets: u64,
-    /// First and last packet, ns.
+    /// Time of the first packet, ns.
     pub first_ns: i64,
-    /// See `first_ns`.
+    /// Time of the last packet, ns.
     pub last_ns: i64,
-    /// First and last packet with payload, ns; 0 without any.
+    /// Time of the first packet with payload, ns; 0 if there is none.
     pub first_data_ns: i64,
-    /// See `first_data_ns`.
+    /// Time of the last packet with payload, ns; 0 if there is none.
     pub last_data_ns: i64,
 }
 
-/// Sequence numbers that one end has sent, as sorted, disjoint ranges on a line that does not wrap.
+/// The sequence numbers that one end has sent, as sorted, disjoint ranges. They are unwrapped to 64 bits.
 #[derive(Clone, Debug, Default)]
-struct Sent {
-    /// First sequence number.
+struct SentRanges {
+    /// The 32-bit sequence number that is unwrapped to 0.
     origin: Option<u32>,
     ranges: Vec<(u64, u64)>,
 }
 
-impl Sent {
-    /// Adds `[seq, seq + length)`; returns the bytes that are new, and whether they lie below what was there.
+impl SentRanges {
+    /// Adds `[seq, seq + length)`. Returns how many of its bytes are new, and whether it starts below the highest sequence number so far.
     fn add(&mut self, seq: u32, length: u32) -> (u64, bool) {
-        // Half the space lies below the first: a packet that was overtaken at the start.
+        // The first packet of the capture is unwrapped to 2^31, so that a packet that it overtook still has a number above 0.
         let origin = *self.origin.get_or_insert(seq.wrapping_sub(1 << 31));
         let top = self.ranges.last().map_or(1 << 31, |r| r.1);
-        // The position next to the top among those that the sequence number may stand for.
+        // Of all unwrapped numbers that `seq` can stand for, take the one closest to `top`.
         let low = u64::from(seq.wrapping_sub(origin));
-        let turn = (top.saturating_sub(low) + (1 << 31)) >> 32;
-        let (start, end) = (low + (turn << 32), low + (turn << 32) + u64::from(length));
+        let wraps = (top.saturating_sub(low) + (1 << 31)) >> 32;
+        let (start, end) = (low + (wraps << 32), low + (wraps << 32) + u64::from(length));
         let first = self.ranges.partition_point(|r| r.1 < start);
         let after = self.ranges.partition_point(|r| r.0 <= end);
         let covered: u64 = self.ranges[first..after].iter().map(|r| r.1.min(end).saturating_sub(r.0.max(start))).sum();
@@ -91,7 +92,7 @@ impl Sent {
 }
 
 impl Direction {
-    fn add(&mut self, p: &Packet, sent: &mut Sent) {
+    fn add(&mut self, p: &Packet, sent: &mut SentRanges) {
         if self.packets == 0 {
             self.first_ns = p.time_ns;
         }
@@ -107,15 +108,15 @@ impl Direction {
         self.last_data_ns = p.time_ns;
         self.data_packets += 1;
         self.bytes += u64::from(p.payload);
-        let (new, below) = sent.add(p.seq, p.payload);
+        let (new, below_top) = sent.add(p.seq, p.payload);
         self.unique_bytes += new;
         let old = u64::from(p.payload) - new;
         self.retransmitted_packets += u64::from(old > 0);
         self.retransmitted_bytes += old;
-        self.out_of_order_packets += u64::from(old == 0 && below);
+        self.out_of_order_packets += u64::from(old == 0 && below_top);
     }
 
-    /// Payload that arrived once over the time from its first to its last packet, bit/s; 0 without such a time.
+    /// `unique_bytes` per time from the first to the last packet with payload, bit/s; 0 if that time is 0.
     #[must_use]
     pub fn throughput_bps(&self) -> f64 {
         let span_ns = self.last_data_ns - self.first_data_ns;
@@ -127,19 +128,20 @@ impl Direction {
     }
 }
 
-/// The connections of a capture, in order of their first packet. Ports used again after a SYN with a new sequence number make a new one.
+/// The connections of a capture, in order of their first packet. A SYN with another sequence number than the connection's own SYN starts a
+/// new connection on the same ports.
 #[must_use]
 pub fn connections(packets: &[Packet]) -> Vec<Connection> {
     let mut found: Vec<Connection> = vec![];
-    let mut sent: Vec<[Sent; 2]> = vec![];
+    let mut sent: Vec<[SentRanges; 2]> = vec![];
     let mut syns: Vec<Option<u32>> = vec![];
     let mut open: HashMap<(Endpoint, Endpoint), usize> = HashMap::new();
     for (index, p) in packets.iter().enumerate() {
         let key = (p.source.min(p.destination), p.source.max(p.destination));
-        let opens = p.has(flags::SYN) && !p.has(flags::ACK);
-        let again = |i: usize| opens && syns[i].is_some_and(|seq| seq != p.seq);
+        let is_syn = p.has(flags::SYN) && !p.has(flags::ACK);
+        let reuses_ports = |i: usize| is_syn && syns[i].is_some_and(|seq| seq != p.seq);
         let i = match open.get(&key) {
-            Some(&i) if !again(i) => i,
+            Some(&i) if !reuses_ports(i) => i,
             _ => {
                 let (client, server) = if p.has(flags::SYN) && p.has(flags::ACK) {
                     (p.destination, p.source)
@@ -148,13 +150,13 @@ pub fn connections(packets: &[Packet]) -> Vec<Connection> {
                 };
                 let (forward, reverse) = (Direction::default(), Direction::default());
                 found.push(Connection { client, server, forward, reverse, packets: vec![] });
-                sent.push(<[Sent; 2]>::default());
+                sent.push(<[SentRanges; 2]>::default());
                 syns.push(None);
                 open.insert(key, found.len() - 1);
                 found.len() - 1
             }
         };
-        if opens {
+        if is_syn {
             syns[i] = Some(p.seq);
         }
         let connection = &mut found[i];
@@ -168,7 +170,7 @@ pub fn connections(packets: &[Packet]) -> Vec<Connection> {
     found
 }
 
-/// True if an ACK of `p` covers sequence number `end`.
+/// True if `p` acknowledges all sequence numbers below `end`.
 #[must_use]
 pub fn covers(p: &Packet, end: u32) -> bool {
     p.has(flags::ACK) && !before(p.ack, end)

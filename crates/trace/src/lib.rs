@@ -1,6 +1,6 @@
-//! Packet captures: what TCP connections did, and their RTT, from one capture point or from two.
+//! Packet captures: reading and writing them, counting what TCP connections did, and measuring RTT from one capture point or from two.
 //!
-//! No Python, no files, no clock: [`read`] takes the bytes of a file.
+//! The crate does no I/O and reads no clock: [`read`] takes the bytes of a file, [`Writer`] returns them.
 
 pub mod connection;
 pub mod one_point;

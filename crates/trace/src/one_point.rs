@@ -1,25 +1,27 @@
-//! RTT at one capture point: from a segment to the ACK that ends with it, segments that were sent more than once left out (Karn;
-//! what tcptrace 6 calls its RTT samples, rexmit.c). At the sender this holds the whole path, and what the receiver held back an ACK for
-//! a segment that stayed alone; the first of two, which waited for the second, gives no sample.
+//! RTT at one capture point: the time from a data segment to the ACK whose acknowledgment number is the end of that segment, as the RTT
+//! samples of tcptrace 6 (rexmit.c). Segments sent more than once give no sample (Karn's algorithm).
+//!
+//! Captured at the sender, a sample is the RTT of the whole path. It includes the receiver's delayed-ACK timeout if the segment was
+//! acknowledged alone. If one ACK covers two segments, only the second gives a sample.
 
 use std::collections::VecDeque;
 
 use crate::connection::covers;
-use crate::packet::{before, Packet};
+use crate::packet::{before, Endpoint, Packet};
 
-/// An RTT.
+/// An RTT sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it is of, ns.
+    /// The time that the sample belongs to, ns.
     pub time_ns: i64,
     /// The RTT, ns.
     pub rtt_ns: i64,
 }
 
-/// The samples of the data that `packets` from `source` carry; `packets` are those of one connection.
+/// RTT samples of the data that `source` sent. `packets` are all packets of one connection, of both directions.
 #[must_use]
-pub fn rtt(packets: &[Packet], source: crate::packet::Endpoint) -> Vec<Sample> {
-    // Outstanding segments in order: end, time, whether it was sent again.
+pub fn rtt(packets: &[Packet], source: Endpoint) -> Vec<Sample> {
+    // Outstanding segments in order of sequence: (end, time sent, whether it is ambiguous).
     let mut outstanding: VecDeque<(u32, i64, bool)> = VecDeque::new();
     let mut top: Option<u32> = None;
     let mut samples = vec![];
@@ -32,18 +34,18 @@ pub fn rtt(packets: &[Packet], source: crate::packet::Endpoint) -> Vec<Sample> {
                 outstanding.push_back((p.end(), p.time_ns, false));
                 top = Some(p.end());
             } else {
-                // What comes again says nothing, nor do the segments after it: an ACK may be of either.
+                // After a retransmission, an ACK for this or a later segment may answer either copy.
                 let from = p.seq;
                 outstanding.iter_mut().filter(|s| before(from, s.0)).for_each(|s| s.2 = true);
             }
             continue;
         }
-        while let Some(&(end, sent_ns, again)) = outstanding.front() {
+        while let Some(&(end, sent_ns, ambiguous)) = outstanding.front() {
             if !covers(p, end) {
                 break;
             }
             outstanding.pop_front();
-            if p.ack == end && !again {
+            if p.ack == end && !ambiguous {
                 samples.push(Sample { time_ns: p.time_ns, rtt_ns: p.time_ns - sent_ns });
             }
         }

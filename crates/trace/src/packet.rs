@@ -1,13 +1,13 @@
-//! A TCP packet as a capture shows it.
+//! A TCP packet of a capture.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
-/// An address and a port.
+/// IP address and TCP port.
 pub type Endpoint = (IpAddr, u16);
 
-/// Bits of the TCP header.
+/// Flag bits of the TCP header.
 pub mod flags {
-    /// Sender is finished.
+    /// The sender has no more data.
     pub const FIN: u16 = 1;
     /// Synchronise sequence numbers.
     pub const SYN: u16 = 2;
@@ -15,86 +15,66 @@ pub mod flags {
     pub const RST: u16 = 4;
     /// Push.
     pub const PSH: u16 = 8;
-    /// The acknowledgment number counts.
+    /// The acknowledgment number is valid.
     pub const ACK: u16 = 16;
     /// ECN echo.
     pub const ECE: u16 = 64;
     /// Congestion window reduced.
     pub const CWR: u16 = 128;
-    /// The former nonce sum.
+    /// Nonce sum (RFC 3540; now AE).
     pub const NS: u16 = 256;
 }
 
 /// A TCP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packet {
-    /// When, ns since the capture's epoch.
+    /// Capture time, ns since the capture's epoch.
     pub time_ns: i64,
-    /// From.
+    /// Sending endpoint.
     pub source: Endpoint,
-    /// To.
+    /// Receiving endpoint.
     pub destination: Endpoint,
-    /// Identification of IPv4 (0 in IPv6).
+    /// Identification field of the IPv4 header; 0 for IPv6.
     pub id: u16,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgment number.
     pub ack: u32,
-    /// See [`flags`].
+    /// Bits of [`flags`].
     pub flags: u16,
-    /// Window as written, unscaled.
+    /// Window field of the header, before scaling.
     pub window: u16,
-    /// Timestamp value and echo.
+    /// Timestamps option: value and echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// SACK blocks.
+    /// Number of SACK blocks.
     pub sacks: u8,
-    /// Payload, bytes, as the IP header has it (captures are cut off).
+    /// Payload in bytes, from the length in the IP header: the captured bytes may be fewer.
     pub payload: u32,
-    /// Length of the IP packet, bytes.
+    /// Length of the IP packet in bytes.
     pub length: u32,
 }
 
 impl Packet {
-    /// An empty packet at time 0, to be filled in.
+    /// True if any of these flag bits is set.
     #[must_use]
-    pub fn blank() -> Self {
-        let nowhere = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        Self {
-            time_ns: 0,
-            source: nowhere,
-            destination: nowhere,
-            id: 0,
-            seq: 0,
-            ack: 0,
-            flags: 0,
-            window: 0,
-            timestamps: None,
-            sacks: 0,
-            payload: 0,
-            length: 0,
-        }
+    pub fn has(&self, bits: u16) -> bool {
+        self.flags & bits != 0
     }
 
-    /// True if header bit(s) `f` are set.
+    /// Sequence numbers that the packet occupies (SEG.LEN of RFC 9293): its payload, SYN and FIN.
     #[must_use]
-    pub fn has(&self, f: u16) -> bool {
-        self.flags & f != 0
-    }
-
-    /// Sequence numbers taken: payload, SYN and FIN.
-    #[must_use]
-    pub fn span(&self) -> u32 {
+    pub fn segment_len(&self) -> u32 {
         self.payload + u32::from(self.has(flags::SYN)) + u32::from(self.has(flags::FIN))
     }
 
-    /// The sequence number behind its last byte.
+    /// The sequence number after its last one.
     #[must_use]
     pub fn end(&self) -> u32 {
-        self.seq.wrapping_add(self.span())
+        self.seq.wrapping_add(self.segment_len())
     }
 }
 
-/// True if sequence number `a` comes before `b`.
+/// True if sequence number `a` comes before `b`, modulo 2^32.
 #[must_use]
 pub fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0

@@ -1,4 +1,4 @@
-//! From packets to a capture file: pcap with nanoseconds, Ethernet, headers only.
+//! Writes packets to a capture file: pcap with nanosecond timestamps and Ethernet frames, of which only the headers are stored.
 
 use std::net::Ipv4Addr;
 
@@ -7,15 +7,15 @@ use etherparse::{EtherType, Ethernet2Header, IpNumber, Ipv4Header, TcpHeader, Tc
 use crate::packet::flags;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// pcap's mark of a file with nanoseconds.
+/// Magic number of a pcap file with nanosecond timestamps.
 const MAGIC: u32 = 0xa1b2_3c4d;
 const SNAPLEN: u32 = 128;
 const LINK_ETHERNET: u32 = 1;
-const HOPS: u8 = 64;
-/// Payloads are zeros; no packet has more.
+const TTL: u8 = 64;
+/// The payload of every packet, up to its length: no packet carries more.
 static ZEROS: [u8; 1500] = [0; 1500];
 
-/// What follows the IP header.
+/// The transport header of a frame.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// TCP.
@@ -24,11 +24,11 @@ pub enum Transport {
         seq: u32,
         /// Acknowledgment number.
         ack: u32,
-        /// See [`flags`].
+        /// Bits of [`flags`].
         flags: u16,
-        /// Window, scaled.
+        /// Window field of the header, already scaled.
         window: u16,
-        /// In order.
+        /// Options in the order in which they are written.
         options: Vec<TcpOption>,
     },
     /// UDP.
@@ -38,38 +38,38 @@ pub enum Transport {
 /// An option of a TCP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {
-    /// Largest segment, bytes.
+    /// Maximum segment size in bytes.
     MaximumSegmentSize(u16),
-    /// Shift of the window.
+    /// Window scale: shift count.
     WindowScale(u8),
-    /// SACK will be understood.
+    /// SACK permitted.
     SackPermitted,
-    /// Value and echo.
+    /// Timestamps: value and echo reply.
     Timestamps(u32, u32),
-    /// Blocks `[start, end)`; one to four.
+    /// One to four SACK blocks `[start, end)`.
     Sack(Vec<(u32, u32)>),
 }
 
 /// A packet to write.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// When, ns.
+    /// Capture time, ns.
     pub time_ns: u64,
-    /// From.
+    /// Sending address and port.
     pub source: (Ipv4Addr, u16),
-    /// To.
+    /// Receiving address and port.
     pub destination: (Ipv4Addr, u16),
-    /// Identification of IPv4.
+    /// Identification field of the IPv4 header.
     pub id: u16,
-    /// The ECN field.
+    /// ECN field of the IPv4 header, 0 to 3.
     pub ecn: u8,
-    /// What it carries.
+    /// TCP or UDP header.
     pub transport: Transport,
-    /// Payload, bytes; not written, but counted, as zeros, in lengths and checksums.
+    /// Payload length in bytes. The payload is not stored; lengths and checksums count it as zeros.
     pub payload: u16,
 }
 
-/// Makes a capture file.
+/// Builds a capture file in memory.
 #[derive(Clone, Debug)]
 pub struct Writer {
     file: Vec<u8>,
@@ -86,18 +86,19 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// Adds a packet.
+    /// Appends a packet.
     ///
     /// # Errors
-    /// The headers cannot be: options that do not fit, a payload that is too long.
+    /// The packet cannot be encoded: its options do not fit, its payload exceeds 1500 bytes, or its ECN field exceeds 3.
     pub fn add(&mut self, frame: &Frame) -> Result<(), String> {
-        let ends = (frame.source.0.octets(), frame.destination.0.octets());
+        let (source, destination) = (frame.source.0.octets(), frame.destination.0.octets());
         let payload = ZEROS.get(..usize::from(frame.payload)).ok_or("a payload above 1500 bytes")?;
         let mut transport = vec![];
-        let number = match &frame.transport {
+        let protocol = match &frame.transport {
             Transport::Tcp { seq, ack, flags, window, options } => {
                 let mut header = tcp(frame, *seq, *ack, *flags, *window, options)?;
-                header.checksum = header.calc_checksum_ipv4_raw(ends.0, ends.1, payload).map_err(|e| e.to_string())?;
+                header.checksum =
+                    header.calc_checksum_ipv4_raw(source, destination, payload).map_err(|e| e.to_string())?;
                 header.write(&mut transport).map_err(|e| e.to_string())?;
                 IpNumber::TCP
             }
@@ -105,19 +106,23 @@ impl Writer {
                 let length = payload.len();
                 let mut header = UdpHeader::without_ipv4_checksum(frame.source.1, frame.destination.1, length)
                     .map_err(|e| e.to_string())?;
-                header.checksum = header.calc_checksum_ipv4_raw(ends.0, ends.1, payload).map_err(|e| e.to_string())?;
+                header.checksum =
+                    header.calc_checksum_ipv4_raw(source, destination, payload).map_err(|e| e.to_string())?;
                 header.write(&mut transport).map_err(|e| e.to_string())?;
                 IpNumber::UDP
             }
         };
-        let inside = transport.len() as u16 + frame.payload;
-        let mut ip = Ipv4Header::new(inside, HOPS, number, ends.0, ends.1).map_err(|e| e.to_string())?;
+        let ip_payload_len = transport.len() as u16 + frame.payload;
+        let mut ip = Ipv4Header::new(ip_payload_len, TTL, protocol, source, destination).map_err(|e| e.to_string())?;
         ip.identification = frame.id;
         ip.dont_fragment = true;
         ip.ecn = frame.ecn.try_into().map_err(|_| "an ECN field above 3".to_owned())?;
         ip.header_checksum = ip.calc_header_checksum();
-        let ethernet =
-            Ethernet2Header { source: station(ends.0), destination: station(ends.1), ether_type: EtherType::IPV4 };
+        let ethernet = Ethernet2Header {
+            source: mac_address(source),
+            destination: mac_address(destination),
+            ether_type: EtherType::IPV4,
+        };
         let mut headers = vec![];
         ethernet.write(&mut headers).map_err(|e| e.to_string())?;
         ip.write(&mut headers).map_err(|e| e.to_string())?;
@@ -132,22 +137,22 @@ impl Writer {
         Ok(())
     }
 
-    /// The file.
+    /// The bytes of the file.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.file
     }
 }
 
-/// The locally administered hardware address of a host.
-fn station(address: [u8; 4]) -> [u8; 6] {
+/// A locally administered MAC address that contains the IP address.
+fn mac_address(address: [u8; 4]) -> [u8; 6] {
     [2, 0, address[0], address[1], address[2], address[3]]
 }
 
-fn tcp(frame: &Frame, seq: u32, ack: u32, bits: u16, window: u16, options: &[TcpOption]) -> Result<TcpHeader, String> {
+fn tcp(frame: &Frame, seq: u32, ack: u32, flags: u16, window: u16, options: &[TcpOption]) -> Result<TcpHeader, String> {
     let mut header = TcpHeader::new(frame.source.1, frame.destination.1, seq, window);
     header.acknowledgment_number = ack;
-    let has = |bit| bits & bit != 0;
+    let has = |bit| flags & bit != 0;
     header.fin = has(flags::FIN);
     header.syn = has(flags::SYN);
     header.rst = has(flags::RST);
@@ -165,7 +170,7 @@ fn tcp(frame: &Frame, seq: u32, ack: u32, bits: u16, window: u16, options: &[Tcp
             }
             TcpOption::SackPermitted => elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted),
             TcpOption::Timestamps(value, echo) => {
-                // Aligned alone; behind SACK-permitted it is as it stands.
+                // Two NOPs align the option to four bytes, as in Linux; after SACK-permitted it is aligned already.
                 if !elements.contains(&TcpOptionElement::SelectiveAcknowledgementPermitted) {
                     elements.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
                 }
@@ -174,8 +179,8 @@ fn tcp(frame: &Frame, seq: u32, ack: u32, bits: u16, window: u16, options: &[Tcp
             TcpOption::Sack(blocks) => {
                 let (first, rest) = blocks.split_first().ok_or("a SACK option without blocks")?;
                 let mut more = [None; 3];
-                for (place, block) in more.iter_mut().zip(rest) {
-                    *place = Some(*block);
+                for (slot, block) in more.iter_mut().zip(rest) {
+                    *slot = Some(*block);
                 }
                 elements.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
                 elements.push(TcpOptionElement::SelectiveAcknowledgement(*first, more));
