@@ -1,6 +1,6 @@
-"""Packet captures of ours or of anybody: what TCP connections did, and their RTT from one capture point or from two.
+"""Packet captures, of a run or of any other source: what TCP connections did, and their RTT from one or two capture points.
 
-Reading and pairing are done by crates/trace. Times are those of the capture, in s since its epoch (of our runs: the start of the run).
+crates/trace reads the files and pairs the packets. Times are in s since the epoch of the capture; for a run that is its start.
 """
 
 from __future__ import annotations

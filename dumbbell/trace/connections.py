@@ -1,4 +1,4 @@
-"""The connections of a capture."""
+"""The TCP connections of a capture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.trace.files import Source, content, named
+from dumbbell.trace.files import Source, errors_name_files, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,53 +31,57 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class Analysis:
-    """What one capture tells."""
+    """What one capture contains."""
 
     connections: pl.DataFrame
-    """One row a connection and direction: `client`, `server` (address:port), `direction` (forward is from the client, who sent the SYN),
-    counts of packets and bytes of payload, `first_s`, `last_s`, `throughput_mbit` (payload once, from the first to the last packet with
-    any), `rtt_min_ms`, `rtt_median_ms`, `rtt_samples`: from a segment to the ACK that ends with it (null without any)."""
+    """One row per connection and direction.
+
+    `client`, `server`: address:port; the client is the end that sent the SYN. `direction`: `forward` is from the client to the server.
+    Counts of packets and of payload bytes. `first_s`, `last_s`: times of the first and last packet. `throughput_mbit`: payload without
+    retransmissions, over the time from the first to the last packet with payload. `rtt_min_ms`, `rtt_median_ms` (null without samples),
+    `rtt_samples`: from a segment to the ACK whose number is the end of that segment.
+    """
     other_packets: int
-    """Packets that are not TCP."""
+    """Number of packets that are not TCP."""
     cut_short: bool
-    """The file ends within a packet."""
+    """The file ends in the middle of a packet. The packets before it are counted."""
 
 
 def analyze(source: Source) -> Analysis:
-    """The TCP connections of a capture file (pcap or pcapng). Raises `BadInput` if it is none, or holds no TCP."""
+    """The TCP connections of a capture file (pcap or pcapng). Raises `BadInput` if it is no capture or contains no TCP."""
     import polars as pl
 
-    with named(source):
-        found = native().analyze(content(source))
+    with errors_name_files(source):
+        found = native().analyze(read_bytes(source))
     if not found["connections"]:
         name = "the capture" if isinstance(source, bytes) else source
         raise BadInput(f"{name}: has no TCP among its {found['other_packets']} packets; expected TCP over IP")
     rows = [
         {
-            "client": address(connection["source"]),
-            "server": address(connection["destination"]),
-            "direction": way,
-            **_facts(connection["forward"] if way == "forward" else connection["reverse"]),
+            "client": format_endpoint(connection["source"]),
+            "server": format_endpoint(connection["destination"]),
+            "direction": name,
+            **_measures(direction),
         }
         for connection in found["connections"]
-        for way in ("forward", "reverse")
+        for name, direction in (("forward", connection["forward"]), ("reverse", connection["reverse"]))
     ]
     return Analysis(pl.DataFrame(rows, infer_schema_length=None), found["other_packets"], found["cut_short"])
 
 
-def address(end: tuple[str, int]) -> str:
-    """Address and port, as one word."""
-    host, port = end
+def format_endpoint(endpoint: tuple[str, int]) -> str:
+    """`address:port`, or `[address]:port` for IPv6."""
+    host, port = endpoint
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def numbers(values: bytes) -> NDArray[np.int64]:
-    """Integers that the native module handed over."""
+def int64_array(values: bytes) -> NDArray[np.int64]:
+    """The little-endian integers that the native module returns, as an array."""
     return np.frombuffer(values, dtype="<i8")
 
 
-def _facts(direction: Direction) -> dict[str, float | int | None]:
-    rtt_ms = numbers(direction["rtt_ns"]) / 1e6
+def _measures(direction: Direction) -> dict[str, float | int | None]:
+    rtt_ms = int64_array(direction["rtt_ns"]) / 1e6
     counts: dict[str, float | int | None] = {name: direction[name] for name in _COUNTS}  # type: ignore[literal-required]
     return counts | {
         "first_s": direction["first_ns"] / 1e9,

@@ -1,4 +1,4 @@
-"""Capture files as bytes, and what can be wrong with them."""
+"""Reading capture files, and errors that name them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from dumbbell.errors import BadInput
 
 Source = str | Path | bytes
-"""A capture file, or what is in one."""
+"""The path of a capture file, or its contents."""
 
 
-def content(source: Source) -> bytes:
-    """What a file holds. Raises `BadInput` if it cannot be read."""
+def read_bytes(source: Source) -> bytes:
+    """The contents of a capture file. Raises `BadInput` if it cannot be read."""
     if isinstance(source, bytes):
         return source
     try:
@@ -23,8 +23,8 @@ def content(source: Source) -> bytes:
 
 
 @contextmanager
-def named(*sources: Source) -> Iterator[None]:
-    """Turns the native module's complaint into a `BadInput` that names the files."""
+def errors_name_files(*sources: Source) -> Iterator[None]:
+    """Within it, a `ValueError` of the native module becomes a `BadInput` that names the files."""
     try:
         yield
     except ValueError as error:

@@ -1,8 +1,9 @@
 """RTT by synthetic packet pairs between two capture points.
 
 Zander and Armitage, "Minimally-intrusive frequent round trip time measurements using Synthetic Packet-Pairs" (LCN 2013): a packet that the
-receiver sends is paired with the latest data packet that had reached it. What the receiver waited is no part of the RTT, and clocks need
-not agree. About one sample comes of each ACK, dated to the middle of its pair at the sender.
+receiver sends is paired with the latest data packet that had arrived there. The time that the receiver waits is not part of the RTT, and
+the clocks of the two points need not agree. There is about one sample per ACK. Its time is the middle between the two packets of the pair,
+seen at the sender.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.trace.connections import address, numbers
-from dumbbell.trace.files import Source, content, named
+from dumbbell.trace.connections import format_endpoint, int64_array
+from dumbbell.trace.files import Source, errors_name_files, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,18 +27,19 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 PASSIVE_RTT = "passive_rtt_ms"
-"""The series of a run whose scenario has `passive_rtt: true`."""
+"""Name of the series in a run whose scenario has `passive_rtt: true`."""
 _SIDES = ("left", "right")
-"""What the names of a run's captures begin with; hosts whose settings differ have files of their own (`left-1.pcap`)."""
+"""Prefixes of the names of a run's captures. Hosts with different settings have separate files (`left-1.pcap`)."""
 _FIRST_PORT = 10_000
-"""Of the flows of a run on their left-hand (simulator: sending) hosts; the other ends are outside the range that flows take."""
-_MOST_FLOWS = 20_000
+"""Port of the first flow of a run at its left-hand host (in the simulator: the sender). Right-hand hosts use ports outside the range."""
+_MAX_FLOWS = 20_000
 
 
 def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
-    """RTT samples: `source`, `destination` (address:port), `t_s`, `rtt_ms`, for each direction of a connection that carried data.
+    """RTT samples for each direction of a connection that carried data.
 
-    Either capture may be the one at the client. Raises `BadInput` if one is no capture, or no connection is in both.
+    Columns: `source`, `destination` (address:port), `t_s`, `rtt_ms`. Either capture may be the one at the client. Raises `BadInput` if one
+    is no capture, or if no connection is in both.
     """
     import polars as pl
 
@@ -49,10 +51,10 @@ def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
     return pl.concat(
         pl.DataFrame(
             {
-                "source": address(pair["source"]),
-                "destination": address(pair["destination"]),
-                "t_s": numbers(pair["t_ns"]) / 1e9,
-                "rtt_ms": numbers(pair["rtt_ns"]) / 1e6,
+                "source": format_endpoint(pair["source"]),
+                "destination": format_endpoint(pair["destination"]),
+                "t_s": int64_array(pair["t_ns"]) / 1e9,
+                "rtt_ms": int64_array(pair["rtt_ns"]) / 1e6,
             },
             schema={"source": pl.String, "destination": pl.String, "t_s": pl.Float64, "rtt_ms": pl.Float64},
         )
@@ -61,15 +63,15 @@ def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
 
 
 def _pairs(left: Source, right: Source) -> list[Pairs]:
-    with named(left, right):
-        found: list[Pairs] = native().spp(content(left), content(right))
+    with errors_name_files(left, right):
+        found: list[Pairs] = native().spp(read_bytes(left), read_bytes(right))
     return found
 
 
 def flow_rtt(run: Run) -> dict[str, Series]:
-    """Entity of each flow of a run with captures -> times (s since the start of the run) and RTTs (ms) of its data by packet pairs.
+    """RTT of each flow of a run by packet pairs: entity of the flow -> times (s since the start of the run) and RTTs (ms).
 
-    Raises `BadInput` if the run has no captures: its scenario must ask for them (`capture: true`).
+    Raises `BadInput` if the run has no captures, i.e. its scenario does not have `capture: true`.
     """
     left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
     if not left or len(left) != len(right):
@@ -80,15 +82,15 @@ def flow_rtt(run: Run) -> dict[str, Series]:
         for pair in _pairs(*(run.captures[name] for name in names)):
             index = _flow((pair["source"][1], pair["destination"][1]))
             if index is not None and index < len(entities):
-                found[entities[index]] = (numbers(pair["t_ns"]) / 1e9, numbers(pair["rtt_ns"]) / 1e6)
+                found[entities[index]] = (int64_array(pair["t_ns"]) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
     return {entity: found[entity] for entity in entities if entity in found}
 
 
 def with_passive_rtt(run: Run) -> Run:
-    """The run with the series `passive_rtt_ms` of each flow, at the times of its pairs; captures that nobody asked to keep are gone."""
+    """The run with the series `passive_rtt_ms` of each flow added. Captures are removed unless the scenario asks for them."""
     from dumbbell.results import Block, digest
 
-    assert not isinstance(run.samples, Path)  # the run is just made
+    assert not isinstance(run.samples, Path)  # samples are a path only in runs loaded from a store
     measured = flow_rtt(run)
     blocks = [
         Block(entity, (PASSIVE_RTT,), ("ms",), np.round(1e9 * t_s).astype(np.int64), rtt_ms[np.newaxis, :])
@@ -100,4 +102,4 @@ def with_passive_rtt(run: Run) -> Run:
 
 def _flow(ports: tuple[int, int]) -> int | None:
     """The index of the flow with these ports."""
-    return next((port - _FIRST_PORT for port in ports if _FIRST_PORT <= port < _FIRST_PORT + _MOST_FLOWS), None)
+    return next((port - _FIRST_PORT for port in ports if _FIRST_PORT <= port < _FIRST_PORT + _MAX_FLOWS), None)

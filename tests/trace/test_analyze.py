@@ -1,4 +1,4 @@
-"""`dumbbell analyze`, on captures of the simulator and on files that are none."""
+"""`dumbbell analyze` on captures of the simulator and on files that are no captures."""
 
 import csv
 import json
@@ -53,7 +53,7 @@ def test_two_captures_in_either_order(dumbbell, files, tmp_path):
     assert json.loads(dumbbell("analyze", *reversed(files), "--json").out)["rtt"] == found
 
 
-def test_people_get_tables(dumbbell, files):
+def test_without_json_tables_are_printed(dumbbell, files):
     answer = dumbbell("analyze", *files)
     assert answer.status == 0
     assert "packet pairs" in answer.out
@@ -67,14 +67,14 @@ def test_the_same_run_gives_the_same_bytes(run):
     assert engine("sim").run(resolved).captures == run.captures
 
 
-def test_a_capture_costs_nothing_of_the_result(run):
+def test_capturing_does_not_change_the_result(run):
     settings = {**run.scenario, "name": "s", "capture": False}
     (resolved,) = Scenario.model_validate(settings).expand()
     plain = engine("sim").run(resolved)
     assert (plain.captures, plain.digest) == ({}, run.digest)
 
 
-def bad(files, tmp_path):
+def bad_arguments(files, tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("these are no packets, only words that somebody wrote\n")
     empty = tmp_path / "empty.pcap"
@@ -84,12 +84,12 @@ def bad(files, tmp_path):
     return {
         "no file": ((tmp_path / "none.pcap",), "none.pcap: cannot be read (No such file or directory); expected a packet capture"),
         "a folder": ((tmp_path,), "cannot be read (Is a directory)"),
-        "words": ((text,), "notes.txt: is no packet capture (pcap or pcapng)"),
+        "a text file": ((text,), "notes.txt: is no packet capture (pcap or pcapng)"),
         "no packets": ((empty,), "empty.pcap: has no TCP among its 0 packets; expected TCP over IP"),
         "no packets on the right": ((files[0], empty), "empty.pcap: has no TCP among its 0 packets; expected TCP over IP"),
         "nothing in common": ((files[0], others), "no TCP connection with data is in both"),
         "the same point": ((files[0], files[0]), "show every packet at the same time; expected two points with a path between them"),
-        "samples of one": ((files[0], "--csv", tmp_path / "x.csv"), "--csv: RTT samples need two capture points"),
+        "samples of one capture": ((files[0], "--csv", tmp_path / "x.csv"), "--csv: RTT samples need two capture points"),
     }
 
 
@@ -98,23 +98,23 @@ def bad(files, tmp_path):
     [
         "no file",
         "a folder",
-        "words",
+        "a text file",
         "no packets",
         "no packets on the right",
         "nothing in common",
         "the same point",
-        "samples of one",
+        "samples of one capture",
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(dumbbell, files, tmp_path, kind):
-    arguments, line = bad(files, tmp_path)[kind]
+def test_bad_input_is_reported_in_one_line(dumbbell, files, tmp_path, kind):
+    arguments, line = bad_arguments(files, tmp_path)[kind]
     answer = dumbbell("analyze", *arguments)
     assert (answer.status, answer.out) == (2, "")
     assert line in answer.err
     assert answer.err.count("\n") == 1
 
 
-def test_a_file_that_was_cut_counts_up_to_there(dumbbell, files, tmp_path):
+def test_a_truncated_capture_is_read_up_to_the_cut(dumbbell, files, tmp_path):
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(files[0].read_bytes()[:-7])
     for arguments in ((cut,), (files[1], cut)):
@@ -123,20 +123,20 @@ def test_a_file_that_was_cut_counts_up_to_there(dumbbell, files, tmp_path):
         assert answer.err == f"{cut}: ends within a packet; what comes before it counts\n"
 
 
-def test_from_python(run, files):
+def test_python_functions_give_what_the_command_gives(run, files):
     assert analyze(files[0]).connections.equals(analyze(run.captures["left.pcap"]).connections)
     pairs = packet_pairs(*files)
     own = flow_rtt(run)
     assert sum(len(rtt_ms) for _, rtt_ms in own.values()) == len(pairs)
 
 
-def test_a_run_without_captures_says_so(run):
-    lean = type(run)(**{**run.__dict__, "captures": {}})
+def test_a_run_without_captures_is_refused(run):
+    without_captures = type(run)(**{**run.__dict__, "captures": {}})
     with pytest.raises(BadInput, match="has no captures; expected `capture: true` in its scenario"):
-        flow_rtt(lean)
+        flow_rtt(without_captures)
 
 
-def test_captures_lie_in_the_folder_of_their_run(dumbbell, tmp_path):
+def test_captures_are_stored_in_the_folder_of_their_run(dumbbell, tmp_path):
     scenario = tmp_path / "s.yaml"
     scenario.write_text(
         "name: s\npath: {rtt: 20ms, bottleneck: {rate: 1mbit, qdisc: {kind: pfifo, limit: 9p}}}\n"

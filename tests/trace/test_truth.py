@@ -1,4 +1,4 @@
-"""RTTs by packet pairs against what the simulator itself knows of its queues and flows, and against paths made by hand."""
+"""RTTs by packet pairs compared with the true delays: those of the simulator's queues and flows, and those of generated captures."""
 
 import struct
 
@@ -14,7 +14,7 @@ from dumbbell.scenario import Scenario
 from dumbbell.trace import flow_rtt, packet_pairs
 
 FRAME_MS = 1514 * 8 / 10e3
-"""A full frame at 10 Mbit/s."""
+"""Serialisation delay of a full frame at 10 Mbit/s."""
 
 
 def simulated(**more):
@@ -23,13 +23,13 @@ def simulated(**more):
     return engine("sim").run(resolved)
 
 
-def until_the_next(series, at_s):
-    """Values at given times, each of which counts until the next: pairs crowd where every segment is acknowledged."""
+def latest_at(series, at_s):
+    """The latest value at each of the given times: pairs are not evenly spaced, so their own percentiles would be biased."""
     t_s, values = series
     return values[np.searchsorted(t_s, at_s, side="right") - 1]
 
 
-def through(qdisc, shaper="tbf"):
+def path_with(qdisc, shaper="tbf"):
     return {**PATH, "bottleneck": {**PATH["bottleneck"], "shaper": shaper, "qdisc": qdisc}}
 
 
@@ -38,29 +38,29 @@ def through(qdisc, shaper="tbf"):
     [{"kind": "pfifo", "limit": "100p"}, {"kind": "pie", "target": "20ms"}, {"kind": "codel"}],
     ids=lambda qdisc: qdisc["kind"],
 )
-def test_percentiles_are_those_of_the_queue_and_the_base_rtt(qdisc):
-    # A line takes a packet when it is free; a token bucket holds one more, whose wait the sojourn time leaves out.
-    run = simulated(path=through(qdisc, "link"), sample="1ms", capture=True)
+def test_percentiles_are_base_rtt_plus_sojourn_time(qdisc):
+    # `link` dequeues a packet when the line is free. A token bucket dequeues one earlier, whose wait is not in the sojourn time.
+    run = simulated(path=path_with(qdisc, "link"), sample="1ms", capture=True)
     at_s, sojourn_ms = run.series("port/bottleneck", "sojourn_ms")
-    rtt_ms = until_the_next(flow_rtt(run)["flow/cubic"], at_s)
+    rtt_ms = latest_at(flow_rtt(run)["flow/cubic"], at_s)
     for q in (5, 25, 50, 75, 95):
         truth = 20 + np.percentile(sojourn_ms[at_s > 5], q) + FRAME_MS
-        # The queue moves in steps of a frame, and pairs come with every second packet: a percentile may be on the next step.
+        # The backlog changes by one frame at a time and there is a pair for every second packet, so a percentile can be one frame off.
         assert np.percentile(rtt_ms[at_s > 5], q) == pytest.approx(truth, abs=1.01 * FRAME_MS), q
 
 
 @pytest.mark.parametrize("qdisc", [{"kind": "pfifo", "limit": "100p"}, {"kind": "pie", "target": "20ms"}], ids=lambda qdisc: qdisc["kind"])
-def test_the_sender_measures_the_receivers_wait_as_well(qdisc):
-    run = simulated(path=through(qdisc), sample="1ms", capture=True)
+def test_the_senders_rtt_includes_the_delay_of_acks(qdisc):
+    run = simulated(path=path_with(qdisc), sample="1ms", capture=True)
     at_s, sender_ms = run.series("flow/cubic", "rtt_ms")
-    rtt_ms = until_the_next(flow_rtt(run)["flow/cubic"], at_s)
+    rtt_ms = latest_at(flow_rtt(run)["flow/cubic"], at_s)
     for q in (5, 25, 50, 75, 95):
         wait_ms = np.percentile(sender_ms[at_s > 5], q) - np.percentile(rtt_ms[at_s > 5], q)
-        # The first of the two segments of an ACK has waited for the second, which comes a frame later.
+        # An ACK covers two segments, and the first of them waits one frame time for the second.
         assert -0.2 * FRAME_MS < wait_ms < 1.2 * FRAME_MS, q
 
 
-def test_without_a_wait_pairs_and_acks_give_the_same():
+def test_without_delayed_acks_pairs_and_acks_agree():
     stack = {"base": "freebsd-9", "delayed_ack": False}
     flow = {"cc": "reno", "stack": stack, "host": {"sndbuf": "60kB"}, "start": {"first": "100ms"}}
     run = simulated(flows=[flow], capture=True)
@@ -68,25 +68,25 @@ def test_without_a_wait_pairs_and_acks_give_the_same():
     (connection,) = native().analyze(run.captures["left.pcap"])["connections"]
     by_acks_ms = np.frombuffer(connection["forward"]["rtt_ns"], dtype="<i8") / 1e6
     assert run.counters["flow/reno"]["retransmits"] == 0
-    # Pairs have the handshake as well.
+    # The handshake gives one more pair.
     assert by_pairs_ms.size - by_acks_ms.size == 1
     assert np.array_equal(by_pairs_ms[1:], by_acks_ms)
     assert by_acks_ms.max() > 40
 
 
-def test_lost_acks_do_not_disturb():
+def test_lost_acks_do_not_bias_the_rtt():
     back = {"rate": "1mbit", "qdisc": {"kind": "pfifo", "limit": "5p"}, "delay": "10ms"}
     there = {"rate": "100mbit", "qdisc": {"kind": "pfifo", "limit": "60p"}, "delay": "10ms"}
     run = simulated(path={"forward": [there], "reverse": [{"name": "back", **back}]}, capture=True, duration="5s")
     assert run.counters["port/back-reverse"]["dropped_overflow"] > 50
     ((_, rtt_ms),) = flow_rtt(run).values()
-    # Both lines take a packet while it is sent, and hold their limits: data of 1514 bytes, ACKs of 66 with up to three blocks.
+    # Upper bound: both queues full, plus the packet being sent. Data frames have 1514 bytes, ACKs with three SACK blocks 94.
     most_ms = 20 + 61 * 1514 * 8 / 100e3 + 6 * 94 * 8 / 1e3
     assert rtt_ms.min() >= 20
     assert rtt_ms.max() <= most_ms
 
 
-# --- by hand -------------------------------------------------------------------------------------------------------
+# --- generated captures -------------------------------------------------------------------------------------------------------
 
 LINKS = {"ethernet": 1, "vlan": 1, "raw": 101, "cooked": 113, "cooked2": 276, "loopback": 0}
 BEFORE_IP = {
@@ -101,7 +101,7 @@ CLIENT, SERVER = (bytes([192, 0, 2, 1]), 40_000), (bytes([198, 51, 100, 7]), 443
 
 
 def tcp(source, destination, number, seq, ack, payload, stamps):
-    """An IPv4 packet without its payload, and its length; the checksums are wrong, as with offload."""
+    """An IPv4 packet without its payload, and its full length. The checksums are wrong, as captures with checksum offload show them."""
     options = b"\x01\x01\x08\x0a" + struct.pack(">II", *stamps)
     header = struct.pack(">HHIIBBHHH", source[1], destination[1], seq, ack, 8 << 4, 0x10, 501, 0xDEAD, 0) + options
     length = 20 + len(header) + payload
@@ -121,7 +121,7 @@ def pcap(packets, link, order, unit_ns):
 
 @st.composite
 def paths(draw):
-    """Captures at both ends of a path whose delays change from packet to packet, and the RTTs of its pairs in us."""
+    """Captures at both ends of a path whose delays change from packet to packet, and the true RTT of each pair in us."""
     link, far_link = draw(st.sampled_from(sorted(LINKS))), draw(st.sampled_from(sorted(LINKS)))
     order, unit_ns = draw(st.sampled_from("<>")), draw(st.sampled_from([1, 1000]))
     skew_us, seq = draw(st.integers(-(10**7), 10**7)), draw(st.integers(0, 2**32 - 1))
@@ -135,7 +135,7 @@ def paths(draw):
         st.lists(st.tuples(st.integers(1, 50_000), st.integers(1, 50_000), st.integers(0, 40_000), st.integers(0, 3)), min_size=2)
     )
     for i, (there_us, back_us, wait_us, lost) in enumerate(rounds):
-        # Data, lost at times and then sent again, and its answer: a round takes less than a second.
+        # A data packet, lost up to three times and retransmitted, and its ACK. A round takes less than a second.
         start_us = base_us + i * 10**6
         stamp = (start_us // 1000) % 2**32
         for attempt in range(lost + 1):
@@ -153,8 +153,8 @@ def paths(draw):
 
 @settings(deadline=None)
 @given(paths())
-def test_whatever_the_files_and_clocks_pairs_give_the_path(made):
-    near, far, truth = made
+def test_pairs_measure_the_path_whatever_the_file_format_and_clock_offset(captures):
+    near, far, truth = captures
     for files in ((near, far), (far, near)):
         pairs = packet_pairs(*files)
         assert set(pairs["source"]) == {"192.0.2.1:40000"}
