@@ -23,7 +23,7 @@ from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import DumbbellError
 from dumbbell.studies.folder import open_folder
-from dumbbell.studies.reproduction import Reproduction, claims_table, reopened
+from dumbbell.studies.reproduction import Reproduction, claims_table, compare_folder
 from dumbbell.studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,13 +34,13 @@ BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- 
 
 def agreement(done: Reproduction) -> str:
     """The table of agreement, one for each kind of published data that is judged."""
-    judged = done.part.judged
+    judged = done.part.judged_formats
     return "\n".join(agreement_table(done.differences[each.name], each, each.name if len(judged) > 1 else "").markdown() for each in judged)
 
 
 def spread(done: Reproduction) -> str:
     """How far our own repeats are apart."""
-    return "\n".join(spread_table(done.differences[each.name], each).markdown() for each in done.part.judged)
+    return "\n".join(spread_table(done.differences[each.name], each).markdown() for each in done.part.judged_formats)
 
 
 def breakdown(done: Reproduction) -> str:
@@ -83,7 +83,7 @@ def kernel(done: Reproduction) -> str:
 
 def fitted(done: Reproduction) -> str:
     """What was fitted."""
-    rows = [[each.name, each.choice, each.instead, each.evidence] for each in done.part.fitted]
+    rows = [[each.name, each.choice, each.alternative, each.evidence] for each in done.part.fitted]
     return Table("", ["ablation", "choice", "the ablation instead", "evidence"], rows).markdown()
 
 
@@ -160,7 +160,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Rewrite the generated blocks of the documents.")
     parser.add_argument("folders", metavar="DIR", nargs="*", type=Path, help="a folder that dumbbell reproduce or agree left")
     folders = {folder: outcome.read(folder) for folder in parser.parse_args(arguments).folders}
-    opened = [reopened(open_folder(folder)) for folder, document in folders.items() if document is None]
+    opened = [compare_folder(open_folder(folder)) for folder, document in folders.items() if document is None]
     done = {f"{each.study.name}/{each.part.name}": each for each in opened}
     statements = {str(document["set"]): document for document in folders.values() if document is not None}
     for path in DOCUMENTS:

@@ -65,7 +65,7 @@ def _reproduce(
             without = run_ablations(chosen, chosen_part, request, engine, out, where, progress)
 
     lacking = [line for each in chosen_part.formats for line in below_bar(done.differences[each.name], each)] if check else []
-    lacking += done.claims_lacking() if check else []
+    lacking += done.claims_below_bar() if check else []
     if json:
         print_json({**done.as_json(), "wall_s": wall_s, "out": str(out), "figures": [str(path) for path in drawn], "below_bar": lacking})
     else:

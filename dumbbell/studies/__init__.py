@@ -1,4 +1,4 @@
-"""Published studies as data: scenarios, reductions, published numbers, claims. One folder a study."""
+"""Published studies as data: scenarios, reductions, published numbers and claims. Each study has a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the claims of a study are judged: rows of a claims.csv, each decided by a small function."""
+"""Judging the claims of a study: each row of a claims.csv is decided by a small function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATUSES = ("pass", "fail", "expected_fail", "not_applicable")
 
 
 class MissingRunError(Exception):
-    """A claim needs something that was not run, or not recorded."""
+    """A claim needs a run that is missing, or a series that was not recorded."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Outcome:
 
 
 def read_claims(path: Path) -> list[dict[str, str]]:
-    """Rows of a claims.csv: what the authors say happens, as checks on measured quantities."""
+    """Rows of a claims.csv: statements of the authors, expressed as checks on measured quantities."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -40,20 +40,21 @@ def judge_claims(
     unchecked: str,
     excused: Mapping[str, str] | None = None,
 ) -> list[Claim]:
-    """Every row judged on the evidence; a row without a check (`unchecked` says why), or without its runs, is not applicable.
+    """The outcome of each row, decided by its check on the evidence.
 
-    `excused`: claim -> why ours is known to differ.
+    A row is not applicable if it has no check (`unchecked` gives the reason) or if its runs are missing. `excused`: id of a claim -> the
+    known reason why it fails here, which makes it an expected failure.
     """
     return [_judge(row, checks.get(row["claim_id"]), evidence, unchecked, (excused or {}).get(row["claim_id"])) for row in rows]
 
 
 def count_statuses(claims: Sequence[Claim]) -> dict[str, int]:
-    """Status -> number of claims, all statuses in order."""
+    """Number of claims of each status, in the order of `STATUSES`."""
     return {status: sum(claim.status == status for claim in claims) for status in STATUSES}
 
 
 def share_passed(claims: Sequence[Claim]) -> float | None:
-    """Share of the applicable claims that pass; None if none is applicable."""
+    """Share of the applicable claims that pass; None if no claim is applicable."""
     counts = count_statuses(claims)
     applicable = len(claims) - counts["not_applicable"]
     return counts["pass"] / applicable if applicable else None
@@ -69,8 +70,8 @@ def _judge(
         return claim("not_applicable", unchecked)
     try:
         outcome = check(evidence)
-    except MissingRunError as lack:
-        return claim("not_applicable", str(lack))
+    except MissingRunError as error:
+        return claim("not_applicable", str(error))
     if outcome.holds:
         return claim("pass", outcome.measured)
     if excuse is not None:

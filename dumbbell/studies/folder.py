@@ -1,7 +1,7 @@
-"""A folder of results, as `dumbbell reproduce` or `dumbbell run` left it.
+"""Folders of results, written by `dumbbell reproduce` or `dumbbell run`.
 
-DIR/study.json       study, part and what was asked of it (reproduce only)
-DIR/runs/            the store of the runs (of `run`: DIR itself)
+DIR/study.json       study, part and request (reproduce only)
+DIR/runs/            store of the runs (`dumbbell run` writes the store to DIR itself)
 DIR/tables/ figures/ agreement.md agreement.json
 """
 
@@ -30,56 +30,56 @@ _RUNS = "runs"
 
 @dataclass(frozen=True)
 class Folder:
-    """What a folder holds."""
+    """The contents of a folder of results."""
 
     path: Path
     study: Study | None
-    """None if the runs are no study's."""
+    """None if the runs do not belong to a study."""
     part: Part | None
-    asked: Mapping[str, Any]
-    """The request as written in study.json; empty without a study."""
+    request: Mapping[str, Any]
+    """The contents of study.json; empty without a study."""
     runs: Runs
-    """The runs to believe."""
+    """The valid runs."""
     invalid: tuple[Run, ...]
-    """The runs that broke a law: left out of every number."""
+    """The runs that failed a check, such as packet conservation. No number includes them."""
 
     @property
     def quick(self) -> bool:
-        """Whether only a subset of the cells was asked for."""
-        return bool(self.asked.get("quick", False))
+        """Whether only a subset of the cells was requested."""
+        return bool(self.request.get("quick", False))
 
 
 def default_folder(study: Study, part: Part) -> Path:
-    """Where `dumbbell reproduce` writes unless it is told: results/STUDY, of a part other than the first results/STUDY-PART."""
+    """Where `dumbbell reproduce` writes by default: results/STUDY for the first part of a study, results/STUDY-PART for the others."""
     first = next(iter(study.parts.values()))
     return Path("results") / (study.name if part is first else f"{study.name}-{part.name}")
 
 
 def open_folder(path: Path) -> Folder:
-    """Read a folder of results; the name of a study, or of a part as STUDY/PART, stands for its default folder. BadInput if it is none."""
+    """Read a folder of results. STUDY or STUDY/PART stands for the default folder. Raises `BadInput` if it is not such a folder."""
     if path.parts and path.parts[0] in study_names() and not path.exists():
         name = path.as_posix()
         path = default_folder(*find_part(name))
         if not path.exists():
             raise BadInput(f"{path}: no such folder; expected what `dumbbell reproduce {name}` leaves")
-    asked = _read_request(path)
-    study, part = find_part(str(asked["study"]), str(asked["part"])) if asked else (None, None)
-    runs = load(path / _RUNS if asked else path)
+    request = _read_request(path)
+    study, part = find_part(str(request["study"]), str(request["part"])) if request else (None, None)
+    runs = load(path / _RUNS if request else path)
     return Folder(
         path,
         study,
         part,
-        asked,
+        request,
         Runs(run for run in runs if run.status != "invalid"),
         tuple(run for run in runs if run.status == "invalid"),
     )
 
 
-def begin(path: Path, study: Study, part: Part, request: Request, engine: str) -> Store:
-    """Note in DIR/study.json what is asked, and give the store of the runs.
+def open_store(path: Path, study: Study, part: Part, request: Request, engine: str) -> Store:
+    """Write the request to DIR/study.json and open the store of the runs.
 
-    An earlier request of the same study, part (or one that the part holds), engine and fitted choices is replaced (its runs stay and are
-    used); BadInput on any other, or on a folder that holds something else.
+    A request already in the folder is replaced, and its runs are kept and reused, if it has the same study, engine and fitted choices and
+    the same part or a part contained in this one. Raises `BadInput` for any other earlier request, or if the folder contains other files.
     """
     from dumbbell.results import Store
 
@@ -90,8 +90,8 @@ def begin(path: Path, study: Study, part: Part, request: Request, engine: str) -
     if path.is_dir() and not earlier and any(path.iterdir()):
         raise BadInput(f"{path}: holds other files; expected an empty folder or one written by dumbbell reproduce")
     for name in ("study", "part", "engine", "override"):
-        grows = name == "part" and earlier.get(name) in [each.name for each in part.parts]
-        if earlier and earlier.get(name) != wanted[name] and not grows:
+        contained = name == "part" and earlier.get(name) in [each.name for each in part.parts]
+        if earlier and earlier.get(name) != wanted[name] and not contained:
             raise BadInput(f"{path / _STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
     partial = path / f".{_STUDY}.{os.getpid()}"
     with writing(path / _STUDY):
@@ -101,7 +101,7 @@ def begin(path: Path, study: Study, part: Part, request: Request, engine: str) -
 
 
 def _read_request(path: Path) -> dict[str, Any]:
-    """The request in DIR/study.json; empty if the folder is not that of a study."""
+    """The contents of DIR/study.json; empty if the folder does not belong to a study."""
     try:
         found = json.loads((path / _STUDY).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):

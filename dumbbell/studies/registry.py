@@ -1,4 +1,4 @@
-"""The studies there are."""
+"""The available studies and their parts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MODULES = {"sce": "dumbbell.studies.sce", "oracle": "dumbbell.studies.oracle", 
 
 
 def study_names() -> list[str]:
-    """Names of the studies."""
+    """Names of all studies."""
     return list(_MODULES)
 
 
 def find_study(name: str) -> Study:
-    """The study of that name; BadInput names the nearest one."""
+    """The study with this name. For an unknown name raises `BadInput`, which suggests the nearest one."""
     if name not in _MODULES:
         raise BadInput(f"study {name!r} is unknown{nearest(name, study_names())}; expected one of {', '.join(_MODULES)}")
     study = import_module(_MODULES[name]).STUDY
@@ -27,7 +27,7 @@ def find_study(name: str) -> Study:
 
 
 def find_part(name: str, part: str | None = None) -> tuple[Study, Part]:
-    """Study and part, from `sce` and `one-flow`, or `sce/one-flow`; without a part the study's first."""
+    """The study and its part, given as (`sce`, `one-flow`) or as `sce/one-flow`. Without a part, the first part of the study."""
     if part is None and "/" in name:
         name, part = name.split("/", 1)
     study = find_study(name)
@@ -39,7 +39,7 @@ def find_part(name: str, part: str | None = None) -> tuple[Study, Part]:
 
 
 def formats() -> dict[str, tuple[Study, Part, Format]]:
-    """Every kind of reference file, by name, with the part that measures it."""
+    """All formats of reference files by name, each with the study and part that measure it."""
     return {
         format_.name: (study, part, format_)
         for study in map(find_study, study_names())

@@ -1,4 +1,4 @@
-"""Repeats of a cell."""
+"""Repeats of a cell with other seeds and jittered starts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from dumbbell.scenario import ResolvedScenario
 
 JITTER = "100ms"
-"""Greatest delay of the start of a repeat: it shifts the flow against timers, samples and random streams."""
+"""Largest delay of a flow's start in the second and later repeats. It shifts the flow against timers, samples and random streams."""
 
 
 def repeats(document: Mapping[str, Any], cell: Mapping[str, str | float], request: Request) -> list[ResolvedScenario]:
-    """The runs of one cell, named by `cell` and their seed: the first starts as the document says, the others with jitter."""
+    """The runs of one cell, identified by `cell` and seed. The first has the start times of the document, the others add jitter."""
     from dumbbell.scenario import Scenario
 
     changes = [{"seed": 1, **request.override}]

@@ -1,4 +1,4 @@
-"""Running a part of a study and writing down what came out."""
+"""Running a part of a study, comparing it with the published numbers, and writing the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
 from dumbbell.files import write_text
 from dumbbell.studies.claims import count_statuses, share_passed
-from dumbbell.studies.folder import Folder, begin, open_folder
+from dumbbell.studies.folder import Folder, open_folder, open_store
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Claim, Fitted, Part, Request, Study, View
 
@@ -42,22 +42,22 @@ Drawing = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A part of a study beside what is published of it."""
+    """The runs of a part of a study, compared with its published values."""
 
     folder: Folder
     study: Study
     part: Part
     differences: dict[str, Difference]
-    """By format; the first is the principal one."""
+    """By name of the format. The first is the principal one."""
 
     @property
     def principal(self) -> tuple[Format, Difference]:
-        """The format that the part is judged by, and the difference."""
+        """The principal format, and the difference in it."""
         return self.part.formats[0], self.differences[self.part.formats[0].name]
 
     @property
     def parts(self) -> list[Reproduction]:
-        """Of a part that is several together each of them; otherwise this one."""
+        """One reproduction per part that this part combines; itself if it combines none."""
         return [
             replace(self, part=part, differences={format_.name: self.differences[format_.name] for format_ in part.formats})
             for part in self.part.parts or [self.part]
@@ -65,8 +65,8 @@ class Reproduction:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the numbers must know."""
-        repeats = int(self.folder.asked.get("seeds", 1))
+        """What a reader of the numbers must know: quick mode, repeats, invalid runs."""
+        repeats = int(self.folder.request.get("seeds", 1))
         return [
             *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
             *([f"median over {repeats} repeats with jittered start"] if repeats > 1 else []),
@@ -74,15 +74,15 @@ class Reproduction:
         ]
 
     def tables(self) -> list[Table]:
-        """Agreement by metric, the worst cells; run by run where there are few. Of a part without published numbers claims and our own."""
+        """The tables to print: agreement by metric, then every run or the worst cells. Without published values, claims and summaries."""
         if self.part.parts:
             return [table for each in self.parts for table in each.tables()]
         format_, found = self.principal
         if not self.part.published:
-            verdicts = [self._verdicts()] if self.part.claims else []
-            return [*verdicts, *self.part.summaries(self.folder.runs).values()][:2]
+            claims = [self._short_claims()] if self.part.claims else []
+            return [*claims, *self.part.summaries(self.folder.runs).values()][:2]
         tables = [agreement_table(found, format_, self.part.title)]
-        tables += [agreement_table(self.differences[each.name], each, f"The same ({each.name})") for each in self.part.judged[1:]]
+        tables += [agreement_table(self.differences[each.name], each, f"The same ({each.name})") for each in self.part.judged_formats[1:]]
         if self.part.every_cell:
             good = f"every metric agrees in {percent(found.share_all_metrics)} of {len(found.by_key)} runs"
             tables.append(every_cell_table(found, format_, f"The reference, and how far ours is from it: {good}"))
@@ -90,13 +90,13 @@ class Reproduction:
             tables.append(worst_table(found))
         return tables
 
-    def _verdicts(self) -> Table:
-        """The claims in short."""
+    def _short_claims(self) -> Table:
+        """The claims without their statements."""
         full = claims_table(self.part, self.folder.runs)
         return Table(full.title, ["claim", "status", "measured"], [[row[0], row[1], row[3]] for row in full.rows])
 
-    def claims_lacking(self) -> list[str]:
-        """What falls short of the bar of the claims, a line."""
+    def claims_below_bar(self) -> list[str]:
+        """One line if fewer claims pass than the bar demands; otherwise empty."""
         if self.part.claims is None or self.part.claims_bar is None:
             return []
         reached = share_passed(_claims(self.part, self.folder.runs))
@@ -105,11 +105,11 @@ class Reproduction:
         return [f"claims: {percent(reached)} of the applicable pass, the bar is {percent(self.part.claims_bar, 0)}"]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for agreement.json."""
-        asked = self.folder.asked
+        """The contents of agreement.json."""
+        request = self.folder.request
         claims = {} if self.part.claims is None else {"claims": count_statuses(_claims(self.part, self.folder.runs))}
         return {
-            **{name: asked[name] for name in ("study", "part", "engine", "quick", "seeds")},
+            **{name: request[name] for name in ("study", "part", "engine", "quick", "seeds")},
             "runs": len(self.folder.runs),
             "invalid": [{"name": run.name, "reasons": list(run.reasons)} for run in self.folder.invalid],
             **claims,
@@ -121,27 +121,27 @@ class Reproduction:
 def run_part(
     study: Study, part: Part, request: Request, engine: str, out: Path, executor: Executor | None = None, progress: Progress | None = None
 ) -> Reproduction:
-    """Run what is missing in OUT, and set all of it beside the published numbers. Writes the runs only."""
+    """Make the runs that are missing in OUT, and compare all of them with the published values. Writes the runs, not the report."""
     from dumbbell.engines import engine as find_engine
     from dumbbell.engines.execute import execute
 
     find_engine(engine)
-    store = begin(out, study, part, request, engine)
+    store = open_store(out, study, part, request, engine)
     runs = execute([scenario.on(engine) for scenario in part.scenarios(request)], store, executor, progress)
-    # A run that crashed is not kept in the store.
-    return reopened(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
+    # The store does not keep runs that crashed.
+    return compare_folder(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
 
 
-def reopened(folder: Folder) -> Reproduction:
-    """A folder that `run_part` left, beside the published numbers again. BadInput if it is no study's."""
+def compare_folder(folder: Folder) -> Reproduction:
+    """Compare the runs in a folder of `run_part` with the published values. Raises `BadInput` if it does not belong to a study."""
     if folder.study is None or folder.part is None:
         raise BadInput(f"{folder.path}: is not of a study; expected a folder written by dumbbell reproduce")
-    differences = {format_.name: judge(folder, folder.part, format_) for format_ in folder.part.formats}
+    differences = {format_.name: compare_format(folder, folder.part, format_) for format_ in folder.part.formats}
     return Reproduction(folder, folder.study, folder.part, differences)
 
 
-def judge(folder: Folder, part: Part, format_: Format) -> Difference:
-    """The folder's runs beside the published values of a format; of a quick request only the cells that were run count."""
+def compare_format(folder: Folder, part: Part, format_: Format) -> Difference:
+    """Compare the runs in a folder with the values published in a format. A quick request is compared only where it has runs."""
     measured = format_.measure(folder.runs)
     values = part.reference(format_).values
     if folder.quick:
@@ -150,7 +150,7 @@ def judge(folder: Folder, part: Part, format_: Format) -> Difference:
 
 
 def write_report(reproduction: Reproduction, view: View, draw: bool = True, drawing: Drawing | None = None) -> list[Path]:
-    """Write agreement.json, agreement.md, tables/ and figures/; returns the figures. `drawing` is told (figures drawn, figures)."""
+    """Write agreement.json, agreement.md, tables/ and figures/, calling `drawing` after each figure. Returns the files of the figures."""
     folder, part = reproduction.folder, reproduction.part
     out = folder.path
     write_text(out / "agreement.json", json.dumps(reproduction.as_json(), indent=1) + "\n")
@@ -167,13 +167,13 @@ def write_report(reproduction: Reproduction, view: View, draw: bool = True, draw
 
 
 def agreement_markdown(reproduction: Reproduction) -> str:
-    """The tables of agreement and the claims."""
+    """The contents of agreement.md: tables of agreement, and the claims."""
     study, part = reproduction.study, reproduction.part
     parts = [f"# Agreement: {study.title}\n", f"{study.source}. {part.title}.\n", *(f"{note}.\n" for note in reproduction.notes)]
     if not part.published:
         claims = [claims_table(part, reproduction.folder.runs)] if part.claims else []
-        own = [*claims, *part.summaries(reproduction.folder.runs).values()][:2]
-        return "\n".join([*parts, *(table.markdown() for table in own)])
+        tables = [*claims, *part.summaries(reproduction.folder.runs).values()][:2]
+        return "\n".join([*parts, *(table.markdown() for table in tables)])
     for each in reproduction.parts:
         parts += [table.markdown() for table in _agreement_tables(each)]
     if part.claims is not None:
@@ -181,24 +181,25 @@ def agreement_markdown(reproduction: Reproduction) -> str:
     return "\n".join(parts)
 
 
-def _agreement_tables(each: Reproduction) -> list[Table]:
-    """Of one part: the tables of agreement, by every key column, of repeats how far they are apart, and the formats derived."""
-    tables = each.tables()
-    format_, found = each.principal
-    if not each.part.every_cell:
+def _agreement_tables(reproduction: Reproduction) -> list[Table]:
+    """The tables of agreement of one part: overall, by key column, the spread over repeats, and the derived formats."""
+    part, differences = reproduction.part, reproduction.differences
+    tables = reproduction.tables()
+    format_, found = reproduction.principal
+    if not part.every_cell:
         tables += [breakdown_table(found, format_, column) for column in format_.keys]
-    for judged in each.part.judged:
-        tables += [spread_table(each.differences[judged.name], judged)] if _repeated(each.differences[judged.name]) else []
-    derived = [format_ for format_ in each.part.formats if format_ not in each.part.judged]
-    return tables + [agreement_table(each.differences[format_.name], format_, f"Derived tables ({format_.name})") for format_ in derived]
+    for judged in part.judged_formats:
+        tables += [spread_table(differences[judged.name], judged)] if _has_repeats(differences[judged.name]) else []
+    derived = [format_ for format_ in part.formats if format_ not in part.judged_formats]
+    return tables + [agreement_table(differences[format_.name], format_, f"Derived tables ({format_.name})") for format_ in derived]
 
 
-def _repeated(found: Difference) -> bool:
+def _has_repeats(found: Difference) -> bool:
     return any(cell.repeats > 1 for cell in found.cells)
 
 
 def claims_table(part: Part, runs: Sequence[Run], every: bool = False) -> Table:
-    """The claims that these runs decide, or every one."""
+    """The claims that are applicable to these runs, or every claim."""
     claims = _claims(part, runs)
     rows = [
         [claim.id, claim.status.replace("_", " "), claim.statement, claim.measured, claim.expected]
@@ -211,7 +212,7 @@ def claims_table(part: Part, runs: Sequence[Run], every: bool = False) -> Table:
 
 def _claims(part: Part, runs: Sequence[Run]) -> list[Claim]:
     assert part.claims is not None
-    return (runs if isinstance(runs, Runs) else Runs(runs)).once(part.claims)
+    return (runs if isinstance(runs, Runs) else Runs(runs)).cached(part.claims)
 
 
 def _named_tables(part: Part, runs: Sequence[Run]) -> dict[str, Table]:
@@ -219,7 +220,7 @@ def _named_tables(part: Part, runs: Sequence[Run]) -> dict[str, Table]:
 
 
 def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, drawing: Drawing | None = None) -> list[Path]:
-    """Draw the part's figures as PNG and SVG."""
+    """Draw the figures of the part as PNG and SVG, calling `drawing` after each. Returns the files."""
     from dumbbell.drawing import style
 
     tell = drawing or (lambda _done, _total: None)
@@ -232,7 +233,7 @@ def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, dra
 
 
 def tidy(runs: Sequence[Run], format_: Format) -> str:
-    """CSV with the columns of the format: a row a cell and metric (a row a cell where the format is wide), medians over repeats."""
+    """The medians over repeats, as CSV with the columns of the format: one row per cell and metric, or per cell if the format is wide."""
     import numpy as np
 
     measured = {cell: float(np.median(values)) for cell, values in format_.measure(runs).items()}
@@ -263,17 +264,17 @@ def tidy(runs: Sequence[Run], format_: Format) -> str:
 def run_ablations(
     study: Study, part: Part, request: Request, engine: str, out: Path, executor: Executor | None = None, progress: Progress | None = None
 ) -> Table:
-    """Run the part once without each fitted choice, in OUT/ablations/NAME; the agreement of all, the unchanged part first.
+    """Run the part unchanged, then once without each fitted choice in OUT/ablations/NAME.
 
-    Writes OUT/ablations.csv and .md.
+    Returns the table of their agreement and writes it to OUT/ablations.csv and .md.
     """
     rows = []
     unchanged = Fitted("none", "", "", "", {})
     for fitted in (unchanged, *part.fitted):
         where = out if fitted is unchanged else out / "ablations" / fitted.name
         done = run_part(study, part, replace(request, override=fitted.override), engine, where, executor, progress)
-        rows.append([fitted.name, fitted.instead, *_ablation_numbers(done)])
-    heads = [head for format_ in part.judged for head in breakdown_heads(format_)]
+        rows.append([fitted.name, fitted.alternative, *_ablation_numbers(done)])
+    heads = [head for format_ in part.judged_formats for head in breakdown_heads(format_)]
     table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
     write_text(out / "ablations.csv", table.csv())
     write_text(out / "ablations.md", table.markdown())
@@ -283,7 +284,7 @@ def run_ablations(
 def _ablation_numbers(done: Reproduction) -> list[str]:
     return [
         number
-        for format_ in done.part.judged
+        for format_ in done.part.judged_formats
         for name, metric in format_.metrics.items()
         for number in breakdown_numbers(done.differences[format_.name].cells_of(name), metric)
     ]

@@ -1,4 +1,4 @@
-"""Runs that remember what was worked out from them."""
+"""Runs with cached reductions."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Runs(tuple["Run", ...]):
-    """A tuple of runs. Tables, figures and claims ask for the same reductions, and each reads every file."""
+    """A tuple of runs that caches what is computed from all of them.
+
+    Tables, figures and claims need the same reductions, and a reduction reads the samples of every run.
+    """
 
     def __new__(cls, runs: Iterable[Run] = ()) -> Runs:
-        """Make it of any runs."""
+        """A tuple of these runs with an empty cache."""
         made = super().__new__(cls, runs)
-        made._known = {}
+        made._cache = {}
         return made
 
-    _known: dict[Any, Any]
+    _cache: dict[Any, Any]
 
-    def once(self, work: Callable[[Runs], Found]) -> Found:
-        """`work` of these runs, done at the first call only; the outcome is shared and must not be changed."""
-        if work not in self._known:
-            self._known[work] = work(self)
-        found: Found = self._known[work]
-        return found
+    def cached(self, compute: Callable[[Runs], Result]) -> Result:
+        """`compute` of these runs, called only once. Callers share the result and must not change it."""
+        if compute not in self._cache:
+            self._cache[compute] = compute(self)
+        result: Result = self._cache[compute]
+        return result

@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """Which runs of a part are wanted."""
+    """Which runs of a part to make."""
 
     quick: bool = False
-    """A representative subset of the cells."""
+    """Only a representative subset of the cells."""
     seeds: int = 1
-    """Repeats of each cell; the second and later ones start with jitter."""
+    """Repeats of each cell. The second and later ones start with jitter."""
     override: Mapping[str, Any] = field(default_factory=dict)
-    """Dotted path into the scenario -> value: one fitted choice taken back."""
+    """Dotted path into the scenario -> value. An ablation overrides one fitted choice."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A choice made because it fits the published numbers; an ablation runs the study without it."""
+    """A choice that the publication leaves open and that was made to fit its numbers. An ablation runs the study without it."""
 
     name: str
     choice: str
-    instead: str
-    """What the ablation does in its place."""
+    alternative: str
+    """What the ablation does instead, in words."""
     evidence: str
     override: Mapping[str, Any]
-    """Dotted path into the scenario -> value that takes the choice back."""
+    """Dotted path into the scenario -> value of the alternative."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What figures are asked to show."""
+    """Size and time range of figures."""
 
     size: Size = "screen"
     start_s: float = 0.0
@@ -55,7 +55,7 @@ class View:
 
 @dataclass(frozen=True)
 class Claim:
-    """The outcome of one check."""
+    """A claim of the authors and the outcome of its check."""
 
     id: str
     status: str
@@ -67,44 +67,48 @@ class Claim:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a study: runs that belong together and what is published of them."""
+    """A part of a study: runs that belong together, and what is published about them.
+
+    It has more than 15 fields because it has one for each thing that the commands use: what to run, to compare, to tabulate and to draw.
+    Most are optional, and a part sets only those that it needs.
+    """
 
     name: str
     title: str
     formats: Sequence[Format]
-    """The kinds of reference it can be set beside; the first is the principal one."""
+    """The formats of the reference files that it can be compared with. The first is the principal one."""
     published: Mapping[str, Path]
-    """Format name -> file; a format of which nothing is published has none."""
+    """Name of a format -> published file. A format without published values is missing."""
     scenarios: Callable[[Request], list[ResolvedScenario]]
     quick_note: str
-    """What `--quick` leaves out, without that word."""
+    """Which cells `--quick` runs, for messages and reports."""
     figures: Mapping[str, Callable[[Sequence[Run], View], Figure]]
     tables: Callable[[Sequence[Run]], Mapping[int, Table]] = lambda _runs: {}
-    """The source's tables from our runs, by number."""
+    """The tables of the publication, computed from our runs, by number."""
     summaries: Callable[[Sequence[Run]], Mapping[str, Table]] = lambda _runs: {}
-    """Tables of our own, by name; the first is shown."""
+    """Further tables by name. The first is printed, all are written."""
     claims: Callable[[Sequence[Run]], list[Claim]] | None = None
     claims_bar: float | None = None
-    """The least share of the applicable claims to pass that `--check` accepts."""
+    """The smallest share of passing claims, among the applicable ones, that `--check` accepts."""
     seeds: int = 1
-    """Repeats of each cell, unless the request says otherwise."""
+    """Default number of repeats of each cell."""
     fitted: Sequence[Fitted] = ()
     select: Callable[[Key], bool] = lambda _key: True
-    """Which cells of the published file are this part's."""
+    """Which cells of the published file belong to this part."""
     every_cell: bool = False
-    """Few cells, each of which deserves to be shown."""
+    """Whether reports show every cell. For parts with few cells."""
     parts: Sequence[Part] = ()
-    """The parts that it consists of, if it is several together."""
+    """The parts that it combines, if any."""
     cell_figures: Callable[[Sequence[Run]], Mapping[str, Callable[[View], Figure]]] = lambda _runs: {}
-    """Figures of single cells by name, which are drawn only when they are asked for."""
+    """Figures of single cells by name. They are drawn only on request."""
 
     @property
-    def judged(self) -> list[Format]:
-        """The formats that its agreement is judged by: the principal one, and those with a bar."""
+    def judged_formats(self) -> list[Format]:
+        """The formats that decide the agreement: the principal one, and those with a bar."""
         return [each for each in self.formats if each is self.formats[0] or any(metric.bar is not None for metric in each.metrics.values())]
 
     def reference(self, format_: Format | None = None) -> Reference:
-        """The published values in one format (the principal one unless given); none if none are published."""
+        """The published values in a format, by default the principal one. Empty if nothing is published in it."""
         wanted = format_ or self.formats[0]
         if wanted.name not in self.published:
             return Reference(Path(), wanted, ())
@@ -112,10 +116,10 @@ class Part:
         return replace(found, values=tuple(value for value in found.values if self.select(value.key)))
 
 
-def together(name: str, title: str, parts: Sequence[Part], seeds: int) -> Part:
-    """Several parts as one: their runs in one folder, everything that each makes of them side by side.
+def combine(name: str, title: str, parts: Sequence[Part], seeds: int) -> Part:
+    """Several parts as one, which has the runs, formats, tables and figures of all of them.
 
-    Claims and fitted choices are those of the first, which must be the same in all.
+    Claims and fitted choices are those of the first part, and must be the same in all parts.
     """
     return Part(
         name=name,
@@ -143,4 +147,4 @@ class Study:
     title: str
     source: str
     parts: Mapping[str, Part]
-    """The first is the default one."""
+    """Parts by name. The first is the default."""

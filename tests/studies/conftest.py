@@ -6,8 +6,8 @@ from support import FLOW, PORT
 
 from dumbbell.results import Block, Run, Store, digest
 from dumbbell.studies import Request, find_part
-from dumbbell.studies.folder import begin
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.folder import open_store
+from dumbbell.studies.sce import reductions
 
 DURATION_S = 300
 
@@ -77,10 +77,10 @@ def published_pairs():
     published = find_part("sce/two-flow")[1].reference().lookup()
     runs = []
     for (mode, cc1, cc2, bandwidth, delay, flow, _), metric in published:
-        if metric == r.THROUGHPUT and flow == 1:
+        if metric == reductions.THROUGHPUT and flow == 1:
             cell = {"queue_mode": mode, "cc1": cc1, "cc2": cc2, "bandwidth_mbit": bandwidth, "delay_ms": delay, "seed": 1}
             keys = [(mode, cc1, cc2, bandwidth, delay, float(flow), cc) for flow, cc in ((1, cc1), (2, cc2))]
-            values = [tuple(published[key, metric] for key in keys) for metric in (r.THROUGHPUT, r.RTT)]
+            values = [tuple(published[key, metric] for key in keys) for metric in (reductions.THROUGHPUT, reductions.RTT)]
             runs.append(pair_run(cell, *values, tuple(1 if cc.endswith("-sce") else 10 for cc in (cc1, cc2))))
     return runs
 
@@ -97,11 +97,11 @@ def published_runs():
     published = find_part("sce/one-flow")[1].reference().lookup()
     runs = []
     for (cc, bandwidth, delay), metric in published:
-        if metric == r.THROUGHPUT:
+        if metric == reductions.THROUGHPUT:
             ramp = {"dctcp": 225.0, "dctcp-sce": 80.0}.get(cc, 0.0) if (bandwidth, delay) == (100, 160) else 0.0
             cell = {"cc": cc, "bandwidth_mbit": bandwidth, "delay_ms": delay, "seed": 1}
             key = (cc, bandwidth, delay)
-            runs.append(one_flow_run(cell, published[key, r.THROUGHPUT], published[key, r.RTT], ramp))
+            runs.append(one_flow_run(cell, published[key, reductions.THROUGHPUT], published[key, reductions.RTT], ramp))
     return runs
 
 
@@ -111,7 +111,7 @@ def keep(tmp_path):
 
     def to_folder(runs, request=None, name="demo", part="one-flow"):
         study, part = find_part("sce", part)
-        store = begin(tmp_path / name, study, part, request or Request(), "sim")
+        store = open_store(tmp_path / name, study, part, request or Request(), "sim")
         store.ask([(run.name, run.cell, run.key) for run in runs])
         for run in runs:
             store.write(run)

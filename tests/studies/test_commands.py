@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from dumbbell.studies import Request, find_part
-from dumbbell.studies.folder import begin, open_folder
-from dumbbell.studies.reproduction import reopened
+from dumbbell.studies.folder import open_folder, open_store
+from dumbbell.studies.reproduction import compare_folder
 from dumbbell.studies.sce.published import FOLDER
 
 REFERENCE = FOLDER / "sce_one_flow.csv"
@@ -264,7 +264,7 @@ def test_any_run_can_be_drawn(dumbbell, keep_plain, make_run):
 
 
 def test_what_a_quick_request_leaves_out_is_told_once(keep, published_runs):
-    (note,) = reopened(open_folder(keep(published_runs[:5], Request(quick=True), part="draft"))).notes
+    (note,) = compare_folder(open_folder(keep(published_runs[:5], Request(quick=True), part="draft"))).notes
     assert note.startswith("--quick: 3 bandwidths x 3 delays instead of 8 x 8,")
     assert note.count("--quick") == 1
 
@@ -273,6 +273,6 @@ def test_a_quick_request_is_remembered_and_a_full_one_may_follow(keep, published
     study, part = find_part("sce/one-flow")
     folder = keep(published_runs[:5], Request(quick=True))
     assert open_folder(folder).quick
-    begin(folder, study, part, Request(seeds=2), "sim")
+    open_store(folder, study, part, Request(seeds=2), "sim")
     assert not open_folder(folder).quick
     assert len(open_folder(folder).runs) == 5

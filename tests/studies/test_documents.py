@@ -8,7 +8,7 @@ import pytest
 from dumbbell.errors import BadInput
 from dumbbell.studies import find_part
 from dumbbell.studies.folder import open_folder
-from dumbbell.studies.reproduction import reopened
+from dumbbell.studies.reproduction import compare_folder
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -22,7 +22,7 @@ def generate():
 
 
 def test_blocks_are_rewritten_once_and_for_all(generate, keep, published_runs):
-    done = {"sce/one-flow": reopened(open_folder(keep(published_runs)))}
+    done = {"sce/one-flow": compare_folder(open_folder(keep(published_runs)))}
     text = "# Head\n<!-- generated sce/one-flow agreement -->\nold\n<!-- end -->\ntail\n"
     text += "<!-- generated oracle/main runs -->\nkept\n<!-- end -->\n"
     once = generate.rewritten(text, done)
@@ -36,7 +36,7 @@ def test_blocks_are_rewritten_once_and_for_all(generate, keep, published_runs):
 def test_the_kernel_stands_beside_ours_and_the_published(generate, keep, published_runs):
     published = find_part("sce/one-flow")[1].reference().lookup()
     runs = [run for run in published_runs if run.cell["cc"] == "reno"]
-    done = {"sce/one-flow": reopened(open_folder(keep(runs)))}
+    done = {"sce/one-flow": compare_folder(open_folder(keep(runs)))}
     text = generate.rewritten("<!-- generated sce/one-flow kernel -->\n<!-- end -->\n", done)
     theirs = published[("reno", 10.0, 160.0), "throughput_mbit"]
     assert f"| reno 10 Mbit/s, 160 ms | 7.22 | 7.20 | {theirs:.2f} | {theirs:.2f} |" in text
@@ -46,7 +46,7 @@ def test_the_kernel_stands_beside_ours_and_the_published(generate, keep, publish
 
 
 def test_ablations_that_were_not_run_leave_their_block(generate, keep, published_runs):
-    done = {"sce/one-flow": reopened(open_folder(keep(published_runs[:1])))}
+    done = {"sce/one-flow": compare_folder(open_folder(keep(published_runs[:1])))}
     text = "<!-- generated sce/one-flow ablations -->\nkept\n<!-- end -->\n"
     assert generate.rewritten(text, done) == text
 
@@ -77,4 +77,4 @@ def test_help_rewrites_nothing(generate, capsys):
 
 def test_a_folder_of_no_study_is_refused(keep_plain, make_run):
     with pytest.raises(BadInput, match="is not of a study"):
-        reopened(open_folder(keep_plain([make_run({"cc": "reno"}, 1.0, 10.0)])))
+        compare_folder(open_folder(keep_plain([make_run({"cc": "reno"}, 1.0, 10.0)])))

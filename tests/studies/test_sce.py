@@ -3,8 +3,8 @@ import math
 import pytest
 
 from dumbbell.studies import Request, find_part
-from dumbbell.studies.reproduction import judge
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.reproduction import compare_format
+from dumbbell.studies.sce import reductions
 from dumbbell.studies.sce.claims.one_flow import CHECKS
 from dumbbell.studies.sce.published import chaotic_cells, claim_rows, table_numbers
 from dumbbell.studies.sce.scenarios import document
@@ -48,15 +48,15 @@ def test_every_fitted_choice_can_be_taken_back_and_changes_the_scenario():
 
 def test_reductions_take_the_whole_run(make_run):
     run = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}, 7.5, 25.0, ramp_s=200)
-    assert r.throughput_mbit(run, "flow/1") == pytest.approx(7.5, rel=1e-6)
-    assert r.rtt_ms(run, "flow/1") == pytest.approx(25.0)
+    assert reductions.throughput_mbit(run, "flow/1") == pytest.approx(7.5, rel=1e-6)
+    assert reductions.rtt_ms(run, "flow/1") == pytest.approx(25.0)
 
 
 def test_runs_of_other_kinds_are_no_cells(make_run):
     run = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0}, 7.5, 25.0)
-    assert r.one_flow([run])
+    assert reductions.one_flow([run])
     other = make_run({"cc": "reno", "path.rtt": "20ms"}, 7.5, 25.0)
-    assert r.one_flow([other]) == {}
+    assert reductions.one_flow([other]) == {}
 
 
 def test_differences_are_between_medians_of_the_same_cell(make_run):
@@ -66,23 +66,23 @@ def test_differences_are_between_medians_of_the_same_cell(make_run):
     runs = [run("reno-sce", seed, value, 22.0) for seed, value in ((1, 8.0), (2, 8.5), (3, 2.0))]
     runs += [run("reno", 1, 9.0, 26.0), run("dctcp-sce", 1, 9.0, 26.0)]
     cell = ("reno-sce", "reno", 10.0, 20.0)
-    found = r.one_flow_diff(runs)
-    assert set(found) == {(cell, r.THROUGHPUT_DIFF), (cell, r.RTT_DIFF)}
-    assert found[cell, r.THROUGHPUT_DIFF] == [pytest.approx(-0.1)]
-    assert found[cell, r.RTT_DIFF] == [pytest.approx(-4.0)]
+    found = reductions.one_flow_diff(runs)
+    assert set(found) == {(cell, reductions.THROUGHPUT_DIFF), (cell, reductions.RTT_DIFF)}
+    assert found[cell, reductions.THROUGHPUT_DIFF] == [pytest.approx(-0.1)]
+    assert found[cell, reductions.RTT_DIFF] == [pytest.approx(-4.0)]
 
 
 def test_published_numbers_agree_with_themselves(published_runs, keep):
     from dumbbell.studies.folder import open_folder
 
     folder = open_folder(keep(published_runs))
-    found = judge(folder, PART, PART.formats[0])
+    found = compare_format(folder, PART, PART.formats[0])
     for metric in found.metrics.values():
         assert metric.as_json()["share_within"] == 1
         assert metric.as_json()["missing"] == 0
         assert metric.as_json()["p95_abs"] == pytest.approx(0, abs=1e-5)
     # Table 4 is misprinted at 5 Mbit/s, 80 and 160 ms; the printed values are rounded twice.
-    derived = judge(folder, PART, PART.formats[1])
+    derived = compare_format(folder, PART, PART.formats[1])
     outside = {tuple(cell.key.values()) for cell in derived.cells if not cell.within}
     assert outside == {("dctcp-sce", "dctcp", 5.0, 80.0), ("dctcp-sce", "dctcp", 5.0, 160.0)}
 
@@ -95,11 +95,11 @@ def test_tables_have_the_draft_s_numbers_and_layout(published_runs):
     assert table.title == "Table 19: Mean TCP RTT (ms), reno-sce"
     assert table.columns[0] == "bandwidth_mbit"
     assert [row[0] for row in table.rows] == ["0.5", "1", "2", "5", "10", "25", "50", "100"]
-    row, column = 6, 1 + r.DELAYS_MS.index(80.0)
+    row, column = 6, 1 + reductions.DELAYS_MS.index(80.0)
     assert table.columns[column] == "80 ms"
-    assert float(table.rows[row][column]) == published[("reno-sce", 50.0, 80.0), r.RTT]
+    assert float(table.rows[row][column]) == published[("reno-sce", 50.0, 80.0), reductions.RTT]
     # Not published, so no run here either.
-    assert table.rows[row][1 + r.DELAYS_MS.index(5.0)] == ""
+    assert table.rows[row][1 + reductions.DELAYS_MS.index(5.0)] == ""
 
 
 def test_the_number_of_a_table_is_that_of_the_published_row():
@@ -116,12 +116,12 @@ def test_the_number_of_a_table_is_that_of_the_published_row():
 def test_chaotic_cells_are_cells_of_the_study():
     cells = {(run.cell["cc"], run.cell["bandwidth_mbit"], run.cell["delay_ms"]) for run in PART.scenarios(Request())}
     assert {cell[:3] for cell in chaotic_cells()} <= cells
-    assert PART.formats[0].loose(("cubic", 50.0, 160.0), r.THROUGHPUT)
-    assert not PART.formats[0].loose(("cubic", 50.0, 160.0), r.RTT)
+    assert PART.formats[0].loose(("cubic", 50.0, 160.0), reductions.THROUGHPUT)
+    assert not PART.formats[0].loose(("cubic", 50.0, 160.0), reductions.RTT)
 
 
 def test_the_ceiling_is_not_informative():
-    metric = PART.formats[0].metrics[r.THROUGHPUT]
+    metric = PART.formats[0].metrics[reductions.THROUGHPUT]
     assert not metric.informative(9.56, {"bandwidth_mbit": 10.0})
     assert metric.informative(9.39, {"bandwidth_mbit": 10.0})
 
@@ -129,12 +129,12 @@ def test_the_ceiling_is_not_informative():
 def full_grid(published):
     """Every cell; where a value is not published, a mean of its neighbours along the delays."""
     published = dict(published)
-    for cc in r.CCS:
-        for bandwidth in r.BANDWIDTHS_MBIT:
-            for metric in (r.THROUGHPUT, r.RTT):
-                for i, delay in enumerate(r.DELAYS_MS):
+    for cc in reductions.CCS:
+        for bandwidth in reductions.BANDWIDTHS_MBIT:
+            for metric in (reductions.THROUGHPUT, reductions.RTT):
+                for i, delay in enumerate(reductions.DELAYS_MS):
                     if ((cc, bandwidth, delay), metric) not in published:
-                        low, high = (published[(cc, bandwidth, r.DELAYS_MS[j]), metric] for j in (i - 1, i + 1))
+                        low, high = (published[(cc, bandwidth, reductions.DELAYS_MS[j]), metric] for j in (i - 1, i + 1))
                         published[(cc, bandwidth, delay), metric] = math.sqrt(low * high)
     return published
 
@@ -145,10 +145,13 @@ def grid_runs(make_run):
     ramps = {("dctcp", 100.0, 160.0): 225.0, ("dctcp-sce", 100.0, 160.0): 80.0}
     return {
         key: make_run(
-            dict(zip(("cc", "bandwidth_mbit", "delay_ms"), key, strict=True)), value, published[key, r.RTT], ramp_s=ramps.get(key, 0.0)
+            dict(zip(("cc", "bandwidth_mbit", "delay_ms"), key, strict=True)),
+            value,
+            published[key, reductions.RTT],
+            ramp_s=ramps.get(key, 0.0),
         )
         for (key, metric), value in published.items()
-        if metric == r.THROUGHPUT
+        if metric == reductions.THROUGHPUT
     }
 
 

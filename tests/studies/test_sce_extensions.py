@@ -6,8 +6,8 @@ import pytest
 
 from dumbbell.engines.sim import lower
 from dumbbell.studies import Request, find_part
-from dumbbell.studies.sce import pairs as p
-from dumbbell.studies.sce.as_designed import conclusions, of
+from dumbbell.studies.sce import pairs
+from dumbbell.studies.sce.as_designed import conclusions, runs_of
 from dumbbell.studies.sce.implementation import DESIGNED, DRAFT
 
 CUBIC_SCE = find_part("sce/cubic-sce")[1]
@@ -81,8 +81,8 @@ def both(make_pair):
         )
         for name, apart in ((DRAFT.name, 0.7), (DESIGNED.name, 0.5))
         for cc2, share, mode in (("reno", 0.5, "flowblind"), ("reno-sce", apart, "flowblind"))
-        for bandwidth in p.BANDWIDTHS_MBIT
-        for delay in p.DELAYS_MS
+        for bandwidth in pairs.BANDWIDTHS_MBIT
+        for delay in pairs.DELAYS_MS
     ]
 
 
@@ -93,7 +93,7 @@ def test_conclusions_that_change_are_named(both):
     assert (rows["S018"]["as built"], rows["S018"]["as designed"], rows["S018"]["changes"]) == ("pass", "pass", None)
     assert (rows["S020"]["as built"], rows["S020"]["as designed"], rows["S020"]["changes"]) == ("pass", "fail", "yes")
     assert table.title.endswith("1 of 3 change")
-    assert len(of(DESIGNED, both)) == len(both) // 2
+    assert len(runs_of(DESIGNED, both)) == len(both) // 2
 
 
 def test_as_designed_is_reported_and_drawn(dumbbell, keep, both):

@@ -13,9 +13,8 @@ from dumbbell.results import Block
 from dumbbell.scenario import Scenario
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.folder import open_folder
-from dumbbell.studies.reproduction import judge, reopened
-from dumbbell.studies.sce import pairs as p
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.reproduction import compare_folder, compare_format
+from dumbbell.studies.sce import pairs, reductions
 from dumbbell.studies.sce.claims import CHECKS
 from dumbbell.studies.sce.claims.marking import linear_ramps
 from dumbbell.studies.sce.claims.two_flow import CHECKS as PAIR_CHECKS
@@ -36,15 +35,15 @@ def place(mode, cc1, cc2, bandwidth, delay, seed=1):
 
 def test_the_part_is_every_cell_of_the_draft():
     columns = ("queue_mode", "cc1", "cc2", "bandwidth_mbit", "delay_ms")
-    pairs = [run for run in PART.scenarios(Request()) if "cc1" in run.cell]
-    assert len(pairs) == 900
-    cells = {tuple(run.cell[column] for column in columns) for run in pairs}
+    runs = [run for run in PART.scenarios(Request()) if "cc1" in run.cell]
+    assert len(runs) == 900
+    cells = {tuple(run.cell[column] for column in columns) for run in runs}
     assert len(cells) == 900
     assert {key for key, _ in PART.reference(PART.formats[1]).lookup()} <= cells
 
 
 def test_a_cell_is_the_draft_s_topology_with_two_flows():
-    settings = pair_document(p.PairCell("flowblind sce-single", "cubic", "dctcp-sce", 50.0, 80.0))
+    settings = pair_document(pairs.PairCell("flowblind sce-single", "cubic", "dctcp-sce", 50.0, 80.0))
     assert settings["path"]["bottleneck"] == {"rate": "50mbit", "qdisc": {"kind": "cake", "isolation": "flowblind", "sce": "single"}}
     assert [(flow["name"], flow["cc"]) for flow in settings["flows"]] == [("1", "cubic"), ("2", "dctcp-sce")]
     assert settings["flows"][0]["stack"] == settings["flows"][1]["stack"] == "linux-5.1-sce"
@@ -53,7 +52,7 @@ def test_a_cell_is_the_draft_s_topology_with_two_flows():
 
 def test_the_example_to_vary_is_a_cell_of_the_study():
     example = Scenario.from_file(Path(__file__).parents[2] / "examples" / "two-flows.yaml").expand()[0].settings
-    cell = Scenario(**pair_document(p.PairCell("flowblind", "cubic", "dctcp-sce", 50.0, 20.0))).expand()[0].settings
+    cell = Scenario(**pair_document(pairs.PairCell("flowblind", "cubic", "dctcp-sce", 50.0, 20.0))).expand()[0].settings
     own = {"name", "duration"}
     assert example.model_dump(exclude=own) == cell.model_dump(exclude=own)
 
@@ -66,29 +65,29 @@ def test_repeats_start_each_flow_with_jitter_of_its_own():
 
 def test_a_run_reduces_to_means_of_each_flow(make_pair):
     cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
-    found = p.two_flow([make_pair(cell, (6.0, 3.0), (25.0, 26.0)), make_pair({**cell, "seed": 2}, (5.0, 4.0), (27.0, 28.0))])
+    found = pairs.two_flow([make_pair(cell, (6.0, 3.0), (25.0, 26.0)), make_pair({**cell, "seed": 2}, (5.0, 4.0), (27.0, 28.0))])
     key = ("flowblind", "cubic", "reno", 10.0, 20.0)
-    assert found[(*key, 1.0, "cubic"), r.THROUGHPUT] == pytest.approx([6.0, 5.0])
-    assert found[(*key, 2.0, "reno"), r.RTT] == pytest.approx([26.0, 28.0])
-    index = p.jain([make_pair(cell, (6.0, 3.0), (25.0, 26.0))])
-    assert index == {(key, p.JAIN): [pytest.approx(81 / 90)]}
+    assert found[(*key, 1.0, "cubic"), reductions.THROUGHPUT] == pytest.approx([6.0, 5.0])
+    assert found[(*key, 2.0, "reno"), reductions.RTT] == pytest.approx([26.0, 28.0])
+    index = pairs.jain([make_pair(cell, (6.0, 3.0), (25.0, 26.0))])
+    assert index == {(key, pairs.JAIN): [pytest.approx(81 / 90)]}
 
 
 def test_runs_of_other_kinds_are_no_cells(make_run, make_pair):
     pair = make_pair(place("flowblind", "cubic", "reno", 10.0, 20.0), (5.0, 4.0), (25.0, 25.0))
     one = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}, 7.5, 25.0)
     other = replace(pair, cell={**pair.cell, "implementation": "as designed"})
-    assert p.two_flow([one, other]) == {}
-    assert r.one_flow([pair]) == {}
+    assert pairs.two_flow([one, other]) == {}
+    assert reductions.one_flow([pair]) == {}
 
 
 def test_published_numbers_agree_with_themselves(published_pairs, keep):
     folder = open_folder(keep(published_pairs, part="two-flow"))
-    found = judge(folder, PART, PART.formats[0])
-    assert found.metrics[r.THROUGHPUT].expected == len(found.metrics[r.RTT].cells) == 1440
+    found = compare_format(folder, PART, PART.formats[0])
+    assert found.metrics[reductions.THROUGHPUT].expected == len(found.metrics[reductions.RTT].cells) == 1440
     assert all(cell.error == pytest.approx(0, abs=1e-5) for cell in found.cells)
     # The printed indices were made from unrounded throughputs.
-    index = judge(folder, PART, PART.formats[1]).metrics[p.JAIN]
+    index = compare_format(folder, PART, PART.formats[1]).metrics[pairs.JAIN]
     assert (len(index.cells), index.expected) == (120, 120)
     assert all(abs(cell.error) < 0.01 for cell in index.cells)
 
@@ -103,8 +102,8 @@ def test_pairs_that_the_reference_lacks_are_compared_when_a_file_has_them(dumbbe
     status, out, _ = dumbbell("compare", keep(runs, part="two-flow"), file, "--json")
     assert status == 0
     found = json.loads(out)["metrics"]
-    assert (found[r.THROUGHPUT]["cells"], found[r.THROUGHPUT]["share_within"]) == (2, 0.5)
-    assert (found[r.RTT]["cells"], found[r.RTT]["missing"], found[r.RTT]["share_within"]) == (1, 1, 0)
+    assert (found[reductions.THROUGHPUT]["cells"], found[reductions.THROUGHPUT]["share_within"]) == (2, 0.5)
+    assert (found[reductions.RTT]["cells"], found[reductions.RTT]["missing"], found[reductions.RTT]["share_within"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize("name", ["sce", "sce/two-flow", FOLDER / "sce_two_flow.csv"])
@@ -113,16 +112,16 @@ def test_compare_two_flow_runs(dumbbell, keep, published_pairs, name):
     assert status == 0
     found = json.loads(out)
     assert found["format"] == "sce_two_flow"
-    assert (found["metrics"][r.RTT]["cells"], found["metrics"][r.RTT]["missing"]) == (60, 1380)
-    assert found["metrics"][r.THROUGHPUT]["tolerance"] == "5%bandwidth_mbit"
-    assert found["metrics"][r.RTT]["tolerance"] == "15%,1.5"
+    assert (found["metrics"][reductions.RTT]["cells"], found["metrics"][reductions.RTT]["missing"]) == (60, 1380)
+    assert found["metrics"][reductions.THROUGHPUT]["tolerance"] == "5%bandwidth_mbit"
+    assert found["metrics"][reductions.RTT]["tolerance"] == "15%,1.5"
 
 
 def test_compare_with_jain_s_tables(dumbbell, keep, published_pairs):
     status, out, _ = dumbbell("compare", keep(published_pairs, part="two-flow"), FOLDER / "sce_jain.csv", "--json", "--check")
     assert status == 0
-    assert json.loads(out)["metrics"][p.JAIN]["share_within"] == 1
-    assert json.loads(out)["metrics"][p.JAIN]["tolerance"] == "0.05"
+    assert json.loads(out)["metrics"][pairs.JAIN]["share_within"] == 1
+    assert json.loads(out)["metrics"][pairs.JAIN]["tolerance"] == "0.05"
 
 
 def test_tables_have_the_draft_s_numbers(published_pairs, published_runs):
@@ -133,11 +132,11 @@ def test_tables_have_the_draft_s_numbers(published_pairs, published_runs):
     assert table.title == "Table 24: Mean throughput (Mbit/s), cubic and reno-sce, flowblind"
     assert table.columns == ["bandwidth_mbit", "flow", "cc", "0 ms", "10 ms", "20 ms", "80 ms"]
     assert table.rows[7][:3] == ["50", "2", "reno-sce"]
-    assert float(table.rows[7][6]) == published[("flowblind", "cubic", "reno-sce", 50.0, 80.0, 2.0, "reno-sce"), r.THROUGHPUT]
+    assert float(table.rows[7][6]) == published[("flowblind", "cubic", "reno-sce", 50.0, 80.0, 2.0, "reno-sce"), reductions.THROUGHPUT]
     index = PART.reference(PART.formats[1]).lookup()
     assert tables[9].title == "Table 9: Jain's index, cubic and dctcp-sce, flowblind sce-single"
     assert float(tables[9].rows[4][4]) == pytest.approx(
-        index[("flowblind sce-single", "cubic", "dctcp-sce", 100.0, 80.0), p.JAIN], abs=0.005
+        index[("flowblind sce-single", "cubic", "dctcp-sce", 100.0, 80.0), pairs.JAIN], abs=0.005
     )
 
 
@@ -164,14 +163,14 @@ def test_tidy_has_the_columns_of_each_kind(dumbbell, keep, published_pairs):
 def test_the_spread_of_the_repeats_is_reported(make_pair, keep):
     cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
     runs = [make_pair({**cell, "seed": seed}, (rate, 9.0 - rate), (25.0, 26.0)) for seed, rate in ((1, 4.0), (2, 5.0), (3, 4.8))]
-    done = reopened(open_folder(keep(runs, Request(seeds=3), part="two-flow")))
-    spread = done.as_json()["metrics"][r.THROUGHPUT]["spread"]
+    done = compare_folder(open_folder(keep(runs, Request(seeds=3), part="two-flow")))
+    spread = done.as_json()["metrics"][reductions.THROUGHPUT]["spread"]
     assert spread == {"cells": 2, "median": pytest.approx(1.0), "p95": pytest.approx(1.0), "share_beyond_tolerance": 1.0}
-    assert done.as_json()["metrics"][r.RTT]["spread"]["share_beyond_tolerance"] == 0
+    assert done.as_json()["metrics"][reductions.RTT]["spread"]["share_beyond_tolerance"] == 0
 
 
 def test_the_whole_draft_is_reported_part_by_part(keep, published_runs, published_pairs):
-    done = reopened(open_folder(keep([*published_runs, *published_pairs], part="draft")))
+    done = compare_folder(open_folder(keep([*published_runs, *published_pairs], part="draft")))
     assert [each.part.name for each in done.parts] == ["one-flow", "two-flow"]
     assert [table.title for table in done.tables() if "SCE" in table.title] == [part.title for part in WHOLE.parts]
     assert set(done.as_json()["further"]) == {"sce_one_flow_diff", "sce_two_flow", "sce_jain"}
@@ -179,14 +178,14 @@ def test_the_whole_draft_is_reported_part_by_part(keep, published_runs, publishe
 
 def test_a_folder_of_one_part_may_become_the_whole(keep, published_runs):
     from dumbbell.errors import BadInput
-    from dumbbell.studies.folder import begin
+    from dumbbell.studies.folder import open_store
 
     study = find_part("sce")[0]
     folder = keep(published_runs[:2])
-    begin(folder, study, WHOLE, Request(), "sim")
+    open_store(folder, study, WHOLE, Request(), "sim")
     assert len(open_folder(folder).runs) == 2
     with pytest.raises(BadInput, match="was made for part draft; expected one-flow"):
-        begin(folder, study, find_part("sce/one-flow")[1], Request(), "sim")
+        open_store(folder, study, find_part("sce/one-flow")[1], Request(), "sim")
 
 
 def whole_grid(runs, make_pair):
@@ -199,7 +198,7 @@ def whole_grid(runs, make_pair):
     made = []
     for bandwidth, delay in GRID:
         # Jain's index of shares s and 1-s is 1 / (2 (s^2 + (1-s)^2)).
-        spread = np.sqrt(max(1 / index[(*like, bandwidth, delay), p.JAIN] - 1, 0)) / 2
+        spread = np.sqrt(max(1 / index[(*like, bandwidth, delay), pairs.JAIN] - 1, 0)) / 2
         made.append(make_pair(place(*which, bandwidth, delay), (bandwidth * (0.5 + spread), bandwidth * (0.5 - spread)), (20.0, 20.0)))
     return [*runs, *made]
 
@@ -220,8 +219,8 @@ def test_claims_can_fail(make_pair, name):
     """The first flow of every pair with nine tenths of the link, through every queue, and the same RTT everywhere."""
     runs = [
         make_pair(place(mode, *ccs, bandwidth, delay), (0.86 * bandwidth, 0.095 * bandwidth), (delay + 5, delay + 5))
-        for mode in p.QUEUE_MODES
-        for ccs in p.CC_PAIRS
+        for mode in pairs.QUEUE_MODES
+        for ccs in pairs.CC_PAIRS
         for bandwidth, delay in GRID
     ]
     claims = {claim.id: claim for claim in PART.claims(runs)}
@@ -296,7 +295,7 @@ def test_a_study_s_name_stands_for_its_default_folder(dumbbell, keep, published_
     for name in ("sce", "sce/two-flow"):
         status, out, _ = dumbbell("table", name, "--number", "22", "--format", "csv")
         assert (status, out) == (0, PART.tables(published_pairs[:3])[22].csv())
-        assert json.loads(dumbbell("compare", name, "sce/two-flow", "--json")[1])["metrics"][r.RTT]["cells"] == 6
+        assert json.loads(dumbbell("compare", name, "sce/two-flow", "--json")[1])["metrics"][reductions.RTT]["cells"] == 6
     status, _, error = dumbbell("table", "sce/one-flow", "--number", "12")
     assert status == 2
     assert "results/sce-one-flow" in error
@@ -306,7 +305,7 @@ def test_values_outside_the_tolerance_are_laid_to_the_sum_to_chance_or_to_the_sh
     published = PART.reference().lookup()
 
     def rates(cell):
-        return tuple(published[(*list(cell.values())[:5], flow, cell[f"cc{flow:g}"]), r.THROUGHPUT] for flow in (1.0, 2.0))
+        return tuple(published[(*list(cell.values())[:5], flow, cell[f"cc{flow:g}"]), reductions.THROUGHPUT] for flow in (1.0, 2.0))
 
     summed = place("triple-isolate", "reno", "reno", 10.0, 80.0)
     shared = place("flowblind", "cubic", "reno-sce", 50.0, 20.0)

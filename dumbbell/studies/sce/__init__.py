@@ -1,7 +1,7 @@
 """One and two flows through Cake with "Some Congestion Experienced" (SCE).
 
 P. Heist, R. Grimes, J. Morton, draft-heist-tsvwg-sce-one-and-two-flow-tests-00 (IETF, July 2019); measured on 2019-06-20 with the
-SCE kernel of that day (Linux 5.1-rc2 based).
+SCE kernel of that date, which is based on Linux 5.1-rc2.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dumbbell.studies.sce.as_designed import AS_DESIGNED
 from dumbbell.studies.sce.cubic_sce import CUBIC_SCE
 from dumbbell.studies.sce.one_flow import ONE_FLOW
 from dumbbell.studies.sce.two_flow import TWO_FLOW
-from dumbbell.studies.study import Study, together
+from dumbbell.studies.study import Study, combine
 
-WHOLE = together("draft", "SCE, the whole draft", (ONE_FLOW, TWO_FLOW), seeds=TWO_FLOW.seeds)
+WHOLE = combine("draft", "SCE, the whole draft", (ONE_FLOW, TWO_FLOW), seeds=TWO_FLOW.seeds)
 
 STUDY = Study(
     name="sce",

@@ -1,11 +1,11 @@
-"""Our own extension: pairs with CUBIC-SCE, which stands unfinished in the SCE tree and which the draft did not measure.
+"""Our own extension: pairs with CUBIC-SCE, which is unfinished in the SCE tree and which the draft did not measure.
 
-The same paths, queues and lengths as the two-flow part; nothing is published to compare with.
+Paths, queues and durations are those of the two-flow part. There are no published values to compare with.
 """
 
 from __future__ import annotations
 
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import reductions
 from dumbbell.studies.sce.formats import JAIN_FORMAT, TWO_FLOW_FORMAT
 from dumbbell.studies.sce.pair_figures import cell_figures, fairness_figures
 from dumbbell.studies.sce.pair_tables import fairness_table
@@ -14,7 +14,7 @@ from dumbbell.studies.sce.two_flow import SEEDS
 from dumbbell.studies.study import Part
 
 _CC = "cubic-sce"
-CC_PAIRS = tuple((cc, _CC) for cc in (*r.CCS, _CC))
+CC_PAIRS = tuple((cc, _CC) for cc in (*reductions.CCS, _CC))
 QUICK_PAIRS = (("cubic", _CC), ("reno-sce", _CC), (_CC, _CC))
 
 CUBIC_SCE = Part(

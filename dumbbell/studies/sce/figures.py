@@ -1,4 +1,4 @@
-"""The one-flow figures: heat maps of ours, theirs and the difference, and the saw-tooth."""
+"""The one-flow figures: heat maps of our values, the published ones and their difference, and the saw-tooth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.comparing.difference import Cell
 from dumbbell.drawing import style
 from dumbbell.drawing.heatmap import Axis, Grid, Scale, heatmaps
 from dumbbell.drawing.timeline import Line, Panel, timeline
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import reductions
 from dumbbell.studies.study import View
 
 if TYPE_CHECKING:
@@ -20,26 +20,24 @@ if TYPE_CHECKING:
 
     from dumbbell.results import Run
 
-_ROWS = Axis("bandwidth (Mbit/s)", r.BANDWIDTHS_MBIT)
-_COLUMNS = Axis("delay (ms)", r.DELAYS_MS)
+_ROWS = Axis("bandwidth (Mbit/s)", reductions.BANDWIDTHS_MBIT)
+_COLUMNS = Axis("delay (ms)", reductions.DELAYS_MS)
 _OURS = {
-    r.THROUGHPUT: Scale("throughput / bandwidth (%)", 20, 100, "viridis"),
-    r.RTT: Scale("RTT above the delay (ms)", 0.5, 150, "magma_r", logarithmic=True),
+    reductions.THROUGHPUT: Scale("throughput / bandwidth (%)", 20, 100, "viridis"),
+    reductions.RTT: Scale("RTT above the delay (ms)", 0.5, 150, "magma_r", logarithmic=True),
 }
 _ERROR = {
-    r.THROUGHPUT: Scale("ours - published (% of bandwidth)", -12, 12, "RdBu_r"),
-    r.RTT: Scale("ours - published (% of published)", -25, 25, "RdBu_r"),
+    reductions.THROUGHPUT: Scale("ours - published (% of bandwidth)", -12, 12, "RdBu_r"),
+    reductions.RTT: Scale("ours - published (% of published)", -25, 25, "RdBu_r"),
 }
-_NAMES = {r.THROUGHPUT: "throughput (Mbit/s)", r.RTT: "mean RTT (ms)"}
+_NAMES = {reductions.THROUGHPUT: "throughput (Mbit/s)", reductions.RTT: "mean RTT (ms)"}
 _FRAMED = "Framed: outside the tolerance (3 % of the bandwidth; the greater of 10 % and 1 ms).  Dots: not published here, or no run."
 SAWTOOTH = (50.0, 80.0)
-"""Bandwidth (Mbit/s) and delay (ms) of the saw-tooth figure."""
-
-_Cell = tuple[float, float]
+"""Grid point of the saw-tooth figure: bandwidth (Mbit/s) and delay (ms)."""
 
 
 def heatmap(cc: str, runs: Sequence[Run], view: View) -> Figure:
-    """Throughput and RTT of one congestion control over bandwidth x delay: ours, published, difference."""
+    """Throughput and RTT of one congestion control over bandwidth and delay: ours, published, difference."""
     ours, theirs, cells = _values(runs)
     panels = [
         [
@@ -47,7 +45,7 @@ def heatmap(cc: str, runs: Sequence[Run], view: View) -> Figure:
             _absolute("published", cc, metric, theirs),
             _difference(_ERROR[metric].label, cc, metric, cells),
         ]
-        for metric in (r.THROUGHPUT, r.RTT)
+        for metric in (reductions.THROUGHPUT, reductions.RTT)
     ]
     return heatmaps(f"{cc}: throughput and RTT of one flow through Cake with SCE", _FRAMED, panels, _ROWS, _COLUMNS, view.size)
 
@@ -55,7 +53,7 @@ def heatmap(cc: str, runs: Sequence[Run], view: View) -> Figure:
 def agreement(runs: Sequence[Run], view: View) -> Figure:
     """The differences of all congestion controls side by side."""
     _, _, cells = _values(runs)
-    panels = [[_difference(cc, cc, metric, cells) for cc in r.CCS] for metric in (r.THROUGHPUT, r.RTT)]
+    panels = [[_difference(cc, cc, metric, cells) for cc in reductions.CCS] for metric in (reductions.THROUGHPUT, reductions.RTT)]
     return heatmaps(
         "Ours - published, one flow through Cake with SCE: throughput (above), RTT (below)", _FRAMED, panels, _ROWS, _COLUMNS, view.size
     )
@@ -65,7 +63,7 @@ def sawtooth(runs: Sequence[Run], view: View) -> Figure:
     """Window, RTT and queue of reno and reno-sce at 50 Mbit/s, 80 ms."""
     chosen: dict[str, Run] = {}
     for run in runs:
-        cell = r.cell_of(run)
+        cell = reductions.cell_of(run)
         if cell is not None and cell[1:] == SAWTOOTH and cell[0] in ("reno", "reno-sce"):
             chosen.setdefault(cell[0], run)
 
@@ -73,9 +71,9 @@ def sawtooth(runs: Sequence[Run], view: View) -> Figure:
         return [Line(cc, run.series(*series(run)), style.colour(cc)) for cc, run in sorted(chosen.items())]
 
     panels = [
-        Panel("cwnd (packets)", lines(lambda run: (r.flow_of(run), "cwnd"))),
-        Panel("RTT (ms)", lines(lambda run: (r.flow_of(run), "srtt_ms")), mark=SAWTOOTH[1], from_zero=False),
-        Panel("backlog (packets)", lines(lambda _run: (r.BOTTLENECK, "backlog_packets"))),
+        Panel("cwnd (packets)", lines(lambda run: (reductions.flow_of(run), "cwnd"))),
+        Panel("RTT (ms)", lines(lambda run: (reductions.flow_of(run), "srtt_ms")), mark=SAWTOOTH[1], from_zero=False),
+        Panel("backlog (packets)", lines(lambda _run: (reductions.BOTTLENECK, "backlog_packets"))),
     ]
     title = f"The saw-tooth at {SAWTOOTH[0]:g} Mbit/s, {SAWTOOTH[1]:g} ms: Reno halves, Reno-SCE trims"
     return timeline(title, panels, view.size, view.start_s, view.stop_s)
@@ -83,20 +81,22 @@ def sawtooth(runs: Sequence[Run], view: View) -> Figure:
 
 FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {
     "agreement": agreement,
-    **{f"heatmap-{cc}": partial(heatmap, cc) for cc in r.CCS},
+    **{f"heatmap-{cc}": partial(heatmap, cc) for cc in reductions.CCS},
     "sawtooth": sawtooth,
 }
 
 
-def _values(runs: Sequence[Run]) -> tuple[dict[tuple[str, str], dict[_Cell, float]], dict[tuple[str, str], dict[_Cell, float]], list[Cell]]:
-    """Ours and theirs by (cc, metric), and the compared cells."""
+def _values(
+    runs: Sequence[Run],
+) -> tuple[dict[tuple[str, str], dict[reductions.GridPoint, float]], dict[tuple[str, str], dict[reductions.GridPoint, float]], list[Cell]]:
+    """Our and the published values by (cc, metric) and grid point, and the compared cells."""
     from dumbbell.comparing.difference import difference
     from dumbbell.studies.sce.one_flow import ONE_FLOW
 
-    measured = r.one_flow(runs)
+    measured = reductions.one_flow(runs)
     reference = ONE_FLOW.reference()
-    ours: dict[tuple[str, str], dict[_Cell, float]] = {}
-    theirs: dict[tuple[str, str], dict[_Cell, float]] = {}
+    ours: dict[tuple[str, str], dict[reductions.GridPoint, float]] = {}
+    theirs: dict[tuple[str, str], dict[reductions.GridPoint, float]] = {}
     for ((cc, bandwidth, delay), metric), values in measured.items():
         ours.setdefault((str(cc), metric), {})[float(bandwidth), float(delay)] = float(np.median(values))
     for item in reference.values:
@@ -105,22 +105,22 @@ def _values(runs: Sequence[Run]) -> tuple[dict[tuple[str, str], dict[_Cell, floa
     return ours, theirs, difference(measured, reference.values, reference.format).cells
 
 
-def _absolute(title: str, cc: str, metric: str, values: Mapping[tuple[str, str], Mapping[_Cell, float]]) -> Grid:
+def _absolute(title: str, cc: str, metric: str, values: Mapping[tuple[str, str], Mapping[reductions.GridPoint, float]]) -> Grid:
     found = values.get((cc, metric), {})
-    shade = {cell: 100 * value / cell[0] if metric == r.THROUGHPUT else value - cell[1] for cell, value in found.items()}
+    shade = {cell: 100 * value / cell[0] if metric == reductions.THROUGHPUT else value - cell[1] for cell, value in found.items()}
     return Grid(f"{_NAMES[metric]}, {title}", shade, {cell: _short(value) for cell, value in found.items()}, _OURS[metric])
 
 
 def _difference(title: str, cc: str, metric: str, cells: Sequence[Cell]) -> Grid:
-    shade: dict[_Cell, float] = {}
-    outside: set[_Cell] = set()
+    shade: dict[reductions.GridPoint, float] = {}
+    outside: set[reductions.GridPoint] = set()
     for cell in cells:
         if cell.metric != metric or cell.key["cc"] != cc:
             continue
-        where = (float(cell.key["bandwidth_mbit"]), float(cell.key["delay_ms"]))
-        shade[where] = 100 * cell.error / (where[0] if metric == r.THROUGHPUT else cell.theirs)
+        point = (float(cell.key["bandwidth_mbit"]), float(cell.key["delay_ms"]))
+        shade[point] = 100 * cell.error / (point[0] if metric == reductions.THROUGHPUT else cell.theirs)
         if not cell.within:
-            outside.add(where)
+            outside.add(point)
     return Grid(
         title,
         shade,
@@ -131,5 +131,5 @@ def _difference(title: str, cc: str, metric: str, cells: Sequence[Cell]) -> Grid
 
 
 def _short(value: float) -> str:
-    """At most four characters."""
+    """The value in at most four characters."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"

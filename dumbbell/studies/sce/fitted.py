@@ -1,6 +1,7 @@
-"""Choices of the study that were made because they fit the published tables, and what takes each one back.
+"""Choices of the study that were made to fit the published tables, each with its alternative.
 
-The source of June 2019 is not stored for these pieces; the versions around it differ, and the tables decide between them.
+The repository does not contain the sources of June 2019 for these parts. The versions before and after that date differ, and the published
+tables decide between them.
 """
 
 from __future__ import annotations

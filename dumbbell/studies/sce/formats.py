@@ -1,16 +1,15 @@
-"""The kinds of reference file of the draft: one-flow and two-flow cells, the differences and Jain's indices derived from them."""
+"""Formats of the draft's reference files: one-flow and two-flow cells, and the differences and Jain's indices derived from them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from dumbbell.comparing.format import Format, Key, KeyValue, Metric, Tolerance
-from dumbbell.studies.sce import pairs as p
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import pairs, reductions
 from dumbbell.studies.sce.published import chaotic_cells, table_numbers
 
 INFORMATIVE_BELOW = 0.94
-"""Share of the bandwidth; the ceiling of goodput is 1448/1514 = 0.956 of it."""
+"""Published throughput over bandwidth below which a cell is informative. Goodput cannot exceed 1448/1514 = 0.956 of the bandwidth."""
 
 _NUMBERS = frozenset({"bandwidth_mbit", "delay_ms"})
 _PAIR_KEYS = ("queue_mode", "cc1", "cc2", "bandwidth_mbit", "delay_ms")
@@ -41,7 +40,7 @@ ONE_FLOW_FORMAT = Format(
     keys=("cc", "bandwidth_mbit", "delay_ms"),
     numbers=_NUMBERS,
     metrics={
-        r.THROUGHPUT: Metric(
+        reductions.THROUGHPUT: Metric(
             unit="Mbit/s",
             title="Throughput",
             tolerance=Tolerance(of_column=("bandwidth_mbit", 0.03)),
@@ -50,9 +49,9 @@ ONE_FLOW_FORMAT = Format(
             bar=0.86,
             informative_bar=0.75,
         ),
-        r.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.10, absolute=1.0), bar=0.95),
+        reductions.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.10, absolute=1.0), bar=0.95),
     },
-    measure=r.one_flow,
+    measure=reductions.one_flow,
     loose=_chaotic,
     table_number=_table,
 )
@@ -63,10 +62,10 @@ ONE_FLOW_DIFF_FORMAT = Format(
     keys=("cc_a", "cc_b", "bandwidth_mbit", "delay_ms"),
     numbers=_NUMBERS,
     metrics={
-        r.THROUGHPUT_DIFF: Metric(unit="", title="Throughput difference over bandwidth", tolerance=Tolerance(absolute=0.03)),
-        r.RTT_DIFF: Metric(unit="ms", title="RTT difference", tolerance=Tolerance(relative=0.10, absolute=1.0)),
+        reductions.THROUGHPUT_DIFF: Metric(unit="", title="Throughput difference over bandwidth", tolerance=Tolerance(absolute=0.03)),
+        reductions.RTT_DIFF: Metric(unit="ms", title="RTT difference", tolerance=Tolerance(relative=0.10, absolute=1.0)),
     },
-    measure=r.one_flow_diff,
+    measure=reductions.one_flow_diff,
     table_number=_table,
 )
 
@@ -76,10 +75,10 @@ TWO_FLOW_FORMAT = Format(
     keys=(*_PAIR_KEYS, "flow", "cc"),
     numbers=_NUMBERS | {"flow"},
     metrics={
-        r.THROUGHPUT: Metric(unit="Mbit/s", title="Throughput", tolerance=Tolerance(of_column=("bandwidth_mbit", 0.05)), bar=0.88),
-        r.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.15, absolute=1.5), bar=0.90),
+        reductions.THROUGHPUT: Metric(unit="Mbit/s", title="Throughput", tolerance=Tolerance(of_column=("bandwidth_mbit", 0.05)), bar=0.88),
+        reductions.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.15, absolute=1.5), bar=0.90),
     },
-    measure=p.two_flow,
+    measure=pairs.two_flow,
     table_number=_pair_table,
 )
 
@@ -88,7 +87,7 @@ JAIN_FORMAT = Format(
     columns=("table", *_PAIR_KEYS, "metric", "value"),
     keys=_PAIR_KEYS,
     numbers=_NUMBERS,
-    metrics={p.JAIN: Metric(unit="", title="Jain's index", tolerance=Tolerance(absolute=0.05), bar=0.85)},
-    measure=p.jain,
+    metrics={pairs.JAIN: Metric(unit="", title="Jain's index", tolerance=Tolerance(absolute=0.05), bar=0.85)},
+    measure=pairs.jain,
     table_number=_pair_table,
 )

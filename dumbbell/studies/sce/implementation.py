@@ -1,4 +1,4 @@
-"""The SCE kernel of June 2019 as it was, and as its authors describe it."""
+"""The SCE kernel of June 2019 as it was built, and as its authors describe it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ STACK = "linux-5.1-sce"
 
 @dataclass(frozen=True)
 class Implementation:
-    """What differs, as named options."""
+    """Options of stack, host and queue in which the two differ."""
 
     name: str
     options: Mapping[str, Any]
-    """Of the stack."""
+    """Options of the TCP stack."""
     cached_ssthresh: str | None
-    """Of the hosts; None: connections begin in slow start."""
+    """The hosts' cached ssthresh; None if connections begin in slow start."""
     single: str
-    """Cake's ramp for the keyword `sce-single`."""
+    """The ramp that cake uses for the keyword `sce-single`."""
 
     @property
     def stack(self) -> str | dict[str, Any]:
-        """As a scenario writes it."""
+        """The stack in the form that a scenario expects."""
         return {"base": STACK, **self.options} if self.options else STACK
 
     def queue(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """Cake's keywords with the ramp that `sce-single` means."""
+        """Cake's keywords, with `sce-single` replaced by the ramp of this implementation."""
         return {**keywords, "sce": self.single} if keywords["sce"] == "single" else dict(keywords)
 
 
 DRAFT = Implementation("as built", {}, "5p", "single")
-"""What the draft measured."""
+"""The implementation that the draft measured."""
 
 DESIGNED = Implementation(
     "as designed",
@@ -40,5 +40,7 @@ DESIGNED = Implementation(
     None,
     "single-steep",
 )
-"""What the draft describes: SCE senders count in segments of the size that they send, and answer CE once, by a quarter or an eighth;
-DCTCP is mainline's; connections begin in slow start; `sce-single` moves the ramp without making it flatter."""
+"""The implementation that the draft describes.
+
+SCE senders scale by the segment size that they send, and reduce the window once per CE mark, by a quarter or an eighth. DCTCP is that of
+mainline. Connections begin in slow start. `sce-single` shifts the ramp without flattening it."""

@@ -1,8 +1,8 @@
-"""Runs that show the ramp of SCE marks packet by packet: short flows in slow start fill and empty the queue over and over.
+"""Runs that show the ramp of SCE marks packet by packet: short flows in slow start repeatedly fill and drain the queue.
 
     senders -- [netem d/2] [cake 10 Mbit/s sce] ---- receivers
 
-A sample is shorter than a packet's serialisation time, so that it sees at most one departure.
+The sample interval is shorter than the serialisation time of a packet, so each sample contains at most one departure.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from dumbbell.scenario import ResolvedScenario
 
 DEFAULT, SINGLE = "sce", "sce-single"
-"""Keywords of the ramps."""
+"""Keywords of cake's ramps."""
 TARGET_MS = 5.0
-"""COBALT's target at 10 Mbit/s, which is also the gate of CE marks."""
+"""COBALT's target at 10 Mbit/s, which is also the sojourn time up to which no packet gets a CE mark."""
 _RAMP = "ramp"
 _REPEATS = 4
-"""With jittered starts, so that sojourn times of every length occur."""
+"""Repeats with jittered starts, so that the sojourn times cover the whole ramp."""
 
 
 def marking(implementation: Implementation = DRAFT) -> list[ResolvedScenario]:
-    """The runs of both ramps."""
+    """The runs for both ramps."""
     from dumbbell.scenario import Scenario
 
     documents = {
@@ -44,13 +44,13 @@ def marking(implementation: Implementation = DRAFT) -> list[ResolvedScenario]:
 
 
 def departures_of(run: Run) -> tuple[str, tuple[Array, Array]] | None:
-    """The ramp of a run, and of each departure without CE the sojourn time (ms) and whether it was marked; None of any other run."""
+    """The ramp of a run, with sojourn time (ms) and SCE mark (0 or 1) of each departure without CE. None for any other run."""
     if _RAMP not in run.cell or IMPLEMENTATION in run.cell:
         return None
     sojourn_ms = run.series(BOTTLENECK, "sojourn_ms")[1][1:]
     sent, sce, ce = (np.diff(run.series(BOTTLENECK, name)[1]) for name in ("sent_packets", "sce_marks", "ce_marks"))
-    seen = (sent == 1) & (ce == 0)
-    return str(run.cell[_RAMP]), (sojourn_ms[seen], sce[seen])
+    departed = (sent == 1) & (ce == 0)
+    return str(run.cell[_RAMP]), (sojourn_ms[departed], sce[departed])
 
 
 def _document(keyword: str, ramp: bool | str, stack: str | dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one-flow part: everything that `reproduce`, `compare`, `table`, `plot` and `claims` ask of it."""
+"""The one-flow part: one flow of each congestion control through cake with SCE."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dumbbell.studies.sce.fitted import FITTED
 from dumbbell.studies.sce.formats import ONE_FLOW_DIFF_FORMAT, ONE_FLOW_FORMAT
 from dumbbell.studies.sce.published import FOLDER
 from dumbbell.studies.sce.scenarios import QUICK_NOTE, one_flow
-from dumbbell.studies.sce.tables import numbered
+from dumbbell.studies.sce.tables import draft_tables
 from dumbbell.studies.study import Part
 
 _FORMATS = (ONE_FLOW_FORMAT, ONE_FLOW_DIFF_FORMAT)
@@ -21,7 +21,7 @@ ONE_FLOW = Part(
     scenarios=one_flow,
     quick_note=QUICK_NOTE,
     figures=FIGURES,
-    tables=numbered,
+    tables=draft_tables,
     claims=check_claims,
     fitted=FITTED,
 )

@@ -1,4 +1,4 @@
-"""From a two-flow run to what the draft prints: throughput and RTT of each flow, Jain's index of the two throughputs."""
+"""Reduces two-flow runs to the numbers that the draft prints: throughput and RTT of each flow, Jain's index of the throughputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import metrics
 from dumbbell.comparing.format import Measured
 from dumbbell.studies.runs import Runs
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import reductions
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -20,8 +20,8 @@ QUEUE_MODES: Mapping[str, Mapping[str, Any]] = {
     "flowblind sce-single": {"isolation": "flowblind", "sce": "single"},
     "triple-isolate": {"isolation": "triple-isolate", "sce": True},
 }
-"""The draft's names for cake's keywords, and the keywords."""
-CC_PAIRS = tuple(combinations_with_replacement(r.CCS, 2))
+"""The draft's name of a queue -> cake's keywords."""
+CC_PAIRS = tuple(combinations_with_replacement(reductions.CCS, 2))
 """First and second flow, in the order of the draft's tables."""
 BANDWIDTHS_MBIT = (1.0, 5.0, 10.0, 50.0, 100.0)
 DELAYS_MS = (0.0, 10.0, 20.0, 80.0)
@@ -32,7 +32,7 @@ FLOWS = ("1", "2")
 
 @dataclass(frozen=True)
 class PairCell:
-    """Where a two-flow run stands."""
+    """A cell of the two-flow tables."""
 
     queue_mode: str
     cc1: str
@@ -47,18 +47,18 @@ class PairCell:
 
     @property
     def ccs(self) -> tuple[str, str]:
-        """Of the two flows."""
+        """Congestion controls of the two flows."""
         return self.cc1, self.cc2
 
 
 @dataclass(frozen=True)
 class PairRun:
-    """A two-flow run reduced; everything by flow, the first one first."""
+    """The reduced numbers of a two-flow run, by flow."""
 
     throughput_mbit: tuple[float, float]
     rtt_ms: tuple[float, float]
     cwnd_reductions: tuple[int, int]
-    """Reactions to CE or loss."""
+    """Number of window reductions because of CE or loss."""
 
     @property
     def jain(self) -> float:
@@ -67,14 +67,14 @@ class PairRun:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """Of the sum of the throughputs."""
+        """Each flow's share of the total throughput."""
         first, second = self.throughput_mbit
         return first / (first + second), second / (first + second)
 
 
 def pair_cell_of(run: Run) -> PairCell | None:
-    """The cell of a two-flow run of the draft's form; None of any other run."""
-    if r.IMPLEMENTATION in run.cell:
+    """The cell of a two-flow run; None for any other run."""
+    if reductions.IMPLEMENTATION in run.cell:
         return None
     try:
         mode, cc1, cc2 = (str(run.cell[name]) for name in ("queue_mode", "cc1", "cc2"))
@@ -84,23 +84,23 @@ def pair_cell_of(run: Run) -> PairCell | None:
 
 
 def pair_runs(runs: Sequence[Run]) -> Mapping[PairCell, list[PairRun]]:
-    """The two-flow runs reduced, by cell, one a repeat; read once."""
-    return (runs if isinstance(runs, Runs) else Runs(runs)).once(_pair_runs)
+    """The reduced two-flow runs by cell, one per repeat. The series are read only once."""
+    return (runs if isinstance(runs, Runs) else Runs(runs)).cached(_pair_runs)
 
 
 def two_flow(runs: Sequence[Run]) -> Measured:
-    """Throughput and RTT by cell and flow (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms, flow, cc), one value a repeat."""
+    """Throughput and RTT by cell and flow (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms, flow, cc), one value per repeat."""
     measured: Measured = {}
     for cell, repeats in pair_runs(runs).items():
         for i, cc in enumerate(cell.ccs):
             key = (*cell.key, float(i + 1), cc)
-            measured[key, r.THROUGHPUT] = [run.throughput_mbit[i] for run in repeats]
-            measured[key, r.RTT] = [run.rtt_ms[i] for run in repeats]
+            measured[key, reductions.THROUGHPUT] = [run.throughput_mbit[i] for run in repeats]
+            measured[key, reductions.RTT] = [run.rtt_ms[i] for run in repeats]
     return measured
 
 
 def jain(runs: Sequence[Run]) -> Measured:
-    """Jain's index by cell (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms), one value a repeat."""
+    """Jain's index by cell (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms), one value per repeat."""
     return {(cell.key, JAIN): [run.jain for run in repeats] for cell, repeats in pair_runs(runs).items()}
 
 
@@ -109,14 +109,14 @@ def _pair_runs(runs: Runs) -> dict[PairCell, list[PairRun]]:
     for run in runs:
         cell = pair_cell_of(run)
         if cell is not None:
-            found.setdefault(cell, []).append(_reduced(run))
+            found.setdefault(cell, []).append(_reduce(run))
     return found
 
 
-def _reduced(run: Run) -> PairRun:
+def _reduce(run: Run) -> PairRun:
     first, second = (f"flow/{name}" for name in FLOWS)
     return PairRun(
-        throughput_mbit=(r.throughput_mbit(run, first), r.throughput_mbit(run, second)),
-        rtt_ms=(r.rtt_ms(run, first), r.rtt_ms(run, second)),
+        throughput_mbit=(reductions.throughput_mbit(run, first), reductions.throughput_mbit(run, second)),
+        rtt_ms=(reductions.rtt_ms(run, first), reductions.rtt_ms(run, second)),
         cwnd_reductions=(run.counters[first]["cwnd_reductions"], run.counters[second]["cwnd_reductions"]),
     )

@@ -15,7 +15,7 @@ _CHAOTIC = Path(__file__).parent / "chaotic.csv"
 
 @cache
 def table_numbers() -> Mapping[tuple[str, str, str, str], int]:
-    """(metric, first cc, second cc or "", queue mode or "" of one flow) -> number of the draft's table."""
+    """(metric, first cc, second cc, queue mode) -> number of the draft's table. Second cc and queue mode are "" if there is none."""
     with (FOLDER / "sce_table_index.csv").open(newline="", encoding="utf-8") as file:
         return {(row["metric"], row["cc1_or_a"], row["cc2_or_b"], row["queue_mode"]): int(row["table"]) for row in csv.DictReader(file)}
 
@@ -28,6 +28,6 @@ def claim_rows() -> list[dict[str, str]]:
 
 @cache
 def chaotic_cells() -> frozenset[tuple[str, float, float, str]]:
-    """(cc, bandwidth in Mbit/s, delay in ms, metric) of the one-flow cells that hang on timing at the millisecond."""
+    """(cc, bandwidth in Mbit/s, delay in ms, metric) of the one-flow cells whose value depends on timing at the millisecond."""
     with _CHAOTIC.open(newline="", encoding="utf-8") as file:
         return frozenset((row["cc"], float(row["bandwidth_mbit"]), float(row["delay_ms"]), row["metric"]) for row in csv.DictReader(file))

@@ -1,4 +1,4 @@
-"""From a one-flow run to what the draft prints: netperf's throughput and the mean of the RTT that `ss` shows."""
+"""Reduces one-flow runs to the numbers that the draft prints: netperf's throughput, and the mean of the RTT that `ss` shows."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ if TYPE_CHECKING:
 CCS = ("cubic", "reno", "reno-sce", "dctcp", "dctcp-sce")
 BANDWIDTHS_MBIT = (0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0)
 DELAYS_MS = (0.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
+GridPoint = tuple[float, float]
+"""Bandwidth (Mbit/s) and delay (ms)."""
 PAIRS = (("reno-sce", "reno"), ("dctcp-sce", "dctcp"))
-"""What tables 1-4 subtract."""
+"""Pairs of congestion controls whose difference tables 1-4 show."""
 BOTTLENECK = "port/bottleneck"
-"""The entity of the port in which the data queue."""
+"""Entity of the port at which data packets queue."""
 IMPLEMENTATION = "implementation"
-"""Coordinate of runs whose senders or queue are not those of the draft."""
+"""Coordinate of the runs that compare implementations. The draft's own runs do not have it."""
 THROUGHPUT, RTT = "throughput_mbit", "rtt_ms"
 THROUGHPUT_DIFF, RTT_DIFF = "throughput_diff_norm", "rtt_diff_ms"
 
 
 def flow_of(run: Run) -> str:
-    """The entity of the run's only flow."""
+    """Entity of the only flow of a run."""
     (flow,) = [entity for entity in run.counters if entity.startswith("flow/")]
     return flow
 
 
 def throughput_mbit(run: Run, flow: str) -> float:
-    """Payload read by the receiving application over the flow's whole life, Mbit/s (netperf's THROUGHPUT: the ramp is in it)."""
+    """Payload read by the receiving application over the lifetime of the flow, Mbit/s: netperf's THROUGHPUT, which includes start-up."""
     counters = run.counters[flow]
     return metrics.elapsed_throughput_mbit(counters["rx_bytes"], counters["active_ns"])
 
 
 def rtt_ms(run: Run, flow: str) -> float:
-    """Mean of the smoothed RTT over all samples of the flow, ms: uniform in time, as readings of `ss` at a fixed interval are."""
+    """Mean of the smoothed RTT over all samples of the flow, ms. Samples are evenly spaced, like readings of `ss` at a fixed interval."""
     return metrics.mean(run.series(flow, "srtt_ms"))
 
 
 def cell_of(run: Run) -> tuple[str, float, float] | None:
-    """(cc, bandwidth in Mbit/s, delay in ms) of a one-flow run of the draft; None of any other run."""
+    """(cc, bandwidth in Mbit/s, delay in ms) of a one-flow run of the draft; None for any other run."""
     if IMPLEMENTATION in run.cell:
         return None
     try:
@@ -55,8 +57,8 @@ def cell_of(run: Run) -> tuple[str, float, float] | None:
 
 
 def one_flow(runs: Sequence[Run]) -> Measured:
-    """Throughput and RTT of each cell (cc, bandwidth_mbit, delay_ms), one value a repeat."""
-    return (runs if isinstance(runs, Runs) else Runs(runs)).once(_one_flow)
+    """Throughput and RTT of each cell (cc, bandwidth_mbit, delay_ms), one value per repeat."""
+    return (runs if isinstance(runs, Runs) else Runs(runs)).cached(_one_flow)
 
 
 def _one_flow(runs: Runs) -> Measured:
@@ -74,7 +76,7 @@ def _one_flow(runs: Runs) -> Measured:
 def one_flow_diff(runs: Sequence[Run]) -> Measured:
     """Differences of tables 1-4 by cell (cc_a, cc_b, bandwidth_mbit, delay_ms): throughput over bandwidth, RTT in ms.
 
-    Of medians over repeats: repeats of two congestion controls do not belong together in pairs.
+    They are differences of medians over repeats, because repeats of two congestion controls do not form pairs.
     """
     medians = {cell: float(np.median(values)) for cell, values in one_flow(runs).items()}
     differences: Measured = {}

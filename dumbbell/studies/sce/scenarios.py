@@ -1,9 +1,11 @@
-"""The draft's runs, 300 s each: one flow, 5 congestion controls x 8 bandwidths x 8 delays; two flows, 15 pairs x 5 x 4 x 3 queues.
+"""The runs of the draft, 300 s each.
+
+One flow: 5 congestion controls x 8 bandwidths x 8 delays. Two flows: 15 pairs x 5 bandwidths x 4 delays x 3 queues.
 
     sender --1 Gbit/s-- [netem d/2] [cake R sce] ----- receiver          (data)
     sender ------------ [cake R sce] [netem d/2] ----- receiver          (ACKs)
 
-The delay stands before the queue in each direction and does not overflow. Two flows start together, between the same two hosts.
+In each direction the delay comes before the queue and never overflows. Two flows run between the same two hosts and start together.
 """
 
 from __future__ import annotations
@@ -13,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.studies.repeats import repeats
-from dumbbell.studies.sce import pairs as p
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import pairs, reductions
 from dumbbell.studies.sce.implementation import DRAFT, Implementation
 from dumbbell.studies.study import Request
 
@@ -35,18 +36,18 @@ def document(cc: str, bandwidth_mbit: float, delay_ms: float, implementation: Im
     return _document(cc, (cc,), bandwidth_mbit, delay_ms, {"sce": True}, implementation)
 
 
-def pair_document(cell: p.PairCell, implementation: Implementation = DRAFT) -> dict[str, Any]:
+def pair_document(cell: pairs.PairCell, implementation: Implementation = DRAFT) -> dict[str, Any]:
     """The scenario of a two-flow cell."""
     name = "-".join((*cell.ccs, cell.queue_mode.replace(" ", "-")))
-    return _document(name, cell.ccs, cell.bandwidth_mbit, cell.delay_ms, p.QUEUE_MODES[cell.queue_mode], implementation)
+    return _document(name, cell.ccs, cell.bandwidth_mbit, cell.delay_ms, pairs.QUEUE_MODES[cell.queue_mode], implementation)
 
 
 def one_flow(request: Request, implementation: Implementation = DRAFT) -> list[ResolvedScenario]:
-    """The runs asked for; the first repeat of a cell starts at 0, the others with jitter."""
+    """The requested one-flow runs. The first repeat of a cell starts at 0, the others with jitter."""
     grid = itertools.product(
-        r.CCS,
-        QUICK_BANDWIDTHS_MBIT if request.quick else r.BANDWIDTHS_MBIT,
-        QUICK_DELAYS_MS if request.quick else r.DELAYS_MS,
+        reductions.CCS,
+        QUICK_BANDWIDTHS_MBIT if request.quick else reductions.BANDWIDTHS_MBIT,
+        QUICK_DELAYS_MS if request.quick else reductions.DELAYS_MS,
     )
     return [
         run
@@ -60,15 +61,15 @@ def one_flow(request: Request, implementation: Implementation = DRAFT) -> list[R
 def two_flow(
     request: Request, implementation: Implementation = DRAFT, cc_pairs: Sequence[tuple[str, str]] | None = None
 ) -> list[ResolvedScenario]:
-    """The runs asked for, of the draft's pairs unless others are given.
+    """The requested two-flow runs, by default of the draft's pairs.
 
-    In the first repeat of a cell both flows start at 0, in the others each with its own jitter.
+    In the first repeat of a cell both flows start at 0, in the others each flow has its own jitter.
     """
-    chosen = cc_pairs or (QUICK_PAIRS if request.quick else p.CC_PAIRS)
-    bandwidths = QUICK_PAIR_BANDWIDTHS_MBIT if request.quick else p.BANDWIDTHS_MBIT
-    delays = QUICK_PAIR_DELAYS_MS if request.quick else p.DELAYS_MS
-    grid = itertools.product(p.QUEUE_MODES, chosen, bandwidths, delays)
-    cells = [p.PairCell(mode, cc1, cc2, bandwidth, delay) for mode, (cc1, cc2), bandwidth, delay in grid]
+    chosen = cc_pairs or (QUICK_PAIRS if request.quick else pairs.CC_PAIRS)
+    bandwidths = QUICK_PAIR_BANDWIDTHS_MBIT if request.quick else pairs.BANDWIDTHS_MBIT
+    delays = QUICK_PAIR_DELAYS_MS if request.quick else pairs.DELAYS_MS
+    grid = itertools.product(pairs.QUEUE_MODES, chosen, bandwidths, delays)
+    cells = [pairs.PairCell(mode, cc1, cc2, bandwidth, delay) for mode, (cc1, cc2), bandwidth, delay in grid]
     return [run for cell in cells for run in repeats(pair_document(cell, implementation), vars(cell), request)]
 
 
@@ -80,7 +81,7 @@ def _document(
         "name": f"sce-{name}-{bandwidth_mbit:g}mbit-{delay_ms:g}ms",
         "path": {
             "rtt": f"{delay_ms:g}ms",
-            # The testbed's RTT without netem was a little above zero: fitted, see `fitted`.
+            # The testbed had an RTT of its own in addition to netem's delay; the value is fitted, see `fitted`.
             "delay": {"where": "before", "extra": "300us"},
             "access": {"rate": "1gbit"},
             "bottleneck": {"rate": f"{bandwidth_mbit:g}mbit", "qdisc": {"kind": "cake", **implementation.queue(queue)}},
@@ -94,7 +95,7 @@ def _document(
                 "ecn": True,
                 "sce_echo": True,
             }
-            for flow, cc in zip(p.FLOWS, ccs, strict=False)
+            for flow, cc in zip(pairs.FLOWS, ccs, strict=False)
         ],
         "duration": "300s",
         "sample": "200ms",

@@ -1,4 +1,4 @@
-"""Tables 1-4 and 12-21 in the draft's layout: a row a bandwidth, a column a delay."""
+"""Tables 1-4 and 12-21 in the draft's layout: one row per bandwidth, one column per delay."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 
 from dumbbell.comparing.format import Measured
 from dumbbell.comparing.tables import Table
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import reductions
 from dumbbell.studies.sce.published import table_numbers
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _TITLES = {
-    r.THROUGHPUT: ("Mean throughput (Mbit/s)", 2),
-    r.RTT: ("Mean TCP RTT (ms)", 2),
-    r.THROUGHPUT_DIFF: ("Mean throughput difference, normalised by bandwidth", 3),
-    r.RTT_DIFF: ("Mean TCP RTT difference (ms)", 2),
+    reductions.THROUGHPUT: ("Mean throughput (Mbit/s)", 2),
+    reductions.RTT: ("Mean TCP RTT (ms)", 2),
+    reductions.THROUGHPUT_DIFF: ("Mean throughput difference, normalised by bandwidth", 3),
+    reductions.RTT_DIFF: ("Mean TCP RTT difference (ms)", 2),
 }
 
 
-def numbered(runs: Sequence[Run]) -> dict[int, Table]:
-    """The draft's one-flow tables from our runs, by number; a cell without a run is empty."""
-    measured = {**r.one_flow(runs), **r.one_flow_diff(runs)}
+def draft_tables(runs: Sequence[Run]) -> dict[int, Table]:
+    """The draft's one-flow tables from our runs, by number. A cell without a run is empty."""
+    measured = {**reductions.one_flow(runs), **reductions.one_flow_diff(runs)}
     return {
         number: _table(number, metric, (first, second) if second else (first,), measured)
         for (metric, first, second, mode), number in sorted(table_numbers().items(), key=lambda item: item[1])
@@ -42,6 +42,6 @@ def _table(number: int, metric: str, ccs: tuple[str, ...], measured: Measured) -
 
     return Table(
         f"Table {number}: {title}, {' - '.join(ccs)}",
-        ["bandwidth_mbit", *(f"{delay:g} ms" for delay in r.DELAYS_MS)],
-        [[f"{bandwidth:g}", *(text(bandwidth, delay) for delay in r.DELAYS_MS)] for bandwidth in r.BANDWIDTHS_MBIT],
+        ["bandwidth_mbit", *(f"{delay:g} ms" for delay in reductions.DELAYS_MS)],
+        [[f"{bandwidth:g}", *(text(bandwidth, delay) for delay in reductions.DELAYS_MS)] for bandwidth in reductions.BANDWIDTHS_MBIT],
     )

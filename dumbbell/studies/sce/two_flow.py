@@ -1,4 +1,4 @@
-"""The two-flow part: the 15 pairs of the draft's congestion controls through three queues."""
+"""The two-flow part: 15 pairs of the draft's congestion controls in three queue modes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dumbbell.studies.sce.fitted import FITTED
 from dumbbell.studies.sce.formats import JAIN_FORMAT, TWO_FLOW_FORMAT
 from dumbbell.studies.sce.marking import marking
 from dumbbell.studies.sce.pair_figures import FIGURES, cell_figures
-from dumbbell.studies.sce.pair_tables import fairness_table, numbered
+from dumbbell.studies.sce.pair_tables import draft_tables, fairness_table
 from dumbbell.studies.sce.published import FOLDER
 from dumbbell.studies.sce.residual import residual_table
 from dumbbell.studies.sce.scenarios import QUICK_PAIR_NOTE, two_flow
@@ -15,7 +15,7 @@ from dumbbell.studies.study import Part
 
 _FORMATS = (TWO_FLOW_FORMAT, JAIN_FORMAT)
 SEEDS = 3
-"""Repeats of a cell: where two flows share a queue, the phases of one run prove little."""
+"""Repeats of a cell: how two flows share a queue depends on their phases, so one run is not enough."""
 
 TWO_FLOW = Part(
     name="two-flow",
@@ -25,7 +25,7 @@ TWO_FLOW = Part(
     scenarios=lambda request: [*two_flow(request), *marking()],
     quick_note=QUICK_PAIR_NOTE,
     figures=FIGURES,
-    tables=numbered,
+    tables=draft_tables,
     summaries=lambda runs: {"fairness": fairness_table(runs), "residual": residual_table(runs)},
     claims=check_claims,
     fitted=FITTED,

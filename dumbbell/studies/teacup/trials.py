@@ -150,7 +150,7 @@ class Trials:
 
 def trials(runs: Sequence[Run]) -> Trials:
     """The runs of this study among some; read once."""
-    return (runs if isinstance(runs, Runs) else Runs(runs)).once(_trials)
+    return (runs if isinstance(runs, Runs) else Runs(runs)).cached(_trials)
 
 
 def _trials(runs: Runs) -> Trials:

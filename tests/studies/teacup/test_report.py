@@ -83,9 +83,9 @@ def test_what_cannot_be_done_is_said(quick, dumbbell, arguments, what):
 
 
 def test_the_bar_of_the_claims_is_checked(quick):
-    from dumbbell.studies.reproduction import reopened
+    from dumbbell.studies.reproduction import compare_folder
 
-    done = reopened(open_folder(quick))
+    done = compare_folder(open_folder(quick))
     reached = done.as_json()["claims"]
     passed = reached["pass"] / (34 - reached["not_applicable"])
     assert bool(done.claims_lacking()) == (passed < 0.9)

@@ -1,4 +1,4 @@
-"""The draft's claims, each a small function; claims.csv holds their wording."""
+"""The draft's claims. Each is decided by a small function; claims.csv has their wording."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 Evidence = TypeVar("Evidence")
 
 
-def _on(evidence: Callable[[Runs], Evidence], check: Callable[[Evidence], Outcome], runs: Runs) -> Outcome:
-    """A check on what it looks at, which is worked out once for all claims."""
-    return check(runs.once(evidence))
+def _check_on(evidence: Callable[[Runs], Evidence], check: Callable[[Evidence], Outcome], runs: Runs) -> Outcome:
+    """The outcome of a check on its evidence, which is computed once for all claims."""
+    return check(runs.cached(evidence))
 
 
 CHECKS: dict[str, Callable[[Runs], Outcome]] = {
-    **{name: partial(_on, one_flow.Cells, each) for name, each in one_flow.CHECKS.items()},
-    **{name: partial(_on, two_flow.Pairs, pair) for name, pair in two_flow.CHECKS.items()},
-    **{name: partial(_on, marking.Ramps, ramp) for name, ramp in marking.CHECKS.items()},
+    **{name: partial(_check_on, one_flow.Cells, each) for name, each in one_flow.CHECKS.items()},
+    **{name: partial(_check_on, two_flow.PairCells, each) for name, each in two_flow.CHECKS.items()},
+    **{name: partial(_check_on, marking.Ramps, each) for name, each in marking.CHECKS.items()},
 }
 
 
 def check_claims(runs: Sequence[Run]) -> list[Claim]:
-    """Every claim of claims.csv judged on these runs; those about cells that were not run are not applicable."""
+    """All claims of claims.csv, judged on these runs. A claim is not applicable if its runs are missing."""
     return judge_claims(claim_rows(), CHECKS, runs if isinstance(runs, Runs) else Runs(runs), "no check")

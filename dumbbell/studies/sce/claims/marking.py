@@ -1,4 +1,4 @@
-"""The draft's claim about the ramp of SCE marks, which is one about the queue alone."""
+"""The draft's claim about the ramp of SCE marks. It concerns the queue only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Ramps:
-    """Departures by ramp."""
+    """Departures of packets from the queue, by ramp."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._departures: dict[str, list[tuple[Array, Array]]] = {}
@@ -26,7 +26,7 @@ class Ramps:
                 self._departures.setdefault(found[0], []).append(found[1])
 
     def marked(self, ramp: str, low: float, high: float) -> float:
-        """Share of the departures that are marked, of those with a sojourn time in (low, high] targets."""
+        """Share of marked packets among the departures whose sojourn time is in (low, high], in units of the target."""
         repeats = self._departures.get(ramp)
         if repeats is None:
             raise MissingRunError(f"no run of the ramp {ramp}")
@@ -38,7 +38,7 @@ class Ramps:
 
 
 def linear_ramps(ramps: Ramps) -> Outcome:
-    """S023+S024: probability rises over half a target and ends at the target; with sce-single it begins there."""
+    """S023+S024: marking begins at half the target and reaches 1 at the target; with sce-single it begins at the target."""
     holds, found = True, []
     for ramp, none, half, full in ((DEFAULT, 0.5, 0.75, 1.0), (SINGLE, 1.0, 1.5, 2.0)):
         least, middle, most = (

@@ -1,4 +1,4 @@
-"""The draft's claims about one flow, each a small function."""
+"""The draft's claims about one flow. Each is decided by a small function."""
 
 from __future__ import annotations
 
@@ -10,48 +10,53 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.studies.claims import MissingRunError, Outcome
-from dumbbell.studies.sce import reductions as r
+from dumbbell.studies.sce import reductions
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
 LONG_S = 300.0
-"""Length of a run of the draft."""
+"""Duration of the draft's runs."""
 
 
 class Cells:
-    """What claims ask of the runs; every number is the median over repeats."""
+    """The numbers of the one-flow runs that claims use. All are medians over repeats."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self._values = {key: float(np.median(values)) for key, values in r.one_flow(runs).items()}
+        self._values = {key: float(np.median(values)) for key, values in reductions.one_flow(runs).items()}
         self._runs: dict[tuple[str, float, float], list[Run]] = {}
         for run in runs:
-            cell = r.cell_of(run)
+            cell = reductions.cell_of(run)
             if cell is not None:
                 self._runs.setdefault(cell, []).append(run)
 
     def value(self, cc: str, bandwidth: float, delay: float, metric: str) -> float:
-        """One cell's throughput (Mbit/s) or RTT (ms)."""
+        """Throughput (Mbit/s) or RTT (ms) of a cell."""
         try:
             return self._values[(cc, bandwidth, delay), metric]
         except KeyError:
             raise MissingRunError(f"no run of {cc} at {bandwidth:g} Mbit/s, {delay:g} ms") from None
 
     def gain(self, cc_a: str, cc_b: str, bandwidth: float, delay: float) -> float:
-        """Difference of throughput over bandwidth."""
-        return (self.value(cc_a, bandwidth, delay, r.THROUGHPUT) - self.value(cc_b, bandwidth, delay, r.THROUGHPUT)) / bandwidth
+        """Throughput of cc_a minus throughput of cc_b, over the bandwidth."""
+        return (
+            self.value(cc_a, bandwidth, delay, reductions.THROUGHPUT) - self.value(cc_b, bandwidth, delay, reductions.THROUGHPUT)
+        ) / bandwidth
 
     def saving(self, cc_a: str, cc_b: str, bandwidth: float, delay: float) -> float:
         """RTT of cc_b minus RTT of cc_a, ms."""
-        return self.value(cc_b, bandwidth, delay, r.RTT) - self.value(cc_a, bandwidth, delay, r.RTT)
+        return self.value(cc_b, bandwidth, delay, reductions.RTT) - self.value(cc_a, bandwidth, delay, reductions.RTT)
 
     def ramp(self, cc: str, bandwidth: float, delay: float) -> tuple[float, float]:
-        """t_ramp (s): first t at which the next 5 s reach 0.97 of the mean over 270..300 s; and the throughput (Mbit/s) after it."""
+        """t_ramp (s) and the throughput (Mbit/s) after it.
+
+        t_ramp is the first time at which the throughput over the next 5 s reaches 97 % of that over 270..300 s.
+        """
         if (cc, bandwidth, delay) not in self._runs:
             raise MissingRunError(f"no run of {cc} at {bandwidth:g} Mbit/s, {delay:g} ms")
         found = []
         for run in self._runs[cc, bandwidth, delay]:
-            received = run.series(r.flow_of(run), "rx_bytes")
+            received = run.series(reductions.flow_of(run), "rx_bytes")
             if received[0][-1] < LONG_S:
                 raise MissingRunError(f"the run of {cc} at {bandwidth:g} Mbit/s, {delay:g} ms is shorter than {LONG_S:g} s")
             plateau = metrics.throughput_mbit(received, 270, LONG_S)
@@ -64,7 +69,7 @@ class Cells:
 
 _LONG = (10.0, 20.0, 40.0, 80.0, 160.0)
 _FAST = tuple((bandwidth, delay) for bandwidth in (50.0, 100.0) for delay in (20.0, 40.0, 80.0, 160.0))
-_GRID = tuple((bandwidth, delay) for bandwidth in r.BANDWIDTHS_MBIT for delay in r.DELAYS_MS)
+_GRID = tuple((bandwidth, delay) for bandwidth in reductions.BANDWIDTHS_MBIT for delay in reductions.DELAYS_MS)
 
 
 def ramp_times(cells: Cells) -> Outcome:
@@ -83,7 +88,7 @@ def plateau_rates(cells: Cells) -> Outcome:
 
 
 def reno_gain_at_large_bdp(cells: Cells) -> Outcome:
-    """S009: Reno-SCE uses large-BDP paths better than Reno, the more so the longer the path."""
+    """S009: Reno-SCE uses large-BDP paths better than Reno, and its gain grows with the delay."""
     gains = {(b, d): cells.gain("reno-sce", "reno", b, d) for b in (25.0, 50.0, 100.0) for d in _LONG}
     trends = {b: metrics.rank_correlation(_LONG, [gains[b, d] for d in _LONG]) for b in (25.0, 50.0, 100.0)}
     least, top = min(gains, key=lambda cell: gains[cell]), gains[100.0, 160.0]
@@ -94,9 +99,9 @@ def reno_gain_at_large_bdp(cells: Cells) -> Outcome:
 def reno_deficit_at_low_rates(cells: Cells) -> Outcome:
     """S010: at low rates Reno-SCE leaves capacity unused."""
     rates = (0.5, 1.0, 2.0, 5.0, 10.0)
-    worst = {b: min(cells.gain("reno-sce", "reno", b, d) for d in r.DELAYS_MS) for b in rates}
+    worst = {b: min(cells.gain("reno-sce", "reno", b, d) for d in reductions.DELAYS_MS) for b in rates}
     trends = {b: _trend(cells, "reno-sce", "reno", b) for b in rates[:3]}
-    behind = [(b, d) for b in rates for d in r.DELAYS_MS if cells.gain("reno-sce", "reno", b, d) < -0.05]
+    behind = [(b, d) for b in rates for d in reductions.DELAYS_MS if cells.gain("reno-sce", "reno", b, d) < -0.05]
     slower = [cell for cell in behind if cells.saving("reno-sce", "reno", *cell) <= 0]
     holds = all(value <= -0.10 for value in worst.values()) and all(trend <= -0.8 for trend in trends.values()) and not slower
     return Outcome(holds, f"least d {_by_rate(worst)}; Spearman {_by_rate(trends)}; cells behind without lower RTT: {_cells(slower)}")
@@ -106,7 +111,7 @@ def reno_rtt_saving(cells: Cells) -> Outcome:
     """S011+S012: Reno-SCE's mean RTT is lower on most of the grid, most on slow and short paths."""
     saving = {(b, d): cells.saving("reno-sce", "reno", b, d) for b, d in _GRID}
     positive = sum(value > 0 for value in saving.values())
-    rows = {b: float(np.mean([saving[b, d] for d in r.DELAYS_MS])) for b in r.BANDWIDTHS_MBIT}
+    rows = {b: float(np.mean([saving[b, d] for d in reductions.DELAYS_MS])) for b in reductions.BANDWIDTHS_MBIT}
     falling = all(rows[a] > rows[b] for a, b in zip((0.5, 1.0, 2.0, 5.0, 10.0), (1.0, 2.0, 5.0, 10.0, 25.0), strict=True))
     shorter = all(saving[b, 0.0] > saving[b, 160.0] for b in (0.5, 1.0, 2.0, 5.0, 10.0))
     holds = positive >= 0.75 * len(saving) and falling and shorter and all(rows[b] >= 10 for b in (0.5, 1.0, 2.0))
@@ -116,7 +121,7 @@ def reno_rtt_saving(cells: Cells) -> Outcome:
 
 
 def reno_rtt_on_fast_long_paths(cells: Cells) -> Outcome:
-    """S013: there Reno-SCE queues very slightly more than Reno."""
+    """S013: on fast, long paths Reno-SCE queues very slightly more than Reno."""
     more = [-cells.saving("reno-sce", "reno", b, d) for b, d in _FAST]
     return Outcome(all(0 < value <= 2.0 for value in more), f"{min(more):+.2f} to {max(more):+.2f} ms over {len(more)} cells")
 
@@ -134,8 +139,8 @@ def dctcp_gain_at_large_bdp(cells: Cells) -> Outcome:
 
 
 def dctcp_deficit_at_low_rates(cells: Cells) -> Outcome:
-    """S015: up to 25 Mbit/s DCTCP-SCE leaves capacity unused against DCTCP."""
-    worst = {b: min(cells.gain("dctcp-sce", "dctcp", b, d) for d in r.DELAYS_MS) for b in (0.5, 1.0, 2.0, 5.0, 10.0, 25.0)}
+    """S015: up to 25 Mbit/s DCTCP-SCE leaves capacity unused that DCTCP uses."""
+    worst = {b: min(cells.gain("dctcp-sce", "dctcp", b, d) for d in reductions.DELAYS_MS) for b in (0.5, 1.0, 2.0, 5.0, 10.0, 25.0)}
     trends = {b: _trend(cells, "dctcp-sce", "dctcp", b) for b in (0.5, 1.0, 2.0, 5.0)}
     holds = all(value <= -0.10 for value in worst.values()) and all(trend <= -0.8 for trend in trends.values())
     return Outcome(holds, f"least d {_by_rate(worst)}; Spearman {_by_rate(trends)}")
@@ -168,7 +173,7 @@ CHECKS: dict[str, Callable[[Cells], Outcome]] = {
 
 
 def _trend(cells: Cells, cc_a: str, cc_b: str, bandwidth: float) -> float:
-    return metrics.rank_correlation(r.DELAYS_MS, [cells.gain(cc_a, cc_b, bandwidth, d) for d in r.DELAYS_MS])
+    return metrics.rank_correlation(reductions.DELAYS_MS, [cells.gain(cc_a, cc_b, bandwidth, d) for d in reductions.DELAYS_MS])
 
 
 def _cell(cell: tuple[float, float]) -> str:
