@@ -1,8 +1,8 @@
 """TEACUP: queue disciplines and the behaviour of NewReno and CUBIC over time.
 
 CAIA Technical Report 140630A (Swinburne University, June 2014): three flows started 20 s apart over 10 Mbit/s, from FreeBSD 9.2 or Linux
-3.9.8 hosts, through pfifo, PIE, codel or fq_codel of a Linux 3.10.18 router. The report prints figures and no tables of numbers: what is
-compared are its claims.
+3.9.8 hosts, through pfifo, PIE, codel or fq_codel of a Linux 3.10.18 router. The report prints figures but no tables of numbers, so its
+claims are compared.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a panel shows."""
+    """A quantity that a panel shows, by flow."""
 
     label: str
     series: Callable[[Trial], list[Series]]
@@ -42,17 +42,17 @@ RTTS: Mapping[str, Callable[[Trial], list[Series]]] = {
 }
 
 
-def rebuilt(number: int, runs: Sequence[Run], view: View) -> Figure:
-    """One figure of the report from our runs, panel by panel in its layout."""
+def report_figure(number: int, runs: Sequence[Run], view: View) -> Figure:
+    """One figure of the report, drawn from our runs in the layout of the report."""
     published = [panel for panel in panels() if panel.figure == number]
-    found: dict[tuple[Experiment, int], Trial | None] = {}
+    trials: dict[tuple[Experiment, int], Trial | None] = {}
     drawn = []
     for panel in published:
-        which = (panel.experiment, panel.run)
-        if which not in found:
+        key = (panel.experiment, panel.run)
+        if key not in trials:
             run = run_of(runs, panel.experiment, panel.run + 1)
-            found[which] = None if run is None else trial_of(run)
-        drawn.append(_panel(panel, found[which], alone=len(published) == 1))
+            trials[key] = None if run is None else trial_of(run)
+        drawn.append(_panel(panel, trials[key], alone=len(published) == 1))
     columns = 2 if len(drawn) % 2 == 0 else 1
     grid = [drawn[first : first + columns] for first in range(0, len(drawn), columns)]
     stop_s = view.stop_s if math.isfinite(view.stop_s) else max(panel.stop_s for panel in published)
@@ -60,24 +60,26 @@ def rebuilt(number: int, runs: Sequence[Run], view: View) -> Figure:
 
 
 def two_rtts(cc: str, rtt_ms: float, runs: Sequence[Run], view: View) -> Figure:
-    """The RTT of the first repeats as the report measures it, beside the one that the senders measure; a row a queue discipline."""
+    """RTT of the first repeats, by packet pairs as in the report and as the senders measure it. One row per queue discipline."""
     grid = []
     for qdisc in QDISCS:
         run = run_of(runs, Experiment(cc, qdisc, rtt_ms, TAIL_DROP_LIMIT), 1)
         trial = None if run is None else trial_of(run)
-        grid.append([FlowPanel(f"{qdisc}, {how}", "RTT (ms)", of(trial) if trial else (), form="points") for how, of in RTTS.items()])
+        grid.append(
+            [FlowPanel(f"{qdisc}, {method}", "RTT (ms)", series(trial) if trial else (), form="points") for method, series in RTTS.items()]
+        )
     return flow_panels(f"RTT measured in two ways: {cc}, base RTT {rtt_ms:g} ms", grid, flow_labels(), view.size, view.start_s, view.stop_s)
 
 
 FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {
-    **{f"figure-{number}": partial(rebuilt, number) for number, _ in groupby(panels(), key=lambda panel: panel.figure)},
+    **{f"figure-{number}": partial(report_figure, number) for number, _ in groupby(panels(), key=lambda panel: panel.figure)},
     **{f"rtt-{cc}-{rtt_ms:g}ms": partial(two_rtts, cc, rtt_ms) for cc in SENDERS for rtt_ms in RTTS_MS},
 }
 
 
 def _panel(panel: PublishedPanel, trial: Trial | None, alone: bool) -> FlowPanel:
-    quantity, which = QUANTITIES[panel.metric], panel.experiment
-    text = f"{which.qdisc}, {which.limit_packets} packets, run {panel.run}"
+    quantity, experiment = QUANTITIES[panel.metric], panel.experiment
+    text = f"{experiment.qdisc}, {experiment.limit_packets} packets, run {panel.run}"
     return FlowPanel(
         title=text if alone else f"({panel.letter}) {text}",
         quantity=quantity.label,
@@ -88,5 +90,5 @@ def _panel(panel: PublishedPanel, trial: Trial | None, alone: bool) -> FlowPanel
 
 
 def _title(number: int, published: Sequence[PublishedPanel]) -> str:
-    which = published[0].experiment
-    return f"Figure {number}: {which.cc}, base RTT {which.rtt_ms:g} ms"
+    experiment = published[0].experiment
+    return f"Figure {number}: {experiment.cc}, base RTT {experiment.rtt_ms:g} ms"

@@ -1,4 +1,4 @@
-"""What is measured of each trial: one number each, for tables, and for comparison with another folder of runs."""
+"""The measures of a trial, one number each. They are tabulated, and compared with those of another folder of runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Measure:
     """One number of a trial."""
 
     metric: Metric
-    of: Callable[[Trial], float]
+    compute: Callable[[Trial], float]
     decimals: int
 
 
@@ -32,7 +32,7 @@ def _over_base(q: float) -> Callable[[Trial], float]:
     return lambda trial: float(np.percentile(trial.rtt(SETTLED_S), q)) - trial.experiment.rtt_ms
 
 
-# Throughput is the sum over flows from 2 to 98 s, queueing the RTT over the base without 5 s after each start.
+# Throughput is the sum over flows from 2 to 98 s. Queueing is the RTT minus the base RTT, without the 5 s after each start.
 _RTT = Tolerance(relative=0.15, absolute=2.0)
 MEASURES: Mapping[str, Measure] = {
     "throughput_mbit": Measure(Metric("Mbit/s", "throughput", Tolerance(relative=0.05)), lambda t: t.agg_thr(2, 98), 3),
@@ -49,12 +49,12 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
-def measure(runs: Sequence[Run]) -> Measured:
-    """Every measure of each experiment, one value a repeat."""
+def measure_all(runs: Sequence[Run]) -> Measured:
+    """All measures of each experiment, one value per repeat."""
     return {
-        ((each.cc, each.qdisc, each.rtt_ms, float(each.limit_packets)), name): [this.of(trial) for trial in repeats]
+        ((each.cc, each.qdisc, each.rtt_ms, float(each.limit_packets)), name): [measure.compute(trial) for trial in repeats]
         for each, repeats in trials(runs).experiments.items()
-        for name, this in MEASURES.items()
+        for name, measure in MEASURES.items()
     }
 
 
@@ -64,22 +64,22 @@ FORMAT = Format(
     keys=KEYS,
     numbers=frozenset({"rtt_ms", "limit_packets"}),
     metrics={name: each.metric for name, each in MEASURES.items()},
-    measure=measure,
+    measure=measure_all,
 )
 
 
 def summaries(runs: Sequence[Run]) -> dict[str, Table]:
-    """`summary`: a row an experiment, mean and half of its 95 % confidence interval over repeats; `intervals`: a row a number."""
+    """`summary`: one row per experiment, means and half of their 95 % confidence intervals. `intervals`: one row per measure."""
     wide, long = [], []
     for each, repeats in sorted(trials(runs).experiments.items()):
-        where = [each.cc, each.qdisc, f"{each.rtt_ms:g}", str(each.limit_packets)]
+        coordinates = [each.cc, each.qdisc, f"{each.rtt_ms:g}", str(each.limit_packets)]
         texts = []
-        for name, this in MEASURES.items():
-            values = [value for value in map(this.of, repeats) if np.isfinite(value)]
+        for name, measure in MEASURES.items():
+            values = [value for value in map(measure.compute, repeats) if np.isfinite(value)]
             centre, low, high = _interval(values)
-            texts.append(_text(centre, high - centre, this.decimals))
-            long.append([*where, name, str(len(values)), _number(centre), _number(low), _number(high)])
-        wide.append([*where, str(len(repeats)), *texts])
+            texts.append(_text(centre, high - centre, measure.decimals))
+            long.append([*coordinates, name, str(len(values)), _number(centre), _number(low), _number(high)])
+        wide.append([*coordinates, str(len(repeats)), *texts])
     heads = [f"{each.metric.title} ({each.metric.unit})" if each.metric.unit else each.metric.title for each in MEASURES.values()]
     return {
         "summary": Table("Means over repeats ± half of the 95 % confidence interval", [*KEYS, "runs", *heads], wide),

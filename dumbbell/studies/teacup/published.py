@@ -1,4 +1,4 @@
-"""What the report prints: its parameters, the panels of its figures, its claims."""
+"""The published data: parameters, panels of the figures, claims."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ FOLDER = Path(__file__).parent / "published"
 
 @dataclass(frozen=True, order=True)
 class Experiment:
-    """What distinguishes one experiment from another; repeats of it are runs 0, 1, ..."""
+    """The coordinates of an experiment. The report numbers its repeats as runs 0, 1, ..."""
 
     cc: str
-    """In the report's words: newreno or cubic."""
+    """Congestion control as the report names it: newreno or cubic."""
     qdisc: str
     rtt_ms: float
     """Base RTT."""
     limit_packets: int
-    """Buffer of the bottleneck."""
+    """Limit of the bottleneck's queue."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class PublishedPanel:
 
     figure: int
     letter: str
-    """Empty where a figure has one panel."""
+    """Empty if the figure has only one panel."""
     metric: str
     """throughput, cwnd or rtt."""
     experiment: Experiment
     run: int
     top: float
-    """Of the y axis: kbit/s, kB (1000 bytes) or ms."""
+    """Upper end of the y axis: kbit/s, kB (1000 bytes) or ms."""
     stop_s: float
     """Last tick of the time axis."""
 
 
 @cache
 def setting(scope: str, parameter: str) -> str:
-    """A parameter as printed; KeyError if the report does not give it."""
+    """A parameter as the report prints it. Raises `KeyError` if it is not printed."""
     return _settings()[scope, parameter]
 
 
@@ -58,8 +58,8 @@ def flow_labels() -> tuple[str, ...]:
 def panels() -> tuple[PublishedPanel, ...]:
     """Every panel of figures 2 to 14.
 
-    Where a panel's identifier and its caption disagree about the congestion control (figure 12 c and d show an experiment of newreno), the
-    caption says what the panel is meant to show.
+    In figure 12 c and d, the identifier of the experiment says newreno and the caption says cubic. The caption counts, because it tells
+    what the panel is meant to show.
     """
     with (FOLDER / "teacup_experiments.csv").open(newline="", encoding="utf-8") as file:
         return tuple(

@@ -3,11 +3,11 @@
     host1, host2, host3 --1 Gbit/s-- [htb 10 Mbit/s: qdisc] [netem RTT/2, 1000 packets] -- host4, host5, host6   (data)
     host1, host2, host3 ------------ [netem RTT/2, 1000 packets] [htb 10 Mbit/s: qdisc] -- host4, host5, host6   (ACKs)
 
-The order of the two is that of TEACUP's router: each direction is shaped first, with the queue discipline under test as the leaf of htb,
-and delayed behind it. htb gets rate and ceil only, so that its burst is tc's least, an MTU. Source: TEACUP's routersetup.py,
-`init_tc_pipe`, beside the report.
+As in TEACUP's router, each direction is first shaped, with the queue discipline under test as the leaf of htb, and then delayed. htb is
+given only rate and ceil, so its burst is tc's minimum of one MTU. Source: TEACUP's routersetup.py, `init_tc_pipe`, published with the
+report.
 
-A control lifts the AQM out of the way at first, for the claim that it is the AQM that ends slow start too soon: see `control`.
+Control runs keep the AQM inactive at first. They test the claim that the AQM ends slow start too soon: see `control`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sender:
-    """What the report's name of a congestion control stands for."""
+    """Congestion control and stack for one of the report's names of a congestion control."""
 
     cc: str
     stack: str
@@ -55,31 +55,31 @@ TAIL_DROP = "pfifo"
 AQMS = tuple(name for name in QDISCS if name != TAIL_DROP)
 RTTS_MS = (20.0, 200.0)
 TAIL_DROP_LIMIT, LIMITS_PACKETS = 180, (180, 2000)
-"""Of tail drop and of the AQMs."""
+"""Queue limits of tail drop and of the AQMs."""
 RATE = "10mbit"
 OPEN_RATE = "1gbit"
-"""Of the hosts' lines, and of a stage that is not to be the bottleneck."""
+"""Rate of the hosts' links, and of a stage that is not the bottleneck."""
 STARTS_S, FLOW_S = (0.0, 20.0, 40.0), 60.0
 RUN_S = STARTS_S[-1] + FLOW_S + 1
-"""Of a trial: until the last flow has ended, whatever its jitter."""
+"""Duration of a trial: until the last flow has ended, with any jitter."""
 HEADER = "24B"
-"""What iperf 2 sends ahead of its data, in a write of its own (`client_hdr`, six words; src/Client.cpp, `InitiateServer`)."""
+"""Header that iperf 2 writes before its data, in a separate write (`client_hdr`, six words; src/Client.cpp, `InitiateServer`)."""
 SAMPLE = "20ms"
 SEEDS = 10
-"""Repeats of each experiment, which the claims are judged on."""
+"""Repeats of each experiment; the claims are judged on all of them."""
 
 CONTROL_RTT_MS, CONTROL_LIMIT, CONTROL_S = 200.0, 180, 20.0
 CONTROL_FROM_S = tuple(fifths / 5 for fifths in range(5, 31))
-"""When the AQM of a control sets in: each 0.2 s from 1 to 6 s."""
+"""Onset times of the AQM in the control runs: every 0.2 s from 1 to 6 s."""
 CONTROL_SEEDS = 3
-"""Most repeats of a control."""
+"""Maximum number of repeats of a control run."""
 ONSET = "onset_s"
-"""Coordinate of the controls."""
+"""Coordinate of the control runs: when the AQM becomes active."""
 QUICK_NOTE = "2 repeats unless --seeds says otherwise, without the control runs"
 
 
 def experiments() -> list[Experiment]:
-    """The report's, and the AQMs with 2000 packets at 200 ms, which it leaves out."""
+    """The experiments of the report, and those with AQMs, 2000 packets and 200 ms, which it leaves out."""
     tail_drop = [Experiment(cc, TAIL_DROP, rtt, TAIL_DROP_LIMIT) for cc in SENDERS for rtt in RTTS_MS]
     return tail_drop + [Experiment(*each) for each in itertools.product(SENDERS, AQMS, RTTS_MS, LIMITS_PACKETS)]
 
@@ -103,10 +103,10 @@ def document(experiment: Experiment) -> dict[str, Any]:
 
 
 def control(experiment: Experiment, onset_s: float) -> dict[str, Any]:
-    """The first flow's first 20 s, with an AQM that drops nothing before `onset_s`.
+    """The first 20 s of the first flow, with an AQM that drops nothing before `onset_s`.
 
-    Until then a tail-drop queue of the same limit is the bottleneck and the AQM behind it is wide open; then the rates change places, and
-    the AQM inherits the standing queue.
+    Until then a tail-drop queue with the same limit is the bottleneck, followed by the AQM at a high rate. At `onset_s` the two stages swap
+    their rates, and the standing queue moves to the AQM.
     """
     delay = {"name": "delay", "delay": f"{experiment.rtt_ms / 2:g}ms", "limit": "1000p"}
     aqm = _qdisc(experiment.qdisc, experiment.limit_packets)
@@ -133,7 +133,7 @@ def control(experiment: Experiment, onset_s: float) -> dict[str, Any]:
 
 
 def scenarios(request: Request) -> list[ResolvedScenario]:
-    """The runs asked for; all repeats start with jitter, so that each is as good as any other."""
+    """The requested runs: trials, and control runs unless the request is quick. All repeats start with jitter."""
     runs = [run for each in experiments() for run in repeats(document(each), cell(each), request)]
     if not request.quick:
         few = replace(request, seeds=min(request.seeds, CONTROL_SEEDS))

@@ -1,4 +1,4 @@
-"""From a run to what the report plots and claims about: series by flow, on a time axis that begins at the first start."""
+"""Reduces runs to the quantities that the report plots and makes claims about: series by flow, with time 0 at the first start."""
 
 from __future__ import annotations
 
@@ -19,85 +19,85 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 SEGMENT_KB = 1.448
-"""Payload of a segment, kB of 1000 bytes: the report's windows are in bytes."""
+"""Payload of a segment in kB (1000 bytes). Converts cwnd to bytes, the report's unit."""
 WINDOW_S, STEP_S = 2.0, 0.5
-"""Of the report's throughput over time."""
+"""Length and distance of the windows over which the report averages throughput."""
 STEPS_S: Array = np.arange(WINDOW_S, STARTS_S[-1] + FLOW_S + STEP_S / 2, STEP_S)
-"""Ends of its windows."""
+"""Ends of these windows."""
 EPOCHS_S = ((25.0, 40.0), (45.0, 60.0), (65.0, 80.0))
-"""Two or three flows share the path, and the last start is 5 s ago or more."""
+"""Intervals in which a constant number of flows (two or three) shares the path, from 5 s after a start."""
 SETTLED_S = ((5.0, 20.0), (25.0, 40.0), (45.0, 100.0))
-"""Everything but 5 s after each start."""
+"""The whole trial without the 5 s after each start."""
 _FORWARD, _REVERSE = "port/bottleneck", "port/bottleneck-reverse"
-_RECOVERING = 2
-"""Least `ca_state` of an episode: CWR, recovery, loss."""
+_CA_CWR = 2
+"""`ca_state` of CWR. Recovery and loss are greater."""
 
 
 @dataclass(frozen=True)
 class FlowTrace:
-    """One flow; times in s from the first start of the run."""
+    """The series of one flow. Times are in s from the first start of the run."""
 
     start_s: float
     stop_s: float
     received: Series
-    """Cumulative bytes on the run's whole time axis: 0 before the start."""
+    """Cumulative bytes over the whole run; 0 before the flow starts."""
     cwnd_kb: Series
     ssthresh_kb: Series
-    """NaN before it is set."""
+    """NaN until it is set for the first time."""
     recovering: Flags
-    """Of each sample of the window: whether the sender is in a recovery episode."""
+    """For each sample of cwnd, whether the sender is in CWR, recovery or loss."""
     rtt_ms: Series
-    """By packet pairs; see `rtt`."""
+    """Measured by packet pairs; see `rtt`."""
     sender_rtt_ms: Series
-    """The sender's own last raw sample at each instant of sampling."""
+    """The latest RTT sample of the sender itself, at each sampling time."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run."""
+    """A run of the study, reduced."""
 
     experiment: Experiment
     onset_s: float | None
-    """Of a control."""
+    """Time at which the AQM of a control run becomes active; None for other runs."""
     seed: int
     flows: tuple[FlowTrace, ...]
     forward_ms: Series
-    """Time that the last departing packet spent in the queue of the data."""
+    """Sojourn time of the latest departure from the bottleneck's queue in the direction of the data."""
     reverse_ms: Series
-    """The same of the ACKs."""
+    """The same in the direction of the ACKs."""
     drops: Series
-    """Of the queue of the data, cumulative."""
+    """Cumulative drops in the direction of the data."""
     thr2: Array
-    """Mbit/s over 2 s, shape (flows, STEPS_S); NaN where a flow is not active in the whole window."""
+    """Throughput in Mbit/s over 2 s, shape (flows, STEPS_S); NaN unless the flow is active during the whole window."""
 
     def thr(self, flow: int, start_s: float, stop_s: float) -> float:
         """Mean goodput of a flow (from 1), Mbit/s."""
         return metrics.throughput_mbit(self.flows[flow - 1].received, start_s, stop_s)
 
     def agg_thr(self, start_s: float, stop_s: float) -> float:
-        """The sum over flows, Mbit/s."""
+        """Mean goodput of all flows together, Mbit/s."""
         return sum(self.thr(flow, start_s, stop_s) for flow in range(1, len(self.flows) + 1))
 
     def active(self, start_s: float, stop_s: float) -> list[int]:
-        """The flows (from 1) that are active in all of a window, give or take the jitter of the starts."""
+        """The flows (from 1) that are active during the whole window, apart from the jitter of their starts."""
         slack = 0.2
         return [i for i, flow in enumerate(self.flows, 1) if flow.start_s <= start_s + slack and flow.stop_s >= stop_s - slack]
 
     def shares(self, start_s: float, stop_s: float) -> dict[int, float]:
-        """Flow -> its share of what the active flows got together."""
+        """Flow -> its share of the goodput of all active flows."""
         rates = {flow: self.thr(flow, start_s, stop_s) for flow in self.active(start_s, stop_s)}
         return {flow: rate / sum(rates.values()) for flow, rate in rates.items()}
 
     def jain(self, start_s: float, stop_s: float) -> float:
-        """Jain's index of the active flows' mean rates."""
+        """Jain's index of the mean goodput of the active flows."""
         return metrics.jain(list(self.shares(start_s, stop_s).values()))
 
     def jain2(self) -> Array:
-        """Jain's index at each step that lies in an epoch as a whole, all epochs together."""
+        """Jain's index of each 2 s window that lies within an epoch, for all epochs together."""
         return metrics.jain_by_step(np.concatenate([self._steps(*epoch) for epoch in EPOCHS_S], axis=1))
 
     def covs(self) -> list[float]:
-        """Of each flow the coefficient of variation of its 2 s rates, mean over the epochs that it is active in."""
+        """For each flow, the coefficient of variation of its 2 s rates, averaged over the epochs in which it is active."""
         found = []
         for flow in range(len(self.flows)):
             rates = [self._steps(*epoch)[flow] for epoch in EPOCHS_S if flow + 1 in self.active(*epoch)]
@@ -105,23 +105,26 @@ class Trial:
         return found
 
     def rtt(self, windows: Sequence[tuple[float, float]], flows: Sequence[int] = (1, 2, 3)) -> Array:
-        """RTT samples (ms) of the flows in the windows, pooled."""
+        """RTT samples (ms) of all these flows in all windows."""
         return metrics.pooled([flow.rtt_ms for i, flow in enumerate(self.flows, 1) if i in flows], windows)
 
     def reductions(self, flow: int) -> list[metrics.Reduction]:
-        """The window's reductions (kB) of a flow (from 1)."""
+        """Reductions of the cwnd (kB) of a flow (from 1)."""
         trace = self.flows[flow - 1]
         rtt_s = float(np.median(metrics.in_window(trace.rtt_ms)[1])) / 1e3
         return metrics.reductions(trace.cwnd_kb, trace.recovering, rtt_s)
 
     def time_to_fair_share_s(self, flow: int) -> float:
-        """From a flow's start to the end of its first 2 s with 0.9 of an equal share of what all got from 2 to 98 s; NaN if none."""
+        """Time from a flow's start to the end of the first 2 s window in which it gets 90 % of an equal share; NaN if there is none.
+
+        The equal share is that of the goodput of all flows from 2 to 98 s, divided by the number of flows started so far.
+        """
         sharing = sum(each.start_s <= self.flows[flow - 1].start_s for each in self.flows)
         fair = self.agg_thr(2, 98) / sharing
         return metrics.time_to_fair_share((STEPS_S, self.thr2[flow - 1]), fair, self.flows[flow - 1].start_s)
 
     def _steps(self, start_s: float, stop_s: float) -> Array:
-        """The 2 s rates whose windows lie within [start_s, stop_s]."""
+        """The columns of `thr2` whose windows lie within [start_s, stop_s]."""
         inside: Array = self.thr2[:, steps_within(start_s, stop_s)]
         return inside
 
@@ -135,7 +138,7 @@ class Trials:
             self._by_cell.setdefault((trial.experiment, trial.onset_s), []).append(trial)
 
     def of(self, cc: str, qdisc: str, rtt_ms: float, limit_packets: int = 180, onset_s: float | None = None) -> list[Trial]:
-        """All repeats. MissingRunError if there is none."""
+        """All repeats of an experiment, or of its control run. Raises `MissingRunError` if there is none."""
         found = self._by_cell.get((Experiment(cc, qdisc, rtt_ms, limit_packets), onset_s))
         if not found:
             control = "" if onset_s is None else f", control of {onset_s:g} s"
@@ -144,12 +147,12 @@ class Trials:
 
     @property
     def experiments(self) -> dict[Experiment, list[Trial]]:
-        """The repeats by experiment, in order, without the controls."""
+        """Experiment -> its repeats, without control runs."""
         return {experiment: found for (experiment, onset_s), found in self._by_cell.items() if onset_s is None}
 
 
 def trials(runs: Sequence[Run]) -> Trials:
-    """The runs of this study among some; read once."""
+    """The trials among some runs. Series are read only once."""
     return (runs if isinstance(runs, Runs) else Runs(runs)).cached(_trials)
 
 
@@ -157,8 +160,8 @@ def _trials(runs: Runs) -> Trials:
     return Trials([trial for run in runs if (trial := trial_of(run)) is not None])
 
 
-def place_of(run: Run) -> tuple[Experiment, float | None, int] | None:
-    """Experiment, onset of a control and seed of a run; None of a run that is none of this study."""
+def coordinates_of(run: Run) -> tuple[Experiment, float | None, int] | None:
+    """Experiment, onset (of a control run) and seed of a run. None if the run does not belong to this study."""
     cell = run.cell
     try:
         experiment = Experiment(str(cell["cc"]), str(cell["qdisc"]), float(cell["rtt_ms"]), int(float(cell["limit_packets"])))
@@ -168,16 +171,16 @@ def place_of(run: Run) -> tuple[Experiment, float | None, int] | None:
 
 
 def run_of(runs: Sequence[Run], experiment: Experiment, seed: int) -> Run | None:
-    """One repeat of an experiment; None if it was not run."""
-    return next((run for run in runs if place_of(run) == (experiment, None, seed)), None)
+    """One repeat of an experiment; None if it is missing."""
+    return next((run for run in runs if coordinates_of(run) == (experiment, None, seed)), None)
 
 
 def trial_of(run: Run) -> Trial | None:
-    """The trial that a run is; None of any other run."""
-    place = place_of(run)
-    if place is None:
+    """The trial of a run; None if the run does not belong to this study."""
+    coordinates = coordinates_of(run)
+    if coordinates is None:
         return None
-    experiment, onset_s, seed = place
+    experiment, onset_s, seed = coordinates
     series = series_of(run)
     starts = {entity: counters["start_ns"] for entity, counters in run.counters.items() if entity.startswith("flow/")}
     first_s = min(starts.values()) / metrics.NS_PER_S
@@ -192,14 +195,14 @@ def trial_of(run: Run) -> Trial | None:
         before = axis[: len(axis) - len(times)] - first_s
         cwnd = shifted(entity, "cwnd")
         stop_s = start_s + run.counters[entity]["active_ns"] / metrics.NS_PER_S
-        alive = cwnd[0] <= stop_s
+        active = cwnd[0] <= stop_s
         return FlowTrace(
             start_s=start_s,
             stop_s=stop_s,
             received=(np.concatenate([before, times]), np.concatenate([np.zeros(len(before)), received])),
-            cwnd_kb=(cwnd[0][alive], SEGMENT_KB * cwnd[1][alive]),
-            ssthresh_kb=(cwnd[0][alive], SEGMENT_KB * series(entity, "ssthresh")[1][alive]),
-            recovering=series(entity, "ca_state")[1][alive] >= _RECOVERING,
+            cwnd_kb=(cwnd[0][active], SEGMENT_KB * cwnd[1][active]),
+            ssthresh_kb=(cwnd[0][active], SEGMENT_KB * series(entity, "ssthresh")[1][active]),
+            recovering=series(entity, "ca_state")[1][active] >= _CA_CWR,
             rtt_ms=metrics.in_window(_shifted(rtt(series, entity), first_s), start_s, stop_s),
             sender_rtt_ms=metrics.in_window(shifted(entity, "rtt_ms"), start_s, stop_s),
         )
@@ -218,22 +221,22 @@ def trial_of(run: Run) -> Trial | None:
 
 
 def rtt(series: Callable[[str, str], Series], entity: str) -> Series:
-    """The RTT of a flow (ms) as the report measures it: by packet pairs (SPP) between captures at both hosts.
+    """RTT of a flow (ms) as the report measures it: by packet pairs (SPP) between captures at both hosts.
 
-    It is the path's alone: what the receiver waits with an acknowledgement, which a sender's own samples hold, is no part of it.
+    Unlike the sender's own samples, it does not include the time by which the receiver delays an ACK.
     """
     return series(entity, "passive_rtt_ms")
 
 
 def steps_within(start_s: float, stop_s: float) -> Flags:
-    """Of each of STEPS_S, whether its window lies within [start_s, stop_s]."""
-    ends, slack = STEPS_S, 1e-9  # the times are sums of floats
+    """For each of STEPS_S, whether its window lies within [start_s, stop_s]."""
+    ends, slack = STEPS_S, 1e-9  # slack for rounding errors
     inside: Flags = (ends - WINDOW_S >= start_s - slack) & (ends <= stop_s + slack)
     return inside
 
 
 def series_of(run: Run) -> Callable[[str, str], Series]:
-    """(entity, name) -> times (s) and values, with the run's file read once."""
+    """A function of (entity, name) that returns times (s) and values. The run's file is read only once."""
     parts = run.frame.partition_by("entity", "series", as_dict=True)
     found: Mapping[tuple[object, ...], Series] = {
         key: (part["t_ns"].to_numpy() / metrics.NS_PER_S, part["value"].to_numpy()) for key, part in parts.items()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dumbbell.studies.claims import MissingRunError
-from dumbbell.studies.teacup.measures import MEASURES, measure, summaries
+from dumbbell.studies.teacup.measures import MEASURES, measure_all, summaries
 from dumbbell.studies.teacup.published import Experiment
-from dumbbell.studies.teacup.trials import SEGMENT_KB, STEPS_S, place_of, run_of, steps_within, trial_of, trials
+from dumbbell.studies.teacup.trials import SEGMENT_KB, STEPS_S, coordinates_of, run_of, steps_within, trial_of, trials
 
 HERE = Experiment("newreno", "codel", 20.0, 180)
 
@@ -59,7 +59,7 @@ def test_a_flow_reaches_its_fair_share(make_run):
 
 def test_other_runs_are_none_of_the_study(make_run):
     run = make_run(HERE, seed=4)
-    assert place_of(run) == (HERE, None, 4)
+    assert coordinates_of(run) == (HERE, None, 4)
     assert run_of([run], HERE, 4) is run
     assert run_of([run], HERE, 1) is None
     run.cell.pop("qdisc")
@@ -74,7 +74,7 @@ def test_a_cell_without_run_is_named():
 
 def test_summaries_have_means_and_intervals(make_run):
     runs = [make_run(HERE, seed, total=total) for seed, total in ((1, 9.0), (2, 9.2), (3, 9.4))]
-    assert measure(runs)[("newreno", "codel", 20.0, 180.0), "throughput_mbit"] == [pytest.approx(v) for v in (9.0, 9.2, 9.4)]
+    assert measure_all(runs)[("newreno", "codel", 20.0, 180.0), "throughput_mbit"] == [pytest.approx(v) for v in (9.0, 9.2, 9.4)]
     tables = summaries(runs)
     (row,) = tables["summary"].rows
     assert row[:5] == ["newreno", "codel", "20", "180", "3"]

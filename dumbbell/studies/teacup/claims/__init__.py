@@ -1,4 +1,4 @@
-"""The report's claims, each one line: a check, and the cells it is about. claims.csv holds their wording."""
+"""The report's claims. Each is a check with its parameters; claims.csv has their wording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CODELS = ("codel", "fq_codel")
 _MODERATE = (0.05, 0.40)
-"""CoV of 2 s rates."""
+"""Range of a moderate CoV of 2 s rates."""
 
 CHECKS: Mapping[str, Callable[[Trials], Outcome]] = {
     "T001+T084+T085": delay.aqm_removes_standing_queue,
@@ -33,7 +33,7 @@ CHECKS: Mapping[str, Callable[[Trials], Outcome]] = {
     "T015": partial(growth.slower_oscillation, cc="newreno"),
     "T016": partial(delay.queueing_adds, cc="newreno", added_ms=(205, 230)),
     "T017+T038": partial(delay.aqm_shares_better_and_queues_less, ccs=["newreno"]),
-    "T018+T019": partial(sharing.even_shares, ccs=["newreno"], qdiscs=sharing.BOTH_QUEUES, jain=0.95, cov=_MODERATE),
+    "T018+T019": partial(sharing.even_shares, ccs=["newreno"], qdiscs=sharing.SINGLE_QUEUE_AQMS, jain=0.95, cov=_MODERATE),
     "T020+T040": partial(sharing.even_shares, ccs=["newreno"], qdiscs=["fq_codel"], jain=0.99, cov=(0.0, 0.10)),
     "T021": partial(delay.widest_band, ccs=["newreno"]),
     "T022+T023": partial(delay.narrow_band, ccs=["newreno"]),
@@ -51,12 +51,12 @@ CHECKS: Mapping[str, Callable[[Trials], Outcome]] = {
     "T043+T044": partial(sharing.incumbent_dominates, cc="cubic"),
     "T045": partial(sharing.split_differs_between_runs, cc="cubic"),
     "T046": partial(delay.saw_tooth, cc="cubic", top_ms=(220, 260), bottom_ms=None, each_epoch=True),
-    "T062+T063": partial(sharing.even_shares, ccs=["cubic"], qdiscs=sharing.BOTH_QUEUES, jain=0.95, cov=_MODERATE),
+    "T062+T063": partial(sharing.even_shares, ccs=["cubic"], qdiscs=sharing.SINGLE_QUEUE_AQMS, jain=0.95, cov=_MODERATE),
     "T065": partial(delay.widest_band, ccs=["cubic"]),
     "T066+T067": partial(delay.narrow_band, ccs=["cubic"]),
 }
 
 
 def check_claims(runs: Sequence[Run]) -> list[Claim]:
-    """Every claim of claims.csv judged on these runs; one whose cells were not run is not applicable."""
+    """All claims of claims.csv, judged on these runs. A claim is not applicable if its runs are missing."""
     return judge_claims(claim_rows(), CHECKS, trials(runs), "no check")

@@ -18,20 +18,20 @@ WHOLE_S = ((0.0, 101.0),)
 AFTER_STARTS_S = tuple((start, start + 5) for start in STARTS_S)
 BIN_S = 0.1
 CYCLE_GAP_S = 0.5
-"""Drops further apart belong to different cycles of the saw-tooth: an RTT of full queue is half of it."""
+"""Drops that are further apart belong to different cycles of the saw-tooth. It is about twice the RTT with a full queue."""
 
 
 def percentile(trial: Trial, q: float, windows: Sequence[tuple[float, float]] = SETTLED_S) -> float:
-    """Of the RTT over all flows, ms."""
+    """Percentile of the RTT samples of all flows, ms."""
     return float(np.percentile(trial.rtt(windows), q))
 
 
 def aqm_removes_standing_queue(trials: Trials, ccs: Sequence[str] = CCS, rtt_ms: float = 20, limit: int = 180) -> Outcome:
-    """T001+T084+T085: tail drop queues, an AQM does not, and gives nearly the same throughput."""
+    """T001+T084+T085: tail drop has a standing queue, an AQM does not, and throughput is nearly the same."""
     found = Findings()
     for cc in ccs:
-        plain = trials.of(cc, TAIL_DROP, rtt_ms)
-        full, rate = median(plain, lambda t: percentile(t, 50, WHOLE_S)), median(plain, lambda t: t.agg_thr(2, 98))
+        tail_drop = trials.of(cc, TAIL_DROP, rtt_ms)
+        full, rate = median(tail_drop, lambda t: percentile(t, 50, WHOLE_S)), median(tail_drop, lambda t: t.agg_thr(2, 98))
         found.add(f"{cc} {TAIL_DROP}: p50 {full:.0f} ms, {rate:.2f} Mbit/s", full - rtt_ms >= 80)
         for qdisc in AQMS:
             runs = trials.of(cc, qdisc, rtt_ms, limit)
@@ -43,11 +43,11 @@ def aqm_removes_standing_queue(trials: Trials, ccs: Sequence[str] = CCS, rtt_ms:
 def aqm_shares_better_and_queues_less(
     trials: Trials, ccs: Sequence[str], rtt_ms: float = 20, limits: Sequence[int] = (180, 2000), qdiscs: Sequence[str] = AQMS
 ) -> Outcome:
-    """T017+T038: mean jain2 above, and p95 of the RTT well below, those of tail drop."""
+    """T017+T038: an AQM has a higher mean jain2 than tail drop, and a much lower p95 of the RTT."""
     found = Findings()
     for cc in ccs:
-        plain = trials.of(cc, TAIL_DROP, rtt_ms)
-        jain, high = median(plain, mean_jain2), median(plain, lambda t: percentile(t, 95, WHOLE_S))
+        tail_drop = trials.of(cc, TAIL_DROP, rtt_ms)
+        jain, high = median(tail_drop, mean_jain2), median(tail_drop, lambda t: percentile(t, 95, WHOLE_S))
         found.add(f"{cc} {TAIL_DROP}: jain2 {jain:.3f}, p95 {high:.0f} ms", True)
         for qdisc, limit in itertools.product(qdiscs, limits):
             runs = trials.of(cc, qdisc, rtt_ms, limit)
@@ -66,7 +66,7 @@ def saw_tooth(
     rtt_ms: float = 20,
     limit: int = 180,
 ) -> Outcome:
-    """T009, T046: greatest RTT (of the run after its first slow start, or of each epoch), minima of its cycles, and equality over flows."""
+    """T009, T046: maximum RTT (after the first slow start, or of each epoch), minima of the cycles, and equal RTT of all flows."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     found = Findings()
     if each_epoch:
@@ -77,15 +77,15 @@ def saw_tooth(
     if bottom_ms is not None:
         bottom = median(runs, _cycle_minimum)
         found.add(f"minima of cycles {bottom:.0f} ms", bottom_ms[0] <= bottom <= bottom_ms[1])
-    apart = median(runs, _apart)
-    found.add(f"flows apart by {apart:.1f} ms", apart <= 15)
+    difference = median(runs, _rtt_difference_ms)
+    found.add(f"flows apart by {difference:.1f} ms", difference <= 15)
     return found.outcome()
 
 
 def full_queue(
     trials: Trials, ccs: Sequence[str] = CCS, rtts_ms: Sequence[float] = RTTS_MS, qdisc: str = TAIL_DROP, limit: int = 180
 ) -> Outcome:
-    """T010+T011: a full queue of 180 packets takes 216 to 218 ms; the ACKs' queue next to nothing."""
+    """T010+T011: a full queue of 180 packets adds 216 to 218 ms; the queue of the ACKs adds almost nothing."""
     found = Findings()
     for cc, rtt_ms in itertools.product(ccs, rtts_ms):
         runs = trials.of(cc, qdisc, rtt_ms, limit)
@@ -98,7 +98,7 @@ def full_queue(
 def queueing_adds(
     trials: Trials, cc: str, added_ms: tuple[float, float], qdisc: str = TAIL_DROP, rtt_ms: float = 200, limit: int = 180
 ) -> Outcome:
-    """T016: what the full queue adds to the base RTT."""
+    """T016: delay that the full queue adds to the base RTT."""
     added = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: float(t.rtt(WHOLE_S).max())) - rtt_ms
     return Outcome(added_ms[0] <= added <= added_ms[1], f"max(rtt)-{rtt_ms:g} = {added:.0f} ms")
 
@@ -106,7 +106,7 @@ def queueing_adds(
 def widest_band(
     trials: Trials, ccs: Sequence[str], band_ms: float = 35, wide: str = "pie", rtt_ms: float = 20, limit: int = 180
 ) -> Outcome:
-    """T021, T065: p95 within a band over the base, which is wider than those of the other AQMs."""
+    """T021, T065: p95 of the RTT stays within a band above the base RTT, and p95 - p5 is larger than with the other AQMs."""
     found = Findings()
     for cc in ccs:
         own = trials.of(cc, wide, rtt_ms, limit)
@@ -122,7 +122,7 @@ def widest_band(
 def narrow_band(
     trials: Trials, ccs: Sequence[str], qdiscs: Sequence[str] = ("codel", "fq_codel"), rtt_ms: float = 20, limit: int = 180
 ) -> Outcome:
-    """T022+T023, T066+T067: p95 10 to 15 ms over the base, give or take."""
+    """T022+T023, T066+T067: p95 of the RTT is about 10 to 15 ms above the base RTT."""
     found = Findings()
     for cc, qdisc in itertools.product(ccs, qdiscs):
         over = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: percentile(t, 95)) - rtt_ms
@@ -133,13 +133,13 @@ def narrow_band(
 def limit_changes_nothing(
     trials: Trials, ccs: Sequence[str], qdiscs: Sequence[str] = AQMS, rtt_ms: float = 20, limits: tuple[int, int] = (180, 2000)
 ) -> Outcome:
-    """T024+T025: with an AQM a larger buffer changes neither RTT nor sharing nor throughput."""
+    """T024+T025: with an AQM, a larger buffer changes neither RTT nor fairness nor throughput."""
     found = Findings()
     for cc, qdisc in itertools.product(ccs, qdiscs):
         small, large = (trials.of(cc, qdisc, rtt_ms, limit) for limit in limits)
 
-        def change(of: str, *arguments: float, small: list[Trial] = small, large: list[Trial] = large) -> float:
-            before, after = (median(runs, lambda t: float(getattr(t, of)(*arguments))) for runs in (small, large))
+        def change(method: str, *arguments: float, small: list[Trial] = small, large: list[Trial] = large) -> float:
+            before, after = (median(runs, lambda t: float(getattr(t, method)(*arguments))) for runs in (small, large))
             return after - before
 
         delay = median(large, lambda t: percentile(t, 95)) - median(small, lambda t: percentile(t, 95))
@@ -161,7 +161,7 @@ def spike_then_settle(
     rtt_ms: float = 200,
     limit: int = 180,
 ) -> Outcome:
-    """T026: the RTT jumps within 5 s of each start, and lies near the base otherwise."""
+    """T026: the RTT jumps within 5 s after each start, and is close to the base RTT otherwise."""
     found = Findings()
     for cc, qdisc in itertools.product(ccs, qdiscs):
         runs = trials.of(cc, qdisc, rtt_ms, limit)
@@ -183,15 +183,15 @@ def _first_loss_s(trial: Trial) -> float:
 
 
 def _cycle_minimum(trial: Trial) -> float:
-    """Median over the cycles of the least RTT: a cycle is from one burst of drops to the next."""
+    """Median of the minimum RTTs of all cycles. A cycle lasts from one burst of drops to the next."""
     drops = metrics.bursts(trial.drops, CYCLE_GAP_S)
     least = [trial.rtt([(last, first)]) for (_, last), (first, _) in itertools.pairwise(drops)]
     return float(np.median([float(rtts.min()) for rtts in least if rtts.size])) if least else float("nan")
 
 
-def _apart(trial: Trial) -> float:
-    """Median difference between the RTT of two flows in bins of 100 ms, over all pairs that are there."""
+def _rtt_difference_ms(trial: Trial) -> float:
+    """Median difference between the RTTs of two flows in the same 100 ms, over all pairs of flows."""
     edges = np.arange(0, 100 + BIN_S / 2, BIN_S)
     means = [metrics.binned(flow.rtt_ms, edges) for flow in trial.flows]
-    apart = np.concatenate([np.abs(one - other) for one, other in itertools.combinations(means, 2)])
-    return float(np.nanmedian(apart))
+    differences = np.concatenate([np.abs(one - other) for one, other in itertools.combinations(means, 2)])
+    return float(np.nanmedian(differences))

@@ -1,4 +1,4 @@
-"""What the checks have in common: medians over repeats, and findings gathered into an outcome."""
+"""Common to all checks: medians over repeats, and collecting the conditions of a claim into an outcome."""
 
 from __future__ import annotations
 
@@ -11,37 +11,38 @@ from dumbbell.studies.teacup.trials import Trial
 
 CCS = ("newreno", "cubic")
 MIN_SEEDS = 10
-"""Least repeats from which a spread over repeats is judged."""
+"""Minimum number of repeats for judging a spread over repeats."""
 
 
-def median(trials: Sequence[Trial], of: Callable[[Trial], float]) -> float:
-    """The median over repeats; those without a value (NaN) are left out. MissingRunError if that is all of them."""
-    values = [value for value in map(of, trials) if not np.isnan(value)]
+def median(trials: Sequence[Trial], value_of: Callable[[Trial], float]) -> float:
+    """The median over repeats, ignoring NaN. Raises `MissingRunError` if all values are NaN."""
+    values = [value for value in map(value_of, trials) if not np.isnan(value)]
     if not values:
         raise MissingRunError(f"no value in {len(trials)} runs of {name(trials[0])}")
     return float(np.median(values))
 
 
 def share_of(trials: Sequence[Trial], holds: Callable[[Trial], bool]) -> float:
-    """Share of the repeats for which something holds."""
+    """Share of the repeats for which a condition holds."""
     return sum(map(holds, trials)) / len(trials)
 
 
 def name(trial: Trial) -> str:
-    """The experiment in a few words."""
-    which = trial.experiment
-    return f"{which.cc} {which.qdisc} {which.rtt_ms:g} ms" + (f" {which.limit_packets}p" if which.limit_packets != 180 else "")
+    """The experiment in a few words, for messages."""
+    experiment = trial.experiment
+    limit = f" {experiment.limit_packets}p" if experiment.limit_packets != 180 else ""
+    return f"{experiment.cc} {experiment.qdisc} {experiment.rtt_ms:g} ms{limit}"
 
 
 class Findings:
-    """Conditions of one claim, each with what was measured."""
+    """The conditions of one claim, each with the measured values."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._holds = True
 
     def add(self, text: str, holds: bool) -> None:
-        """One condition; in the outcome's text one that does not hold is marked."""
+        """Add a condition. The text marks conditions that do not hold with [no]."""
         self._texts.append(text if holds else f"{text} [no]")
         self._holds = self._holds and bool(holds)
 
@@ -52,9 +53,9 @@ class Findings:
 
     @property
     def text(self) -> str:
-        """What was measured."""
+        """The measured values of all conditions."""
         return "; ".join(self._texts)
 
     def outcome(self) -> Outcome:
-        """The verdict over all conditions."""
+        """The outcome: the claim holds if all conditions hold."""
         return Outcome(self._holds, self.text)

@@ -15,34 +15,34 @@ from dumbbell.studies.teacup.scenarios import AQMS, CONTROL_FROM_S, CONTROL_LIMI
 from dumbbell.studies.teacup.trials import STEPS_S, Trial, Trials
 
 INITIAL_S = 3.0
-"""Reductions this soon after the first belong to the end of the first slow start."""
+"""Reductions within this time after the first one belong to the end of the first slow start."""
 BDP_KB = 250.0
 """10 Mbit/s x 200 ms."""
 RATE_MBIT = 10.0
 SUPPRESSED_KB = 400.0
-"""The window until which the control has no AQM."""
+"""The claim about ending slow start too soon demands that the AQM is inactive until the window exceeds this."""
 
 
 def first_reductions(trial: Trial, flow: int = 1) -> list[metrics.Reduction]:
-    """Those that end the first slow start."""
+    """The reductions that end the first slow start."""
     found = trial.reductions(flow)
     return metrics.initial_reductions(found, INITIAL_S) if found else []
 
 
 def ca_cwnd(trial: Trial) -> float:
-    """The first flow's window (kB) where congestion avoidance begins; NaN if it never lost a packet."""
+    """The first flow's window (kB) at which congestion avoidance begins; NaN if no packet is lost."""
     found, flow = first_reductions(trial), trial.flows[0]
     return metrics.avoidance_start(flow.cwnd_kb, flow.ssthresh_kb, flow.recovering, found[-1].end_s) if found else math.nan
 
 
 def peak(trial: Trial) -> float:
-    """The first flow's greatest window (kB) before its first reduction; NaN if there is none."""
+    """The first flow's largest window (kB) before its first reduction; NaN if there is no reduction."""
     found = first_reductions(trial)
     return float(metrics.in_window(trial.flows[0].cwnd_kb, 0, found[0].start_s)[1].max()) if found else math.nan
 
 
 def first_reach_s(trial: Trial, rate_mbit: float) -> float:
-    """End of the first 2 s in which the first flow got this rate; infinite if none."""
+    """End of the first 2 s window in which the first flow reaches this rate; infinite if there is none."""
     reached = np.flatnonzero(trial.thr2[0] >= rate_mbit)
     return float(STEPS_S[reached[0]]) if reached.size else math.inf
 
@@ -50,18 +50,18 @@ def first_reach_s(trial: Trial, rate_mbit: float) -> float:
 def aqm_costs_throughput(
     trials: Trials, ccs: Sequence[str] = CCS, between: tuple[float, float] = (0.70, 0.98), rtt_ms: float = 200, limit: int = 180
 ) -> Outcome:
-    """T003+T087: the share of tail drop's throughput that an AQM leaves."""
+    """T003+T087: throughput with an AQM, relative to tail drop."""
     found = Findings()
     for cc in ccs:
-        plain = median(trials.of(cc, TAIL_DROP, rtt_ms), lambda t: t.agg_thr(0, 100))
+        tail_drop = median(trials.of(cc, TAIL_DROP, rtt_ms), lambda t: t.agg_thr(0, 100))
         for qdisc in AQMS:
-            ratio = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: t.agg_thr(0, 100)) / plain
+            ratio = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: t.agg_thr(0, 100)) / tail_drop
             found.add(f"{cc} {qdisc} x {ratio:.3f}", between[0] <= ratio <= between[1])
     return found.outcome()
 
 
 def early_saturation(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms: float = 200, limit: int = 180) -> Outcome:
-    """T013+T014: a lone flow fills the path, the first one early."""
+    """T013+T014: a single flow fills the path, the first flow early."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     at, first, last = (
         median(runs, lambda t: first_reach_s(t, 9.0)),
@@ -86,11 +86,11 @@ def slower_oscillation(
 def lone_flows_fall_short(
     trials: Trials, ccs: Sequence[str], qdiscs: Sequence[str] = AQMS, rtt_ms: float = 200, limit: int = 180
 ) -> Outcome:
-    """T027: with an AQM neither the lone first nor the lone last flow fills the path promptly."""
+    """T027: with an AQM, neither the first nor the last flow fills the path quickly while it is alone."""
     found = Findings()
     for cc in ccs:
-        plain = trials.of(cc, TAIL_DROP, rtt_ms)
-        first, last = median(plain, lambda t: t.thr(1, 4, 20)), median(plain, lambda t: t.thr(3, 82, 100))
+        tail_drop = trials.of(cc, TAIL_DROP, rtt_ms)
+        first, last = median(tail_drop, lambda t: t.thr(1, 4, 20)), median(tail_drop, lambda t: t.thr(3, 82, 100))
         for qdisc in qdiscs:
             runs = trials.of(cc, qdisc, rtt_ms, limit)
             one, three = median(runs, lambda t: t.thr(1, 4, 20)) / first, median(runs, lambda t: t.thr(3, 82, 100)) / last
@@ -108,11 +108,11 @@ def smaller_start_of_avoidance(
     """T028: congestion avoidance begins at a smaller window than with tail drop."""
     found = Findings()
     for cc in ccs:
-        plain = median(trials.of(cc, TAIL_DROP, rtt_ms), ca_cwnd)
-        found.add(f"{cc} {TAIL_DROP} {plain:.0f} kB", True)
+        tail_drop = median(trials.of(cc, TAIL_DROP, rtt_ms), ca_cwnd)
+        found.add(f"{cc} {TAIL_DROP} {tail_drop:.0f} kB", True)
         for qdisc in qdiscs:
             own = median(trials.of(cc, qdisc, rtt_ms, limit), ca_cwnd)
-            found.add(f"{qdisc} {own:.0f} kB (x {own / plain:.2f})", own <= share * plain)
+            found.add(f"{qdisc} {own:.0f} kB (x {own / tail_drop:.2f})", own <= share * tail_drop)
     return found.outcome()
 
 
@@ -125,7 +125,7 @@ def start_of_avoidance(
 
 
 def early_maximum(trials: Trials, cc: str, qdisc: str, between_kb: tuple[float, float], rtt_ms: float = 200, limit: int = 180) -> Outcome:
-    """T029: the first flow's greatest window while alone."""
+    """T029: the first flow's largest window while it is alone."""
     top = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: float(metrics.in_window(t.flows[0].cwnd_kb, 0, 20)[1].max()))
     return Outcome(between_kb[0] <= top <= between_kb[1], f"max cwnd {top:.0f} kB in 0..20 s")
 
@@ -152,9 +152,9 @@ def first_halvings(
     rtt_ms: float = 200,
     limit: int = 180,
 ) -> Outcome:
-    """T030+T031+T037, T034+T036: so many reductions end slow start, and leave a window in a range, in a share of the repeats."""
+    """T030+T031+T037, T034+T036: in a share of the repeats, `count` reductions end slow start and leave the window within a range."""
 
-    def as_said(trial: Trial) -> bool:
+    def as_claimed(trial: Trial) -> bool:
         found = first_reductions(trial)
         window = ca_cwnd(trial)
         inside = between_kb[0] <= window <= between_kb[1] and of_peak[0] <= window / peak(trial) <= of_peak[1] if found else False
@@ -163,19 +163,22 @@ def first_halvings(
     found = Findings()
     for qdisc in qdiscs:
         runs = trials.of(cc, qdisc, rtt_ms, limit)
-        so = share_of(runs, as_said)
+        fraction = share_of(runs, as_claimed)
         number = median(runs, lambda t: len(first_reductions(t)))
         window, part = median(runs, ca_cwnd), median(runs, lambda t: ca_cwnd(t) / peak(t))
-        found.add(f"{qdisc}: {number:g} reductions to {window:.0f} kB ({part:.2f} of the peak), as said in {100 * so:.0f} %", so >= share)
+        found.add(
+            f"{qdisc}: {number:g} reductions to {window:.0f} kB ({part:.2f} of the peak), as said in {100 * fraction:.0f} %",
+            fraction >= share,
+        )
     return found.outcome()
 
 
 def deficit_from_early_exit(trials: Trials, ccs: Sequence[str] = CCS, qdiscs: Sequence[str] = AQMS) -> Outcome:
-    """T041+T083+T088: the deficit of an AQM on the long path comes from leaving slow start too soon.
+    """T041+T083+T088: an AQM loses throughput on the long path because it ends slow start too soon.
 
-    The third condition wants the AQM out of the way until the window exceeds 400 kB. The controls do this from a fixed time on; the one
-    taken for a cell is the first whose onset lies after the moment when the window has done so over tail drop, where the control is the
-    same run as tail drop until its onset.
+    The third condition demands an AQM that is inactive until the window exceeds 400 kB, but the AQM of a control run becomes active at a
+    fixed time. Until that time the control run equals the run with tail drop. The check therefore uses the control run with the earliest
+    onset at which the window with tail drop has exceeded 400 kB.
     """
     found = Findings()
     uncontrolled = []
@@ -185,14 +188,14 @@ def deficit_from_early_exit(trials: Trials, ccs: Sequence[str] = CCS, qdiscs: Se
         found.add(f"{cc} {qdisc}: ca_cwnd {window:.0f} kB", window < BDP_KB)
         ratio = median(runs, lambda t: t.thr(1, 4, 20) / _window_rate(t))
         found.add(f"throughput x {ratio:.2f} of cwnd/RTT", abs(ratio - 1) <= 0.1)
-        plain = trials.of(cc, TAIL_DROP, CONTROL_RTT_MS)
-        exceeded = median(plain, lambda t: _exceeds_s(t, SUPPRESSED_KB))
+        tail_drop = trials.of(cc, TAIL_DROP, CONTROL_RTT_MS)
+        exceeded = median(tail_drop, lambda t: _exceeds_s(t, SUPPRESSED_KB))
         onset = next((each for each in CONTROL_FROM_S if each >= exceeded), None)
         if onset is None:
             uncontrolled.append(f"{cc} {qdisc}")
             continue
         control = median(trials.of(cc, qdisc, CONTROL_RTT_MS, CONTROL_LIMIT, onset), lambda t: t.agg_thr(0, 20))
-        gain = control / median(plain, lambda t: t.agg_thr(0, 20))
+        gain = control / median(tail_drop, lambda t: t.agg_thr(0, 20))
         found.add(f"control from {onset:g} s x {gain:.3f} of {TAIL_DROP}", gain >= 0.97)
     if uncontrolled and found.holds:
         text = f"the window does not exceed {SUPPRESSED_KB:g} kB over {TAIL_DROP} in time, no control of {', '.join(uncontrolled)}"
@@ -207,7 +210,7 @@ def _exceeds_s(trial: Trial, kb: float) -> float:
 
 
 def _window_rate(trial: Trial) -> float:
-    """Mean of min(10 Mbit/s, cwnd/RTT) of the first flow over 4..20 s: the window at each sample, and the last RTT before it."""
+    """Mean of min(10 Mbit/s, cwnd/RTT) of the first flow over 4..20 s, from each cwnd sample and the latest RTT before it."""
     flow = trial.flows[0]
     times, windows = metrics.in_window(flow.cwnd_kb, 4, 20)
     rtts = flow.rtt_ms[1][np.searchsorted(flow.rtt_ms[0], times, side="right") - 1]
@@ -215,7 +218,7 @@ def _window_rate(trial: Trial) -> float:
 
 
 def _reduction_interval_s(trial: Trial) -> float:
-    """Median interval between reductions of a window, over all flows; NaN if no window was reduced twice."""
+    """Median interval between reductions of cwnd over all flows; NaN if no flow has two reductions."""
     starts = [[each.start_s for each in trial.reductions(flow)] for flow in range(1, len(trial.flows) + 1)]
     between = [later - sooner for each in starts for sooner, later in itertools.pairwise(each)]
     return float(np.median(between)) if between else math.nan

@@ -1,4 +1,4 @@
-"""Claims about who gets how much."""
+"""Claims about fairness: how flows share the bottleneck."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from dumbbell.studies.teacup.claims.evidence import CCS, MIN_SEEDS, Findings, me
 from dumbbell.studies.teacup.scenarios import AQMS, TAIL_DROP
 from dumbbell.studies.teacup.trials import EPOCHS_S, STEPS_S, Trial, Trials, steps_within
 
-BOTH_QUEUES = ("pie", "codel")
+SINGLE_QUEUE_AQMS = ("pie", "codel")
 """AQMs with one queue for all flows."""
 
 
 def mean_jain2(trial: Trial) -> float:
-    """Mean over the steps in all epochs."""
+    """Mean of jain2 over all epochs."""
     return float(np.nanmean(trial.jain2()))
 
 
 def least_jain2(trial: Trial) -> float:
-    """Least over the same steps."""
+    """Minimum of jain2 over all epochs."""
     return float(np.nanmin(trial.jain2()))
 
 
 def mean_cov(trial: Trial) -> float:
-    """CoV of the 2 s rates, mean over flows."""
+    """Mean over flows of the CoV of the 2 s rates."""
     return float(np.mean(trial.covs()))
 
 
 def smoother_with_flow_queues(trials: Trials, ccs: Sequence[str] = CCS, rtt_ms: float = 20, limit: int = 180) -> Outcome:
-    """T002+T086: fq_codel shares more evenly and more steadily than PIE or CoDel."""
+    """T002+T086: fq_codel shares more equally and more steadily than PIE or CoDel."""
     found = Findings()
     for cc in ccs:
         jain = {qdisc: median(trials.of(cc, qdisc, rtt_ms, limit), mean_jain2) for qdisc in AQMS}
         cov = {qdisc: median(trials.of(cc, qdisc, rtt_ms, limit), mean_cov) for qdisc in AQMS}
         own = "fq_codel"
-        found.add(f"{cc}: mean jain2 {_by_qdisc(jain)}", all(jain[own] > jain[other] for other in BOTH_QUEUES))
-        found.add(f"CoV {_by_qdisc(cov)}", cov[own] <= 0.7 * min(cov[other] for other in BOTH_QUEUES))
+        found.add(f"{cc}: mean jain2 {_by_qdisc(jain)}", all(jain[own] > jain[other] for other in SINGLE_QUEUE_AQMS))
+        found.add(f"CoV {_by_qdisc(cov)}", cov[own] <= 0.7 * min(cov[other] for other in SINGLE_QUEUE_AQMS))
     return found.outcome()
 
 
@@ -67,7 +67,7 @@ def coarse_sharing(
     rtt_ms: float = 20,
     limit: int = 180,
 ) -> Outcome:
-    """T006, T042: mean jain2 in a range, and its least value below `least`."""
+    """T006, T042: mean jain2 is within a range, and its minimum is below `least`."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     found = Findings()
     middle = median(runs, mean_jain2)
@@ -79,7 +79,7 @@ def coarse_sharing(
 
 
 def diverging_shares(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms: float = 20, limit: int = 180) -> Outcome:
-    """T007: even between two flows, less so once there are three."""
+    """T007: equal shares with two flows, less equal with three."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     two, three = (median(runs, lambda t, epoch=epoch: t.jain(*epoch)) for epoch in EPOCHS_S[:2])  # type: ignore[misc]
     change = median(runs, lambda t: t.jain(*EPOCHS_S[1]) - t.jain(*EPOCHS_S[0]))
@@ -105,8 +105,8 @@ def even_shares(
 ) -> Outcome:
     """T018+T019, T020+T040, T062+T063: Jain's index of every epoch, and the CoV of every flow's 2 s rates.
 
-    Three equal rates are also the proof of three flow queues: two flows in one queue get half of what the third gets, which is an index
-    of 0.89.
+    With fq_codel, an index near 1 also proves that the three flows have separate queues. If two flows share a queue, each gets half the
+    rate of the third, and the index is 0.89.
     """
     found = Findings()
     for cc in ccs:
@@ -120,7 +120,7 @@ def even_shares(
 
 
 def incumbent_dominates(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms: float = 20, limit: int = 180) -> Outcome:
-    """T043+T044: the first flow keeps more than the second, which gains slowly; three flows remain unequal."""
+    """T043+T044: the first flow keeps a larger share than the second, which gains slowly; three flows stay unequal."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     steps = steps_within(22, 40)
     ratio = median(runs, lambda t: t.thr(1, 20, 40) / t.thr(2, 20, 40))
