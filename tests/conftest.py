@@ -4,6 +4,7 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 from required import required
 
 from dumbbell import cli
@@ -12,6 +13,11 @@ from dumbbell import cli
 def pytest_configure():
     """An unknown name in DUMBBELL_REQUIRE is an error before any test."""
     required()
+
+
+# How long an example takes says nothing while other tests run beside it.
+settings.register_profile("beside others", deadline=None)
+settings.load_profile("beside others")
 
 
 @pytest.fixture

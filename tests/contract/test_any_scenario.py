@@ -39,7 +39,7 @@ FLOWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rate=st.sampled_from(sorted(RATES)),
     rtt=st.sampled_from(["0s", "1us", "17ms", "300ms"]),

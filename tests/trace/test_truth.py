@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import PATH
 
@@ -151,7 +151,6 @@ def paths(draw):
     return pcap(near, link, order, unit_ns), pcap(far, far_link, order, unit_ns), truth
 
 
-@settings(deadline=None)
 @given(paths())
 def test_pairs_measure_the_path_whatever_the_file_format_and_clock_offset(captures):
     near, far, truth = captures
