@@ -1,6 +1,7 @@
 """docs/generate.py rewrites the generated blocks, and only those."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from dumbbell.studies import find_part
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import compare_folder
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture
@@ -54,6 +56,23 @@ def test_ablations_that_were_not_run_leave_their_block(generate, keep, published
 def test_the_documents_ask_for_blocks_that_there_are(generate):
     asked = {match["what"] for path in DOCS.glob("*.md") for match in generate.BLOCK.finditer(path.read_text())}
     assert asked == {*generate.BLOCKS, *generate.BENCHMARKS, "agree", "omissions"}
+
+
+def anchors(path):
+    """Of the headings of a document, as they are linked to."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path):
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
 
 
 def test_what_the_sources_leave_out_stands_in_the_document(generate):
