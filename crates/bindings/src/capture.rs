@@ -2,16 +2,16 @@
 
 use std::net::Ipv4Addr;
 
+use dumbbell_sim::capture::{Capture, Header, Wire};
 use dumbbell_sim::packet::flags as sim;
-use dumbbell_sim::probe::capture::{Capture, Header, Wire};
 use dumbbell_trace::packet::flags;
 use dumbbell_trace::{Frame, TcpOption, Transport, Writer};
 
 /// Captures of the left and of the right host.
 pub fn files(capture: &Capture) -> Result<[(&'static str, Vec<u8>); 2], String> {
     let mut writers = [Writer::default(), Writer::default()];
-    for sighting in &capture.sightings {
-        writers[usize::from(sighting.right)].add(&frame(sighting.time, &capture.wire(sighting)))?;
+    for record in capture.records() {
+        writers[usize::from(record.right)].add(&frame(record.time, &capture.wire(record)))?;
     }
     let [left, right] = writers.map(Writer::finish);
     Ok([("left.pcap", left), ("right.pcap", right)])

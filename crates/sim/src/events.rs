@@ -6,14 +6,13 @@
 //! pairs take. The sources that move with every packet (ports) have a tree of their own beside that of all others, so that their
 //! walk does not grow with the number of flows. Design after `docs/performance.md`.
 
-use crate::time::{Time, NEVER};
+use crate::time::{Time, MAX_TIME, NEVER};
 
 const SOURCE_BITS: u32 = 20;
+const _: () = assert!(MAX_TIME == (1 << (u64::BITS - SOURCE_BITS)) - 2, "a key is full");
 
 /// Largest number of sources.
 pub const MAX_SOURCES: usize = 1 << SOURCE_BITS;
-/// Largest time, ns (about 4.8 hours).
-pub const MAX_TIME: Time = (1 << (64 - SOURCE_BITS)) - 2;
 
 /// Children of a node.
 const WAYS: usize = 8;

@@ -2,8 +2,11 @@
 //!
 //! No Python, no files, no clock, no globals: [`simulate`] is a function of a [`spec::NetworkSpec`].
 
+pub mod capture;
 pub mod cc;
 pub mod events;
+pub mod fingerprint;
+pub mod flow;
 pub mod network;
 pub mod output;
 pub mod packet;
@@ -12,8 +15,10 @@ pub mod port;
 pub mod probe;
 pub mod qdisc;
 pub mod rng;
+pub mod sack;
 pub mod simulation;
 pub mod spec;
+pub mod tap;
 pub mod tcp;
 pub mod time;
 pub mod traffic;

@@ -1,14 +1,14 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
 use crate::events::EventSet;
-use crate::packet::{flags, DropCause, FlowTuple, Packet, NO_SACK};
+use crate::fingerprint::{Fingerprint, PacketEvent};
+use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, NO_SACK};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
-use crate::probe::capture::Capture;
-use crate::probe::fingerprint::{Fingerprint, PacketEvent};
-use crate::qdisc::{Qdisc, QueueContext, Verdict};
+use crate::qdisc::{Qdisc, QueueContext};
 use crate::rng::Rng;
-use crate::tcp::common::sack::{Blocks, Slab};
+use crate::sack::{Blocks, Slab};
+use crate::tap::Tap;
 use crate::time::{serialisation, Time, NEVER};
 
 /// Packets of one flow that the network dropped or lost.
@@ -56,7 +56,7 @@ pub struct Network {
     /// Packets that have reached an end and wait to be handled at the current time.
     pub arrivals: Queue,
     /// Notes packets at the hosts.
-    pub capture: Option<Box<Capture>>,
+    pub tap: Option<Box<Tap>>,
     /// Hashes what happens to packets.
     pub fingerprint: Fingerprint,
 }
@@ -79,7 +79,7 @@ impl Network {
             sacks: Slab::default(),
             drops,
             arrivals: Queue::default(),
-            capture: None,
+            tap: None,
             fingerprint: Fingerprint::default(),
         }
     }
@@ -109,7 +109,7 @@ impl Network {
     #[inline]
     fn set_out(&mut self, p: Packet, first: Option<u16>) -> Verdict {
         let id = self.shared.packets.put(p);
-        if self.capture.is_some() {
+        if self.tap.is_some() {
             self.note_departure(id);
         }
         match first {
@@ -125,7 +125,7 @@ impl Network {
     #[inline]
     pub fn arrival(&mut self) -> Option<Packet> {
         let id = self.arrivals.pop(&self.shared.packets)?;
-        if self.capture.is_some() {
+        if self.tap.is_some() {
             self.note_arrival(id);
         }
         let p = self.shared.packets.take(id);
@@ -150,8 +150,8 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn note_departure(&mut self, id: Id) {
-        if let Some(capture) = &mut self.capture {
-            capture.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.sacks);
+        if let Some(tap) = &mut self.tap {
+            tap.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.sacks);
         }
     }
 
@@ -159,8 +159,8 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn note_arrival(&mut self, id: Id) {
-        if let Some(capture) = &mut self.capture {
-            capture.arrives(self.shared.now, &mut self.shared.packets[id].packet);
+        if let Some(tap) = &mut self.tap {
+            tap.arrives(self.shared.now, &mut self.shared.packets[id].packet);
         }
     }
 

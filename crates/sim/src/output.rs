@@ -1,6 +1,6 @@
 //! What a run returns.
 
-use crate::probe::capture::Capture;
+use crate::capture::Capture;
 
 /// What a run returns.
 #[derive(Clone, Debug, Default)]

@@ -151,5 +151,17 @@ pub enum DropCause {
     Blue = 2,
 }
 
+/// What happened to an arriving packet. A local drop reaches the sender's TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet is queued (another packet may have been dropped instead).
+    Queued,
+    /// The packet is queued, but an earlier one of the same queue was dropped to make room (NET_XMIT_CN): no transmission failed, yet a
+    /// local TCP sender reduces its window.
+    Congestion,
+    /// The arriving packet itself was dropped.
+    Dropped,
+}
+
 /// Number of causes.
 pub const DROP_CAUSES: usize = 3;

@@ -1,20 +1,22 @@
 //! Builds the world of a [`NetworkSpec`] and runs its events.
 
+use crate::capture::{Capture, FlowHeaders};
 use crate::cc::{AnyCc, CustomControl, CONTROLS};
-use crate::events::{MAX_SOURCES, MAX_TIME};
+use crate::events::MAX_SOURCES;
+use crate::flow::Flow;
 use crate::network::{Network, Route, PORTS};
 use crate::output::Output;
 use crate::packet::{flags, FlowTuple, MSS};
 use crate::port::{Port, Schedule};
-use crate::probe::capture::Capture;
 use crate::probe::Sampler;
 use crate::spec::{FlowSpec, NetworkSpec, UdpSpec};
+use crate::tap::Tap;
 use crate::tcp::bsd;
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::tcp::implementation::{check_bsd, Implementation};
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::{receiver, sender};
-use crate::time::{Time, NEVER};
+use crate::time::{Time, MAX_TIME, NEVER};
 use crate::traffic::Udp;
 
 /// Event source of the sampler.
@@ -25,21 +27,6 @@ const IMPAIRMENTS: usize = 1;
 const FLOW_SOURCES: usize = receiver::SOURCES + 2;
 const SENDER_TIMER: usize = receiver::SOURCES;
 const CONTROL: usize = receiver::SOURCES + 1;
-
-/// A flow: two ends and a life.
-#[derive(Debug)]
-pub struct Flow {
-    /// Name.
-    pub name: String,
-    /// Sender.
-    pub sender: Sender,
-    /// Receiver.
-    pub receiver: Receiver,
-    /// connect().
-    pub start: Time,
-    /// End of sending.
-    pub stop: Time,
-}
 
 /// Runs a network to its end.
 ///
@@ -135,6 +122,8 @@ struct World {
     udp: Vec<Udp>,
     impairments: Schedule,
     sampler: Sampler,
+    /// Of the flows, for a capture.
+    headers: Vec<FlowHeaders>,
     end: Time,
     first_flow_source: usize,
     events: u64,
@@ -178,8 +167,9 @@ impl World {
             udp.push(Udp::build(stream, index, first_udp_source + i as usize)?);
         }
         let mut network = Network::new(ports, routes, tuples, sources, spec.seed);
+        let headers = if spec.capture { Self::headers(spec, &flows, &network.shared.tuples) } else { vec![] };
         if spec.capture {
-            network.capture = Some(Self::capture(spec, &flows, &network.shared.tuples));
+            network.tap = Some(Box::new(Tap::new(headers.iter().map(|flow| flow.from_right))));
         }
         for (i, flow) in flows.iter().enumerate() {
             network.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
@@ -193,19 +183,15 @@ impl World {
         }
         let sampler = Sampler::new(spec.sample_ns, &flows, &network.ports);
         let end = spec.duration_ns;
-        Ok(Self { network, flows, udp, impairments, sampler, end, first_flow_source, events: 0 })
+        Ok(Self { network, flows, udp, impairments, sampler, headers, end, first_flow_source, events: 0 })
     }
 
-    /// Ready to note the packets of all flows.
-    fn capture(spec: &NetworkSpec, flows: &[Flow], tuples: &[FlowTuple]) -> Box<Capture> {
-        let mut capture = Box::<Capture>::default();
-        for ((spec, flow), tuple) in spec.flows.iter().zip(flows).zip(tuples) {
-            capture.add_flow(spec, *tuple, flow.receiver.window_scale());
-        }
-        for (spec, tuple) in spec.udp.iter().zip(&tuples[flows.len()..]) {
-            capture.add_udp(spec.from_right, *tuple);
-        }
-        capture
+    /// What a capture says of all flows.
+    fn headers(spec: &NetworkSpec, flows: &[Flow], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
+        let tcp = spec.flows.iter().zip(flows).zip(tuples);
+        let tcp = tcp.map(|((spec, flow), tuple)| FlowHeaders::tcp(spec, *tuple, flow.receiver.window_scale()));
+        let udp = spec.udp.iter().zip(&tuples[flows.len()..]);
+        tcp.chain(udp.map(|(spec, tuple)| FlowHeaders::udp(spec.from_right, *tuple))).collect()
     }
 
     fn hops(list: &[usize], ports: &[Port], whose: &str) -> Result<Box<[u16]>, String> {
@@ -369,7 +355,7 @@ impl World {
             ..Output::default()
         };
         crate::probe::count(&self.flows, &self.udp, &self.network, &inside, self.end, &mut output.counters);
-        output.capture = self.network.capture;
+        output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables = self.sampler.finish();
         output
     }

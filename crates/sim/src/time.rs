@@ -11,6 +11,8 @@ pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
 /// Nanoseconds in a second.
 pub const SEC: u64 = 1_000_000_000;
+/// Latest time of a run, ns (about 4.8 hours): the event set packs a time and the index of its source into 64 bits.
+pub const MAX_TIME: Time = (1 << 44) - 2;
 /// A time that never comes.
 pub const NEVER: Time = u64::MAX;
 

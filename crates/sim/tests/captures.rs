@@ -6,8 +6,8 @@ mod common;
 use std::collections::HashMap;
 
 use common::{counter, dumbbell, fingerprint, flow, run, MS, SEC};
+use dumbbell_sim::capture::{Capture, Header, Wire};
 use dumbbell_sim::packet::Ecn;
-use dumbbell_sim::probe::capture::{Capture, Header, Wire};
 use dumbbell_sim::spec::{CodelFloor, CodelSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
 
 /// Two flows of different stacks to the right, one to the left and datagrams; data, ACKs and marks meet full queues on either way.
@@ -49,15 +49,15 @@ fn crowded() -> NetworkSpec {
     net
 }
 
-/// What the sightings of each side hold of a flow's packets, by way: (times and packets that left, those that arrived).
+/// What the records of each side hold of a flow's packets, by way: (times and packets that left, those that arrived).
 type Ways = HashMap<(u16, u16), [Vec<(u64, Wire)>; 2]>;
 
 fn ways(capture: &Capture) -> Ways {
     let mut found = Ways::new();
-    for sighting in &capture.sightings {
-        let wire = capture.wire(sighting);
-        let arrived = sighting.right != wire.leftwards;
-        found.entry((wire.source.1, wire.destination.1)).or_default()[usize::from(arrived)].push((sighting.time, wire));
+    for record in capture.records() {
+        let wire = capture.wire(record);
+        let arrived = record.right != wire.leftwards;
+        found.entry((wire.source.1, wire.destination.1)).or_default()[usize::from(arrived)].push((record.time, wire));
     }
     found
 }

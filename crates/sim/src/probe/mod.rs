@@ -1,14 +1,11 @@
 //! Sampled series and final counters. Nothing here is smoothed; srtt is the stack's own, rtt its last raw sample.
 
-pub mod capture;
-pub mod fingerprint;
-
+use crate::flow::Flow;
 use crate::network::Network;
 use crate::output::Table;
 use crate::packet::DropCause;
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};
-use crate::simulation::Flow;
 use crate::time::Time;
 use crate::traffic::Udp;
 

@@ -36,22 +36,10 @@ pub use pie_2013::Pie2013;
 pub use red::Red;
 pub use sfq::Sfq;
 
-use crate::packet::{DropCause, FlowTuple, Packet};
+use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
 use crate::time::Time;
-
-/// What happened to an arriving packet. A local drop reaches the sender's TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The packet is queued (another packet may have been dropped instead; see `QueueContext::dropped`).
-    Queued,
-    /// The packet is queued, but an earlier one of the same queue was dropped to make room (NET_XMIT_CN): no
-    /// transmission failed, yet a local TCP sender reduces its window.
-    Congestion,
-    /// The arriving packet itself was dropped.
-    Dropped,
-}
 
 /// The answer to a dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::sender::{Phase, Sender};
 use crate::network::Network;
 use crate::packet::MSS;
 use crate::packet::{flags, Packet, NO_SACK};
-use crate::tcp::common::sack::Blocks;
+use crate::sack::Blocks;
 
 const SEG: u64 = MSS as u64;
 /// Duplicate ACKs that show a loss (`tcprexmtthresh`).

@@ -4,9 +4,7 @@
 
 use super::sender::{Phase, Sender};
 use crate::network::Network;
-use crate::packet::Packet;
-use crate::packet::MSS;
-use crate::qdisc::Verdict;
+use crate::packet::{Packet, Verdict, MSS};
 
 const SEG: i64 = MSS as i64;
 

@@ -13,10 +13,10 @@ use super::timer::{Callout, Clock};
 use crate::network::Network;
 use crate::packet::MSS;
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::sack::Blocks;
 use crate::spec::FlowSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::ranges;
-use crate::tcp::common::sack::Blocks;
 use crate::tcp::linux::receiver::Counters;
 use crate::time::{Time, MS};
 

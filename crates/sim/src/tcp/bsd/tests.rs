@@ -7,8 +7,8 @@ use crate::network::{Network, Route, PORTS};
 use crate::packet::MSS;
 use crate::packet::{flags, Packet, Way, ACK_FRAME, NO_SACK};
 use crate::port::Port;
+use crate::sack::Blocks;
 use crate::spec::{FlowSpec, HostSpec, PortSpec, StackSpec};
-use crate::tcp::common::sack::Blocks;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::time::{MS, SEC};
 

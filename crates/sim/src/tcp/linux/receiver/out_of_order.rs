@@ -4,7 +4,8 @@
 use super::{Receiver, COMPRESSED_MAX, COMPRESS_MAX, COMPRESS_SLACK, DUPACKS_AT_ONCE, SACK_MEMORY};
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::tcp::common::{ranges, sack};
+use crate::sack;
+use crate::tcp::common::ranges;
 
 impl Receiver {
     pub(super) fn out_of_order(&mut self, p: &Packet, net: &mut Network) {

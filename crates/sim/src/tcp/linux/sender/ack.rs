@@ -8,7 +8,7 @@ use super::{Phase, Sender};
 use crate::cc::{AckEvent, AckSample, CongestionControl};
 use crate::network::Network;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
-use crate::tcp::common::sack::Blocks;
+use crate::sack::Blocks;
 use crate::tcp::linux::options::LossDetection;
 
 /// What was found about an ACK (Linux's FLAG_*).

@@ -6,7 +6,7 @@ use super::recovery::Recovery;
 use super::scoreboard::mark;
 use super::tcb::CaState;
 use super::Sender;
-use crate::tcp::common::sack::Blocks;
+use crate::sack::Blocks;
 
 impl Sender {
     /// Takes in the blocks of an ACK for `ack`.

@@ -8,9 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-use crate::events::MAX_TIME;
 use crate::tcp::common::ranges;
-use crate::time::US;
+use crate::time::{MAX_TIME, US};
 
 /// Marks of a segment (Linux's TCPCB_*).
 pub mod mark {

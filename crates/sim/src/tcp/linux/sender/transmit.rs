@@ -7,8 +7,7 @@ use super::recovery::Recovery;
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::network::Network;
-use crate::packet::{flags, Packet};
-use crate::qdisc::Verdict;
+use crate::packet::{flags, Packet, Verdict};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::CwndLimited;
 

@@ -6,7 +6,7 @@
 use crate::cc::{AckEvent, AckSample, CongestionControl};
 use crate::network::Network;
 use crate::packet::{flags, Packet};
-use crate::tcp::common::sack::Blocks;
+use crate::sack::Blocks;
 use crate::tcp::linux::options::Growth;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;

@@ -3,8 +3,7 @@
 //! It hashes facts (time, port, flow, sequence number, header bits, what became of the packet) and not the layout of what holds them, so
 //! that it outlives names and schemas. Without the feature `fingerprint` it has no state and no cost.
 
-use crate::packet::{DropCause, Packet};
-use crate::qdisc::Verdict;
+use crate::packet::{DropCause, Packet, Verdict};
 use crate::time::Time;
 
 /// What happened to a packet.

@@ -1,0 +1,162 @@
+//! Captures: packets as the two hosts of each flow see them, with the numbers of real headers: sequence numbers in bytes from 0, windows
+//! scaled, and an IP identification that each end of a connection counts up packet by packet (Linux 6.12 include/net/ip.h
+//! `ip_select_ident_segs`, from a random number; here from 1). What the simulator does not have is constant.
+//!
+//! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
+
+use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
+use crate::sack::{Blocks, MAX_BLOCKS};
+use crate::spec::FlowSpec;
+use crate::tap::{Note, Record, Tap};
+use crate::tcp::common::layout::Layout;
+
+/// Ethernet, IP and UDP, bytes.
+const UDP_HEADERS: u16 = 42;
+/// Of the data sender, who receives no data: window and its scale.
+const IDLE_WINDOW: u16 = 65_535;
+const IDLE_SCALE: u8 = 7;
+
+/// What the headers of a flow's packets have in common.
+#[derive(Clone, Debug)]
+pub struct FlowHeaders {
+    /// Its data come from the right.
+    pub(crate) from_right: bool,
+    tuple: FlowTuple,
+    /// Where the bytes lie in the segments.
+    layout: Option<Layout>,
+    /// Shift of the receiver's window.
+    scale: u8,
+}
+
+/// All packets at both hosts.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    tap: Tap,
+    flows: Vec<FlowHeaders>,
+}
+
+/// The transport header of a packet, as it stands on the wire.
+#[derive(Clone, Copy, Debug)]
+pub enum Header {
+    /// TCP.
+    Tcp {
+        /// Sequence number, bytes.
+        seq: u32,
+        /// Acknowledgment number, bytes.
+        ack: u32,
+        /// The simulator's flags.
+        flags: u8,
+        /// Carries an acknowledgment.
+        acknowledges: bool,
+        /// Window, scaled (not in a SYN).
+        window: u16,
+        /// Timestamp value and echo, ms.
+        timestamps: (u32, u32),
+        /// In a SYN: largest segment and shift of the window.
+        syn: Option<(u16, u8)>,
+        /// SACK blocks, bytes; the first `count`.
+        sacks: ([(u32, u32); MAX_BLOCKS], usize),
+    },
+    /// UDP.
+    Udp,
+}
+
+/// A packet in numbers of the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// Host and port it comes from.
+    pub source: (u32, u16),
+    /// Host and port it goes to.
+    pub destination: (u32, u16),
+    /// It goes from the right-hand host to the left-hand one.
+    pub leftwards: bool,
+    /// The IP identification.
+    pub id: u16,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// What follows the IP header.
+    pub header: Header,
+    /// Payload, bytes.
+    pub payload: u16,
+}
+
+impl Capture {
+    /// What was noted, for these flows by index.
+    #[must_use]
+    pub fn new(tap: Tap, flows: Vec<FlowHeaders>) -> Self {
+        Self { tap, flows }
+    }
+
+    /// The packets, in order of time.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.tap.records
+    }
+
+    /// The numbers of a packet.
+    #[must_use]
+    pub fn wire(&self, record: &Record) -> Wire {
+        let (Note { packet: p, id }, blocks) = self.tap.packet(record);
+        let flow = &self.flows[p.flow()];
+        let ends = ((flow.tuple.src, flow.tuple.sport), (flow.tuple.dst, flow.tuple.dport));
+        let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
+        let payload = if flow.layout.is_none() {
+            p.len - UDP_HEADERS
+        } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
+            0
+        } else {
+            p.len - HEADERS as u16
+        };
+        let header = flow.layout.map_or(Header::Udp, |layout| flow.header(layout, p, &blocks));
+        let leftwards = flow.from_right != p.has(flags::ACK);
+        Wire { source, destination, leftwards, id: *id, ecn: record.ecn, header, payload }
+    }
+}
+
+impl FlowHeaders {
+    /// Those of a TCP flow.
+    #[must_use]
+    pub fn tcp(spec: &FlowSpec, tuple: FlowTuple, scale: u8) -> Self {
+        Self { from_right: spec.from_right, tuple, layout: Some(Layout::of(spec)), scale }
+    }
+
+    /// Those of a stream of datagrams.
+    #[must_use]
+    pub fn udp(from_right: bool, tuple: FlowTuple) -> Self {
+        Self { from_right, tuple, layout: None, scale: 0 }
+    }
+
+    fn header(&self, layout: Layout, p: &Packet, blocks: &Blocks) -> Header {
+        // The SYN has number 0, and the payload begins with number 1.
+        let number = |segment: u32| (layout.before(segment) as u32).wrapping_add(u32::from(segment > 0));
+        let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
+        let sequence = number(p.seq);
+        let (seq, ack) = match (answer, opens) {
+            (false, true) => (0, 0),
+            (false, false) => (sequence, 1),
+            (true, true) => (0, 1),
+            (true, false) => (1, sequence),
+        };
+        let window = match (answer, opens) {
+            (false, true) => IDLE_WINDOW,
+            (false, false) => IDLE_WINDOW >> IDLE_SCALE,
+            (true, true) => p.window.min(u32::from(u16::MAX)) as u16,
+            (true, false) => (p.window >> self.scale).min(u32::from(u16::MAX)) as u16,
+        };
+        let scale = if answer { self.scale } else { IDLE_SCALE };
+        let mut sacks = ([(0, 0); MAX_BLOCKS], blocks.as_slice().len());
+        for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
+            *place = (number(*start), number(*end));
+        }
+        Header::Tcp {
+            seq,
+            ack,
+            flags: p.flags,
+            acknowledges: answer || !opens,
+            window,
+            timestamps: (p.tsval, p.tsecr),
+            syn: opens.then_some((MSS as u16 + 12, scale)),
+            sacks,
+        }
+    }
+}

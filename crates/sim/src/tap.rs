@@ -1,0 +1,94 @@
+//! A tap at every host: notes packets when they leave it and when they arrive, for captures ([`crate::capture`] makes headers of them).
+//!
+//! A packet is noted once, when it leaves. On its way it carries the number of that note in place of its timestamp value, which nothing
+//! in the network looks at; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
+//! for what it repeats.
+
+use crate::packet::{flags, Ecn, Packet, NO_SACK};
+use crate::sack::{Blocks, Slab};
+use crate::time::Time;
+
+/// A packet at a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// When, ns.
+    pub time: Time,
+    /// At the right host; else at the left one.
+    pub right: bool,
+    /// As it is here; routers may change it.
+    pub(crate) ecn: Ecn,
+    /// Which packet.
+    pub(crate) note: u32,
+}
+
+/// A packet as it left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Note {
+    /// Its `sack` is an index to the blocks that were noted.
+    pub packet: Packet,
+    /// The IP identification.
+    pub id: u16,
+}
+
+/// The two hosts of a flow.
+#[derive(Clone, Debug)]
+struct Hosts {
+    /// Its data come from the right.
+    from_right: bool,
+    /// Packets of the data's sender and of its receiver so far, modulo 2^16.
+    counts: [u16; 2],
+}
+
+/// All that was noted.
+#[derive(Clone, Debug, Default)]
+pub struct Tap {
+    hosts: Vec<Hosts>,
+    notes: Vec<Note>,
+    blocks: Vec<Blocks>,
+    /// In order of time.
+    pub records: Vec<Record>,
+}
+
+impl Tap {
+    /// Prepares for flows, each with the side that its data come from.
+    #[must_use]
+    pub fn new(from_right: impl Iterator<Item = bool>) -> Self {
+        let hosts = from_right.map(|from_right| Hosts { from_right, counts: [0; 2] }).collect();
+        Self { hosts, ..Self::default() }
+    }
+
+    /// A packet leaves its host.
+    pub fn departs(&mut self, time: Time, packet: &mut Packet, slab: &Slab) {
+        let hosts = &mut self.hosts[packet.flow()];
+        let answer = packet.has(flags::ACK);
+        let id = &mut hosts.counts[usize::from(answer)];
+        *id = id.wrapping_add(1);
+        let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
+        self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn, note });
+        let mut noted = *packet;
+        if packet.sack != NO_SACK {
+            noted.sack = self.blocks.len() as u32;
+            self.blocks.push(slab.get(packet.sack));
+        }
+        self.notes.push(Note { packet: noted, id: *id });
+        packet.tsval = note;
+    }
+
+    /// A packet arrives at its host.
+    pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
+        let right = self.hosts[packet.flow()].from_right == packet.has(flags::ACK);
+        let note = packet.tsval;
+        self.records.push(Record { time, right, ecn: packet.ecn, note });
+        packet.tsval = self.notes[note as usize].packet.tsval;
+    }
+
+    /// The packet of a record as it left, and its SACK blocks.
+    pub(crate) fn packet(&self, record: &Record) -> (&Note, Blocks) {
+        let note = &self.notes[record.note as usize];
+        let blocks = match note.packet.sack {
+            NO_SACK => Blocks::default(),
+            at => self.blocks[at as usize],
+        };
+        (note, blocks)
+    }
+}

@@ -1,0 +1,122 @@
+//! Which modules of the crate may know which: those above them in this list, and of these only the ones named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A module, and what it may know besides itself, lowest layer first.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("time", &[]),
+    ("rng", &[]),
+    ("packet", &[]),
+    ("sack", &[]),
+    ("spec", &[]),
+    ("events", &["time"]),
+    ("pool", &["packet", "time"]),
+    ("fingerprint", &["packet", "time"]),
+    ("tap", &["packet", "sack", "time"]),
+    ("qdisc", &["packet", "pool", "rng", "spec", "time"]),
+    ("port", &["packet", "pool", "qdisc", "rng", "spec", "time"]),
+    ("network", &["events", "fingerprint", "packet", "pool", "port", "qdisc", "rng", "sack", "tap", "time"]),
+    ("cc", &["packet", "tcp"]),
+    ("tcp", &["cc", "network", "packet", "sack", "spec", "time"]),
+    ("traffic", &["network", "packet", "spec", "time"]),
+    ("flow", &["tcp", "time"]),
+    ("capture", &["packet", "sack", "spec", "tap", "tcp"]),
+    ("output", &["capture"]),
+    ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time", "traffic"]),
+    (
+        "simulation",
+        &[
+            "capture", "cc", "events", "flow", "network", "output", "packet", "port", "probe", "spec", "tap", "tcp",
+            "time", "traffic",
+        ],
+    ),
+];
+
+/// A control works on the state of the connection, and the connection calls its control.
+const KNOW_EACH_OTHER: (&str, &str) = ("cc", "tcp");
+
+/// The source files of a module, without those of its tests.
+fn sources(module: &Path, out: &mut Vec<PathBuf>) {
+    if module.is_file() {
+        return out.push(module.to_owned());
+    }
+    let entries = || fs::read_dir(module).expect("a folder").map(|entry| entry.expect("readable").path());
+    let mut tests = BTreeSet::new();
+    for file in entries().filter(|path| path.is_file()) {
+        let text = fs::read_to_string(&file).expect("text");
+        for (declared, _) in text.match_indices("#[cfg(test)]\n") {
+            let line = text[declared..].lines().nth(1).unwrap_or_default().trim_start_matches("pub(crate) ");
+            if let Some(name) = line.strip_prefix("mod ").and_then(|line| line.strip_suffix(';')) {
+                tests.insert(name.to_owned());
+            }
+        }
+    }
+    for path in entries() {
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        if !tests.contains(&stem) {
+            sources(&path, out);
+        }
+    }
+}
+
+/// The modules of this crate that a source file names outside of comments and tests.
+fn named(text: &str) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let mut found = BTreeSet::new();
+    for line in lines {
+        for (at, prefix) in line.match_indices("crate::") {
+            let rest = &line[at + prefix.len()..];
+            let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(rest.len());
+            found.insert(rest[..end].to_owned());
+        }
+    }
+    found
+}
+
+/// What each module names.
+fn knowledge() -> BTreeMap<String, BTreeSet<String>> {
+    let mut known = BTreeMap::new();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("the sources") {
+        let path = entry.expect("readable").path();
+        let module = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let mut files = vec![];
+        sources(&path, &mut files);
+        let all: &mut BTreeSet<String> = known.entry(module.clone()).or_default();
+        for file in files {
+            all.extend(named(&fs::read_to_string(file).expect("text")));
+        }
+        all.remove(&module);
+    }
+    known.remove("lib");
+    known
+}
+
+#[test]
+fn every_module_knows_exactly_those_that_it_may() {
+    let mut found = knowledge();
+    for (module, listed) in LAYERS {
+        let listed: BTreeSet<String> = listed.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(found.remove(*module), Some(listed), "what {module} knows, and what this file says of it");
+    }
+    assert!(found.is_empty(), "not in the list: {found:?}");
+}
+
+#[test]
+fn there_is_no_circle() {
+    for (i, (module, known)) in LAYERS.iter().enumerate() {
+        for other in *known {
+            let below = LAYERS[..i].iter().any(|(name, _)| name == other);
+            assert!(below || (*module, *other) == KNOW_EACH_OTHER, "{module} knows {other}");
+        }
+    }
+}
+
+#[test]
+fn comments_and_tests_name_nothing() {
+    let text =
+        "use crate::a::b; // crate::c\nfn f() { crate::d_e::g() }\n#[cfg(test)]\nmod tests {\n    use crate::h;\n}\n";
+    assert_eq!(named(text).into_iter().collect::<Vec<_>>(), ["a", "d_e"]);
+}
