@@ -32,9 +32,9 @@ def print_columns(rows: Sequence[Sequence[object]]) -> None:
 
 def human_time(seconds: float) -> str:
     """`0.3 s`, `12 s`, `4 min 10 s`, `2 h 5 min`."""
-    if seconds < 10:
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

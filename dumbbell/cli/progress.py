@@ -40,8 +40,9 @@ def progress_bar(what: str, unit: str = "runs", *, by_itself: bool = True, lines
     with _shown(meter, by_itself, lines) as refresh:
 
         def tell(done: int, total: int) -> None:
+            meter.moved = time.monotonic()
             if not done:
-                meter.began = time.monotonic()
+                meter.began = meter.moved
             meter.done, meter.total = done, total
             refresh()
 
@@ -140,14 +141,18 @@ class _Meter(ABC):
 class _Counts(_Meter):
     """Things that cost about the same."""
 
+    moved = 0.0
+    """When the last of them was done, `time.monotonic()`."""
+
     def share(self) -> float:
         return self.done / self.total if self.total else 0.0
 
     def words(self) -> list[str]:
-        so_far = f"{human_time(self.elapsed_s)} so far"
-        if not self.total:
-            return [so_far]
-        return [self.counted, f"{human_time(self.elapsed_s * (self.total - self.done) / self.done)} left" if self.done else so_far]
+        counted = [self.counted] if self.total else []
+        if not self.done:
+            return [*counted, f"{human_time(self.elapsed_s)} so far"]
+        left_s = (self.moved - self.began) * (self.total - self.done) / self.done - (time.monotonic() - self.moved)
+        return [*counted, f"{human_time(max(left_s, 0.0))} left"]
 
 
 class _Runs(_Meter):

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from dumbbell.cli import progress
 from dumbbell.cli.executor import EXECUTORS, executor_of
-from dumbbell.cli.output import human_count
+from dumbbell.cli.output import human_count, human_time
 from dumbbell.errors import BadInput
 from dumbbell.executor import interrupt
 from dumbbell.executor.base import MOST_WORKERS, check_workers
@@ -75,9 +75,15 @@ def test_an_interrupt_is_told(monkeypatch):
 
 def test_things_that_cost_the_same_go_by_their_number():
     meter = progress._Counts("report", "figures")
-    meter.done, meter.total, meter.began = 2, 8, time.monotonic() - 20
+    now = time.monotonic()
+    meter.done, meter.total, meter.began, meter.moved = 2, 8, now - 20, now
     assert shown(meter, 100).rstrip().endswith(" 2 of 8 figures  1 min 0 s left")
+    meter.began, meter.moved = now - 50, now - 30
+    assert shown(meter, 100).rstrip().endswith(" 2 of 8 figures  30 s left")
+    meter.began, meter.moved = now - 520, now - 500
+    assert shown(meter, 100).rstrip().endswith(" 2 of 8 figures  0.0 s left")
     meter.done = meter.total = 0
+    meter.began = now - 20
     assert shown(meter, 100).rstrip().endswith(" 20 s so far")
 
 
@@ -146,5 +152,7 @@ def test_a_number_of_workers_that_is_none_is_one_clear_line(dumbbell, workers):
     assert check_workers(MOST_WORKERS) == MOST_WORKERS
 
 
-def test_counts_for_people():
+def test_times_and_counts_for_people():
+    times = (0.04, 9.94, 9.96, 59.4, 59.6, 3599.4, 3600)
+    assert [human_time(time_s) for time_s in times] == ["0.0 s", "9.9 s", "10 s", "59 s", "1 min 0 s", "59 min 59 s", "1 h 0 min"]
     assert [human_count(count) for count in (0, 512, 3100, 12_000_000)] == ["0", "512", "3.1 k", "12.0 M"]
