@@ -8,6 +8,7 @@ pub mod events;
 pub mod fingerprint;
 pub mod flow;
 pub mod network;
+pub mod outbox;
 pub mod output;
 pub mod packet;
 pub mod pool;

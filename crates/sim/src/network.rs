@@ -2,6 +2,7 @@
 
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
+use crate::outbox::{End, Outbox};
 use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, NO_SACK};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
@@ -91,20 +92,6 @@ impl Network {
         self.shared.now
     }
 
-    /// Puts a packet of a sender, with hop 0, on its way. The verdict is that of the first port.
-    #[inline]
-    pub fn send(&mut self, p: Packet) -> Verdict {
-        let first = self.routes[p.flow()].forward.first().copied();
-        self.set_out(p, first)
-    }
-
-    /// The same for a packet of a receiver. That there are two spares a look at flags that were just written, and are not there yet.
-    #[inline]
-    pub fn send_back(&mut self, p: Packet) -> Verdict {
-        let first = self.routes[p.flow()].reverse.first().copied();
-        self.set_out(p, first)
-    }
-
     /// Hands a packet to the first port of its way, or to the end.
     #[inline]
     fn set_out(&mut self, p: Packet, first: Option<u16>) -> Verdict {
@@ -133,19 +120,6 @@ impl Network {
         Some(p)
     }
 
-    /// For tests: all packets that have reached an end.
-    #[cfg(test)]
-    pub fn drain(&mut self) -> Vec<Packet> {
-        std::iter::from_fn(|| self.arrival()).collect()
-    }
-
-    /// For tests: all packets in the pipe of port `i`, whose event stays.
-    #[cfg(test)]
-    pub fn drain_pipe(&mut self, i: usize) -> Vec<Packet> {
-        let (pipe, packets) = (&mut self.ports[i].pipe, &mut self.shared.packets);
-        std::iter::from_fn(|| pipe.pop(packets).map(|id| packets.take(id))).collect()
-    }
-
     /// Notes a packet that leaves a host.
     #[cold]
     #[inline(never)]
@@ -162,11 +136,6 @@ impl Network {
         if let Some(tap) = &mut self.tap {
             tap.arrives(self.shared.now, &mut self.shared.packets[id].packet);
         }
-    }
-
-    /// Attaches SACK blocks to a packet.
-    pub fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
-        p.sack = self.sacks.put(blocks);
     }
 
     /// Offers a packet to port `i`.
@@ -361,5 +330,41 @@ impl Network {
         }
         self.arrivals.iter(&self.shared.packets).for_each(&mut add);
         counts
+    }
+}
+
+impl Outbox for Network {
+    #[inline]
+    fn now(&self) -> Time {
+        self.shared.now
+    }
+
+    #[inline(always)]
+    fn send(&mut self, from: End, p: Packet) -> Verdict {
+        let route = &self.routes[p.flow()];
+        // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
+        let ports = match from {
+            End::Sender => &route.forward,
+            End::Receiver => &route.reverse,
+        };
+        let first = ports.first().copied();
+        self.set_out(p, first)
+    }
+
+    #[inline]
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.events.set(source, at);
+    }
+
+    fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
+        p.sack = self.sacks.put(blocks);
+    }
+
+    fn take_blocks(&mut self, p: &Packet) -> Blocks {
+        if p.sack == NO_SACK {
+            Blocks::default()
+        } else {
+            self.sacks.take(p.sack)
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bsd;
 use super::linux::{receiver, sender};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tcp::linux::sender::tcb::{CaState, INFINITE_SSTHRESH};
 use crate::time::Time;
@@ -42,10 +42,10 @@ pub enum Sender {
 
 impl Sender {
     /// connect().
-    pub fn connect(&mut self, net: &mut Network) {
+    pub fn connect(&mut self, out: &mut impl Outbox) {
         match self {
-            Self::Linux(s) => s.connect(net),
-            Self::Bsd(s) => s.connect(net),
+            Self::Linux(s) => s.connect(out),
+            Self::Bsd(s) => s.connect(out),
         }
     }
 
@@ -59,18 +59,18 @@ impl Sender {
 
     /// A packet of the receiver arrives.
     #[inline]
-    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
+    pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         match self {
-            Self::Linux(s) => s.on_ack(p, net),
-            Self::Bsd(s) => s.on_ack(p, net),
+            Self::Linux(s) => s.on_ack(p, out),
+            Self::Bsd(s) => s.on_ack(p, out),
         }
     }
 
     /// The timer's event came.
-    pub fn on_timer(&mut self, net: &mut Network) {
+    pub fn on_timer(&mut self, out: &mut impl Outbox) {
         match self {
-            Self::Linux(s) => s.on_timer(net),
-            Self::Bsd(s) => s.on_timer(net),
+            Self::Linux(s) => s.on_timer(out),
+            Self::Bsd(s) => s.on_timer(out),
         }
     }
 
@@ -122,18 +122,18 @@ pub enum Receiver {
 impl Receiver {
     /// A packet of the sender arrives.
     #[inline]
-    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
+    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         match self {
-            Self::Linux(r) => r.on_packet(p, net),
-            Self::Bsd(r) => r.on_packet(p, net),
+            Self::Linux(r) => r.on_packet(p, out),
+            Self::Bsd(r) => r.on_packet(p, out),
         }
     }
 
     /// The event of timer `which` came.
-    pub fn on_timer(&mut self, which: usize, net: &mut Network) {
+    pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
         match self {
-            Self::Linux(r) => r.on_timer(which, net),
-            Self::Bsd(r) => r.on_timer(net),
+            Self::Linux(r) => r.on_timer(which, out),
+            Self::Bsd(r) => r.on_timer(out),
         }
     }
 

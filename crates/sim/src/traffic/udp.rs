@@ -1,6 +1,6 @@
 //! Unresponsive datagrams at a constant rate: one every interval, whatever becomes of them. Not ECN-capable.
 
-use crate::network::Network;
+use crate::outbox::{End, Outbox};
 use crate::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
 use crate::spec::UdpSpec;
 use crate::time::{Time, NEVER};
@@ -49,24 +49,27 @@ impl Udp {
     }
 
     /// Sets the time of the next datagram.
-    pub fn schedule(&self, at: Time, net: &mut Network) {
-        net.events.set(self.source, if at < self.stop { at } else { NEVER });
+    pub fn schedule(&self, at: Time, out: &mut impl Outbox) {
+        out.set_timer(self.source, if at < self.stop { at } else { NEVER });
     }
 
     /// A datagram is due.
-    pub fn on_timer(&mut self, net: &mut Network) {
+    pub fn on_timer(&mut self, out: &mut impl Outbox) {
         self.sent += 1;
-        self.schedule(net.now().saturating_add(self.interval), net);
-        net.send(Packet {
-            way: Way::new(self.flow),
-            len: self.len as u16,
-            seq: 0,
-            window: 0,
-            tsval: 0,
-            tsecr: 0,
-            sack: NO_SACK,
-            flags: 0,
-            ecn: Ecn::NotEct,
-        });
+        self.schedule(out.now().saturating_add(self.interval), out);
+        out.send(
+            End::Sender,
+            Packet {
+                way: Way::new(self.flow),
+                len: self.len as u16,
+                seq: 0,
+                window: 0,
+                tsval: 0,
+                tsecr: 0,
+                sack: NO_SACK,
+                flags: 0,
+                ecn: Ecn::NotEct,
+            },
+        );
     }
 }

@@ -4,9 +4,8 @@
 //! Leaves out: PAWS, challenge ACKs.
 
 use super::sender::{Phase, Sender};
-use crate::network::Network;
-use crate::packet::MSS;
-use crate::packet::{flags, Packet, NO_SACK};
+use crate::outbox::Outbox;
+use crate::packet::{flags, Packet, MSS};
 use crate::sack::Blocks;
 
 const SEG: u64 = MSS as u64;
@@ -15,23 +14,23 @@ const REXMT_THRESH: u32 = 3;
 
 impl Sender {
     /// A packet of the receiver arrives.
-    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
+    pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
-        let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
-        self.rcv_tick = self.clock.ticks(net.now());
+        let blocks = out.take_blocks(p);
+        self.rcv_tick = self.clock.ticks(out.now());
         match (self.phase, p.has(flags::SYN)) {
-            (Phase::SynSent, true) => self.on_syn_ack(p, net),
+            (Phase::SynSent, true) => self.on_syn_ack(p, out),
             (Phase::Established, true) => {
                 // A SYN again: the ACK of the first was slow.
                 self.ack_now = true;
-                self.output(net, false);
+                self.output(out, false);
             }
-            (Phase::Established, false) => self.on_established(p, &blocks, net),
+            (Phase::Established, false) => self.on_established(p, &blocks, out),
             (Phase::Closed, _) | (Phase::SynSent, false) => {}
         }
     }
 
-    fn on_established(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
+    fn on_established(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
         let (ack, window) = (p.seq, u64::from(p.window));
         if blocks.count > 0 || !self.holes.is_empty() {
             self.holes.update(self.snd_una, ack, self.snd_max, blocks.as_slice());
@@ -39,12 +38,12 @@ impl Sender {
         self.note_delivery(ack.max(self.snd_una));
         let advanced = ack > self.snd_una;
         if advanced {
-            self.on_new_ack(p, net);
+            self.on_new_ack(p, out);
         } else {
             self.note_timestamp(p);
             if window != self.snd_wnd {
                 self.dupacks = 0;
-            } else if self.on_duplicate(ack, net) {
+            } else if self.on_duplicate(ack, out) {
                 return;
             }
         }
@@ -55,15 +54,15 @@ impl Sender {
             needs_output = true;
         }
         if needs_output || self.ack_now {
-            self.output(net, false);
+            self.output(out, false);
         }
         if advanced {
-            self.write(net);
+            self.write(out);
         }
     }
 
     /// An ACK that changes nothing; true if it has been dealt with.
-    fn on_duplicate(&mut self, ack: u32, net: &mut Network) -> bool {
+    fn on_duplicate(&mut self, ack: u32, out: &mut impl Outbox) -> bool {
         if !self.retransmit_pending() || ack != self.snd_una {
             self.dupacks = 0;
             return false;
@@ -75,11 +74,11 @@ impl Sender {
             } else {
                 self.window.cwnd += SEG;
             }
-            self.output(net, false);
+            self.output(out, false);
         } else if self.dupacks == REXMT_THRESH {
-            self.enter_recovery(net);
+            self.enter_recovery(out);
         } else if self.limited_transmit {
-            self.send_limited(net);
+            self.send_limited(out);
         } else {
             return false;
         }
@@ -88,56 +87,56 @@ impl Sender {
 
     /// In recovery a segment may follow while less than the new window is out.
     fn inflate(&mut self) {
-        let out = i64::from(self.snd_nxt) - i64::from(self.holes.fack) + i64::from(self.holes.retransmitted);
+        let outstanding = i64::from(self.snd_nxt) - i64::from(self.holes.fack) + i64::from(self.holes.retransmitted);
         let w = &mut self.window;
-        if out * i64::from(MSS) < w.ssthresh as i64 {
+        if outstanding * i64::from(MSS) < w.ssthresh as i64 {
             w.cwnd = (w.cwnd + SEG).min(w.ssthresh);
         }
     }
 
-    fn enter_recovery(&mut self, net: &mut Network) {
+    fn enter_recovery(&mut self, out: &mut impl Outbox) {
         self.counters.cwnd_reductions += u64::from(!self.window.cong_recovery);
         self.snd_recover = self.snd_max;
         self.window.enter_recovery();
         self.timer.stop();
         self.sack_newdata = self.snd_nxt;
         self.window.cwnd = SEG;
-        self.output(net, false);
+        self.output(out, false);
     }
 
     /// Each of the first two duplicate ACKs lets a new segment out, if the receiver's window does (RFC 3042).
-    fn send_limited(&mut self, net: &mut Network) {
+    fn send_limited(&mut self, out: &mut impl Outbox) {
         if self.dupacks == 1 {
             self.limited_sent = 0;
         }
         let (cwnd, max) = (self.window.cwnd, self.snd_max);
-        let out = self.layout.span(self.snd_una, self.snd_nxt);
-        self.window.cwnd = out + u64::from(self.dupacks - self.limited_sent) * SEG;
-        if self.buffer.held(self.snd_una) > out {
-            self.output(net, false);
+        let outstanding = self.layout.span(self.snd_una, self.snd_nxt);
+        self.window.cwnd = outstanding + u64::from(self.dupacks - self.limited_sent) * SEG;
+        if self.buffer.held(self.snd_una) > outstanding {
+            self.output(out, false);
         }
         self.limited_sent += self.snd_max - max;
         self.window.cwnd = cwnd;
     }
 
     /// Something was acknowledged.
-    fn on_new_ack(&mut self, p: &Packet, net: &mut Network) {
+    fn on_new_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         let ack = p.seq;
         let bytes = self.layout.span(self.snd_una, ack);
         if self.window.fast_recovery {
             if ack < self.snd_recover {
-                self.on_partial_ack(bytes, net);
+                self.on_partial_ack(bytes, out);
             } else {
                 self.window.post_recovery(self.layout.span(ack, self.snd_max));
             }
         }
         self.dupacks = 0;
-        self.check_bad_retransmit(net.now());
-        self.take_rtt(p, net.now());
+        self.check_bad_retransmit(out.now());
+        self.take_rtt(p, out.now());
         if ack == self.snd_max {
             self.timer.stop();
         } else if !self.persist_pending() {
-            self.set_retransmit(net);
+            self.set_retransmit(out);
         }
         self.window.ack_received(bytes, self.snd_wnd, self.going_back());
         self.snd_wnd = self.snd_wnd.saturating_sub(bytes);
@@ -150,13 +149,13 @@ impl Sender {
     }
 
     /// Recovery goes on: one or two segments may follow.
-    fn on_partial_ack(&mut self, bytes: u64, net: &mut Network) {
+    fn on_partial_ack(&mut self, bytes: u64, out: &mut impl Outbox) {
         self.timer.stop();
         let more = if bytes / SEG >= 2 { 2 } else { 1 };
         let new = self.snd_nxt.saturating_sub(self.sack_newdata);
-        let out = u64::from(self.holes.retransmitted) + u64::from(new);
-        self.window.cwnd = ((out + more) * SEG).min(self.window.ssthresh);
+        let outstanding = u64::from(self.holes.retransmitted) + u64::from(new);
+        self.window.cwnd = ((outstanding + more) * SEG).min(self.window.ssthresh);
         self.ack_now = true;
-        self.output(net, false);
+        self.output(out, false);
     }
 }

@@ -3,7 +3,7 @@
 //! Leaves out: Nagle for short writes (the application writes ahead), probes of one byte (a whole segment probes a closed window).
 
 use super::sender::{Phase, Sender};
-use crate::network::Network;
+use crate::outbox::{End, Outbox};
 use crate::packet::{Packet, Verdict, MSS};
 
 const SEG: i64 = MSS as i64;
@@ -21,11 +21,11 @@ enum Next {
 
 impl Sender {
     /// Sends what windows and holes allow; `force`: at least a probe of the receiver's window.
-    pub(super) fn output(&mut self, net: &mut Network, mut force: bool) {
+    pub(super) fn output(&mut self, out: &mut impl Outbox, mut force: bool) {
         if self.phase != Phase::Established {
             return;
         }
-        if self.snd_max == self.snd_una && self.clock.ticks(net.now()) - self.rcv_tick >= self.rtt.rxtcur {
+        if self.snd_max == self.snd_una && self.clock.ticks(out.now()) - self.rcv_tick >= self.rtt.rxtcur {
             self.window.after_idle();
         }
         loop {
@@ -33,20 +33,20 @@ impl Sender {
                 self.snd_nxt = self.holes.adjust(self.snd_nxt);
             }
             let more = match self.next() {
-                Next::Retransmission => self.send_retransmission(net),
-                Next::Data { more } => self.send_data(net) && more,
+                Next::Retransmission => self.send_retransmission(out),
+                Next::Data { more } => self.send_data(out) && more,
                 Next::Nothing if force && self.buffer.held(self.snd_una) > 0 => {
-                    self.probe(net);
+                    self.probe(out);
                     false
                 }
                 Next::Nothing if self.ack_now => {
                     self.ack_now = false;
-                    let p = self.empty_packet(net.now());
+                    let p = self.empty_packet(out.now());
                     self.counters.sent += 1;
-                    net.send(p);
+                    out.send(End::Sender, p);
                     false
                 }
-                Next::Nothing => return self.keep_a_timer(net),
+                Next::Nothing => return self.keep_a_timer(out),
             };
             if !more {
                 return;
@@ -56,15 +56,15 @@ impl Sender {
     }
 
     /// True if the timer must run although nothing was sent.
-    fn keep_a_timer(&mut self, net: &mut Network) {
+    fn keep_a_timer(&mut self, out: &mut impl Outbox) {
         if self.timer.active() {
             return;
         }
         if self.snd_max > self.snd_una {
-            self.set_retransmit(net);
+            self.set_retransmit(out);
         } else if self.buffer.held(self.snd_una) > 0 {
             self.rtt.shift = 0;
-            self.set_persist(net);
+            self.set_persist(out);
         }
     }
 
@@ -111,15 +111,15 @@ impl Sender {
     }
 
     /// Sends the next segment of a hole; false after a local drop.
-    fn send_retransmission(&mut self, net: &mut Network) -> bool {
+    fn send_retransmission(&mut self, out: &mut impl Outbox) -> bool {
         let Some(hole) = self.holes.next() else { unreachable!("there was a hole") };
         let seq = hole.rxmit;
         hole.rxmit += 1;
         self.holes.retransmitted += 1;
-        let p = self.data_packet(seq, net.now());
+        let p = self.data_packet(seq, out.now());
         self.counters.retransmits += 1;
-        self.start_timer(net, true);
-        let sent = self.transmit(p, net);
+        self.start_timer(out, true);
+        let sent = self.transmit(p, out);
         if !sent {
             if let Some(hole) = self.holes.at(seq) {
                 hole.rxmit = seq;
@@ -130,13 +130,13 @@ impl Sender {
     }
 
     /// Sends the segment at `snd_nxt`; false after a local drop.
-    fn send_data(&mut self, net: &mut Network) -> bool {
-        let p = self.data_packet(self.snd_nxt, net.now());
+    fn send_data(&mut self, out: &mut impl Outbox) -> bool {
+        let p = self.data_packet(self.snd_nxt, out.now());
         self.counters.retransmits += u64::from(self.going_back());
         self.snd_nxt += 1;
         self.snd_max = self.snd_max.max(self.snd_nxt);
-        self.start_timer(net, false);
-        let sent = self.transmit(p, net);
+        self.start_timer(out, false);
+        let sent = self.transmit(p, out);
         if !sent {
             self.snd_nxt -= 1;
         }
@@ -144,29 +144,29 @@ impl Sender {
     }
 
     /// Sends the first segment whatever the window; `snd_nxt` stays.
-    fn probe(&mut self, net: &mut Network) {
-        let p = self.data_packet(self.snd_una, net.now());
+    fn probe(&mut self, out: &mut impl Outbox) {
+        let p = self.data_packet(self.snd_una, out.now());
         self.counters.retransmits += u64::from(self.snd_una < self.snd_max);
         self.snd_max = self.snd_max.max(self.snd_una + 1);
-        self.transmit(p, net);
+        self.transmit(p, out);
     }
 
-    fn start_timer(&mut self, net: &mut Network, retransmission: bool) {
+    fn start_timer(&mut self, out: &mut impl Outbox, retransmission: bool) {
         let outstanding = (retransmission && self.snd_nxt != self.snd_max) || self.snd_nxt != self.snd_una;
         if !self.retransmit_pending() && outstanding {
             if self.persist_pending() {
                 self.rtt.shift = 0;
             }
-            self.set_retransmit(net);
+            self.set_retransmit(out);
         }
     }
 
     /// Puts a packet on its way; false if the local queue dropped it, which leaves a window of one segment.
-    fn transmit(&mut self, p: Packet, net: &mut Network) -> bool {
+    fn transmit(&mut self, p: Packet, out: &mut impl Outbox) -> bool {
         self.counters.sent += 1;
-        if net.send(p) == Verdict::Dropped && self.local_first_port {
+        if out.send(End::Sender, p) == Verdict::Dropped && self.local_first_port {
             if !self.timer.active() {
-                self.set_retransmit(net);
+                self.set_retransmit(out);
             }
             self.window.cwnd = SEG as u64;
             return false;

@@ -10,9 +10,8 @@ use std::collections::VecDeque;
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use super::timer::{Callout, Clock};
-use crate::network::Network;
-use crate::packet::MSS;
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, NO_SACK, SYN_FRAME};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_SACK, SYN_FRAME};
 use crate::sack::Blocks;
 use crate::spec::FlowSpec;
 use crate::tcp::common::layout::Layout;
@@ -115,7 +114,7 @@ impl Receiver {
     }
 
     /// A packet of the sender arrives.
-    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
+    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.arrived += 1;
         if p.has(flags::SYN) {
             self.ts_recent = p.tsval;
@@ -125,18 +124,18 @@ impl Receiver {
                 len: SYN_FRAME as u16,
                 flags: flags::ACK | flags::SYN,
                 window: window as u32,
-                ..self.packet(1, net.now())
+                ..self.packet(1, out.now())
             };
             self.counters.acks_sent += 1;
-            net.send_back(syn_ack);
+            out.send(End::Receiver, syn_ack);
             return;
         }
         let first = !std::mem::replace(&mut self.established, true);
         if !p.has(flags::HANDSHAKE) {
-            self.on_data(p, net);
+            self.on_data(p, out);
         } else if first {
             // The SYN-ACK could not tell of more than 64 KiB.
-            self.announce(net);
+            self.announce(out);
         }
     }
 
@@ -159,7 +158,7 @@ impl Receiver {
         }
     }
 
-    fn on_data(&mut self, p: &Packet, net: &mut Network) {
+    fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
         match p.ecn {
             Ecn::Ce => self.counters.ce += 1,
@@ -173,41 +172,41 @@ impl Receiver {
             if seq + 1 == self.last_ack_sent {
                 self.ts_recent = p.tsval;
             }
-            return self.send_ack(net);
+            return self.send_ack(out);
         }
         let end = self.next_byte() + self.buffer.bytes;
         if self.layout.before(seq + 1) > end.max(self.rcv_adv) {
-            return self.send_ack(net);
+            return self.send_ack(out);
         }
         if seq <= self.last_ack_sent && self.last_ack_sent <= seq + 1 {
             self.ts_recent = p.tsval;
         }
         if seq == self.rcv_nxt && self.queue.is_empty() {
-            self.in_order(p, net);
+            self.in_order(p, out);
         } else {
             self.round = Round::default();
             self.reassemble(seq);
             self.update_sacks(seq);
-            self.send_ack(net);
+            self.send_ack(out);
         }
         if self.rcv_nxt == self.layout.end() {
-            self.completed.get_or_insert(net.now());
+            self.completed.get_or_insert(out.now());
         }
-        self.on_read(net);
+        self.on_read(out);
     }
 
     /// The common case.
-    fn in_order(&mut self, p: &Packet, net: &mut Network) {
+    fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.sacks.clear();
         let payload = u64::from(self.layout.payload(self.rcv_nxt));
         self.rcv_nxt += 1;
         self.unread += payload;
         self.tune(p.tsecr, payload);
         if self.delays && !self.delack.active() && !self.sent_zero_window {
-            let tick = self.clock.ticks(net.now()) + self.delack_ticks;
-            self.delack.set(self.clock.time(tick), net);
+            let tick = self.clock.ticks(out.now()) + self.delack_ticks;
+            self.delack.set(self.clock.time(tick), out);
         } else {
-            self.send_ack(net);
+            self.send_ack(out);
         }
     }
 
@@ -264,49 +263,49 @@ impl Receiver {
         self.rcv_adv.saturating_sub(self.next_byte())
     }
 
-    fn send_ack(&mut self, net: &mut Network) {
+    fn send_ack(&mut self, out: &mut impl Outbox) {
         let window = self.window();
         let scaled = window >> self.scale << self.scale;
-        let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, net.now()) };
+        let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, out.now()) };
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             self.sacks.iter().for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
-            net.attach(&mut p, blocks);
+            out.attach(&mut p, blocks);
         }
         if self.buffer.auto() {
-            self.round.began_ms.get_or_insert((net.now() / MS) as u32);
+            self.round.began_ms.get_or_insert((out.now() / MS) as u32);
         }
         self.sent_zero_window = scaled == 0;
         self.counters.acks_sent += 1;
         self.rcv_adv = self.rcv_adv.max(self.next_byte() + window);
         self.last_ack_sent = self.rcv_nxt;
         self.delack.stop();
-        net.send_back(p);
+        out.send(End::Receiver, p);
     }
 
     /// The application reads what there is.
-    fn on_read(&mut self, net: &mut Network) {
+    fn on_read(&mut self, out: &mut impl Outbox) {
         if std::mem::take(&mut self.unread) > 0 {
-            self.announce(net);
+            self.announce(out);
         }
     }
 
     /// Tells of the window if it has opened by a quarter of the buffer.
-    fn announce(&mut self, net: &mut Network) {
+    fn announce(&mut self, out: &mut impl Outbox) {
         let (size, offered) = (self.buffer.bytes, self.offered());
         let open = size.min(MAX_WINDOW << self.scale);
         let opens = open.saturating_sub(offered);
         let shows = offered >> self.scale != open >> self.scale;
         if shows && opens >= 2 * SEG && (opens >= size / 4 || size <= 8 * SEG) {
-            self.send_ack(net);
+            self.send_ack(out);
         }
     }
 
     /// The delayed-ACK timer's event.
-    pub fn on_timer(&mut self, net: &mut Network) {
-        if self.delack.due(net) {
-            self.send_ack(net);
+    pub fn on_timer(&mut self, out: &mut impl Outbox) {
+        if self.delack.due(out) {
+            self.send_ack(out);
         }
     }
 }

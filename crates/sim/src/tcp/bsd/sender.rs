@@ -9,9 +9,8 @@ use super::sack::Holes;
 use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
-use crate::network::Network;
-use crate::packet::MSS;
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_SACK, SYN_FRAME};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_SACK, SYN_FRAME};
 use crate::spec::FlowSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::endpoint::SenderSample;
@@ -121,22 +120,22 @@ impl Sender {
     }
 
     /// connect(): sends the SYN.
-    pub fn connect(&mut self, net: &mut Network) {
+    pub fn connect(&mut self, out: &mut impl Outbox) {
         self.phase = Phase::SynSent;
-        self.rcv_tick = self.clock.ticks(net.now());
-        self.send_syn(net);
+        self.rcv_tick = self.clock.ticks(out.now());
+        self.send_syn(out);
     }
 
-    pub(super) fn send_syn(&mut self, net: &mut Network) {
-        let p = self.packet(0, SYN_FRAME, flags::SYN, net.now());
+    pub(super) fn send_syn(&mut self, out: &mut impl Outbox) {
+        let p = self.packet(0, SYN_FRAME, flags::SYN, out.now());
         self.counters.sent += 1;
         (self.snd_nxt, self.snd_max) = (1, 1);
-        net.send(p);
-        self.set_retransmit(net);
+        out.send(End::Sender, p);
+        self.set_retransmit(out);
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
-    pub(super) fn on_syn_ack(&mut self, p: &Packet, net: &mut Network) {
+    pub(super) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.phase = Phase::Established;
         self.snd_una = 1;
         // The window of a SYN is not scaled.
@@ -145,17 +144,17 @@ impl Sender {
         if self.syn_lost {
             self.window.start_small();
         }
-        self.take_rtt(p, net.now());
+        self.take_rtt(p, out.now());
         self.timer.stop();
         self.ack_now = true;
-        self.output(net, false);
-        self.write(net);
+        self.output(out, false);
+        self.write(out);
     }
 
     /// The application writes, if there is room.
-    pub(super) fn write(&mut self, net: &mut Network) {
+    pub(super) fn write(&mut self, out: &mut impl Outbox) {
         if self.buffer.fill(self.snd_una) {
-            self.output(net, false);
+            self.output(out, false);
         }
     }
 

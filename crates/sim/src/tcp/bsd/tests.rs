@@ -1,20 +1,18 @@
-//! The state machines against a network that the test hands every packet on.
+//! The state machines against a peer that the test plays.
 
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stack::{Stack, STACKS};
-use crate::network::{Network, Route, PORTS};
-use crate::packet::MSS;
-use crate::packet::{flags, Packet, Way, ACK_FRAME, NO_SACK};
-use crate::port::Port;
+use crate::outbox::Outbox;
+use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_SACK};
 use crate::sack::Blocks;
-use crate::spec::{FlowSpec, HostSpec, PortSpec, StackSpec};
+use crate::spec::{FlowSpec, HostSpec, StackSpec};
+use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::time::{MS, SEC};
 
-/// Event sources after those of the two ports.
-const RECEIVER_TIMER: usize = PORTS + 4;
-const SENDER_TIMER: usize = PORTS + 5;
+const RECEIVER_TIMER: usize = 0;
+const SENDER_TIMER: usize = 1;
 /// No segment.
 const NOTHING: [u32; 0] = [];
 /// A window that no scale rounds.
@@ -45,17 +43,9 @@ fn stack() -> Stack {
     STACKS[0].2.clone()
 }
 
-/// A network of two pipes of 1 us, whose contents the tests take.
-fn network() -> Network {
-    let pipe = |name: &str| PortSpec::Delay { name: name.into(), delay_ns: 1000, rate_bps: None, limit_packets: None };
-    let ports = ["out", "back"].map(|name| Port::build(&pipe(name), 1).unwrap()).into();
-    let route = Route { forward: [0].into(), reverse: [1].into() };
-    Network::new(ports, vec![route], vec![], SENDER_TIMER + 1, 0)
-}
-
 /// A sender with its peer played by the test.
 struct Bench {
-    net: Network,
+    out: TestOutbox,
     sender: Sender,
     window: u32,
 }
@@ -63,30 +53,30 @@ struct Bench {
 impl Bench {
     /// Established, with what the initial window allowed taken; one round trip is 10 ms.
     fn new(spec: &FlowSpec) -> Self {
-        let mut net = network();
+        let mut out = TestOutbox::new(2);
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
-        net.shared.now = SEC;
-        sender.connect(&mut net);
-        net.drain_pipe(0);
-        net.shared.now += 10 * MS;
-        sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &net) }, &mut net);
-        Self { net, sender, window: 65_535 }
+        out.now = SEC;
+        sender.connect(&mut out);
+        out.take_sent();
+        out.now += 10 * MS;
+        sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &out) }, &mut out);
+        Self { out, sender, window: 65_535 }
     }
 
     /// Segments on their way out, in order.
     fn taken(&mut self) -> Vec<u32> {
-        self.net.drain_pipe(0).iter().filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+        self.out.take_sent().iter().filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
     }
 
     fn ack_with(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
-        let sent_ms = (self.net.now() / MS) as u32 - 10;
-        let mut p = Packet { window: self.window, ..ack(seq, sent_ms, &self.net) };
+        let sent_ms = (self.out.now / MS) as u32 - 10;
+        let mut p = Packet { window: self.window, ..ack(seq, sent_ms, &self.out) };
         if !blocks.is_empty() {
             let mut list = Blocks::default();
             blocks.iter().for_each(|&b| list.push(b));
-            self.net.attach(&mut p, list);
+            self.out.attach(&mut p, list);
         }
-        self.sender.on_ack(&p, &mut self.net);
+        self.sender.on_ack(&p, &mut self.out);
         self.taken()
     }
 
@@ -111,8 +101,8 @@ impl Bench {
     /// Lets the sender's timer come.
     fn fire(&mut self) -> Vec<u32> {
         loop {
-            self.net.shared.now = self.net.events.pending(SENDER_TIMER);
-            self.sender.on_timer(&mut self.net);
+            self.out.now = self.out.timer(SENDER_TIMER);
+            self.sender.on_timer(&mut self.out);
             let sent = self.taken();
             if !sent.is_empty() {
                 return sent;
@@ -125,13 +115,13 @@ impl Bench {
     }
 }
 
-fn ack(seq: u32, tsecr: u32, net: &Network) -> Packet {
+fn ack(seq: u32, tsecr: u32, out: &TestOutbox) -> Packet {
     Packet {
         way: Way::new(0),
         len: ACK_FRAME as u16,
         seq,
         window: WIDE,
-        tsval: (net.now() / MS) as u32,
+        tsval: (out.now / MS) as u32,
         tsecr,
         sack: NO_SACK,
         flags: flags::ACK,
@@ -240,13 +230,13 @@ fn one_episode_lasts_until_what_was_out_at_its_start_is_acknowledged() {
 fn a_timeout_goes_back_and_slow_start_skips_what_is_sacked() {
     let mut b = Bench::new(&flow(None, Some(600_000), None));
     let una = b.grow(8);
-    b.net.shared.now += 5 * SEC;
+    b.out.now += 5 * SEC;
     assert_eq!(b.fire(), [una]);
     let s = b.sender.sample();
     assert_eq!((s.cwnd, s.ssthresh), (1.0, Some(4.0)));
     assert_eq!((s.state, b.sender.counters.rto_timeouts), (CaState::Loss, 1));
     // Late enough not to take it for a mistake.
-    b.net.shared.now += SEC;
+    b.out.now += SEC;
     assert_eq!(b.ack_with(una + 1, &[(una + 2, una + 5)]), [una + 1]);
     assert_eq!(b.cwnd(), 2.0);
     assert_eq!(b.ack_with(una + 1, &[(una + 2, una + 5)]), [una + 5], "limited transmit");
@@ -262,7 +252,7 @@ fn an_ack_right_after_a_timeout_undoes_it() {
     b.fire();
     assert_eq!(b.cwnd(), 1.0);
     // Half of 10 ms has not passed.
-    b.net.shared.now += 2 * MS;
+    b.out.now += 2 * MS;
     let sent = b.ack(una + 1);
     assert_eq!(b.sender.counters.undos, 1);
     assert!(b.cwnd() >= before);
@@ -274,27 +264,27 @@ fn timeouts_back_off_from_the_slop() {
     let mut b = Bench::new(&flow(None, Some(600_000), None));
     b.taken();
     // First sample 11 ticks: srtt 11, variance 5.5; 11 + 4 * 5.5 + 200.
-    let armed = b.net.events.pending(SENDER_TIMER);
-    assert_eq!((armed - b.net.now()) / MS, 233);
+    let armed = b.out.timer(SENDER_TIMER);
+    assert_eq!((armed - b.out.now) / MS, 233);
     for (backoff, expected) in [(2, 266), (4, 332), (8, 464), (16, 728)] {
         b.fire();
-        let next = b.net.events.pending(SENDER_TIMER) - b.net.now();
+        let next = b.out.timer(SENDER_TIMER) - b.out.now;
         assert_eq!(next / MS, expected, "33 times {backoff} and the slop");
     }
 }
 
 #[test]
 fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
-    let mut net = network();
+    let mut out = TestOutbox::new(2);
     let mut sender = Sender::new(0, SENDER_TIMER, &flow(None, Some(600_000), None), &stack());
-    sender.connect(&mut net);
-    assert_eq!(net.events.pending(SENDER_TIMER), 3 * SEC);
-    net.shared.now = 3 * SEC;
-    sender.on_timer(&mut net);
-    assert_eq!(net.events.pending(SENDER_TIMER) - net.now(), 3200 * MS);
-    net.shared.now += 10 * MS;
-    let p = Packet { flags: flags::ACK | flags::SYN, ..ack(1, 3000, &net) };
-    sender.on_ack(&p, &mut net);
+    sender.connect(&mut out);
+    assert_eq!(out.timer(SENDER_TIMER), 3 * SEC);
+    out.now = 3 * SEC;
+    sender.on_timer(&mut out);
+    assert_eq!(out.timer(SENDER_TIMER) - out.now, 3200 * MS);
+    out.now += 10 * MS;
+    let p = Packet { flags: flags::ACK | flags::SYN, ..ack(1, 3000, &out) };
+    sender.on_ack(&p, &mut out);
     assert_eq!(sender.sample().cwnd, 1.0);
 }
 
@@ -328,7 +318,7 @@ fn idling_restarts_from_the_initial_window() {
     let una = b.grow(20);
     b.window = 0;
     b.ack(una + 20);
-    b.net.shared.now += 10 * SEC;
+    b.out.now += 10 * SEC;
     b.fire();
     assert!((b.cwnd() * f64::from(MSS) - 4380.0).abs() < 1e-6, "{}", b.cwnd());
 }
@@ -338,25 +328,27 @@ type Ack = (u32, u32, Vec<(u32, u32)>);
 
 /// A receiver with its peer played by the test.
 struct Sink {
-    net: Network,
+    out: TestOutbox,
     receiver: Receiver,
 }
 
 impl Sink {
     fn new(rcvbuf: Option<u64>) -> Self {
-        let mut sink =
-            Self { net: network(), receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()) };
-        sink.net.shared.now = SEC;
+        let mut sink = Self {
+            out: TestOutbox::new(2),
+            receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()),
+        };
+        sink.out.now = SEC;
         let syn = sink.segment(0, flags::SYN);
-        sink.receiver.on_packet(&syn, &mut sink.net);
-        sink.net.drain_pipe(1);
+        sink.receiver.on_packet(&syn, &mut sink.out);
+        sink.out.take_sent();
         let handshake = sink.segment(1, flags::HANDSHAKE);
-        sink.receiver.on_packet(&handshake, &mut sink.net);
+        sink.receiver.on_packet(&handshake, &mut sink.out);
         sink
     }
 
     fn segment(&self, seq: u32, flags: u8) -> Packet {
-        Packet { len: 1514, flags, ..ack(seq, 0, &self.net) }
+        Packet { len: 1514, flags, ..ack(seq, 0, &self.out) }
     }
 
     /// As `new`, and the window has been announced.
@@ -369,17 +361,13 @@ impl Sink {
     /// ACKs that a segment makes.
     fn arrive(&mut self, seq: u32) -> Vec<Ack> {
         let p = self.segment(seq, 0);
-        self.receiver.on_packet(&p, &mut self.net);
+        self.receiver.on_packet(&p, &mut self.out);
         self.acks()
     }
 
     fn acks(&mut self) -> Vec<Ack> {
-        let packets = self.net.drain_pipe(1);
-        let blocks = |p: &Packet, net: &mut Network| match p.sack {
-            NO_SACK => vec![],
-            slot => net.sacks.take(slot).as_slice().to_vec(),
-        };
-        packets.iter().map(|p| (p.seq, p.window, blocks(p, &mut self.net))).collect()
+        let packets = self.out.take_sent();
+        packets.iter().map(|p| (p.seq, p.window, self.out.take_blocks(p).as_slice().to_vec())).collect()
     }
 }
 
@@ -399,11 +387,11 @@ fn every_second_segment_is_acknowledged_with_itself_still_in_the_buffer() {
 #[test]
 fn a_single_segment_is_acknowledged_after_100_ms_with_the_whole_window() {
     let mut s = Sink::open();
-    s.net.shared.now += MS / 2;
+    s.out.now += MS / 2;
     s.arrive(1);
-    assert_eq!(s.net.events.pending(RECEIVER_TIMER), SEC + 100 * MS, "in ticks");
-    s.net.shared.now = SEC + 100 * MS;
-    s.receiver.on_timer(&mut s.net);
+    assert_eq!(s.out.timer(RECEIVER_TIMER), SEC + 100 * MS, "in ticks");
+    s.out.now = SEC + 100 * MS;
+    s.receiver.on_timer(&mut s.out);
     assert_eq!(s.acks(), [(2, FULL, vec![])]);
 }
 
@@ -443,14 +431,14 @@ fn a_buffer_that_nobody_set_grows_by_a_step_a_round_trip_of_seven_eighths() {
     let first = 66_608;
     let window = |s: &mut Sink, seq: u32, echo: u32| {
         let p = Packet { tsecr: echo, ..s.segment(seq, 0) };
-        s.receiver.on_packet(&p, &mut s.net);
+        s.receiver.on_packet(&p, &mut s.out);
         s.acks().last().map(|a| a.1)
     };
     let mut seen = vec![];
     for seq in 1..=200 {
-        s.net.shared.now += MS / 10;
+        s.out.now += MS / 10;
         // A round trip of 10 ms: a hundred segments.
-        let echo = ((s.net.now() - 10 * MS) / MS) as u32;
+        let echo = ((s.out.now - 10 * MS) / MS) as u32;
         seen.extend(window(&mut s, seq, echo));
     }
     assert_eq!(seen[0], (first - MSS) / 64 * 64);

@@ -4,7 +4,7 @@
 //! Leaves out: keep-alive, 2MSL, sending SYNs without options from the third on.
 
 use super::sender::{Phase, Previous, Sender};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::time::{Time, NEVER, SEC};
 
 /// Converts time to the ticks of a kernel with a given HZ.
@@ -52,22 +52,22 @@ impl Callout {
         self.fires = NEVER;
     }
 
-    pub fn set(&mut self, at: Time, net: &mut Network) {
+    pub fn set(&mut self, at: Time, out: &mut impl Outbox) {
         self.fires = at;
         if at < self.armed {
             self.armed = at;
-            net.events.set(self.source, at);
+            out.set_timer(self.source, at);
         }
     }
 
     /// The event came; true if the callout is due, and then it is no longer active.
-    pub fn due(&mut self, net: &mut Network) -> bool {
-        let due = self.fires <= net.now();
+    pub fn due(&mut self, out: &mut impl Outbox) -> bool {
+        let due = self.fires <= out.now();
         if due {
             self.fires = NEVER;
         }
         self.armed = self.fires;
-        net.events.set(self.source, self.fires);
+        out.set_timer(self.source, self.fires);
         due
     }
 }
@@ -89,23 +89,23 @@ impl Sender {
     }
 
     /// (Re)starts the retransmission timer.
-    pub(super) fn set_retransmit(&mut self, net: &mut Network) {
+    pub(super) fn set_retransmit(&mut self, out: &mut impl Outbox) {
         self.purpose = Purpose::Retransmit;
-        let tick = self.clock.ticks(net.now()) + self.rtt.rxtcur;
-        self.timer.set(self.clock.time(tick), net);
+        let tick = self.clock.ticks(out.now()) + self.rtt.rxtcur;
+        self.timer.set(self.clock.time(tick), out);
     }
 
     /// Starts probing a window that is too small.
-    pub(super) fn set_persist(&mut self, net: &mut Network) {
+    pub(super) fn set_persist(&mut self, out: &mut impl Outbox) {
         self.previous = None;
         self.purpose = Purpose::Persist;
-        let tick = self.clock.ticks(net.now()) + self.rtt.persist();
-        self.timer.set(self.clock.time(tick), net);
+        let tick = self.clock.ticks(out.now()) + self.rtt.persist();
+        self.timer.set(self.clock.time(tick), out);
     }
 
     /// The timer's event came.
-    pub fn on_timer(&mut self, net: &mut Network) {
-        if !self.timer.due(net) {
+    pub fn on_timer(&mut self, out: &mut impl Outbox) {
+        if !self.timer.due(out) {
             return;
         }
         match (self.phase, self.purpose) {
@@ -114,20 +114,20 @@ impl Sender {
                 self.counters.rto_timeouts += 1;
                 if self.rtt.back_off_syn() {
                     self.syn_lost = true;
-                    self.send_syn(net);
+                    self.send_syn(out);
                 } else {
                     self.abort();
                 }
             }
-            (_, Purpose::Retransmit) => self.on_retransmit_timeout(net),
+            (_, Purpose::Retransmit) => self.on_retransmit_timeout(out),
             (_, Purpose::Persist) => {
-                self.set_persist(net);
-                self.output(net, true);
+                self.set_persist(out);
+                self.output(out, true);
             }
         }
     }
 
-    fn on_retransmit_timeout(&mut self, net: &mut Network) {
+    fn on_retransmit_timeout(&mut self, out: &mut impl Outbox) {
         self.holes.clear();
         let half = self.rtt.half();
         if !self.rtt.back_off() {
@@ -142,14 +142,14 @@ impl Sender {
             fast_recovery: self.window.fast_recovery,
             cong_recovery: self.window.cong_recovery,
             recover: self.snd_recover,
-            until: self.clock.ticks(net.now()) + half,
+            until: self.clock.ticks(out.now()) + half,
         });
         self.snd_nxt = self.snd_una;
         self.snd_recover = self.snd_max;
         self.ack_now = true;
         self.dupacks = 0;
         self.window.on_timeout(self.snd_wnd);
-        self.output(net, false);
+        self.output(out, false);
     }
 
     /// An ACK came so soon after a timeout that it cannot be for the retransmission: all is as it was.

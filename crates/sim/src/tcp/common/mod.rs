@@ -3,3 +3,5 @@
 pub mod layout;
 pub(super) mod overrides;
 pub(super) mod ranges;
+#[cfg(test)]
+pub(crate) mod test_outbox;

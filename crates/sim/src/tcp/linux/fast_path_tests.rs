@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use crate::cc::AnyCc;
-use crate::network::{Network, Route};
+use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, NO_SACK};
 use crate::sack::Blocks;
 use crate::spec::StackSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::Sender;
 use crate::tcp::linux::stack::Stack;
@@ -34,7 +35,7 @@ struct Course {
 }
 
 struct Path {
-    net: Network,
+    out: TestOutbox,
     s: Sender,
     r: Receiver,
     /// Packets under way, by direction, with the time of their arrival.
@@ -56,19 +57,18 @@ impl Path {
         let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
         let stack = Stack::from_spec(&stack).unwrap();
         let needs_ecn = cc == "dctcp";
-        let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Network::new(vec![], vec![route], vec![], receiver::SOURCES + 1, 0);
+        let out = TestOutbox::new(receiver::SOURCES + 1);
         let r = Receiver::new(0, 0, &spec, &stack, needs_ecn);
         let control = AnyCc::build(cc, &stack).unwrap();
         let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs_ecn);
-        Self { net, s, r, data: VecDeque::new(), acks: VecDeque::new(), fast: [0; 2], disguise }
+        Self { out, s, r, data: VecDeque::new(), acks: VecDeque::new(), fast: [0; 2], disguise }
     }
 
     /// Puts on its way what the ends have sent.
     fn carry(&mut self, fates: &mut impl Iterator<Item = Fate>, sent: &mut Vec<String>) {
-        let now = self.net.now();
-        for mut p in self.net.drain() {
-            let blocks = if p.sack == NO_SACK { Blocks::default() } else { self.net.sacks.get(p.sack) };
+        let now = self.out.now;
+        for mut p in self.out.take_sent() {
+            let blocks = self.out.blocks(&p);
             sent.push(format!("{now} {:?} {:?}", Packet { sack: NO_SACK, ..p }, blocks.as_slice()));
             if p.has(flags::ACK) {
                 self.acks.push_back((now + DELAY, p));
@@ -95,36 +95,36 @@ impl Path {
             p.flags |= flags::RETRANSMISSION;
         }
         self.fast[1] += u32::from(self.r.takes_fast_path(&p));
-        self.r.on_packet(&p, &mut self.net);
+        self.r.on_packet(&p, &mut self.out);
     }
 
     fn deliver_ack(&mut self, mut p: Packet) {
         if self.disguise && p.sack == NO_SACK {
-            self.net.attach(&mut p, Blocks::default());
+            self.out.attach(&mut p, Blocks::default());
         }
         self.fast[0] += u32::from(self.s.takes_fast_path(&p));
-        self.s.on_ack(&p, &mut self.net);
+        self.s.on_ack(&p, &mut self.out);
     }
 
     fn run(&mut self, fates: &[Fate]) -> Course {
         let (mut sent, mut fates) = (vec![], fates.iter().copied());
-        self.s.connect(&mut self.net);
+        self.s.connect(&mut self.out);
         self.carry(&mut fates, &mut sent);
         loop {
-            let timer = self.net.events.first().map_or(Time::MAX, |(time, _)| time);
+            let timer = self.out.next_timer().map_or(Time::MAX, |(time, _)| time);
             let data = self.data.front().map_or(Time::MAX, |next| next.0);
             let ack = self.acks.front().map_or(Time::MAX, |next| next.0);
-            self.net.shared.now = timer.min(data).min(ack);
-            if self.net.now() > 1500 * MS {
+            self.out.now = timer.min(data).min(ack);
+            if self.out.now > 1500 * MS {
                 break;
             }
-            if timer == self.net.now() {
-                match self.net.events.first() {
-                    Some((_, receiver::SOURCES)) => self.s.on_timer(&mut self.net),
-                    Some((_, which)) => self.r.on_timer(which, &mut self.net),
+            if timer == self.out.now {
+                match self.out.next_timer() {
+                    Some((_, receiver::SOURCES)) => self.s.on_timer(&mut self.out),
+                    Some((_, which)) => self.r.on_timer(which, &mut self.out),
                     None => unreachable!("its time is known"),
                 }
-            } else if data == self.net.now() {
+            } else if data == self.out.now {
                 let (_, p) = self.data.pop_front().unwrap();
                 self.deliver_data(p);
             } else {

@@ -2,7 +2,7 @@
 //!
 //! Leaves out: the newreno variant for connections without SACK.
 
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
@@ -111,7 +111,7 @@ impl Sender {
     }
 
     /// Looks for losses if RACK has moved; true if the reordering timer was set.
-    pub(in crate::tcp::linux) fn rack_mark_lost(&mut self, net: &mut Network) -> bool {
+    pub(in crate::tcp::linux) fn rack_mark_lost(&mut self, out: &mut impl Outbox) -> bool {
         if !self.rack.advanced {
             return false;
         }
@@ -121,7 +121,7 @@ impl Sender {
             return false;
         }
         let after = self.clock.from_us(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_jiffies());
-        self.set_timer(net, Pending::Reorder, after);
+        self.set_timer(out, Pending::Reorder, after);
         true
     }
 
@@ -145,7 +145,7 @@ impl Sender {
         }
     }
 
-    pub(in crate::tcp::linux) fn on_reorder_timeout(&mut self, net: &mut Network) {
+    pub(in crate::tcp::linux) fn on_reorder_timeout(&mut self, out: &mut impl Outbox) {
         let prior = self.t.in_flight();
         let lost = self.rec.lost;
         self.rack_detect_loss();
@@ -155,10 +155,10 @@ impl Sender {
                 let newly_lost = self.rec.lost - lost;
                 self.reduce_cwnd(1, newly_lost, 0);
             }
-            self.retransmit_lost(net);
+            self.retransmit_lost(out);
         }
         if self.pending != Pending::Retransmit {
-            self.rearm_rto(net);
+            self.rearm_rto(out);
         }
     }
 

@@ -2,7 +2,7 @@
 //! `tcp_send_delayed_ack`, tcp_timer.c `tcp_delack_timer_handler`).
 
 use super::{Receiver, MAX_QUICK};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::time::{Time, NEVER};
 
 /// How long a delayed ACK waits.
@@ -48,7 +48,7 @@ impl Receiver {
         ato.min(self.rto).min(if self.delack_capped { self.delack_max } else { u64::MAX })
     }
 
-    pub(super) fn delay_ack(&mut self, net: &mut Network) {
+    pub(super) fn delay_ack(&mut self, out: &mut impl Outbox) {
         let mut ato = self.ato;
         if ato > self.ato_min {
             let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
@@ -60,11 +60,11 @@ impl Receiver {
         if self.delack_capped {
             ato = ato.min(self.delack_max);
         }
-        let jiffies = self.clock.jiffies(net.now());
+        let jiffies = self.clock.jiffies(out.now());
         let mut expires = jiffies + ato;
         if let Some((pending, _)) = self.delack_ticks() {
             if pending <= jiffies + (ato >> 2) {
-                self.send_ack(self.rcv_nxt, net);
+                self.send_ack(self.rcv_nxt, out);
                 return;
             }
             expires = expires.min(pending);
@@ -74,16 +74,16 @@ impl Receiver {
         if self.clock.start(expires) < self.delack_armed {
             let fires = self.delack_fires();
             if fires < self.delack_armed {
-                self.set_event(net, fires);
+                self.set_event(out, fires);
             }
         }
     }
 
     /// Moves the event of the delayed ACK.
-    fn set_event(&mut self, net: &mut Network, time: Time) {
+    fn set_event(&mut self, out: &mut impl Outbox, time: Time) {
         self.delack_armed = time;
         self.after_event = time.saturating_sub(self.clock.start(self.ato_min)).saturating_add(self.clock.start(1));
-        net.events.set(self.source, time);
+        out.set_timer(self.source, time);
     }
 
     /// The tick that the delayed ACK waits for, and the one in which that was decided.
@@ -100,21 +100,21 @@ impl Receiver {
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
-    pub fn on_timer(&mut self, which: usize, net: &mut Network) {
+    pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
         if which == 1 {
-            net.events.set(self.source + 1, NEVER);
-            self.flush_compressed(net);
+            out.set_timer(self.source + 1, NEVER);
+            self.flush_compressed(out);
             return;
         }
         let fires = self.delack_fires();
-        if fires > net.now() {
+        if fires > out.now() {
             // The deadline has moved, or is gone.
-            return self.set_event(net, fires);
+            return self.set_event(out, fires);
         }
-        self.set_event(net, NEVER);
+        self.set_event(out, NEVER);
         if self.delack.take().is_some() && self.scheduled {
             self.ato = self.bound_ato(self.ato << 1);
-            self.send_ack(self.rcv_nxt, net);
+            self.send_ack(self.rcv_nxt, out);
         }
     }
 }

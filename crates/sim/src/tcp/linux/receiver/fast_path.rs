@@ -3,7 +3,7 @@
 
 use super::delayed_ack::Delay;
 use super::Receiver;
-use crate::network::Network;
+use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet};
 use crate::time::Time;
 
@@ -16,20 +16,20 @@ impl Receiver {
     }
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
-    pub(super) fn on_fast_data(&mut self, p: &Packet, net: &mut Network) {
+    pub(super) fn on_fast_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.buffer.is_acked(p.seq) {
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = self.form.tsecr.max(p.tsval);
-            self.count_fast_data(p, net.now());
+            self.count_fast_data(p, out.now());
             if self.quick == 0 {
                 self.scheduled = true;
-                return self.delay_ack_lazily(net);
+                return self.delay_ack_lazily(out);
             }
         } else {
-            self.count_fast_data(p, net.now());
+            self.count_fast_data(p, out.now());
         }
-        self.send_fast_ack(net);
-        self.buffer.on_read(self.rcv_nxt, net.now());
+        self.send_fast_ack(out);
+        self.buffer.on_read(self.rcv_nxt, out.now());
     }
 
     #[inline(always)]
@@ -45,29 +45,29 @@ impl Receiver {
     /// What [`Self::delay_ack`] does on the fast path. If no ACK waits, the interval is the least one and would end after the timer's event,
     /// only the present time is noted: its tick is computed if the ACK still waits when that event comes.
     #[inline]
-    fn delay_ack_lazily(&mut self, net: &mut Network) {
-        if self.delack.is_none() && self.ato == self.ato_min && net.now() >= self.after_event {
-            self.delack = Some(Delay::LeastFrom(net.now()));
-            self.buffer.on_read(self.rcv_nxt, net.now());
+    fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {
+        if self.delack.is_none() && self.ato == self.ato_min && out.now() >= self.after_event {
+            self.delack = Some(Delay::LeastFrom(out.now()));
+            self.buffer.on_read(self.rcv_nxt, out.now());
             if self.buffer.may_open_wide() {
-                self.ack_after_read(true, net);
+                self.ack_after_read(true, out);
             }
         } else {
             self.unread = self.unread_each;
-            self.delay_ack(net);
-            self.on_read(true, net);
+            self.delay_ack(out);
+            self.on_read(true, out);
         }
     }
 
     /// What [`Self::send_ack`] does on the fast path.
     #[inline]
-    fn send_fast_ack(&mut self, net: &mut Network) {
+    fn send_fast_ack(&mut self, out: &mut impl Outbox) {
         let window = self.buffer.advertise_in_order(self.rcv_nxt);
         let flags = flags::ACK | self.echo.take_flags();
-        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, net.now()) };
+        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, out.now()) };
         self.counters.acks_sent += 1;
         self.note_ack();
-        net.send_back(p);
+        out.send(End::Receiver, p);
     }
 
     /// Looks again up to which segment the next ones may [take the fast path](Self::takes_fast_path). Called after each segment that did

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use self::buffer::ReceiveBuffer;
 use self::delayed_ack::Delay;
 use self::ecn::Echo;
-use crate::network::Network;
+use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
 use crate::sack::Blocks;
 use crate::spec::FlowSpec;
@@ -194,34 +194,34 @@ impl Receiver {
     }
 
     /// A packet of the sender arrives.
-    pub fn on_packet(&mut self, p: &Packet, net: &mut Network) {
+    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.arrived += 1;
         if self.takes_fast_path(p) {
-            self.on_fast_data(p, net);
+            self.on_fast_data(p, out);
         } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE) {
-            self.on_data(p, net);
+            self.on_data(p, out);
         } else {
-            self.on_handshake(p, net);
+            self.on_handshake(p, out);
         }
     }
 
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
-    fn on_handshake(&mut self, p: &Packet, net: &mut Network) {
+    fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
             self.form.tsecr = p.tsval;
-            self.syn_ack_us = net.now() / 1000;
+            self.syn_ack_us = out.now() / 1000;
             self.buffer.advertise(self.rcv_nxt, self.charged());
-            let ack = self.ack_packet(1, self.buffer.offered(), net.now());
+            let ack = self.ack_packet(1, self.buffer.offered(), out.now());
             let syn_ack = Packet { len: SYN_FRAME as u16, flags: flags::ACK | flags::SYN, ..ack };
             self.counters.acks_sent += 1;
-            net.send_back(syn_ack);
+            out.send(End::Receiver, syn_ack);
             return;
         }
         if !self.established {
-            self.establish(net.now());
+            self.establish(out.now());
         }
         if !p.has(flags::HANDSHAKE) {
-            self.on_data(p, net);
+            self.on_data(p, out);
         }
     }
 
@@ -245,9 +245,9 @@ impl Receiver {
     }
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
-    fn send_ack(&mut self, ack: u32, net: &mut Network) {
+    fn send_ack(&mut self, ack: u32, out: &mut impl Outbox) {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
-        let mut p = self.ack_packet(ack, window, net.now());
+        let mut p = self.ack_packet(ack, window, out.now());
         p.flags = flags::ACK | self.echo.take_flags();
         if self.dsack.is_some() || !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
@@ -256,19 +256,19 @@ impl Receiver {
             }
             self.sacks.iter().for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
-            net.attach(&mut p, blocks);
+            out.attach(&mut p, blocks);
         }
         self.counters.acks_sent += 1;
         if self.compressed > 0 {
             self.compressed = 0;
-            net.events.set(self.source + 1, NEVER);
+            out.set_timer(self.source + 1, NEVER);
         }
         if ack == self.rcv_nxt {
             self.pushed = false;
             self.now_flag = false;
             self.note_ack();
         }
-        net.send_back(p);
+        out.send(End::Receiver, p);
     }
 
     /// Nothing waits to be acknowledged any more.
@@ -303,9 +303,9 @@ impl Receiver {
         self.buffer.rtt_by_timestamp(p.tsecr, now);
     }
 
-    fn on_data(&mut self, p: &Packet, net: &mut Network) {
+    fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
-        self.take_timestamps(p, net.now());
+        self.take_timestamps(p, out.now());
         if p.has(flags::CWR) {
             self.echo.on_cwr();
             self.now_flag = true;
@@ -318,13 +318,13 @@ impl Receiver {
         self.dsack = None;
         let before = self.rcv_nxt;
         if seq == self.rcv_nxt {
-            self.in_order(p, net);
+            self.in_order(p, out);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
             if self.quick_acks_out_of_order {
                 self.request_quick(MAX_QUICK);
                 self.ato = self.ato_min;
             }
-            self.out_of_order(p, net);
+            self.out_of_order(p, out);
         } else {
             // Old, or beyond the window.
             if seq < self.rcv_nxt {
@@ -336,22 +336,22 @@ impl Receiver {
             self.scheduled = true;
         }
         if self.scheduled {
-            self.check_ack(net);
+            self.check_ack(out);
         }
         self.update_fast_path(p.ecn);
-        self.on_read(self.rcv_nxt > before, net);
+        self.on_read(self.rcv_nxt > before, out);
     }
 
-    fn in_order(&mut self, p: &Packet, net: &mut Network) {
+    fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
         self.unread = self.unread_each;
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
         self.buffer.measure();
-        self.buffer.rtt_by_window(self.rcv_nxt, net.now());
-        self.time_delayed_ack(net.now());
-        self.on_codepoint(p.ecn, before, net);
+        self.buffer.rtt_by_window(self.rcv_nxt, out.now());
+        self.time_delayed_ack(out.now());
+        self.on_codepoint(p.ecn, before, out);
         if self.buffer.grow(self.charged()) {
             self.quick |= 1;
         }
@@ -368,7 +368,7 @@ impl Receiver {
             self.sacks.retain(|&(start, _)| start > next);
         }
         if self.rcv_nxt == self.layout.end() {
-            self.completed.get_or_insert(net.now());
+            self.completed.get_or_insert(out.now());
         }
     }
 
@@ -379,16 +379,16 @@ impl Receiver {
 
     /// ECN and SCE; `before` is what was expected before this segment.
     #[inline]
-    fn on_codepoint(&mut self, ecn: Ecn, before: u32, net: &mut Network) {
+    fn on_codepoint(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
         if !self.echo.expects(ecn) {
-            self.on_news(ecn, before, net);
+            self.on_news(ecn, before, out);
         }
     }
 
-    fn on_news(&mut self, ecn: Ecn, before: u32, net: &mut Network) {
+    fn on_news(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
         let wish = self.echo.on_segment(ecn, self.delack.is_some());
         if wish.special_ack {
-            self.send_ack(before, net);
+            self.send_ack(before, out);
         }
         self.echo.after_special(ecn);
         self.now_flag |= wish.ack_now;
@@ -403,34 +403,34 @@ impl Receiver {
     }
 
     /// Decides whether to acknowledge now, later, or with others.
-    fn check_ack(&mut self, net: &mut Network) {
+    fn check_ack(&mut self, out: &mut impl Outbox) {
         if self.buffer.is_tight(self.charged()) {
             self.quick = 0;
         }
         if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 || self.now_flag {
-            self.send_ack(self.rcv_nxt, net);
+            self.send_ack(self.rcv_nxt, out);
         } else if self.ooo.is_empty() {
-            self.delay_ack(net);
+            self.delay_ack(out);
         } else {
-            self.compress_ack(net);
+            self.compress_ack(out);
         }
     }
 
     /// The application reads what there is.
     #[inline(always)]
-    fn on_read(&mut self, some: bool, net: &mut Network) {
+    fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
         self.unread = 0;
-        self.buffer.on_read(self.rcv_nxt, net.now());
+        self.buffer.on_read(self.rcv_nxt, out.now());
         if self.scheduled {
-            self.ack_after_read(some, net);
+            self.ack_after_read(some, out);
         }
     }
 
     /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
-    fn ack_after_read(&mut self, some: bool, net: &mut Network) {
+    fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
         let write_ended = some && self.pushed && self.held == 0;
         if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
-            self.send_ack(self.rcv_nxt, net);
+            self.send_ack(self.rcv_nxt, out);
         }
     }
 }

@@ -1,11 +1,11 @@
 use super::*;
-use crate::network::Route;
 use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::test_outbox::TestOutbox;
 
 /// A receiver at the end of a line without delay, its handshake done.
 struct Sink {
     receiver: Receiver,
-    net: Network,
+    out: TestOutbox,
 }
 
 impl Sink {
@@ -13,10 +13,8 @@ impl Sink {
         let mut spec = bulk_flow();
         spec.stack.name = stack.into();
         spec.host.rcvbuf = rcvbuf;
-        let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Network::new(vec![], vec![route], vec![], SOURCES, 0);
         let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
-        let mut sink = Self { receiver, net };
+        let mut sink = Self { receiver, out: TestOutbox::new(SOURCES) };
         sink.packet(0, SYN_FRAME, flags::SYN);
         sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
         sink
@@ -24,12 +22,12 @@ impl Sink {
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.
     fn packet(&mut self, seq: u32, len: u32, flags: u8) -> Vec<Packet> {
-        self.net.shared.now += MS;
-        let (way, tsval) = (Way::new(0), (self.net.now() / MS) as u32);
+        self.out.now += MS;
+        let (way, tsval) = (Way::new(0), (self.out.now / MS) as u32);
         let (window, tsecr, sack, ecn) = (0, 0, NO_SACK, Ecn::NotEct);
         let p = Packet { way, len: len as u16, flags, ecn, seq, window, tsval, tsecr, sack };
-        self.receiver.on_packet(&p, &mut self.net);
-        self.net.drain()
+        self.receiver.on_packet(&p, &mut self.out);
+        self.out.take_sent()
     }
 
     fn segment(&mut self, seq: u32) -> Vec<Packet> {

@@ -6,8 +6,8 @@ use super::scoreboard::mark;
 use super::tcb::CaState;
 use super::{Phase, Sender};
 use crate::cc::{AckEvent, AckSample, CongestionControl};
-use crate::network::Network;
-use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
+use crate::outbox::Outbox;
+use crate::packet::{flags, Packet, FULL_FRAME};
 use crate::sack::Blocks;
 use crate::tcp::linux::options::LossDetection;
 
@@ -93,45 +93,45 @@ impl AckState {
 
 impl Sender {
     /// An ACK arrives.
-    pub fn on_ack(&mut self, p: &Packet, net: &mut Network) {
+    pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
-        self.refresh(net.now());
+        self.refresh(out.now());
         if !self.takes_fast_path(p) {
-            self.on_ack_in_full(p, net);
+            self.on_ack_in_full(p, out);
         } else if self.fast_path_open {
-            self.on_fast_ack(p, true, net);
+            self.on_fast_ack(p, true, out);
         } else {
-            self.on_fast_ack_in_cwr(p, net);
+            self.on_fast_ack_in_cwr(p, out);
         }
     }
 
     /// A packet that does not [take the fast path](Self::takes_fast_path).
     #[inline(never)]
-    fn on_ack_in_full(&mut self, p: &Packet, net: &mut Network) {
-        if self.process_packet(p, net) {
-            self.send_allowed(net);
+    fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if self.process_packet(p, out) {
+            self.send_allowed(out);
         }
         self.update_fast_path();
     }
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
-    pub(in crate::tcp::linux) fn send_allowed(&mut self, net: &mut Network) -> u32 {
+    pub(in crate::tcp::linux) fn send_allowed(&mut self, out: &mut impl Outbox) -> u32 {
         let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
-        let sent = self.write(net, false);
+        let sent = self.write(out, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
         let window_full = allowed <= 1 && sent == allowed;
         if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
-            sent + self.write(net, false)
+            sent + self.write(out, false)
         } else {
             sent
         }
     }
 
     /// Takes in a packet of the receiver; true if it may let something be sent.
-    fn process_packet(&mut self, p: &Packet, net: &mut Network) -> bool {
-        let blocks = if p.sack == NO_SACK { Blocks::default() } else { net.sacks.take(p.sack) };
+    fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+        let blocks = out.take_blocks(p);
         if p.has(flags::SYN) {
-            self.on_syn_ack(p, net);
+            self.on_syn_ack(p, out);
             return false;
         }
         if self.phase != Phase::Established {
@@ -139,13 +139,13 @@ impl Sender {
         }
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         match self.stack.loss_detection {
-            LossDetection::Rack => self.process_ack(p, &blocks, net),
-            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, net),
+            LossDetection::Rack => self.process_ack(p, &blocks, out),
+            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, out),
         }
         true
     }
 
-    fn process_ack(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
+    fn process_ack(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
         let ack = p.seq;
         let prior_una = self.t.snd_una;
         let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
@@ -153,8 +153,8 @@ impl Sender {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
                 self.tag_sacked(ack, blocks, &mut a);
-                self.on_dubious_ack(&mut a, net);
-                self.send_recovery(a.rexmit, net);
+                self.on_dubious_ack(&mut a, out);
+                self.send_recovery(a.rexmit, out);
             }
             return;
         }
@@ -191,7 +191,7 @@ impl Sender {
                 self.cc.in_ack_event(&mut self.t, event);
             }
             if a.flags & flag::DSACKING != 0 {
-                self.on_dubious_ack(&mut a, net);
+                self.on_dubious_ack(&mut a, out);
             }
             self.process_tlp_ack(ack, a.flags);
             return;
@@ -204,10 +204,10 @@ impl Sender {
         self.process_tlp_ack(ack, a.flags);
         if a.flags & flag::NOT_DUP == 0 || a.flags & flag::ALERT != 0 || self.t.state != CaState::Open {
             a.duplicate = a.flags & (flag::UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING) == 0;
-            self.on_dubious_ack(&mut a, net);
+            self.on_dubious_ack(&mut a, out);
         }
         if a.flags & flag::SET_XMIT_TIMER != 0 {
-            self.set_xmit_timer(net);
+            self.set_xmit_timer(out);
         }
         let delivered = self.t.delivered - prior_delivered;
         let lost = self.rec.lost - prior_lost;
@@ -217,7 +217,7 @@ impl Sender {
             self.cc.cong_avoid(&mut self.t, delivered);
         }
         self.update_pacing_rate();
-        self.send_recovery(a.rexmit, net);
+        self.send_recovery(a.rexmit, out);
     }
 
     /// Growth needs in-order progress, unless the path is known to reorder.

@@ -7,7 +7,7 @@ use super::tcb::CaState;
 use super::transmit::NONE;
 use super::{Deadline, Pending, Phase, Sender};
 use crate::cc::{AckEvent, AckSample, CongestionControl};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
@@ -51,17 +51,17 @@ impl Sender {
 
     /// [`Self::on_fast_ack`] in state CWR.
     #[inline(never)]
-    pub(in crate::tcp::linux) fn on_fast_ack_in_cwr(&mut self, p: &Packet, net: &mut Network) {
-        self.on_fast_ack(p, false, net);
+    pub(in crate::tcp::linux) fn on_fast_ack_in_cwr(&mut self, p: &Packet, out: &mut impl Outbox) {
+        self.on_fast_ack(p, false, out);
     }
 
     /// What [`Self::on_ack`] does about an ACK that [takes the fast path](Self::takes_fast_path). `open`: in state Open. It is a literal
     /// where this is called and this is inlined, so that what is only done in state CWR costs nothing in state Open.
     #[inline(always)]
-    pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, net: &mut Network) {
+    pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        let sent = if self.tso.enabled { self.send_allowed(net) } else { self.send_allowed_in_one_run(net) };
-        self.schedule_loss_probe_lazily(net, rtt_us, sent == 0);
+        let sent = if self.tso.enabled { self.send_allowed(out) } else { self.send_allowed_in_one_run(out) };
+        self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
     }
 
     /// What [`Self::process_ack`] does about such an ACK, but for the timer. Returns the RTT of the last segment acknowledged, us.
@@ -121,18 +121,18 @@ impl Sender {
     /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one
     /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_loss_probe_lazily`].
     #[inline(always)]
-    fn send_allowed_in_one_run(&mut self, net: &mut Network) -> u32 {
+    fn send_allowed_in_one_run(&mut self, out: &mut impl Outbox) -> u32 {
         let from = self.t.snd_nxt;
         let cwnd_end = self.t.snd_una + self.t.cwnd;
         let allowed = cwnd_end.saturating_sub(from);
         let to = cwnd_end.min(self.window_end).min(self.buffer.written);
-        let sent = if from < to { self.send_segments(net, to, NONE) } else { 0 };
+        let sent = if from < to { self.send_segments(out, to, NONE) } else { 0 };
         self.note_sent(sent, self.t.packets_out >= self.t.cwnd);
         let window_full = allowed <= 1 && sent == allowed;
         if self.buffer.may_refill(&self.t, window_full, self.rec.reordering)
             && self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering)
         {
-            sent + self.write(net, false)
+            sent + self.write(out, false)
         } else {
             sent
         }
@@ -142,13 +142,13 @@ impl Sender {
     /// one no earlier. If the probe comes before the RTO and the timer's event before both, only the delay is noted: its tick is computed
     /// if the probe is still what the timer is set for when that event comes.
     #[inline(always)]
-    fn schedule_loss_probe_lazily(&mut self, net: &mut Network, rtt_us: u64, advancing: bool) {
+    fn schedule_loss_probe_lazily(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {
         let after_us = u64::from(self.t.srtt_us8 >> 2) + TIMEOUT_MIN_US;
         if self.t.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {
             self.pending = Pending::LossProbe;
             self.set_deadline(Deadline::AfterUs(after_us));
         } else {
-            self.schedule_loss_probe(net, advancing);
+            self.schedule_loss_probe(out, advancing);
         }
     }
 }

@@ -9,6 +9,8 @@ mod sacktag;
 pub(super) mod scoreboard;
 mod send_buffer;
 pub mod tcb;
+#[cfg(test)]
+mod tests;
 mod timeout;
 mod transmit;
 pub(super) mod tso;
@@ -21,9 +23,8 @@ use self::send_buffer::{SendBuffer, Windows};
 use self::tcb::{Tcb, INFINITE_SSTHRESH};
 use self::tso::Tso;
 use crate::cc::{AnyCc, CongestionControl};
-use crate::network::Network;
-use crate::packet::MSS;
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, MSS, NO_SACK, SYN_FRAME};
 use crate::spec::FlowSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
@@ -225,20 +226,20 @@ impl Sender {
     }
 
     /// connect(): sends the SYN.
-    pub fn connect(&mut self, net: &mut Network) {
-        self.refresh(net.now());
+    pub fn connect(&mut self, out: &mut impl Outbox) {
+        self.refresh(out.now());
         self.phase = Phase::SynSent;
-        self.send_syn(net);
+        self.send_syn(out);
     }
 
-    fn send_syn(&mut self, net: &mut Network) {
+    fn send_syn(&mut self, out: &mut impl Outbox) {
         if self.syn_retransmits == 0 {
             self.syn_sent_us = self.t.mstamp_us;
         }
         let p = self.packet(0, SYN_FRAME, flags::SYN, self.control_ecn());
         self.counters.sent += 1;
-        net.send(p);
-        self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
+        out.send(End::Sender, p);
+        self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
     }
 
     /// Codepoint of what is not first-time data: a control that needs ECN marks everything.
@@ -258,7 +259,7 @@ impl Sender {
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
-    pub(in crate::tcp::linux) fn on_syn_ack(&mut self, p: &Packet, net: &mut Network) {
+    pub(in crate::tcp::linux) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.phase != Phase::SynSent {
             return;
         }
@@ -282,9 +283,9 @@ impl Sender {
         self.update_pacing_rate();
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
-        net.send(ack);
+        out.send(End::Sender, ack);
         self.buffer.open(&self.t, self.windows(), self.rec.reordering);
-        self.write(net, false);
+        self.write(out, false);
     }
 
     /// The flow is cut off: nothing more is sent.
@@ -352,7 +353,7 @@ impl Sender {
 
     /// Arms the timer `after` ticks from now.
     #[inline]
-    pub(in crate::tcp::linux) fn set_timer(&mut self, net: &mut Network, what: Pending, after: u64) {
+    pub(in crate::tcp::linux) fn set_timer(&mut self, out: &mut impl Outbox, what: Pending, after: u64) {
         self.pending = what;
         let expires = u64::from(self.t.jiffies) + after.min(self.rto_max);
         self.set_deadline(Deadline::Tick(expires));
@@ -360,7 +361,7 @@ impl Sender {
         if self.clock.start(expires) < self.armed {
             let fires = self.fires();
             if fires < self.armed {
-                self.set_event(net, fires);
+                self.set_event(out, fires);
             }
         }
     }
@@ -380,11 +381,11 @@ impl Sender {
     }
 
     /// Moves the timer's event.
-    fn set_event(&mut self, net: &mut Network, time: Time) {
+    fn set_event(&mut self, out: &mut impl Outbox, time: Time) {
         self.armed = time;
         // A tick begins up to a tick's length early.
         self.after_event_us = time.div_ceil(US).saturating_add(self.clock.to_us(1) + 1);
-        net.events.set(self.source, time);
+        out.set_timer(self.source, time);
     }
 
     /// The tick that the timer was last set for.
@@ -412,14 +413,14 @@ impl Sender {
     }
 
     /// The timer's event came.
-    pub fn on_timer(&mut self, net: &mut Network) {
+    pub fn on_timer(&mut self, out: &mut impl Outbox) {
         let fires = self.fires();
-        if fires > net.now() {
-            return self.set_event(net, fires);
+        if fires > out.now() {
+            return self.set_event(out, fires);
         }
         self.running = false;
-        self.set_event(net, NEVER);
-        self.refresh(net.now());
+        self.set_event(out, NEVER);
+        self.refresh(out.now());
         match (self.phase, self.pending) {
             (Phase::Closed, _) | (_, Pending::Nothing) => {}
             (Phase::SynSent, _) => {
@@ -428,15 +429,15 @@ impl Sender {
                 if self.syn_retransmits > self.stack.syn_linear_timeouts {
                     self.back_off();
                 }
-                self.send_syn(net);
+                self.send_syn(out);
             }
-            (_, Pending::Reorder) => self.on_reorder_timeout(net),
-            (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(net),
-            (_, Pending::LossProbe) => self.send_loss_probe(net),
-            (_, Pending::Retransmit) => self.on_retransmit_timeout(net),
+            (_, Pending::Reorder) => self.on_reorder_timeout(out),
+            (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(out),
+            (_, Pending::LossProbe) => self.send_loss_probe(out),
+            (_, Pending::Retransmit) => self.on_retransmit_timeout(out),
             (_, Pending::Resend) => {
                 self.pending = Pending::Nothing;
-                self.write(net, false);
+                self.write(out, false);
             }
         }
         self.update_fast_path();

@@ -8,7 +8,7 @@ use super::scoreboard::mark;
 use super::tcb::{CaState, INFINITE_SSTHRESH};
 use super::{Pending, Sender};
 use crate::cc::{CongestionControl, Event};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::tcp::linux::stack::{PrrBelowSsthresh, Stack};
 
 /// State of recovery.
@@ -196,12 +196,12 @@ impl Sender {
             || (self.t.packets_out > 0 && self.board.get(self.t.snd_una).marks & mark::EVER_RETRANS != 0)
     }
 
-    fn identify_loss(&mut self, a: &mut AckState, net: &mut Network) {
+    fn identify_loss(&mut self, a: &mut AckState, out: &mut impl Outbox) {
         if self.t.packets_out == 0 {
             return;
         }
         let retrans = self.t.retrans_out;
-        if self.rack_mark_lost(net) {
+        if self.rack_mark_lost(out) {
             a.flags &= !flag::SET_XMIT_TIMER;
         }
         if retrans > self.t.retrans_out {
@@ -210,7 +210,7 @@ impl Sender {
     }
 
     /// What an unusual ACK means for the state.
-    pub(in crate::tcp::linux) fn on_dubious_ack(&mut self, a: &mut AckState, net: &mut Network) {
+    pub(in crate::tcp::linux) fn on_dubious_ack(&mut self, a: &mut AckState, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
         if self.t.packets_out == 0 {
             self.t.sacked_out = 0;
@@ -221,7 +221,7 @@ impl Sender {
         if a.flags & flag::RENEGING != 0 && a.flags & flag::UNA_ADVANCED != 0 {
             // The receiver may only be slow to say so: wait half an RTT.
             let after = self.clock.from_us(u64::from(self.t.srtt_us8 >> 4)).max(self.clock.from_ms(10));
-            self.set_timer(net, Pending::Retransmit, after);
+            self.set_timer(out, Pending::Retransmit, after);
             a.flags &= !flag::SET_XMIT_TIMER;
             return;
         }
@@ -248,7 +248,7 @@ impl Sender {
                 if self.try_undo_dsack() {
                     self.try_to_open(a.flags);
                 }
-                self.identify_loss(a, net);
+                self.identify_loss(a, out);
                 if self.t.state != CaState::Recovery {
                     if self.t.lost_out == 0 {
                         return;
@@ -258,16 +258,16 @@ impl Sender {
             }
             CaState::Loss => {
                 self.process_loss(a);
-                self.identify_loss(a, net);
+                self.identify_loss(a, out);
                 if self.t.state != CaState::Open && a.flags & flag::LOST_RETRANS == 0 {
                     return;
                 }
-                if !self.look_for_recovery(a, net, ece) {
+                if !self.look_for_recovery(a, out, ece) {
                     return;
                 }
             }
             _ => {
-                if !self.look_for_recovery(a, net, ece) {
+                if !self.look_for_recovery(a, out, ece) {
                     return;
                 }
             }
@@ -276,11 +276,11 @@ impl Sender {
     }
 
     /// Enters recovery if something is lost; true if it did.
-    fn look_for_recovery(&mut self, a: &mut AckState, net: &mut Network, ece: bool) -> bool {
+    fn look_for_recovery(&mut self, a: &mut AckState, out: &mut impl Outbox, ece: bool) -> bool {
         if self.t.state <= CaState::Disorder {
             self.try_undo_dsack();
         }
-        self.identify_loss(a, net);
+        self.identify_loss(a, out);
         if self.t.lost_out == 0 {
             self.try_to_open(a.flags);
             return false;
@@ -320,14 +320,14 @@ impl Sender {
     }
 
     /// Retransmits lost segments, lowest first, as the window allows.
-    pub(in crate::tcp::linux) fn retransmit_lost(&mut self, net: &mut Network) {
+    pub(in crate::tcp::linux) fn retransmit_lost(&mut self, out: &mut impl Outbox) {
         if self.t.packets_out == 0 {
             return;
         }
         let mut rearm = false;
         while self.t.cwnd > self.t.in_flight() && self.t.retrans_out < self.t.lost_out {
             let Some(seq) = self.board.next_lost(self.t.snd_una) else { break };
-            if !self.retransmit(net, seq, true) {
+            if !self.retransmit(out, seq, true) {
                 break;
             }
             if self.t.in_reduction() {
@@ -336,16 +336,16 @@ impl Sender {
             rearm |= seq == self.t.snd_una && self.pending != Pending::Reorder;
         }
         if rearm {
-            self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
+            self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
         }
     }
 
     /// Sends what recovery asks for once the window is known.
-    pub(in crate::tcp::linux) fn send_recovery(&mut self, rexmit: Rexmit, net: &mut Network) {
+    pub(in crate::tcp::linux) fn send_recovery(&mut self, rexmit: Rexmit, out: &mut impl Outbox) {
         match rexmit {
             Rexmit::None => return,
             Rexmit::New => {
-                self.write(net, false);
+                self.write(out, false);
                 if self.t.snd_nxt > self.rec.high_seq {
                     return;
                 }
@@ -353,6 +353,6 @@ impl Sender {
             }
             Rexmit::Lost => {}
         }
-        self.retransmit_lost(net);
+        self.retransmit_lost(out);
     }
 }

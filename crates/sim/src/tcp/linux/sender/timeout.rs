@@ -7,7 +7,7 @@ use super::scoreboard::mark;
 use super::tcb::CaState;
 use super::{Pending, Sender};
 use crate::cc::{CongestionControl, Event};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 use crate::tcp::linux::options::Frto;
 
@@ -19,7 +19,7 @@ impl Sender {
     }
 
     /// Schedules a tail loss probe; false if none is due.
-    pub(in crate::tcp::linux) fn schedule_loss_probe(&mut self, net: &mut Network, advancing: bool) -> bool {
+    pub(in crate::tcp::linux) fn schedule_loss_probe(&mut self, out: &mut impl Outbox, advancing: bool) -> bool {
         if !self.stack.tail_loss_probe
             || self.t.packets_out == 0
             || !matches!(self.t.state, CaState::Open | CaState::Cwr)
@@ -43,18 +43,18 @@ impl Sender {
             }
         }
         let after = self.clock.from_us(after_us).min(most);
-        self.set_timer(net, Pending::LossProbe, after);
+        self.set_timer(out, Pending::LossProbe, after);
         true
     }
 
-    pub(in crate::tcp::linux) fn send_loss_probe(&mut self, net: &mut Network) {
+    pub(in crate::tcp::linux) fn send_loss_probe(&mut self, out: &mut impl Outbox) {
         if self.rec.tlp_high_seq.is_none() && self.t.packets_out > 0 {
             self.rec.tlp_retrans = false;
             let sent = if self.has_data() && self.t.snd_nxt < self.window_end {
-                self.write(net, true) > 0
+                self.write(out, true) > 0
             } else {
                 let last = self.t.snd_nxt - 1;
-                self.rec.tlp_retrans = self.retransmit(net, last, false);
+                self.rec.tlp_retrans = self.retransmit(out, last, false);
                 self.rec.tlp_retrans
             };
             if sent {
@@ -64,11 +64,11 @@ impl Sender {
                 self.pending = Pending::Nothing;
             }
         }
-        self.rearm_rto(net);
+        self.rearm_rto(out);
     }
 
     /// (Re)starts the retransmission timer after progress.
-    pub(in crate::tcp::linux) fn rearm_rto(&mut self, net: &mut Network) {
+    pub(in crate::tcp::linux) fn rearm_rto(&mut self, out: &mut impl Outbox) {
         if self.t.packets_out == 0 {
             self.clear_timer();
             return;
@@ -84,16 +84,16 @@ impl Sender {
             }
             Pending::Nothing | Pending::Retransmit | Pending::Resend => {}
         }
-        self.set_timer(net, Pending::Retransmit, rto);
+        self.set_timer(out, Pending::Retransmit, rto);
     }
 
-    pub(in crate::tcp::linux) fn set_xmit_timer(&mut self, net: &mut Network) {
-        if !self.schedule_loss_probe(net, true) {
-            self.rearm_rto(net);
+    pub(in crate::tcp::linux) fn set_xmit_timer(&mut self, out: &mut impl Outbox) {
+        if !self.schedule_loss_probe(out, true) {
+            self.rearm_rto(out);
         }
     }
 
-    pub(in crate::tcp::linux) fn on_retransmit_timeout(&mut self, net: &mut Network) {
+    pub(in crate::tcp::linux) fn on_retransmit_timeout(&mut self, out: &mut impl Outbox) {
         self.pending = Pending::Nothing;
         if self.t.packets_out == 0 {
             return;
@@ -106,9 +106,9 @@ impl Sender {
         }
         self.rec.timeouts += 1;
         let una = self.t.snd_una;
-        self.retransmit(net, una, true);
+        self.retransmit(out, una, true);
         self.back_off();
-        self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
+        self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
     }
 
     pub(in crate::tcp::linux) fn enter_loss(&mut self) {

@@ -6,7 +6,7 @@
 use super::recovery::Recovery;
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
-use crate::network::Network;
+use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Verdict};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::CwndLimited;
@@ -16,7 +16,7 @@ pub(in crate::tcp::linux) const NONE: u32 = u32::MAX;
 
 impl Sender {
     /// Sends what the windows allow; as a probe (`probe`) one segment beyond the congestion window.
-    pub(in crate::tcp::linux) fn write(&mut self, net: &mut Network, probe: bool) -> u32 {
+    pub(in crate::tcp::linux) fn write(&mut self, out: &mut impl Outbox, probe: bool) -> u32 {
         if self.phase != Phase::Established {
             return 0;
         }
@@ -37,17 +37,17 @@ impl Sender {
             }
             if !self.tso.enabled {
                 // Without TSO nothing is decided between two segments: they go in one run.
-                sent = self.send_run(net, if probe { 1 } else { quota.min(room) });
+                sent = self.send_run(out, if probe { 1 } else { quota.min(room) });
                 break;
             }
             let limit = self.tso_limit();
-            if !probe && self.tso_defers(net.now(), limit, room, &mut limited) {
+            if !probe && self.tso_defers(out.now(), limit, room, &mut limited) {
                 break;
             }
             if self.stack.tso_half_window {
                 quota = quota.min((self.t.cwnd / 2).max(1));
             }
-            let n = self.send_tso_segment(net, quota.min(limit).min(room));
+            let n = self.send_tso_segment(out, quota.min(limit).min(room));
             sent += n;
             if probe || n == 0 {
                 break;
@@ -57,11 +57,11 @@ impl Sender {
         self.note_sent(sent, limited);
         if sent > 0 {
             let rearm = idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit);
-            if (probe || !self.schedule_loss_probe(net, false)) && rearm {
-                self.rearm_rto(net);
+            if (probe || !self.schedule_loss_probe(out, false)) && rearm {
+                self.rearm_rto(out);
             }
         } else if self.t.packets_out == 0 && !receiver_limited && self.has_data() {
-            self.set_timer(net, Pending::Resend, self.rto_jiffies());
+            self.set_timer(out, Pending::Resend, self.rto_jiffies());
         }
         sent
     }
@@ -79,19 +79,19 @@ impl Sender {
 
     /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop).
     #[inline]
-    pub(super) fn send_run(&mut self, net: &mut Network, n: u32) -> u32 {
+    pub(super) fn send_run(&mut self, out: &mut impl Outbox, n: u32) -> u32 {
         if self.t.in_flight() == 0 {
             self.cc.cwnd_event(&mut self.t, Event::TxStart);
         }
         let end = self.t.snd_nxt.saturating_add(n);
         let tso_end = if self.tso.enabled && self.stack.tso_push && n > 1 { end - 1 } else { NONE };
-        self.send_segments(net, self.buffer.written.min(end), tso_end)
+        self.send_segments(out, self.buffer.written.min(end), tso_end)
     }
 
     /// Sends the new segments below `to`; returns how many went. They are counted together. `tso_end` is the last one of a TSO segment; it is
     /// [`NONE`] where there are none, and need not be among those sent.
     #[inline(always)]
-    pub(in crate::tcp::linux) fn send_segments(&mut self, net: &mut Network, to: u32, tso_end: u32) -> u32 {
+    pub(in crate::tcp::linux) fn send_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
         self.t.last_sent_jiffies = self.t.jiffies;
         let from = self.t.snd_nxt;
         debug_assert!(self.buffer.next_push >= from);
@@ -101,11 +101,11 @@ impl Sender {
         while seq < to {
             let p = Packet { seq, ..self.form };
             let verdict = if seq == special {
-                let verdict = self.send_special(net, p, seq == from, seq == tso_end);
+                let verdict = self.send_special(out, p, seq == from, seq == tso_end);
                 special = self.next_special(seq + 1).min(tso_end);
                 verdict
             } else {
-                net.send(p)
+                out.send(End::Sender, p)
             };
             if self.is_local_drop(verdict) {
                 dropped = true;
@@ -135,13 +135,13 @@ impl Sender {
 
     /// Sends the new segment `p`, the `first` of its run or the `last` of a TSO segment, which may be short or have flags.
     #[inline(never)]
-    fn send_special(&mut self, net: &mut Network, p: Packet, first: bool, last: bool) -> Verdict {
+    fn send_special(&mut self, out: &mut impl Outbox, p: Packet, first: bool, last: bool) -> Verdict {
         let seq = p.seq;
         let cwr = first && self.queue_cwr && self.ecn;
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
         let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
-        let verdict = net.send(Packet { len: self.frame_len(seq) as u16, flags, ..p });
+        let verdict = out.send(End::Sender, Packet { len: self.frame_len(seq) as u16, flags, ..p });
         if pushed && !self.is_local_drop(verdict) {
             self.buffer.push_sent();
         }
@@ -179,7 +179,7 @@ impl Sender {
     }
 
     /// Retransmits segment `seq`; false if the window or the local queue forbids it.
-    pub(in crate::tcp::linux) fn retransmit(&mut self, net: &mut Network, seq: u32, count_as_lost: bool) -> bool {
+    pub(in crate::tcp::linux) fn retransmit(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> bool {
         use super::scoreboard::mark;
         if seq >= self.window_end && seq != self.t.snd_una {
             return false;
@@ -187,7 +187,7 @@ impl Sender {
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
-        let verdict = net.send(p);
+        let verdict = out.send(End::Sender, p);
         let dropped = self.is_local_drop(verdict);
         if dropped {
             self.enter_cwr();

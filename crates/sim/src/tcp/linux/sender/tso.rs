@@ -3,7 +3,7 @@
 //! 3.9). A TSO segment is a run of full segments that the device cuts apart; on the line it is a burst.
 
 use super::Sender;
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::MSS;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::stack::TsoDefer;
@@ -58,9 +58,9 @@ impl Sender {
     }
 
     /// Sends a TSO segment of at most `n` new segments; returns how many went.
-    pub(super) fn send_tso_segment(&mut self, net: &mut Network, n: u32) -> u32 {
-        self.tso.last_sent = net.now();
-        let sent = self.send_run(net, n.min(self.tso.left));
+    pub(super) fn send_tso_segment(&mut self, out: &mut impl Outbox, n: u32) -> u32 {
+        self.tso.last_sent = out.now();
+        let sent = self.send_run(out, n.min(self.tso.left));
         self.tso.left = if self.tso.left > sent { self.tso.left - sent } else { MAX_TSO_SEGMENTS };
         sent
     }

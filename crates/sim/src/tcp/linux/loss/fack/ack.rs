@@ -4,7 +4,7 @@
 //! Leaves out: reneging (the receiver keeps what it has SACKed), growth's end after an idle time.
 
 use crate::cc::{AckEvent, AckSample, CongestionControl};
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::{flags, Packet};
 use crate::sack::Blocks;
 use crate::tcp::linux::options::Growth;
@@ -22,19 +22,19 @@ const MAX_DEFERRED: u32 = 3;
 
 impl Sender {
     /// Takes in an ACK, up to what it retransmits.
-    pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, net: &mut Network) {
+    pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
         let (ack, prior_una, prior_sacked) = (p.seq, self.t.snd_una, self.t.sacked_out);
         let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
         if ack < prior_una {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
                 self.tag_sacked(ack, blocks, &mut a);
-                self.alert(&a, 0, prior_sacked, net);
+                self.alert(&a, 0, prior_sacked, out);
             }
             return;
         }
         if self.pending == Pending::EarlyRetransmit {
-            self.rearm_rto(net);
+            self.rearm_rto(out);
         }
         let (prior_highest, prior_in_flight) = (self.highest_sacked_seq(), self.t.in_flight());
         let prior_packets = self.t.packets_out;
@@ -64,11 +64,11 @@ impl Sender {
         );
         if prior_packets == 0 {
             if a.flags & flag::DSACKING != 0 {
-                self.alert(&a, 0, prior_sacked, net);
+                self.alert(&a, 0, prior_sacked, out);
             }
             return;
         }
-        let acked = self.clean_acked(&mut a, prior_highest, ece, net);
+        let acked = self.clean_acked(&mut a, prior_highest, ece, out);
         let held = self.process_frto(&a);
         if self.fack.frto_highmark.is_some_and(|mark| mark < self.t.snd_una) {
             self.fack.frto_highmark = None;
@@ -82,7 +82,7 @@ impl Sender {
         }
         if dubious {
             a.duplicate = a.flags & (flag::UNA_ADVANCED | flag::NOT_DUP) == 0;
-            self.alert(&a, acked, prior_sacked, net);
+            self.alert(&a, acked, prior_sacked, out);
         }
     }
 
@@ -102,7 +102,7 @@ impl Sender {
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples; returns how many segments that were.
-    fn clean_acked(&mut self, a: &mut AckState, prior_highest: u32, ece: bool, net: &mut Network) -> u32 {
+    fn clean_acked(&mut self, a: &mut AckState, prior_highest: u32, ece: bool, out: &mut impl Outbox) -> u32 {
         let una = self.t.snd_una;
         let (had_sacks, highest) = (self.t.sacked_out > 0, self.board.highest_sacked);
         let mut last_us = None;
@@ -153,7 +153,7 @@ impl Sender {
         } else if rtt_us >= 0 {
             self.take_rtt(rtt_us as u32, rtt_us as u32, false);
         }
-        self.rearm_rto(net);
+        self.rearm_rto(out);
         if reord < prior_highest {
             self.note_reordering(reord, highest);
         }

@@ -4,7 +4,7 @@
 //! Leaves out: thin streams (sysctls tcp_thin_*), MTU probing, the head-of-queue rules for connections without SACK.
 
 use crate::cc::CongestionControl;
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::tcp::linux::options::EarlyRetransmit;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
@@ -20,7 +20,7 @@ const EARLY_DELAY_MS: u64 = 2;
 
 impl Sender {
     /// What an unusual ACK means for the state; `acked` segments were removed, `prior_sacked` were SACKed before.
-    pub(in crate::tcp::linux) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, net: &mut Network) {
+    pub(in crate::tcp::linux) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
         let mut do_lost = a.duplicate || (a.flags & flag::DATA_SACKED != 0 && self.fackets_out() > self.rec.reordering);
         let mut entered = false;
@@ -38,7 +38,7 @@ impl Sender {
             }
             CaState::Loss if !self.undo_loss(a.tsecr) => {
                 self.moderate_cwnd();
-                self.retransmit_by_count(net);
+                self.retransmit_by_count(out);
                 return;
             }
             _ => {
@@ -46,7 +46,7 @@ impl Sender {
                     self.undo_window(true);
                     self.rec.undo_marker = None;
                 }
-                if !self.time_to_recover(ece, net) {
+                if !self.time_to_recover(ece, out) {
                     self.try_to_open_by_count(ece, newly);
                     return;
                 }
@@ -58,7 +58,7 @@ impl Sender {
             self.update_scoreboard(entered);
         }
         self.reduce_proportionally(newly, 0, a.flags, entered);
-        self.retransmit_by_count(net);
+        self.retransmit_by_count(out);
     }
 
     /// An episode ends when all that was out at its start is acknowledged.
@@ -90,7 +90,7 @@ impl Sender {
     }
 
     /// True if the gap is a loss rather than reordering.
-    fn time_to_recover(&mut self, ece: bool, net: &mut Network) -> bool {
+    fn time_to_recover(&mut self, ece: bool, out: &mut impl Outbox) -> bool {
         if self.frto_waits() {
             return false;
         }
@@ -111,7 +111,7 @@ impl Sender {
             && t.packets_out == t.sacked_out + 1
             && t.packets_out < EARLY_SEGMENTS
             && !self.may_send_now()
-            && !self.delay_early_retransmit(ece, net)
+            && !self.delay_early_retransmit(ece, out)
     }
 
     fn may_retransmit_early(&self) -> bool {
@@ -121,26 +121,26 @@ impl Sender {
     }
 
     /// True if early retransmit waits; not if the RTO would come first.
-    fn delay_early_retransmit(&mut self, ece: bool, net: &mut Network) -> bool {
+    fn delay_early_retransmit(&mut self, ece: bool, out: &mut impl Outbox) -> bool {
         if self.stack.early_retransmit != EarlyRetransmit::Delayed || ece || self.t.srtt_us8 == 0 {
             return false;
         }
         let quarter_rtt = u64::from(self.t.srtt_us8 >> 5) / self.clock.to_us(1);
         let delay = quarter_rtt.max(self.clock.from_ms(EARLY_DELAY_MS));
-        if self.expires() <= self.clock.jiffies(net.now()) + delay {
+        if self.expires() <= self.clock.jiffies(out.now()) + delay {
             return false;
         }
-        self.set_timer(net, Pending::EarlyRetransmit, delay);
+        self.set_timer(out, Pending::EarlyRetransmit, delay);
         true
     }
 
     /// The wait of early retransmit is over.
-    pub(in crate::tcp::linux) fn resume_early_retransmit(&mut self, net: &mut Network) {
-        self.rearm_rto(net);
+    pub(in crate::tcp::linux) fn resume_early_retransmit(&mut self, out: &mut impl Outbox) {
+        self.rearm_rto(out);
         if self.may_retransmit_early() && self.t.packets_out > 0 {
             self.enter_recovery_by_count(false);
             self.update_scoreboard(true);
-            self.retransmit_by_count(net);
+            self.retransmit_by_count(out);
         }
     }
 

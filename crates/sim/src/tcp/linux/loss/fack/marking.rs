@@ -1,7 +1,7 @@
 //! Which segments are lost, and what is retransmitted in which order (Linux 3.9 net/ipv4/tcp_input.c, tcp_update_scoreboard,
 //! tcp_mark_head_lost, tcp_mark_lost_retrans; tcp_output.c, tcp_xmit_retransmit_queue).
 
-use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
@@ -115,10 +115,10 @@ impl Sender {
     }
 
     /// Retransmits what is lost, then in recovery and with nothing new to send what has only SACKs above it.
-    pub(in crate::tcp::linux) fn retransmit_by_count(&mut self, net: &mut Network) {
+    pub(in crate::tcp::linux) fn retransmit_by_count(&mut self, out: &mut impl Outbox) {
         while self.t.packets_out > 0 && self.t.cwnd > self.t.in_flight() {
             let Some(seq) = self.board.next_lost(self.t.snd_una) else { break };
-            if !self.retransmit_counted(seq, net) {
+            if !self.retransmit_counted(seq, out) {
                 return;
             }
         }
@@ -129,21 +129,21 @@ impl Sender {
             if self.t.cwnd <= self.t.in_flight() {
                 return;
             }
-            if self.board.get(seq).marks & (mark::SACKED | mark::RETRANS) == 0 && !self.retransmit_counted(seq, net) {
+            if self.board.get(seq).marks & (mark::SACKED | mark::RETRANS) == 0 && !self.retransmit_counted(seq, out) {
                 return;
             }
         }
     }
 
-    fn retransmit_counted(&mut self, seq: u32, net: &mut Network) -> bool {
-        if !self.retransmit(net, seq, true) {
+    fn retransmit_counted(&mut self, seq: u32, out: &mut impl Outbox) -> bool {
+        if !self.retransmit(out, seq, true) {
             return false;
         }
         if self.t.in_reduction() {
             self.rec.prr_out += 1;
         }
         if seq == self.t.snd_una {
-            self.set_timer(net, Pending::Retransmit, self.rto_jiffies());
+            self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
         }
         true
     }

@@ -3,12 +3,12 @@
 use serde_json::{json, Value};
 
 use crate::cc::{AnyCc, Reno};
-use crate::network::{Network, Route};
-use crate::packet::MSS;
-use crate::packet::{flags, Ecn, Packet, Way, NO_SACK};
+use crate::outbox::Outbox;
+use crate::packet::{flags, Ecn, Packet, Way, MSS, NO_SACK};
 use crate::sack::Blocks;
 use crate::spec::{FlowSpec, StackSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
@@ -17,7 +17,7 @@ use crate::time::MS;
 
 struct Rig {
     s: Sender,
-    net: Network,
+    out: TestOutbox,
 }
 
 impl Rig {
@@ -29,19 +29,16 @@ impl Rig {
         spec.host.rmem[1] = 87_380;
         spec.host.wmem[1] = 65_535;
         spec.host.sndbuf = Some(1_200_000);
-        let route = Route { forward: Box::default(), reverse: Box::default() };
-        let net = Network::new(vec![], vec![route], vec![], 1, 0);
         let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), false);
-        let mut rig = Self { s, net };
-        rig.net.shared.now = 1000 * MS;
-        rig.s.connect(&mut rig.net);
+        let mut rig = Self { s, out: TestOutbox::new(1) };
+        rig.out.now = 1000 * MS;
+        rig.s.connect(&mut rig.out);
         rig.receive(1020, 1, &[], 1000, flags::SYN);
         rig
     }
 
     fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u8) -> Vec<u32> {
-        self.net.drain();
-        self.net.shared.now = ms * MS;
+        self.out.now = ms * MS;
         let mut p = Packet {
             way: Way::new(0),
             len: 66,
@@ -56,9 +53,9 @@ impl Rig {
         if !blocks.is_empty() {
             let mut list = Blocks::default();
             blocks.iter().for_each(|&b| list.push(b));
-            self.net.attach(&mut p, list);
+            self.out.attach(&mut p, list);
         }
-        self.s.on_ack(&p, &mut self.net);
+        self.s.on_ack(&p, &mut self.out);
         self.sent()
     }
 
@@ -69,19 +66,19 @@ impl Rig {
 
     /// Runs the timer once; returns the time, ms, and the segments sent.
     fn timer(&mut self) -> (u64, Vec<u32>) {
-        self.net.drain();
         loop {
-            let (time, _) = self.net.events.first().expect("a timer is set");
-            self.net.shared.now = time;
-            self.s.on_timer(&mut self.net);
-            if !self.net.arrivals.is_empty() {
-                return (time / MS, self.sent());
+            let (time, _) = self.out.next_timer().expect("a timer is set");
+            self.out.now = time;
+            self.s.on_timer(&mut self.out);
+            let sent = self.sent();
+            if !sent.is_empty() {
+                return (time / MS, sent);
             }
         }
     }
 
-    fn sent(&self) -> Vec<u32> {
-        self.net.arrivals.iter(&self.net.shared.packets).filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
+    fn sent(&mut self) -> Vec<u32> {
+        self.out.take_sent().iter().filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
     }
 
     fn lost(&self) -> Vec<u32> {

@@ -1,0 +1,35 @@
+//! What the end of a flow acts through.
+
+use crate::packet::{Packet, Verdict};
+use crate::sack::Blocks;
+use crate::time::Time;
+
+/// The end of a flow that a packet comes from. The sender's packets go along the route of the data, the receiver's along that of the ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It sends the data.
+    Sender,
+    /// It acknowledges them.
+    Receiver,
+}
+
+/// What the end of a flow acts through: it reads the time, sends packets and sets its timers, and knows nothing of what lies behind. In a
+/// run that is the network; the endpoints' tests have a small one of their own. It is a type parameter, not an object: every call is
+/// resolved at compile time.
+pub trait Outbox {
+    /// The current time.
+    fn now(&self) -> Time;
+
+    /// Puts a packet of the end `from` on its way. The verdict is that of the first port, before anything else happens: if that port
+    /// belongs to the sending host, a drop there is a transmission that failed.
+    fn send(&mut self, from: End, p: Packet) -> Verdict;
+
+    /// Sets the event of a timer of the end, or moves it; `NEVER` takes it away.
+    fn set_timer(&mut self, source: usize, at: Time);
+
+    /// Attaches SACK blocks to a packet that is about to be sent.
+    fn attach(&mut self, p: &mut Packet, blocks: Blocks);
+
+    /// Takes the SACK blocks of a packet that has arrived; there are none if it has none.
+    fn take_blocks(&mut self, p: &Packet) -> Blocks;
+}

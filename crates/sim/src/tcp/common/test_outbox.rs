@@ -1,0 +1,78 @@
+//! An outbox for the endpoints' tests: it keeps what is sent and when timers are due, and the test says what becomes of both.
+
+use std::collections::VecDeque;
+
+use crate::outbox::{End, Outbox};
+use crate::packet::{Packet, Verdict, NO_SACK};
+use crate::sack::{Blocks, Slab};
+use crate::time::{Time, NEVER};
+
+/// What an endpoint under test acts through.
+#[derive(Debug)]
+pub(in crate::tcp) struct TestOutbox {
+    /// The current time.
+    pub now: Time,
+    /// What the first port says of the next packets, in order; it queues all after these.
+    pub verdicts: VecDeque<Verdict>,
+    sent: Vec<(End, Packet)>,
+    timers: Vec<Time>,
+    sacks: Slab,
+}
+
+impl TestOutbox {
+    /// At time 0, with so many timers, none of which is set.
+    pub fn new(timers: usize) -> Self {
+        Self { now: 0, verdicts: VecDeque::new(), sent: vec![], timers: vec![NEVER; timers], sacks: Slab::default() }
+    }
+
+    /// Takes what was sent by either end, in order.
+    pub fn take_sent(&mut self) -> Vec<Packet> {
+        self.sent.drain(..).map(|(_, p)| p).collect()
+    }
+
+    /// When a timer's event comes; `NEVER` if it is not set.
+    pub fn timer(&self, source: usize) -> Time {
+        self.timers[source]
+    }
+
+    /// The event that comes next, and when: of two at the same time that of the lower timer.
+    pub fn next_timer(&self) -> Option<(Time, usize)> {
+        (0..self.timers.len()).map(|i| (self.timers[i], i)).min().filter(|&(time, _)| time != NEVER)
+    }
+
+    /// The SACK blocks of a packet under way.
+    pub fn blocks(&self, p: &Packet) -> Blocks {
+        if p.sack == NO_SACK {
+            Blocks::default()
+        } else {
+            self.sacks.get(p.sack)
+        }
+    }
+}
+
+impl Outbox for TestOutbox {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn send(&mut self, from: End, p: Packet) -> Verdict {
+        self.sent.push((from, p));
+        self.verdicts.pop_front().unwrap_or(Verdict::Queued)
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.timers[source] = at;
+    }
+
+    fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
+        p.sack = self.sacks.put(blocks);
+    }
+
+    fn take_blocks(&mut self, p: &Packet) -> Blocks {
+        if p.sack == NO_SACK {
+            Blocks::default()
+        } else {
+            self.sacks.take(p.sack)
+        }
+    }
+}
