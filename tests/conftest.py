@@ -1,5 +1,6 @@
 """What tests of several rooms share."""
 
+import signal
 import subprocess
 from typing import NamedTuple
 
@@ -30,6 +31,14 @@ def small_disk(tmp_path):
         pytest.skip("a small file system needs root")
     yield disk
     subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C interrupts here and in the processes that are started: a shell lets what it runs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Answer(NamedTuple):

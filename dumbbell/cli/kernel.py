@@ -37,7 +37,7 @@ def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOptio
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     # Elsewhere than on a terminal the stages that are told are enough.
-    with progress_bar("compiling", "files", lines=False) as progress:
+    with progress_bar("kernel build", "files", lines=False) as progress:
         made = build.build(source, jobs or default_workers(), note, progress)
     if made:
         note(f"built in {human_time(time.monotonic() - began)}")

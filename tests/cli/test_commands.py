@@ -222,6 +222,7 @@ def test_starting_up_does_not_import_what_is_slow():
     assert found.stdout == "[]\n"
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_goes_on_where_it_was(dumbbell, tmp_path, stop):
     file, out = tmp_path / "long.yaml", tmp_path / "out"

@@ -262,6 +262,7 @@ def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
     assert 0 < max(alive) <= 4, "two runs are being computed, and two are finished and not yet written"
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_interrupt_lets_what_is_begun_finish(tmp_path, kept):
     begun = []

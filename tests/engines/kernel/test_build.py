@@ -227,6 +227,7 @@ def test_a_killed_build_leaves_nothing_that_looks_like_a_kernel(machine, tarball
     assert kernels(machine) == [binary.find().linux.parent]
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_ends_and_removes_what_it_started(machine, tarball, how):
     process = building(tarball(before="@cp /bin/true linux; sleep 100"))
