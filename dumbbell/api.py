@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dumbbell.engines.execute import Progress, execute
+from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Executor, Threads
 from dumbbell.results import Results, Store
 from dumbbell.scenario import Scenario
@@ -29,4 +30,4 @@ def run(
     Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run, `BadInput` for a number of workers that is none.
     """
     store = None if out is None else Store(out)
-    return Results(tuple(execute(scenario.expand(), store, executor or Threads(workers), progress)))
+    return Results(tuple(execute(prepare(scenario.expand()), store, executor or Threads(workers), progress)))

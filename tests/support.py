@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dumbbell.engines.execute import _Job
+from dumbbell.engines import engine as find_engine
+from dumbbell.engines.prepared import Prepared
+from dumbbell.plan import make
 from dumbbell.results import Block, Run, digest
-from dumbbell.scenario import Problem, ScenarioError
+from dumbbell.scenario import Problem, Scenario, ScenarioError
 
 PATH = {
     "rtt": "20ms",
@@ -38,6 +40,22 @@ PORT = {
     "dropped_blue": 0,
     "queued_packets": 2,
 }
+
+
+def resolved(**more):
+    """The one run of a scenario given by its keys; what is not given is a cubic flow through a dumbbell for 10 s."""
+    (found,) = Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", **more}).expand()
+    return found
+
+
+def planned(engine="sim", **more):
+    """The plan of such a run, and where it is written."""
+    return make(resolved(**more), find_engine(engine).capabilities())
+
+
+def plain_plan(engine="sim", **more):
+    """The plan as JSON."""
+    return planned(engine, **more).plan.plain()
 
 
 def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno", "port/bottleneck")):
@@ -92,7 +110,7 @@ class MadeJob:
         return make_run(self.key)
 
 
-class CrashingJob(_Job):
+class CrashingJob(Prepared):
     """A run that takes its process with it if its bottleneck has 1 Mbit/s."""
 
     def produce(self):

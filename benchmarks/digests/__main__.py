@@ -23,7 +23,8 @@ from pathlib import Path
 from benchmarks.example import build
 from dumbbell.cli.progress import progress_bar
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.sim import lower
+from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.sim import ENGINE
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
 from dumbbell.executor import default_workers
 from dumbbell.scenario import ResolvedScenario, Scenario
@@ -64,12 +65,12 @@ SETS: Mapping[str, Callable[[], Iterator[tuple[str, ResolvedScenario]]]] = {
 }
 
 
-def fingerprints(program: Path, runs: Sequence[ResolvedScenario], workers: int, progress: Callable[[int, int], None]) -> list[str]:
+def fingerprints(program: Path, runs: Sequence[Prepared], workers: int, progress: Callable[[int, int], None]) -> list[str]:
     """The fingerprint of each run, in order. Raises `EnvironmentFault` if the program fails.
 
     Each worker has a process of the program that it gives one run at a time, the most expensive first, so that all end together.
     """
-    waiting = deque(sorted(range(len(runs)), key=lambda i: -expected_packets(runs[i])))
+    waiting = deque(sorted(range(len(runs)), key=lambda i: -expected_packets(runs[i].plan)))
     found: dict[int, str] = {}
 
     def work() -> None:
@@ -84,7 +85,7 @@ def fingerprints(program: Path, runs: Sequence[ResolvedScenario], workers: int, 
                 except IndexError:  # another worker was faster
                     return
                 with suppress(BrokenPipeError):  # what it says of its end is read below
-                    process.stdin.write(f"{json.dumps(lower(runs[i]))}\n".encode())
+                    process.stdin.write(f"{runs[i].compiled}\n".encode())
                 if not (answer := process.stdout.readline().decode().strip()):
                     waiting.clear()
                     raise EnvironmentFault(f"{program} failed: {' '.join(process.stderr.read().decode().split())[-300:]}")
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stride = _QUICK_STRIDE if asked.quick else 1
     runs = [(name, label, run) for name in dict.fromkeys(asked.sets or SETS) for label, run in islice(SETS[name](), None, None, stride)]
     with progress_bar("digests") as progress:
-        values = fingerprints(program, [run for _, _, run in runs], default_workers(), progress)
+        values = fingerprints(program, ENGINE.prepare([run for _, _, run in runs]), default_workers(), progress)
     found: dict[str, dict[str, str]] = {}
     for (name, label, _), value in zip(runs, values, strict=True):
         found.setdefault(name, {})[label] = value

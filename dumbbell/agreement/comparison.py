@@ -15,7 +15,8 @@ import numpy as np
 from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
 from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
-from dumbbell.engines.execute import Progress, execute, expected_cpu_s
+from dumbbell.engines.execute import Progress, execute
+from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
 from dumbbell.executor.standing import Standing
 from dumbbell.files import write_text
@@ -68,7 +69,7 @@ def compare(
 ) -> Comparison:
     """Run a set on both engines, the reference first; what `folder`/ENGINE holds already is not run again.
 
-    Raises `BadInput` if the folder is of something else, and as `execute` does.
+    Raises `BadInput` if the folder is of something else, and as `prepare` and `execute` do.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; expected a folder, or a path at which one can be made")
@@ -76,7 +77,7 @@ def compare(
         raise BadInput(f"{folder}: holds other files; expected an empty folder or one written by dumbbell agree")
     runs = [run for scenario in asked.scenarios for run in scenario.expand()]
 
-    on = {engine: [run.on(engine) for run in runs] for engine in engines}
+    on = {engine: prepare([run.on(engine) for run in runs]) for engine in engines}
     told = Standing()
 
     def run_on(engine: str, rest: Standing) -> tuple[Run, ...]:
@@ -88,7 +89,7 @@ def compare(
 
         return tuple(execute(on[engine], Store(folder / engine), executor, tell))
 
-    reference = run_on(engines[0], Standing(total=len(runs), cost_total=sum(map(expected_cpu_s, on[engines[1]]))))
+    reference = run_on(engines[0], Standing(total=len(runs), cost_total=sum(run.cpu_s for run in on[engines[1]])))
     date = _dated(folder, reference)
     return Comparison(asked, engines, reference, run_on(engines[1], told), date)
 

@@ -147,10 +147,8 @@ def _queue_delays(run: Run) -> dict[str, float]:
     """Mean queueing delay of every queue whose backlog is sampled and that sent anything, ms; not of delay stages."""
     import polars as pl
 
-    from dumbbell.scenario import Settings, queue_names
-
     found = {}
-    wanted = [f"port/{name}" for name in queue_names(Settings.model_validate({**run.scenario, "name": run.name}))]
+    wanted = [f"port/{port['id']}" for port in run.given["ports"] if port["kind"] == "queue"]
     sampled = run.frame.filter((pl.col("series") == "backlog_packets") & pl.col("entity").is_in(wanted))
     for (entity,), samples in sorted(sampled.sort("t_ns").partition_by("entity", as_dict=True).items()):
         sent = run.counters[entity]["sent_packets"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from dumbbell.bench.cases import CASES, DRAFT, NAMES, START_UP, Case
 from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
 from dumbbell.engines.execute import Progress, execute
+from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
 from dumbbell.executor import Threads
 from dumbbell.results import Store
@@ -37,7 +37,8 @@ def check(names: list[str]) -> None:
 def network(scenario: Mapping[str, Any]) -> str:
     """The simulator's description of a run, as JSON."""
     (resolved,) = Scenario.model_validate(scenario).expand()
-    return json.dumps(sim.lower(resolved))
+    (prepared,) = sim.ENGINE.prepare([resolved])
+    return str(prepared.compiled)
 
 
 def measure(name: str, progress: Progress | None = None) -> Row:
@@ -124,7 +125,7 @@ def _start_up() -> Row:
     }
 
     def work() -> int:
-        (run,) = execute(Scenario.model_validate(scenario).expand(), executor=Threads(1))
+        (run,) = execute(prepare(Scenario.model_validate(scenario).expand()), executor=Threads(1))
         return len(run.frame)
 
     values, cpu_s = _best(work, clock=time.process_time)  # runs are done in a thread of their own
@@ -140,7 +141,7 @@ def _draft(progress: Progress | None) -> Row:
     runs = [*one_flow(request), *two_flow(request)]
     with tempfile.TemporaryDirectory() as folder:
         wall, cpu = time.perf_counter(), time.process_time()
-        done = execute(runs, Store(folder), Threads(_DRAFT_WORKERS), progress)
+        done = execute(prepare(runs), Store(folder), Threads(_DRAFT_WORKERS), progress)
         wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     packets = sum(int(run.engine["delivered_packets"]) for run in done)
     own = {"wall_s": wall_s, "cpu_s_per_worker": cpu_s / _DRAFT_WORKERS, "runs": len(done), "workers": _DRAFT_WORKERS}

@@ -11,8 +11,8 @@ import typer
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
+    from dumbbell.engines.prepared import Prepared
     from dumbbell.results import Store
-    from dumbbell.scenario import ResolvedScenario
 
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML).")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")]
@@ -23,15 +23,15 @@ class Asked:
     """The runs of a scenario file."""
 
     name: str
-    cells: list[ResolvedScenario]
-    missing: list[ResolvedScenario]
+    runs: list[Prepared]
+    missing: list[Prepared]
     """Those that the store does not have."""
     store: Store
 
 
 def asked(file: Path, out: Path | None) -> Asked:
     """Reads a scenario file and looks which of its runs are there. BadInput if it cannot be run."""
-    from dumbbell.engines.execute import key, refuse
+    from dumbbell.engines.prepared import prepare
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
     from dumbbell.studies import study_names
@@ -39,9 +39,7 @@ def asked(file: Path, out: Path | None) -> Asked:
     if not file.exists() and file.as_posix().split("/", 1)[0] in study_names():
         raise BadInput(f"{file}: no such file; expected a scenario file, or `dumbbell reproduce {file.as_posix()}` for the study")
     scenario = Scenario.from_file(file)
-    cells = scenario.expand()
-    refuse(cells)
+    runs = prepare(scenario.expand())
     store = Store(out if out is not None else Path("results") / scenario.name)
-    keys = [key(cell) for cell in cells]
-    lacking = set(store.missing(keys))
-    return Asked(scenario.name, cells, [cell for cell, k in zip(cells, keys, strict=True) if k in lacking], store)
+    lacking = set(store.missing([run.key for run in runs]))
+    return Asked(scenario.name, runs, [run for run in runs if run.key in lacking], store)

@@ -20,20 +20,23 @@ def _plan(
     workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how many runs a scenario has and about what time and disk space they take on this machine."""
+    """Show how many runs a scenario has and about what time and disk space they take on this machine.
+
+    With --json also the plan of the first run: all that its engine is given, with every default filled in.
+    """
     from dumbbell.engines import cost
 
     wanted = asked(file, out)
-    cells, todo, store = wanted.cells, wanted.missing, wanted.store
+    runs, todo, store = wanted.runs, wanted.missing, wanted.store
     estimate = cost.estimate(todo, workers)
     if json:
-        plan = {"name": wanted.name, "out": str(store.path), "runs": len(cells), "missing": len(todo), **estimate.__dict__}
-        print_json(plan)
+        counted = {"name": wanted.name, "out": str(store.path), "runs": len(runs), "missing": len(todo), **estimate.__dict__}
+        print_json({**counted, "plan": runs[0].plan.plain()})
         return
     print_columns(
         [
-            ("runs", len(cells)),
-            ("missing", f"{len(todo)} (the others are in {store.path})" if len(todo) < len(cells) else len(todo)),
+            ("runs", len(runs)),
+            ("missing", f"{len(todo)} (the others are in {store.path})" if len(todo) < len(runs) else len(todo)),
             ("packets", f"at most {estimate.packets:,}"),
             ("time", f"about {human_time(estimate.wall_s)} on {estimate.workers} processors ({human_time(estimate.cpu_s)} of CPU)"),
             ("disk", f"about {human_size(estimate.disk_bytes)} in {store.path}"),

@@ -33,11 +33,11 @@ def _run(
 
     where = executor_of(executor, workers)
     wanted = asked(file, out)
-    cells, store = wanted.cells, wanted.store
-    had = len(cells) - len(wanted.missing)
+    store = wanted.store
+    had = len(wanted.runs) - len(wanted.missing)
     began = time.perf_counter()
     with runs_bar(wanted.name) as progress:
-        runs = execute(cells, store, where, progress)
+        runs = execute(wanted.runs, store, where, progress)
     wall_s = time.perf_counter() - began
 
     count = {status: sum(run.status == status for run in runs) for status in ("ok", "warn", "invalid")}
@@ -52,7 +52,7 @@ def _run(
         summary = {"name": wanted.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
         print_json({**summary, **count, "runs": listed})
     else:
-        sized = any(flow.bytes is not None for cell in cells for flow in cell.settings.flows)
+        sized = any(workload.transfer_bytes is not None for run in wanted.runs for workload in run.plan.tcp)
         done = ("completed s",) if sized else ()
         rows: list[tuple[object, ...]] = [("run", *(runs[0].cell), "flow", "Mbit/s", "retransmits", *done, "status")]
         for run in runs:

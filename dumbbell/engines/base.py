@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines import ENGINES, engine
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
+from dumbbell.engines.prepared import Prepared, prepare
+from dumbbell.plan import RUN, Plan, Refusal
+from dumbbell.scenario import Duration, ResolvedScenario
 from dumbbell.scenario.units import FRAME_BYTES
 
 if TYPE_CHECKING:
@@ -18,10 +19,11 @@ _SEGMENT_BYTES = 1448
 """Payload of a full segment."""
 _MOST_CAPTURED = 2_000_000
 """Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
+_NS_PER_S = 10**9
 
 
 class Engine(ABC):
-    """Lowers a resolved scenario to its own world and returns a run."""
+    """A compiler from a plan to a world of its own, and what runs that."""
 
     name: str
     """As scenarios and the command line know it."""
@@ -35,55 +37,47 @@ class Engine(ABC):
         """Raises `EnvironmentFault` in one line if this machine lacks what the engine needs."""
 
     @abstractmethod
-    def refuse_details(self, runs: Sequence[ResolvedScenario]) -> None:
-        """Raises `ScenarioError` with what no table of capabilities shows."""
+    def compile(self, plan: Plan) -> Any:
+        """What the engine makes of a plan that its table does not refuse; plain data, the same on every machine."""
 
     @abstractmethod
-    def key(self, resolved: ResolvedScenario) -> str:
-        """The content hash of a run: what was asked (with seed and sampling), what that was lowered to, and the engine's sources."""
+    def told(self, compiled: Any) -> str:
+        """All that the engine's world is told of a run, as text for the run's key."""
 
     @abstractmethod
-    def produce(self, resolved: ResolvedScenario, run_key: str) -> Run:
-        """Runs one scenario that has not been refused. A crash gives a run of status `invalid` without counters."""
+    def sources(self) -> tuple[str, ...]:
+        """Hashes of what computes a run. Raises `EnvironmentFault` if it is not there."""
 
     @abstractmethod
-    def cpu_s(self, resolved: ResolvedScenario) -> float:
+    def produce(self, prepared: Prepared) -> Run:
+        """Computes a run. A crash gives a run of status `invalid` without counters."""
+
+    @abstractmethod
+    def cpu_s(self, plan: Plan) -> float:
         """About what a run costs on this machine, CPU seconds."""
 
-    def refuse(self, runs: Sequence[ResolvedScenario]) -> None:
-        """Raises `ScenarioError` with everything in the runs that the engine cannot run; each problem once. Runs nothing."""
-        self.capabilities().refuse(runs, [engine(other).capabilities() for other in ENGINES if other != self.name])
-        if problems := dict.fromkeys(problem for run in runs if (problem := _too_many_packets(run))):
-            raise ScenarioError(list(problems))
-        self.refuse_details(runs)
+    def refusals(self, plan: Plan, _compiled: Any) -> Iterator[Refusal]:
+        """What no table of capabilities shows."""
+        if plan.capture and (packets := expected_packets(plan)) > _MOST_CAPTURED:
+            what = f"takes about {packets} packets in {Duration(plan.duration_ns)}"
+            yield Refusal(RUN, "capture", what, f"at most {_MOST_CAPTURED}, by a shorter duration")
+
+    def prepare(self, runs: Sequence[ResolvedScenario]) -> list[Prepared]:
+        """Prepares runs for this engine, whatever engine their scenarios name; see `prepared.prepare`."""
+        return prepare([run.on(self.name) for run in runs])
 
     def run(self, resolved: ResolvedScenario) -> Run:
         """Runs one scenario. Raises `ScenarioError` for what the engine cannot do, `EnvironmentFault` for what the machine lacks."""
-        self.refuse([resolved])
+        (prepared,) = self.prepare([resolved])
         self.require()
-        return self.produce(resolved, self.key(resolved))
+        return prepared.produce()
 
 
-def _too_many_packets(resolved: ResolvedScenario) -> Problem | None:
-    settings = resolved.settings
-    if not settings.captures or (packets := expected_packets(resolved)) <= _MOST_CAPTURED:
-        return None
-    what = f"takes about {packets} packets in {settings.duration}; expected at most {_MOST_CAPTURED}, by a shorter duration"
-    return resolved.problem(("capture" if settings.capture else "passive_rtt",), what)
-
-
-def expected_packets(resolved: ResolvedScenario) -> int:
+def expected_packets(plan: Plan) -> int:
     """About how many data packets a run delivers, at most: the bottleneck full all the time, or all transfers complete."""
-    settings = resolved.settings
-    packets = settings.path_rate_bps * int(settings.duration) // (8 * FRAME_BYTES * 10**9)
-    sizes = [flow.bytes for flow in settings.flows]
-    if None not in sizes:
-        packets = min(packets, sum(flow.count * (int(flow.bytes or 0) // _SEGMENT_BYTES + 1) for flow in settings.flows))
-    seconds = int(settings.duration) / 10**9
-    return packets + sum(int(int(udp.rate) / (8 * int(udp.size)) * seconds) for udp in settings.background)
-
-
-def label(resolved: ResolvedScenario) -> str:
-    """The run in messages: its name and where it is in the sweep."""
-    cell = ", ".join(f"{name}: {value}" for name, value in resolved.cell.items())
-    return f"{resolved.name} ({cell})" if cell else resolved.name
+    packets = max(path.rate_bps for path in plan.paths) * plan.duration_ns // (8 * FRAME_BYTES * _NS_PER_S)
+    sizes = [(workload.transfer_bytes, len(workload.connections)) for workload in plan.tcp]
+    if all(size is not None for size, _ in sizes):
+        packets = min(packets, sum(count * ((size or 0) // _SEGMENT_BYTES + 1) for size, count in sizes))
+    datagrams = sum(((stream.stop_ns or plan.duration_ns) - stream.start_ns) // workload.interval_ns for workload, stream in plan.streams)
+    return packets + datagrams

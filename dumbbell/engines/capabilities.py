@@ -1,30 +1,15 @@
-"""What an engine can run, and the refusal of what it cannot."""
+"""What an engine can run, and the refusal of what of a plan it cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dumbbell.scenario import (
-    Bottleneck,
-    Cake,
-    Codel,
-    Flow,
-    Fq,
-    FqCodel,
-    Outage,
-    Pie,
-    Problem,
-    Red,
-    ResolvedScenario,
-    ScenarioError,
-    bottlenecks,
-    nearest,
-    one_of,
-)
+from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Udp
+from dumbbell.plan.addresses import Listeners
+from dumbbell.scenario import Host, nearest, one_of
 from dumbbell.scenario.check import LEAST_BUFFER
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Size
 
 SCE = "SCE"
@@ -59,7 +44,7 @@ class Capability:
     ecn: bool = True
     """For a stack: it negotiates ECN."""
     offload: bool = True
-    """For a stack: it builds multi-segment chunks."""
+    """For a stack: it builds TSO segments."""
     buffer_factor: int = 2
     """For a stack: what it makes of the size of a socket buffer that an application asks for (Linux doubles it)."""
     buffer_options: Mapping[str, str] = field(default_factory=dict)
@@ -68,9 +53,10 @@ class Capability:
 
 @dataclass(frozen=True)
 class _Need:
-    """Something that a scenario asks for."""
+    """Something that a plan asks for."""
 
-    location: Location
+    place: Place
+    field: str
     kind: str
     """The table of an engine that must name it."""
     name: str
@@ -88,38 +74,34 @@ class Capabilities:
     stack: Mapping[str, Capability]
     shaper: tuple[str, ...]
     feature: frozenset[str]
+    listeners: Listeners = "shared"
+    """Whether connections to one host share a port that is listened on."""
 
     @classmethod
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
         """From plain data.
 
         `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload,
-        buffer_factor, buffer_options}}, "shaper": [names], "feature": [names]}`; what an entry does not name has its default, and what is
-        unknown is left
+        buffer_factor, buffer_options}}, "shaper": [names], "feature": [names], "listeners": ...}`; what an entry does not name has its
+        default, and what is unknown is left
         """
         known = [each.name for each in fields(Capability)]
 
         def entries(kind: str) -> dict[str, Capability]:
             return {name: Capability(**{key: entry[key] for key in known if key in entry}) for name, entry in table[kind].items()}
 
-        return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]))
+        own = {"listeners": table["listeners"]} if "listeners" in table else {}
+        return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
 
-    def refuse(self, runs: Iterable[ResolvedScenario], others: Sequence[Capabilities] = ()) -> None:
-        """Raises `ScenarioError` with everything in the runs that the engine cannot run; each problem once.
-
-        A problem names those of the `others` that have what this engine lacks.
-        """
-        problems: dict[Problem, None] = {}
-        for run in runs:
-            for need in _needs(run):
-                if need.name in self._known(need) or (need.kind == "option" and need.stack not in self.stack):
-                    continue  # an unknown stack is complained about as such
-                holders = [other.engine for other in others if need.name in other._known(need)]
-                problems[run.problem(need.location, self._lack(need, holders))] = None
-            for location, what in self._contradictions(run):
-                problems[run.problem(location, f"{what}; the engine is {self.engine}")] = None
-        if problems:
-            raise ScenarioError(list(problems))
+    def refusals(self, plan: Plan, others: Callable[[], Sequence[Capabilities]] = tuple) -> Iterator[Refusal]:
+        """Everything in a plan that the engine cannot run; a refusal names those of the `others` that have what this engine lacks."""
+        for need in _needs(plan):
+            if need.name in self._known(need) or (need.kind == "option" and need.stack not in self.stack):
+                continue  # an unknown stack is complained about as such
+            holders = [other.engine for other in others() if need.name in other._known(need)]
+            yield Refusal(need.place, need.field, *self._lack(need, holders))
+        for place, name, what, expected in self._contradictions(plan):
+            yield Refusal(place, name, what, f"{expected}; the engine is {self.engine}")
 
     def _known(self, need: _Need) -> Collection[str]:
         if need.kind == "option":
@@ -127,96 +109,110 @@ class Capabilities:
             return stack.options if stack else ()
         return getattr(self, need.kind)  # type: ignore[no-any-return]
 
-    def _lack(self, need: _Need, holders: Sequence[str]) -> str:
+    def _lack(self, need: _Need, holders: Sequence[str]) -> tuple[str, str]:
+        """What is wrong, and what is expected."""
         if need.kind == "feature":
-            instead = f"engine: {' or '.join(holders)}" if holders else "a scenario without"
-            return f"the engine {self.engine} has no {need.name}; expected {instead}"
+            return f"the engine {self.engine} has no {need.name}", f"engine: {' or '.join(holders)}" if holders else "a scenario without"
         noun = "option of the stack" if need.kind == "option" else need.kind
         known = sorted(self._known(need))
-        expected = one_of(known)
         if holders:
-            return f"the engine {self.engine} has no {noun} {need.name!r}; expected {expected}, or engine: {' or '.join(holders)}"
-        return f"unknown {noun} {need.name!r}{nearest(need.name, known)}; expected {expected}; the engine is {self.engine}"
+            return f"the engine {self.engine} has no {noun} {need.name!r}", f"{one_of(known)}, or engine: {' or '.join(holders)}"
+        return f"unknown {noun} {need.name!r}{nearest(need.name, known)}", f"{one_of(known)}; the engine is {self.engine}"
 
-    def _contradictions(self, run: ResolvedScenario) -> Iterator[tuple[Location, str]]:
-        for i, flow in enumerate(run.settings.flows):
-            cc = self.cc.get(flow.cc)
-            if cc is not None and cc.needs_ecn and flow.ecn is False:
-                yield ("flows", i, "ecn"), f"false leaves {flow.cc} without the marks that it works on; expected true, or another cc"
-            if stack := self.stack.get(flow.stack.base):
-                if cc is not None and stack.cc is not None and flow.cc not in stack.cc:
-                    what = f"{flow.cc} does not run on the stack {flow.stack.base}"
-                    yield ("flows", i, "cc"), f"{what}; expected {one_of(sorted(stack.cc))}"
-                yield from _unlike(("flows", i), flow, stack)
-                yield from _buffers(("flows", i, "host"), flow, stack)
-
-
-def _unlike(location: Location, flow: Flow, stack: Capability) -> Iterator[tuple[Location, str]]:
-    """What the stack of a flow does not do."""
-    name = f"the stack {flow.stack.base}"
-    if not stack.ecn and flow.ecn:
-        yield (*location, "ecn"), f"{name} does not negotiate ECN; expected false"
-    if not stack.ecn and flow.sce_echo:
-        yield (*location, "sce_echo"), f"{name} does not echo marks; expected false"
-    if not stack.offload and flow.host.offload != "none":
-        yield (*location, "host", "offload"), f"{name} sends packet by packet; expected none"
+    def _contradictions(self, plan: Plan) -> Iterator[tuple[Place, str, str, str]]:
+        for i, workload in enumerate(plan.workloads):
+            if isinstance(workload, Udp):
+                continue
+            place, kind = Place("workload", i), workload.cc["kind"]
+            cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
+            if cc is not None and cc.needs_ecn and not workload.ecn:
+                yield place, "ecn", f"false leaves {kind} without the marks that it works on", "true, or another cc"
+            if stack is None:
+                continue
+            if cc is not None and stack.cc is not None and kind not in stack.cc:
+                yield place, "cc.kind", f"{kind} does not run on the stack {workload.stack}", one_of(sorted(stack.cc))
+                continue
+            for name, what, expected in (*_unlike(workload, stack), *_buffers(workload, stack)):
+                yield place, name, what, expected
 
 
-def _buffers(location: Location, flow: Flow, stack: Capability) -> Iterator[tuple[Location, str]]:
-    """Socket buffers that the stack does not know or that hold too little."""
+def _unlike(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
+    """What the stack of a workload does not do: field, what is wrong, what is expected."""
+    name = f"the stack {workload.stack}"
+    if not stack.ecn and workload.ecn:
+        yield "ecn", f"{name} does not negotiate ECN", "false"
+    if not stack.ecn and workload.sce_echo:
+        yield "sce_echo", f"{name} does not echo marks", "false"
+    if not stack.offload and workload.host.tso:
+        yield "host.tso", f"{name} sends packet by packet", "none"
+
+
+def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
+    """Socket buffers that the stack does not know or that hold too little: field, what is wrong, what is expected."""
     for key, option in stack.buffer_options.items():
-        if getattr(flow.host, key) != type(flow.host).model_fields[key].default:
-            what = f"the stack {flow.stack.base} has no sysctl tcp_{key}"
-            yield (*location, key), f"{what}; expected the option {option} of the stack, or rcvbuf and sndbuf"
+        if list(getattr(workload.host, key)) != Host.model_fields[key].default:
+            what = f"the stack {workload.stack} has no sysctl tcp_{key}"
+            yield f"host.{key}", what, f"the option {option} of the stack, or rcvbuf and sndbuf"
     for key in ("rcvbuf", "sndbuf"):
-        size = getattr(flow.host, key)
-        if size is not None and stack.buffer_factor * size < LEAST_BUFFER:
-            what = f"{size}, which the kernel doubles," if stack.buffer_factor == 2 else str(size)
-            yield (*location, key), f"{what} has no room for two packets; expected at least {Size(LEAST_BUFFER // stack.buffer_factor)}"
+        size = getattr(workload.host, key)
+        if size is not None and size < LEAST_BUFFER:
+            asked = Size(size // stack.buffer_factor)
+            what = f"{asked}, which the kernel doubles," if stack.buffer_factor == 2 else str(asked)
+            yield f"host.{key}", f"{what} has no room for two packets", f"at least {Size(LEAST_BUFFER // stack.buffer_factor)}"
 
 
-def _needs(run: ResolvedScenario) -> Iterator[_Need]:
-    settings = run.settings
-    for i, flow in enumerate(settings.flows):
-        yield from _flow_needs(("flows", i), flow)
-    for location, bottleneck in bottlenecks(settings):
-        yield from _queue_needs(location, bottleneck)
-    for i, impairment in enumerate(settings.path.impairments):
-        yield _Need(("path", "impairments", i), "feature", OUTAGE if isinstance(impairment, Outage) else RATE_STEP)
-    for key in ("capture", "passive_rtt"):
-        if getattr(settings, key):
-            yield _Need((key,), "feature", CAPTURE)
-    for i in range(len(settings.background)):
-        yield _Need(("background", i), "feature", UDP)
+def _needs(plan: Plan) -> Iterator[_Need]:
+    for i, workload in enumerate(plan.workloads):
+        if isinstance(workload, Tcp):
+            yield from _tcp_needs(Place("workload", i), workload)
+        else:
+            yield _Need(Place("workload", i), "", "feature", UDP)
+    for i, port in enumerate(plan.ports):
+        if isinstance(port, Queue):
+            yield from _queue_needs(Place("port", i), port)
+    for i, change in enumerate(plan.schedule):
+        yield _Need(Place("change", i), "", "feature", OUTAGE if isinstance(change, Outage) else RATE_STEP)
+    if plan.capture:
+        yield _Need(RUN, "capture", "feature", CAPTURE)
 
 
-def _flow_needs(location: Location, flow: Flow) -> Iterator[_Need]:
-    yield _Need((*location, "cc"), "cc", flow.cc)
-    yield _Need((*location, "stack", "base"), "stack", flow.stack.base)
-    for option in flow.stack.options:
-        yield _Need((*location, "stack", option), "option", option, flow.stack.base)
-    if flow.first_write is not None:
-        yield _Need((*location, "first_write"), "feature", FIRST_WRITE)
-    if flow.sce_echo:
-        yield _Need((*location, "sce_echo"), "feature", SCE)
-    if flow.direction == "reverse":
-        yield _Need((*location, "direction"), "feature", REVERSE)
-    if flow.host.offload in OFFLOAD:
-        yield _Need((*location, "host", "offload"), "feature", OFFLOAD[flow.host.offload])
-    if flow.host.sysctls:
-        yield _Need((*location, "host", "sysctls"), "feature", SYSCTLS)
+def _tcp_needs(place: Place, workload: Tcp) -> Iterator[_Need]:
+    yield _Need(place, "cc.kind", "cc", workload.cc["kind"])
+    yield _Need(place, "stack.name", "stack", workload.stack)
+    for option in workload.options:
+        yield _Need(place, f"stack.options.{option}", "option", option, workload.stack)
+    if workload.first_write_bytes is not None:
+        yield _Need(place, "first_write_bytes", "feature", FIRST_WRITE)
+    if workload.sce_echo:
+        yield _Need(place, "sce_echo", "feature", SCE)
+    if workload.direction == "reverse":
+        yield _Need(place, "direction", "feature", REVERSE)
+    if workload.host.tso:
+        yield _Need(place, "host.tso", "feature", OFFLOAD["on" if workload.host.gso else "tso"])
+    if workload.host.sysctls:
+        yield _Need(place, "host.sysctls", "feature", SYSCTLS)
 
 
-def _queue_needs(location: Location, bottleneck: Bottleneck) -> Iterator[_Need]:
-    yield _Need((*location, "qdisc", "kind"), "qdisc", bottleneck.qdisc.kind)
-    yield _Need((*location, "shaper"), "shaper", bottleneck.shaper_kind)
-    if isinstance(bottleneck.qdisc, Cake) and bottleneck.qdisc.sce:
-        yield _Need((*location, "qdisc", "sce"), "feature", SCE)
-    if isinstance(bottleneck.qdisc, Codel | FqCodel | Pie) and bottleneck.qdisc.variant != "linux-6.12":
-        yield _Need((*location, "qdisc", "variant"), "feature", OTHER_KERNELS)
-    if isinstance(bottleneck.qdisc, Red):
+_SHAPERS = {"own": "cake"}
+"""What scenarios and tables call a discipline that shapes by itself."""
+_VARIANTS = {"pie2013": "pie"}
+"""Kinds that are another kernel's, and what scenarios and tables call them."""
+
+
+def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:
+    qdisc = port.qdisc
+    kind = str(qdisc["kind"])
+    control: Mapping[str, Any] = qdisc.get("control", {})
+    yield _Need(place, "qdisc.kind", "qdisc", _VARIANTS.get(kind, kind))
+    shaper = str(port.shaper["kind"])
+    yield _Need(place, "shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
+    if qdisc.get("sce"):
+        yield _Need(place, "qdisc.sce", "feature", SCE)
+    if kind in _VARIANTS or control.get("floor") == "largest-seen":
+        yield _Need(place, "qdisc.variant", "feature", OTHER_KERNELS)
+    if kind == "red":
         for key, feature in (("adaptive", ADAPTIVE_RED), ("gentle", GENTLE_RED)):
-            if getattr(bottleneck.qdisc, key):
-                yield _Need((*location, "qdisc", key), "feature", feature)
-    if isinstance(bottleneck.qdisc, Fq) and bottleneck.qdisc.ce_threshold is not None:
-        yield _Need((*location, "qdisc", "ce_threshold"), "feature", FQ_CE_THRESHOLD)
+            if control[key]:
+                yield _Need(place, f"qdisc.control.{key}", "feature", feature)
+    if kind == "fq" and qdisc["ce_threshold_ns"] is not None:
+        yield _Need(place, "qdisc.ce_threshold_ns", "feature", FQ_CE_THRESHOLD)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dumbbell.engines import engine, sim
+from dumbbell.engines import sim
 from dumbbell.engines.base import expected_packets
+from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
-from dumbbell.scenario import ResolvedScenario
 
 _RUN_BYTES = 6_000
 """run.json and host.json of a few flows."""
@@ -30,13 +30,14 @@ class Estimate:
     disk_bytes: int
 
 
-def estimate(runs: Sequence[ResolvedScenario], workers: int | None = None) -> Estimate:
+def estimate(runs: Sequence[Prepared], workers: int | None = None) -> Estimate:
     """The cost of runs on this machine."""
     workers = check_workers(workers)
-    costs = [engine(run.settings.engine).cpu_s(run) for run in runs]
+    costs = [run.cpu_s for run in runs]
+    packets = [expected_packets(run.plan) for run in runs]
     disk = sum(
-        _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run) + _CAPTURED_BYTES * run.settings.capture * expected_packets(run)
-        for run in runs
+        _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run.plan) + _CAPTURED_BYTES * run.resolved.settings.capture * count
+        for run, count in zip(runs, packets, strict=True)
     )
     wall_s = max(sum(costs) / workers, max(costs, default=0.0))
-    return Estimate(sum(map(expected_packets, runs)), sum(costs), wall_s, workers, int(disk))
+    return Estimate(sum(packets), sum(costs), wall_s, workers, int(disk))

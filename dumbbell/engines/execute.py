@@ -8,16 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
+from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
 from dumbbell.executor.interrupt import noting
 from dumbbell.executor.standing import Standing
-from dumbbell.scenario import ResolvedScenario
 
 if TYPE_CHECKING:
     from dumbbell.results import Run, Store
@@ -28,36 +28,8 @@ _LOOK_S = 0.1
 """Between looks at whether other processes have finished the runs that they are at."""
 
 
-@dataclass(frozen=True)
-class _Job:
-    """A run that is to be computed."""
-
-    resolved: ResolvedScenario
-    key: str
-
-    def produce(self) -> Run:
-        """Computes the run."""
-        return engine(self.resolved.settings.engine).produce(self.resolved, self.key)
-
-
-def refuse(runs: Sequence[ResolvedScenario]) -> None:
-    """Raises `ScenarioError` with everything in the runs that their engines cannot run; each problem once. Runs nothing."""
-    for name in dict.fromkeys(run.settings.engine for run in runs):
-        engine(name).refuse([run for run in runs if run.settings.engine == name])
-
-
-def key(resolved: ResolvedScenario) -> str:
-    """The content hash of a run. Raises `EnvironmentFault` if its engine is not there."""
-    return engine(resolved.settings.engine).key(resolved)
-
-
-def expected_cpu_s(resolved: ResolvedScenario) -> float:
-    """About what a run costs on this machine, CPU seconds."""
-    return engine(resolved.settings.engine).cpu_s(resolved)
-
-
 def execute(
-    runs: Sequence[ResolvedScenario],
+    runs: Sequence[Prepared],
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -66,34 +38,32 @@ def execute(
 
     The results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is
     returned but not kept, so that it is tried again.
-    Raises `ScenarioError` for what an engine cannot do, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an
-    engine is not there; the store then holds whole runs, and the same call goes on from there.
+    Raises `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is not there; the store then holds whole runs,
+    and the same call goes on from there.
     """
-    refuse(runs)
     executor = executor or Threads()
-    jobs = [_Job(resolved, key(resolved)) for resolved in runs]
     if store is not None:
-        store.ask([(job.resolved.name, job.resolved.cell, job.key) for job in jobs])
-    todo = {job.key: job for job in jobs if store is None or store.missing([job.key])}
-    for name in dict.fromkeys(job.resolved.settings.engine for job in todo.values()):
+        store.ask([(job.resolved.name, job.resolved.cell, job.key) for job in runs])
+    todo = {job.key: job for job in runs if store is None or store.missing([job.key])}
+    for name in dict.fromkeys(job.engine for job in todo.values()):
         engine(name).require()
     sweep = _Sweep(list(todo.values()), store, executor, progress)
     with noting() as interrupted:
         done = sweep.finish(interrupted)
         if interrupted():
-            place = f"; {len(jobs) - len(store.missing(job.key for job in jobs))} of {len(jobs)} runs are in {store.path}" if store else ""
+            place = f"; {len(runs) - len(store.missing(job.key for job in runs))} of {len(runs)} runs are in {store.path}" if store else ""
             raise Interrupted(f"interrupted{place}, the same command goes on from there" if place else "interrupted")
     return [
         replace(done[job.key] if store is None or job.key in done else store.get(job.key), name=job.resolved.name, cell=job.resolved.cell)
-        for job in jobs
+        for job in runs
     ]
 
 
 class _Sweep:
     """Runs on their way through an executor: claimed, computed, kept."""
 
-    def __init__(self, jobs: Sequence[_Job], store: Store | None, executor: Executor, progress: Progress | None) -> None:
-        self._costs = {job.key: expected_cpu_s(job.resolved) for job in jobs}
+    def __init__(self, jobs: Sequence[Prepared], store: Store | None, executor: Executor, progress: Progress | None) -> None:
+        self._costs = {job.key: job.cpu_s for job in jobs}
         self._jobs = sorted(jobs, key=lambda job: -self._costs[job.key])
         self._store, self._executor, self._progress = store, executor, progress
         self._claims: dict[str, ExitStack] = {}
@@ -114,7 +84,7 @@ class _Sweep:
         waiting = self._jobs
         try:
             while waiting and not stopped():
-                elsewhere: list[_Job] = []
+                elsewhere: list[Prepared] = []
                 with closing(self._executor.run(self._ours(waiting, elsewhere), stopped)) as computed:
                     for finished in computed:
                         self._take(finished)
@@ -128,7 +98,7 @@ class _Sweep:
             raise self._error
         return self._done
 
-    def _ours(self, waiting: Sequence[_Job], elsewhere: list[_Job]) -> Iterator[_Job]:
+    def _ours(self, waiting: Sequence[Prepared], elsewhere: list[Prepared]) -> Iterator[Prepared]:
         """The jobs that are this process's to do; those that another process is at go to `elsewhere`."""
         for job in waiting:
             with ExitStack() as claim:
@@ -146,7 +116,7 @@ class _Sweep:
             self._tell()
             yield job
 
-    def _take(self, finished: Finished[_Job]) -> None:
+    def _take(self, finished: Finished[Prepared]) -> None:
         """Keeps what became of a job."""
         job, run = finished.job, finished.run
         del self._begun[job.key]
@@ -162,7 +132,7 @@ class _Sweep:
                 run = self._store.write(run, shlex.join(sys.argv), {**host(), **cost})
         self._finish(job, run, finished.wall_s)
 
-    def _finish(self, job: _Job, run: Run, busy_s: float = 0.0) -> None:
+    def _finish(self, job: Prepared, run: Run, busy_s: float = 0.0) -> None:
         self._done[job.key] = run
         before, cost = self._standing, self._costs[job.key]
         if busy_s:
@@ -180,7 +150,7 @@ class _Sweep:
             self._progress(replace(self._standing, running=running))
 
 
-def _crashed(job: _Job, reason: str) -> Run:
+def _crashed(job: Prepared, reason: str) -> Run:
     """The run that there is none of."""
     from dumbbell.results import Run, digest
 
@@ -188,12 +158,12 @@ def _crashed(job: _Job, reason: str) -> Run:
         key=job.key,
         name=job.resolved.name,
         cell=job.resolved.cell,
-        scenario=job.resolved.dump(),
+        scenario=job.scenario,
         status="invalid",
         reasons=(reason,),
         counters={},
         digest=digest(()),
-        engine={"name": job.resolved.settings.engine},
+        engine={"name": job.engine},
     )
 
 

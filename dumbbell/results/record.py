@@ -17,6 +17,8 @@ def checked(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
             raise BadInput(f"{path}: lacks {key!r}; expected a run written by dumbbell")
         if not fits(record[key]):
             raise BadInput(f"{path}: {key} is not {expected}; expected a run written by dumbbell")
+    if not isinstance(record.get("plan"), dict | None):
+        raise BadInput(f"{path}: plan is not a mapping; expected a run written by dumbbell")
     for entity, values in record["counters"].items():
         kind, slash, _ = entity.partition("/")
         if not slash or kind not in NEEDED or not isinstance(values, dict) or not all(map(_is_count, values.values())):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.errors import BadInput
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, read_parquet, read_series, to_frame
 
@@ -44,8 +45,17 @@ class Run:
     """The series: in memory, or the file that holds them."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
     """pcap files by name: in memory, or where they lie."""
+    plan: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """What the engine was given, see dumbbell.plan; None of a run that was kept before plans were."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
     """CPU seconds that the engine's processes took; None: it ran in this one."""
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The plan. Raises `BadInput` if the run was kept before plans were."""
+        if self.plan is None:
+            raise BadInput(f"run {self.key[:10]} ({self.name}) has no plan, an earlier dumbbell made it; expected a run of this one")
+        return self.plan
 
     @property
     def frame(self) -> pl.DataFrame:

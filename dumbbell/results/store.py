@@ -126,6 +126,7 @@ class Store:
             "engine": dict(run.engine),
             "command": command,
             "scenario": dict(run.scenario),
+            "plan": None if run.plan is None else dict(run.plan),
             "counters": {entity: dict(values) for entity, values in run.counters.items()},
         }
         partial = self._partial(run.key)
@@ -176,6 +177,7 @@ class Store:
             engine=record["engine"],
             samples=folder / _SERIES,
             captures={path.name: path for path in sorted(folder.glob("*.pcap"))},
+            plan=record.get("plan"),
         )
 
     def _asked(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:

@@ -22,7 +22,6 @@ from dumbbell.scenario.model import (
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
 from dumbbell.scenario.qdiscs import RANDOMISED, Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
-from dumbbell.scenario.stages import Stages, queue_names, stages
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
@@ -63,7 +62,6 @@ __all__ = [
     "Size",
     "Stack",
     "Stage",
-    "Stages",
     "Start",
     "Sweep",
     "Tc",
@@ -72,6 +70,4 @@ __all__ = [
     "flow_names",
     "nearest",
     "one_of",
-    "queue_names",
-    "stages",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, QueueStage, RateStep, Settings, Udp
+from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings, Udp
 from dumbbell.scenario.problems import Location, one_of
 from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Pfifo, Red, Sfq
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
@@ -39,8 +40,9 @@ def wrong(settings: Settings) -> Wrong:
         yield ("sample",), f"{what}; expected a shorter interval, or 0s for no samples"
     yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
+    stages = _stage_names(settings.path)
     for i, flow in enumerate(settings.flows):
-        for location, what in _flow(flow, settings):
+        for location, what in (*_flow(flow, settings), *_hosts(flow, stages)):
             yield ("flows", i, *location), what
     for i, impairment in enumerate(settings.path.impairments):
         for location, what in _impairment(impairment, settings):
@@ -61,7 +63,9 @@ def is_random(settings: Settings) -> bool:
 def flow_names(flows: list[Flow]) -> list[list[str]]:
     """The names of each group's flows: the group's name or cc, numbered from 1 where several flows share it."""
     bases = [flow.name or flow.cc for flow in flows]
-    totals = {base: sum(flow.count for flow, other in zip(flows, bases, strict=True) if other == base) for base in bases}
+    totals: Counter[str] = Counter()
+    for base, flow in zip(bases, flows, strict=True):
+        totals[base] += flow.count
     given = dict.fromkeys(bases, 0)
     names = []
     for base, flow in zip(bases, flows, strict=True):
@@ -69,17 +73,6 @@ def flow_names(flows: list[Flow]) -> list[list[str]]:
         given[base] += flow.count
         names.append([base] if totals[base] == 1 else [f"{base}-{first + i}" for i in range(flow.count)])
     return names
-
-
-def udp_names(background: list[Udp]) -> list[list[tuple[str, str]]]:
-    """The streams of each entry of the background: their names (numbered where several share one) and directions."""
-    bases = [udp.name or udp.kind for udp in background]
-    found: list[list[tuple[str, str]]] = []
-    for i, udp in enumerate(background):
-        name = bases[i] if bases.count(bases[i]) == 1 else f"{bases[i]}-{bases[: i + 1].count(bases[i])}"
-        both = udp.direction == "both"
-        found.append([(name, "forward"), (f"{name}-reverse", "reverse")] if both else [(name, udp.direction)])
-    return found
 
 
 def _path(settings: Settings) -> Wrong:
@@ -255,6 +248,21 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range; expected 2p to {_MOST_SSTHRESH}"
 
 
+def _stage_names(path: Path) -> set[str]:
+    """What the stages of a path are called."""
+    written = [path.forward or [], path.reverse if isinstance(path.reverse, list) else []]
+    names = {stage.name for listed in written for stage in listed if stage.name}
+    if path.forward is None:
+        names |= {"access", "delay", "bottleneck"}
+    return names | {f"{name}-reverse" for name in names}
+
+
+def _hosts(flow: Flow, stages: set[str]) -> Wrong:
+    for key in ("src", "dst"):
+        if (name := getattr(flow, key)) in stages:
+            yield (key,), f"{name!r} is a stage of the path, and flows pass all stages; expected the name of a host, such as client"
+
+
 def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
     if settings.duration and impairment.at >= settings.duration:
         yield ("at",), f"{impairment.at} is not within the run's {settings.duration}; expected an earlier time"
@@ -299,9 +307,9 @@ def _names(settings: Settings) -> Wrong:
     if total > _MOST_FLOWS:
         yield ("flows",), f"are {total} in all; expected at most {_MOST_FLOWS}"
         return
+    given = Counter(flow.name for flow in settings.flows)
     seen: set[str] = set()
     for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
-        explicit = flow.name is not None and any(other.name == flow.name for j, other in enumerate(settings.flows) if j != i)
-        if explicit or seen & set(names):
+        if (flow.name is not None and given[flow.name] > 1) or not seen.isdisjoint(names):
             yield ("flows", i, "name"), f"{flow.name or flow.cc!r} is given twice; expected names that differ"
-        seen |= set(names)
+        seen.update(names)

@@ -124,10 +124,11 @@ def run_part(
     """Make the runs that are missing in OUT, and compare all of them with the published values. Writes the runs, not the report."""
     from dumbbell.engines import engine as find_engine
     from dumbbell.engines.execute import execute
+    from dumbbell.engines.prepared import prepare
 
     find_engine(engine)
     store = open_store(out, study, part, request, engine)
-    runs = execute([scenario.on(engine) for scenario in part.scenarios(request)], store, executor, progress)
+    runs = execute(prepare([scenario.on(engine) for scenario in part.scenarios(request)]), store, executor, progress)
     # The store does not keep runs that crashed.
     return compare_folder(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
 

@@ -7,6 +7,8 @@ import pytest
 from dumbbell.engines import Capabilities, kernel
 from dumbbell.engines import engine as find_engine
 from dumbbell.engines.base import Engine
+from dumbbell.engines.capabilities import SCE
+from dumbbell.plan import Tcp
 
 
 class Flavour(Engine):
@@ -20,32 +22,31 @@ class Flavour(Engine):
         """Names of the runs that were produced."""
 
     def capabilities(self):
-        return replace(find_engine("sim").capabilities(), engine="kernel", feature=frozenset())
+        return replace(find_engine("sim").capabilities(), engine="kernel", feature=frozenset([SCE]))
 
     def require(self):
         find_engine("sim").require()
 
-    def refuse_details(self, runs):
-        find_engine("sim").refuse_details([self._flavoured(run) for run in runs])
+    def compile(self, plan):
+        changed = [replace(each, options={**each.options, **self.options}) if isinstance(each, Tcp) else each for each in plan.workloads]
+        return find_engine("sim").compile(replace(plan, workloads=tuple(changed)))
 
-    def key(self, resolved):
-        return find_engine("sim").key(self._flavoured(resolved))
+    def told(self, compiled):
+        return compiled
 
-    def cpu_s(self, _resolved):
+    def sources(self):
+        return find_engine("sim").sources()
+
+    def refusals(self, plan, compiled):
+        return find_engine("sim").refusals(plan, compiled)
+
+    def cpu_s(self, _plan):
         return 1.0
 
-    def produce(self, resolved, run_key):
-        self.made.append(resolved.name)
-        run = find_engine("sim").produce(self._flavoured(resolved), run_key)
-        return replace(run, scenario=resolved.dump(), engine={"name": "kernel", "version": "6.12.0", "configuration": "abc"})
-
-    def _flavoured(self, resolved):
-        def changed(flow):
-            stack = flow.stack.model_copy(update={"options": {**flow.stack.options, **self.options}})
-            return flow.model_copy(update={"stack": stack})
-
-        settings = resolved.settings.model_copy(update={"flows": [changed(flow) for flow in resolved.settings.flows]})
-        return replace(resolved, settings=settings)
+    def produce(self, prepared):
+        self.made.append(prepared.resolved.name)
+        run = find_engine("sim").produce(prepared)
+        return replace(run, engine={"name": "kernel", "version": "6.12.0", "configuration": "abc"})
 
 
 @pytest.fixture

@@ -101,9 +101,9 @@ def test_runs_that_are_not_to_be_believed_are_left_out(agree, flavoured, monkeyp
     flavoured()
     produce = Sim.produce
 
-    def broken(self, resolved, key):
-        run = produce(self, resolved, key)
-        if resolved.settings.engine == "sim" and "-bfifo-" in resolved.name and "sized" in resolved.name:
+    def broken(self, prepared):
+        run = produce(self, prepared)
+        if prepared.engine == "sim" and "-bfifo-" in run.name and "sized" in run.name:
             object.__setattr__(run, "status", "invalid")
             object.__setattr__(run, "reasons", ("flow/cubic: sent_packets 2 is not 1",))
         return run
@@ -180,10 +180,10 @@ def test_an_interrupted_comparison_goes_on(agree, flavoured, tmp_path, monkeypat
     kernel = flavoured()
     whole = kernel.produce
 
-    def cut(resolved, key):
+    def cut(prepared):
         if len(kernel.made) == 5:
             raise KeyboardInterrupt
-        return whole(resolved, key)
+        return whole(prepared)
 
     monkeypatch.setattr(kernel, "produce", cut)
     answer, _ = agree("smoke", "--workers", "1")

@@ -34,6 +34,7 @@ def run():
             "flows": [{"cc": "reno"}, {"cc": "cubic", "bytes": "500kB"}],
             "duration": "4s",
         },
+        plan={"ports": [{"kind": "link", "id": "delay"}, {"kind": "queue", "id": "bottleneck"}]},
         status="ok",
         reasons=(),
         counters={

@@ -7,7 +7,7 @@ import pytest
 from dumbbell.agreement.qdiscs import is_randomised
 from dumbbell.agreement.sets import find_set, written
 from dumbbell.agreement.shared import Shared
-from dumbbell.engines import engine as find_engine
+from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
@@ -61,9 +61,9 @@ def test_every_scenario_is_one_that_the_engines_take(name, reach, request):
     found = find_set(name, table, count=300 if name == "random" else None, starts=2).scenarios
     runs = [run for scenario in found for run in scenario.expand()]
     assert len({scenario.name for scenario in found}) == len(found)
-    find_engine("kernel").refuse([run.on("kernel") for run in runs])
+    refuse([run.on("kernel") for run in runs])
     if reach == "shared":
-        find_engine("sim").refuse([run.on("sim") for run in runs])
+        refuse([run.on("sim") for run in runs])
     for scenario in found[:60]:
         assert Scenario.from_text(written(scenario)) == scenario
 

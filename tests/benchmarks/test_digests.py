@@ -10,6 +10,7 @@ from support import PATH
 
 from benchmarks.digests import __main__ as digests
 from dumbbell import Scenario
+from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput, EnvironmentFault
 
 PROGRAM = f"""\
@@ -86,7 +87,7 @@ def test_an_unknown_set_is_refused_before_anything_is_built(monkeypatch):
 
 
 def test_runs_are_given_out_one_by_one_the_most_expensive_first(program, tmp_path):
-    asked, told = runs(12), []
+    asked, told = prepare(runs(12)), []
     found = digests.fingerprints(program, asked, 1, lambda done, total: told.append((done, total)))
     assert told == [(done, 12) for done in range(1, 13)]
     seen = [line.split(" ", 1) for line in (tmp_path / "seen").read_text().splitlines()]
@@ -101,4 +102,4 @@ def test_runs_are_given_out_one_by_one_the_most_expensive_first(program, tmp_pat
 def test_a_program_that_fails_ends_it_all(program, body):
     program.write_text(f"#!/bin/sh\n{body}\n")
     with pytest.raises(EnvironmentFault, match="failed: no such qdisc"):
-        digests.fingerprints(program, runs(5), 2, lambda *_: None)
+        digests.fingerprints(program, prepare(runs(5)), 2, lambda *_: None)

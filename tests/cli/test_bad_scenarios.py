@@ -97,6 +97,8 @@ CASES = {
         "2p to 2147483647p",
     ),
     "a host that talks to itself": ("cc: cubic", "cc: cubic, src: a, dst: a", 10, "flows.0.dst", "is the source as well", "two hosts"),
+    "a stage for a host": ("cc: cubic", "cc: cubic, src: bottleneck", 10, "flows.0.src", "is a stage of the path", "the name of a host"),
+    "a mirrored stage for a host": ("cc: cubic", "cc: cubic, dst: delay-reverse", 10, "flows.0.dst", "is a stage", "the name of a host"),
     "SCE without ECN": ("cc: cubic", "cc: cubic, sce_echo: true, ecn: false", 10, "flows.0.sce_echo", "needs ECN", "ecn: true"),
     "marks for one who cannot see them": ("cc: cubic", "cc: dctcp, ecn: false", 10, "flows.0.ecn", "without the marks", "true"),
     "an option of a stack that cannot be": (

@@ -11,10 +11,10 @@ import pytest
 from support import PATH, CrashingJob
 
 from dumbbell import Scenario, Store, run
-from dumbbell.engines import execute as execute_module
 from dumbbell.engines import sim
 from dumbbell.engines.base import expected_packets
 from dumbbell.engines.execute import execute
+from dumbbell.engines.prepared import Prepared, prepare, refuse
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
 from dumbbell.executor import Threads
 from dumbbell.executor.exclusive import Exclusive
@@ -80,7 +80,7 @@ def test_the_digest_is_of_what_the_store_holds(tmp_path):
 
 
 def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
-    cells = scenario().expand()
+    cells = prepare(scenario().expand())
     store = Store(tmp_path / "out")
     execute(cells[:5], store)
 
@@ -98,7 +98,7 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
     last = told[-1]
     assert last.cost_done == pytest.approx(last.cost_total)
     assert last.packets == sum(run.engine["delivered_packets"] for run in runs[5:])
-    assert [run.cell for run in runs] == [cell.cell for cell in cells]
+    assert [run.cell for run in runs] == [cell.resolved.cell for cell in cells]
     assert len(before) == 5
     assert before.items() <= files().items()
 
@@ -145,9 +145,9 @@ def test_what_the_simulator_refuses_is_bad_input():
 def test_samples_are_counted_by_flows_and_ports():
     flows = [{"cc": "cubic", "count": 1000}]
     few, many = (scenario(flows=flows, duration="20s", sample=sample, sweep=None, repeat=1).expand() for sample in ("10ms", "1ms"))
-    sim.ENGINE.refuse(few)
+    refuse(few)
     with pytest.raises(ScenarioError, match=r"^sample: 1ms takes 220651032 values in 20s; expected at most"):
-        sim.ENGINE.refuse(many)
+        refuse(many)
 
 
 def test_what_the_simulator_does_not_know_is_refused_before_anything_runs(tmp_path):
@@ -166,7 +166,7 @@ def test_a_full_disk_ends_it_with_whole_runs(small_disk):
 
 
 def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monkeypatch):
-    cells = scenario().expand()
+    cells = prepare(scenario().expand())
     real, calls = sim.native().simulate, []
 
     def simulate(network):
@@ -177,17 +177,17 @@ def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monke
         return real(network)
 
     monkeypatch.setattr(sim.native(), "simulate", simulate)
-    first = max(cells, key=expected_packets)
+    first = max(cells, key=lambda cell: expected_packets(cell.plan))
     others = [cell for cell in cells if cell is not first]
     runs = execute(cells, Store(tmp_path / "out"), Threads(1))
     assert len(calls) == 1 + len(cells)
-    assert [run.cell for run in runs] == [cell.cell for cell in cells]
+    assert [run.cell for run in runs] == [cell.resolved.cell for cell in cells]
 
 
 def test_what_another_process_is_at_is_waited_for_last(tmp_path):
-    cells = scenario().expand()
+    cells = prepare(scenario().expand())
     store = Store(tmp_path / "out")
-    (theirs,) = execute([max(cells, key=expected_packets)])
+    (theirs,) = execute([max(cells, key=lambda cell: expected_packets(cell.plan))])
     store.ask([])
     told = []
 
@@ -198,7 +198,7 @@ def test_what_another_process_is_at_is_waited_for_last(tmp_path):
                 time.sleep(0.01)
             store.write(theirs)
 
-    keys = [execute_module.key(cell) for cell in cells]
+    keys = [cell.key for cell in cells]
     claimed, thread = threading.Event(), threading.Thread(target=other)
     thread.start()
     claimed.wait()
@@ -211,7 +211,7 @@ def test_what_another_process_is_at_is_waited_for_last(tmp_path):
 
 
 def test_the_same_run_asked_for_twice_is_computed_once(tmp_path, monkeypatch):
-    (cell, *_) = scenario().expand()
+    (cell, *_) = prepare(scenario().expand())
     real, calls = sim.native().simulate, []
     monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
     for store in (None, Store(tmp_path / "out")):
@@ -220,14 +220,13 @@ def test_the_same_run_asked_for_twice_is_computed_once(tmp_path, monkeypatch):
     assert len(calls) == 2
 
 
-def test_a_run_that_crashes_its_process_is_one_invalid_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(execute_module, "_Job", CrashingJob)
-    runs = run(scenario(repeat=1), tmp_path / "out", executor=Processes(2))
+def test_a_run_that_crashes_its_process_is_one_invalid_run(tmp_path):
+    cells = [CrashingJob(**vars(cell)) for cell in prepare(scenario(repeat=1).expand())]
+    runs = execute(cells, Store(tmp_path / "out"), Processes(2))
     assert [run.status for run in runs] == ["invalid"] * 2 + ["ok"] * 4
     assert runs[0].reasons == ("the process that computed it was killed by SIGSEGV",)
     assert runs[0].cell == {"path.bottleneck.rate": "1mbit", "path.rtt": "5ms"}
     assert len(Store(tmp_path / "out").runs()) == 4
-    monkeypatch.undo()
     assert [run.status for run in run(scenario(repeat=1), tmp_path / "out")] == ["ok"] * 6
 
 
@@ -248,7 +247,7 @@ def test_what_one_job_raises_ends_it_all_and_what_is_begun_is_kept(tmp_path, mon
 
 
 def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
-    real, computed, alive = execute_module._Job.produce, [], []
+    real, computed, alive = Prepared.produce, [], []
 
     def produce(job):
         made = real(job)
@@ -256,7 +255,7 @@ def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
         computed.append(weakref.ref(made))
         return made
 
-    monkeypatch.setattr(execute_module._Job, "produce", produce)
+    monkeypatch.setattr(Prepared, "produce", produce)
     run(scenario(repeat=4), tmp_path / "out", workers=2, progress=lambda _: alive.append(sum(made() is not None for made in computed)))
     assert len(computed) == 24
     assert 0 < max(alive) <= 4, "two runs are being computed, and two are finished and not yet written"

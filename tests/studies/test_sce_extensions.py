@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from dumbbell.engines.sim import lower
+from dumbbell.engines import engine
+from dumbbell.plan import make
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.sce import pairs
 from dumbbell.studies.sce.as_designed import conclusions, runs_of
@@ -33,21 +34,22 @@ def test_cubic_sce_runs_and_is_reported(dumbbell, keep, make_pair):
     assert dumbbell("compare", folder, "sce/cubic-sce")[0] == 2
 
 
-def networks(implementation):
-    """The simulator's descriptions of the first run of each cell of a quick request."""
+def plans(implementation):
+    """The plan of the first run of each cell of a quick request."""
+    table = engine("sim").capabilities()
     runs = [run for run in AS_DESIGNED.scenarios(Request(quick=True)) if run.cell["implementation"] == implementation.name]
-    return {tuple(value for key, value in run.cell.items() if key != "implementation"): lower(run) for run in runs}
+    return {tuple(value for key, value in run.cell.items() if key != "implementation"): make(run, table).plan.plain() for run in runs}
 
 
 def test_the_implementations_differ_in_named_options_and_nothing_else():
-    built, designed = networks(DRAFT), networks(DESIGNED)
+    built, designed = plans(DRAFT), plans(DESIGNED)
     assert built.keys() == designed.keys()
-    for cell, network in designed.items():
-        ramps = [[port["qdisc"].get("sce") for port in each["ports"] if port["kind"] == "queue"] for each in (built[cell], network)]
+    for cell, plan in designed.items():
+        ramps = [[port["qdisc"].get("sce") for port in each["ports"] if port["kind"] == "queue"] for each in (built[cell], plan)]
         single = {"flowblind sce-single", "sce-single"} & set(cell)
         assert (ramps[0] != ramps[1]) == bool(single)
         assert not single or {*ramps[0], *ramps[1]} == {65535, 65534}
-        for before, after in zip(built[cell]["flows"], network["flows"], strict=True):
+        for before, after in zip(built[cell]["workloads"], plan["workloads"], strict=True):
             assert before["stack"] == {"name": "linux-5.1-sce", "options": {}}
             assert after["stack"] == {"name": "linux-5.1-sce", "options": dict(DESIGNED.options)}
             assert after["host"]["cached_ssthresh"] is None

@@ -1,27 +1,26 @@
-"""Which setting of a scenario made a guest fail: a sysctl or a command of tc, which only the kernel itself can check."""
+"""Which entry of a plan made a guest fail: a sysctl or a command of tc, which only the kernel itself can check."""
 
 from __future__ import annotations
 
 import re
 
-from dumbbell.scenario import Problem, ResolvedScenario, Tc, bottlenecks
+from dumbbell.plan import Place, Plan, Queue, Refusal
 
 _SYSCTL = re.compile(r"sysctl (?P<key>\S+): (?P<what>[^;]*)")
 _TC = re.compile(r"tc -batch: failed")
 
 
-def scenario_problem(resolved: ResolvedScenario, fault: str) -> Problem | None:
-    """The scenario's problem behind what a guest failed with; None if the scenario is not the reason."""
-    settings = resolved.settings
+def refusal(plan: Plan, fault: str) -> Refusal | None:
+    """The entry behind what a guest failed with; None if the plan is not the reason."""
     if found := _SYSCTL.search(fault):
-        for i, flow in enumerate(settings.flows):
-            if found["key"] in flow.host.sysctls:
-                what = f"{found['key']}: {found['what']}; expected a setting that this kernel has, and a value that it takes"
-                return resolved.problem(("flows", i, "host", "sysctls"), what)
+        for i, workload in enumerate(plan.tcp):
+            if found["key"] in workload.host.sysctls:
+                what = f"{found['key']}: {found['what']}"
+                return Refusal(Place("workload", i), "host.sysctls", what, "a setting that this kernel has, and a value that it takes")
     if _TC.search(fault):
-        for location, bottleneck in bottlenecks(settings):
-            if isinstance(bottleneck.qdisc, Tc):
+        for i, port in enumerate(plan.ports):
+            if isinstance(port, Queue) and port.qdisc["kind"] == "tc":
                 said = fault.partition("the log ends in: ")[2] or "no message"
-                what = f"tc refuses {bottleneck.qdisc.command!r} ({said}); expected a qdisc and its parameters as `man tc` has them"
-                return resolved.problem((*location, "qdisc", "command"), what)
+                what = f"tc refuses {port.qdisc['command']!r} ({said})"
+                return Refusal(Place("port", i), "qdisc.command", what, "a qdisc and its parameters as `man tc` has them")
     return None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from dumbbell.engines.capabilities import CAPTURE, OFFLOAD, OUTAGE, RATE_STEP, REVERSE, SYSCTLS, UDP, Capabilities
+from dumbbell.engines.linux import STACK_OPTIONS
 
 NAME = "kernel"
 
@@ -41,8 +41,6 @@ _QDISC = {
     "fq": "fair queue",
     "tc": "any queue discipline of Linux by its command",
 }
-STACK_OPTIONS: dict[str, Any] = {"initial_cwnd": 10, "reordering": 3, "rto_min_ms": 200, "sack_compression": True, "tail_loss_probe": True}
-"""What a scenario may override of the stack, with Linux's default; `lower` says how."""
 
 
 @cache
@@ -56,5 +54,6 @@ def capabilities() -> Capabilities:
             "stack": {"linux-6.12": {"summary": "Linux 6.12 itself", "options": STACK_OPTIONS}},
             "shaper": ["link", "tbf", "htb", "cake"],
             "feature": [*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, UDP, REVERSE, CAPTURE],
+            "listeners": "own",
         },
     )

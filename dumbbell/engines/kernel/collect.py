@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.engines.kernel.lower import Guest, peer
-from dumbbell.scenario import DelayStage, ResolvedScenario
+from dumbbell.engines.linux import Devices, peer
+from dumbbell.plan import Link, Plan
 
 if TYPE_CHECKING:
     from dumbbell.results import Block
@@ -85,12 +85,12 @@ class _Counted:
         return found
 
 
-def blocks(guest: Guest, folder: Path) -> Iterator[Block]:
+def blocks(plan: Plan, folder: Path) -> Iterator[Block]:
     """The series, flows first."""
-    for i, flow in enumerate(guest.plan.flows):
-        yield _block(folder / f"flow-{i}", f"flow/{flow.name}", _FLOW_COLUMNS)
-    for i, name in enumerate(guest.plan.ports):
-        yield _block(folder / f"port-{i}", f"port/{name}", _PORT_COLUMNS)
+    for i, (_, connection) in enumerate(plan.connections):
+        yield _block(folder / f"flow-{i}", f"flow/{connection.name}", _FLOW_COLUMNS)
+    for i, port in enumerate(plan.ports):
+        yield _block(folder / f"port-{i}", f"port/{port.id}", _PORT_COLUMNS)
 
 
 def _block(path: Path, entity: str, columns: tuple[tuple[str, str], ...]) -> Block:
@@ -101,24 +101,25 @@ def _block(path: Path, entity: str, columns: tuple[tuple[str, str], ...]) -> Blo
     return Block(entity, names, units, rows[:, 0].astype(np.int64), np.ascontiguousarray(rows[:, 1:].T))
 
 
-def counters(guest: Guest, folder: Path, resolved: ResolvedScenario) -> tuple[Counters, list[str]]:
+def counters(plan: Plan, devices: Devices, folder: Path) -> tuple[Counters, list[str]]:
     """Final counters by entity, and what conservation finds wrong."""
     counted = _Counted.read(folder / "counters")
-    ports, wrong = _port_counters(guest, counted, _details(folder / "end.json"))
-    return _flow_counters(guest, counted, resolved) | ports, wrong
+    ports, wrong = _port_counters(plan, devices, counted, _details(folder / "end.json"))
+    return _flow_counters(plan, counted) | ports, wrong
 
 
-def _flow_counters(guest: Guest, counted: _Counted, resolved: ResolvedScenario) -> Counters:
+def _flow_counters(plan: Plan, counted: _Counted) -> Counters:
     found: Counters = {}
-    for i, flow in enumerate(guest.plan.flows):
-        values = counted.flows[i]
-        ends = [values.get("completed_ns"), flow.stop_ns, int(resolved.settings.duration)]
+    index = -1
+    for index, (_, connection) in enumerate(plan.connections):
+        values = counted.flows[index]
+        ends = [values.get("completed_ns"), connection.stop_ns, plan.duration_ns]
         values["rx_bytes"] = values.pop("received")
-        values["start_ns"] = flow.start_ns
-        values["active_ns"] = max(0, min(end for end in ends if end is not None) - flow.start_ns)
-        found[f"flow/{flow.name}"] = values
-    for i, udp in enumerate(guest.plan.udp, len(guest.plan.flows)):
-        found[f"udp/{udp.name}"] = {"sent_packets": counted.flows[i]["sent"], "arrived_packets": counted.flows[i]["received"]}
+        values["start_ns"] = connection.start_ns
+        values["active_ns"] = max(0, min(end for end in ends if end is not None) - connection.start_ns)
+        found[f"flow/{connection.name}"] = values
+    for i, (_, stream) in enumerate(plan.streams, index + 1):
+        found[f"udp/{stream.name}"] = {"sent_packets": counted.flows[i]["sent"], "arrived_packets": counted.flows[i]["received"]}
     return found
 
 
@@ -128,14 +129,15 @@ def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
     return {(entry["dev"], entry["handle"]): entry for entry in entries}
 
 
-def _port_counters(guest: Guest, counted: _Counted, details: Mapping[tuple[str, str], Mapping[str, Any]]) -> tuple[Counters, list[str]]:
+def _port_counters(
+    plan: Plan, devices: Devices, counted: _Counted, details: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> tuple[Counters, list[str]]:
     found: Counters = {}
     wrong: list[str] = []
-    for name, planned in guest.plan.ports.items():
-        device, delay = guest.devices[name], guest.delay_devices.get(name)
+    for port, device, delay, leaf in zip(plan.ports, devices.queues, devices.delays, devices.leaves, strict=True):
+        entity = f"port/{port.id}"
         queue, lost = counted.queues[device], counted.lost.get(peer(device), 0)
-        is_delay = isinstance(planned.stage, DelayStage)
-        overflow = queue.drops if is_delay else min(queue.drops, _overflow(details[device, guest.leaves[name]], queue.drops))
+        overflow = queue.drops if isinstance(port, Link) else min(queue.drops, _overflow(details[device, leaf], queue.drops))
         values = {
             "arrived_packets": counted.arrived.get(device, 0),
             "sent_packets": queue.packets,
@@ -150,10 +152,10 @@ def _port_counters(guest: Guest, counted: _Counted, details: Mapping[tuple[str, 
             last, handed = counted.queues[delay], counted.arrived.get(delay, 0)
             values["delayed_packets"] = last.queued
             if handed != last.packets + last.queued:
-                wrong.append(f"port/{name}: {handed} packets came to its delay, {last.packets + last.queued} are accounted for")
+                wrong.append(f"{entity}: {handed} packets came to its delay, {last.packets + last.queued} are accounted for")
             if queue.packets != handed + lost:
-                wrong.append(f"port/{name}: sent {queue.packets} packets, {handed} came to its delay and {lost} were lost")
-        found[f"port/{name}"] = values
+                wrong.append(f"{entity}: sent {queue.packets} packets, {handed} came to its delay and {lost} were lost")
+        found[entity] = values
     return found, wrong
 
 

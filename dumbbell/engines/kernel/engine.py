@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
-from dumbbell.engines.kernel.attribution import scenario_problem
-from dumbbell.engines.kernel.lower import description, lower
+from dumbbell.engines.kernel.attribution import refusal
+from dumbbell.engines.linux import Script, compile_plan
+from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
-from dumbbell.native import native
-from dumbbell.scenario import DelayStage, Problem, ResolvedScenario, ScenarioError, flow_names
+from dumbbell.plan import RUN, Place, Plan, Refusal
+from dumbbell.scenario import ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.engines.kernel.binary import Binary
@@ -44,70 +45,71 @@ class Kernel(Engine):
         """Raises `EnvironmentFault` if the kernel is not built or a guest cannot be booted here."""
         _ready()
 
-    def refuse_details(self, runs: Sequence[ResolvedScenario]) -> None:
-        """Raises `ScenarioError` with what no table shows."""
-        problems: dict[Problem, None] = {}
-        for resolved in runs:
-            flows = resolved.settings.flows
-            if (count := sum(map(len, flow_names(flows)))) > _MOST_FLOWS:
-                what = f"are {count}; expected at most {_MOST_FLOWS} in the engine kernel"
-                problems[resolved.problem(("flows",), what)] = None
-            for i, flow in enumerate(flows):
-                if flow.host.cached_ssthresh is not None:
-                    what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route); expected engine: sim"
-                    problems[resolved.problem(("flows", i, "host", "cached_ssthresh"), what)] = None
-        if problems:
-            raise ScenarioError(list(problems))
+    def compile(self, plan: Plan) -> Script:
+        """The files that the guest finds."""
+        return compile_plan(plan)
 
-    def key(self, resolved: ResolvedScenario) -> str:
-        """The content hash of a run: scenario, what the guest is told, kernel and agent."""
+    def told(self, compiled: Script) -> str:
+        """Those files."""
+        return json.dumps(compiled.files, sort_keys=True)
+
+    def sources(self) -> tuple[str, ...]:
+        """The hashes of the kernel and of the agent. Raises `EnvironmentFault` if there is none."""
         from dumbbell.engines.kernel.binary import find
 
         binary = find()
-        parts = [self.name, binary.key, binary.agent_hash, str(sorted(resolved.dump().items())), description(lower(resolved))]
-        if resolved.settings.passive_rtt:
-            parts.append(native().TRACE_HASH)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+        return binary.key, binary.agent_hash
 
-    def cpu_s(self, resolved: ResolvedScenario) -> float:
+    def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
+        """More flows than a guest has room for, and what Linux 6.12 has no setting for."""
+        yield from super().refusals(plan, compiled)
+        if (count := sum(len(workload.connections) for workload in plan.tcp)) > _MOST_FLOWS:
+            yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
+        for i, workload in enumerate(plan.tcp):
+            if workload.host.cached_ssthresh is not None:
+                what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route)"
+                yield Refusal(Place("workload", i), "host.cached_ssthresh", what, "engine: sim")
+
+    def cpu_s(self, plan: Plan) -> float:
         """About what a run costs."""
-        return _BOOT_CPU_S + expected_packets(resolved) * _PACKET_CPU_S
+        return _BOOT_CPU_S + expected_packets(plan) * _PACKET_CPU_S
 
-    def produce(self, resolved: ResolvedScenario, run_key: str) -> Run:
+    def produce(self, prepared: Prepared) -> Run:
         """Boots a guest, waits for it, and reads what it leaves. Raises `EnvironmentFault` if it does not get to its end."""
         from dumbbell.engines.kernel import collect
         from dumbbell.engines.kernel.guest import boot
         from dumbbell.results import Run, digest, judge
         from dumbbell.trace import with_passive_rtt
 
-        binary, guest = _ready(), lower(resolved)
+        binary = _ready()
+        resolved, plan, script = prepared.resolved, prepared.plan, prepared.compiled
         with tempfile.TemporaryDirectory(prefix="dumbbell-run-") as place:
             folder = Path(place)
-            for name, text in guest.files.items():
+            for name, text in script.files.items():
                 (folder / name).write_text(text, encoding="ascii")
             try:
-                cpu_s = boot(binary, folder, seed=resolved.settings.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * self.cpu_s(resolved))
+                cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * prepared.cpu_s)
             except EnvironmentFault as fault:
-                if problem := scenario_problem(resolved, str(fault)):
-                    raise ScenarioError([problem]) from None
+                if found := refusal(plan, str(fault)):
+                    raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
-            blocks = tuple(collect.blocks(guest, folder)) if resolved.settings.sample else ()
-            captures = {name: (folder / name).read_bytes() for name in guest.captures}
-            counters, wrong = collect.counters(guest, folder, resolved)
-        delays = {name for name, port in guest.plan.ports.items() if isinstance(port.stage, DelayStage)}
-        status, reasons = judge(counters, wrong, delays)
+            blocks = tuple(collect.blocks(plan, folder)) if plan.sample_ns else ()
+            captures = {name: (folder / name).read_bytes() for name in script.captures}
+            counters, wrong = collect.counters(plan, script.devices, folder)
+        status, reasons = judge(counters, wrong, plan.links)
         run = Run(
-            key=run_key,
+            key=prepared.key,
             name=resolved.name,
             cell=resolved.cell,
-            scenario=resolved.dump(),
+            scenario=prepared.scenario,
             status=status,
             reasons=reasons,
             counters=counters,
             digest=digest(blocks),
-            engine=_facts(binary) | guest.metadata,
+            engine=_facts(binary) | script.metadata,
             samples=blocks,
             captures=captures,
+            plan=plan.plain(),
             cpu_s=cpu_s,
         )
         return with_passive_rtt(run) if resolved.settings.passive_rtt else run

@@ -1,23 +1,23 @@
-"""The simulator as an engine: runs a scenario's network and turns what comes back into a run."""
+"""The simulator as an engine: runs a plan and turns what comes back into a run."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines.base import Engine, expected_packets, label
+from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.lowering import plan
-from dumbbell.engines.refusal import placed
-from dumbbell.engines.sim.extension import NAME, capabilities
-from dumbbell.engines.sim.network import lower
+from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.refusal import refusal
+from dumbbell.engines.sim.capabilities import NAME, capabilities
+from dumbbell.engines.sim.network import network
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.scenario import Problem, ResolvedScenario, Scenario, ScenarioError, Settings
+from dumbbell.plan import RUN, Plan, Refusal, make
+from dumbbell.scenario import Duration, Scenario
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -27,7 +27,7 @@ _FLOW_SERIES, _PORT_SERIES = 11, 8
 _MOST_VALUES = 50_000_000
 """Sampled values of a run, which are in memory at once."""
 _RUN_CPU_S = 0.005
-"""Beside the simulation: lowering, digest, writing."""
+"""Beside the simulation: planning, digest, writing."""
 
 
 class Sim(Engine):
@@ -43,45 +43,48 @@ class Sim(Engine):
         """Raises `EnvironmentFault` if the native module is not built."""
         native()
 
-    def refuse_details(self, runs: Sequence[ResolvedScenario]) -> None:
-        """Raises `ScenarioError` with what the simulator itself refuses."""
-        problems: dict[Problem, None] = {}
-        for resolved in runs:
-            if problem := _refusal(resolved):
-                problems[problem] = None
-        if problems:
-            raise ScenarioError(list(problems))
+    def compile(self, plan: Plan) -> str:
+        """The network that the simulator is given, as JSON."""
+        return json.dumps(network(plan))
 
-    def key(self, resolved: ResolvedScenario) -> str:
-        """The content hash of a run."""
-        content = {
-            "engine": NAME,
-            "sources": native().SOURCE_HASH,
-            "scenario": resolved.dump(),
-            "network": lower(resolved),
-        }
-        if resolved.settings.passive_rtt:
-            content["measured_by"] = native().TRACE_HASH
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+    def told(self, compiled: str) -> str:
+        """The network."""
+        return compiled
 
-    def cpu_s(self, resolved: ResolvedScenario) -> float:
+    def sources(self) -> tuple[str, ...]:
+        """The hash of the simulator's sources."""
+        return (native().SOURCE_HASH,)
+
+    def refusals(self, plan: Plan, compiled: str) -> Iterator[Refusal]:
+        """What the simulator itself refuses, and more samples than fit in memory."""
+        yield from super().refusals(plan, compiled)
+        if (values := expected_samples(plan)) > _MOST_VALUES:
+            what = f"{Duration(plan.sample_ns)} takes {values} values in {Duration(plan.duration_ns)}"
+            yield Refusal(RUN, "sample_ns", what, f"at most {_MOST_VALUES}, by a longer interval")
+            return
+        try:
+            native().check(compiled)
+        except ValueError as error:
+            yield refusal(plan, str(error))
+
+    def cpu_s(self, plan: Plan) -> float:
         """About what a run costs; the machine's speed is measured on a short run."""
-        return expected_packets(resolved) / packets_per_cpu_second() + _RUN_CPU_S
+        return expected_packets(plan) / packets_per_cpu_second() + _RUN_CPU_S
 
-    def produce(self, resolved: ResolvedScenario, run_key: str) -> Run:
+    def produce(self, prepared: Prepared) -> Run:
         """Runs one scenario; the interpreter is released meanwhile."""
         import numpy as np
 
         from dumbbell.results import Block, Run, digest, judge
         from dumbbell.trace import with_passive_rtt
 
+        resolved, plan = prepared.resolved, prepared.plan
         facts: dict[str, Any] = {"name": NAME, "sources": native().SOURCE_HASH}
-        common: dict[str, Any] = {"key": run_key, "name": resolved.name, "cell": resolved.cell, "scenario": resolved.dump()}
-        network = lower(resolved)
+        common: dict[str, Any] = {"key": prepared.key, "name": resolved.name, "cell": resolved.cell, "scenario": prepared.scenario}
         try:
-            output = native().simulate(json.dumps(network))
+            output = native().simulate(prepared.compiled)
         except ValueError as error:
-            raise BadInput(f"{label(resolved)}: the simulator refuses this: {error}") from None
+            raise BadInput(f"{prepared.label}: the simulator refuses this: {error}") from None
         except RuntimeError as error:
             failure = (f"the simulator failed: {' '.join(str(error).split())}",)
             return Run(**common, status="invalid", reasons=failure, counters={}, digest=digest(()), engine=facts)
@@ -93,9 +96,9 @@ class Sim(Engine):
             values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(names))
             blocks.append(Block(table["entity"], names, units, t_ns, np.ascontiguousarray(values.T)))
         counters = {entity: dict(values) for entity, values in output["counters"]}
-        for flow in network["flows"]:
-            counters[f"flow/{flow['name']}"]["start_ns"] = flow["start_ns"]
-        status, reasons = judge(counters, output["conservation"], {port["name"] for port in network["ports"] if port["kind"] == "delay"})
+        for _, connection in plan.connections:
+            counters[f"flow/{connection.name}"]["start_ns"] = connection.start_ns
+        status, reasons = judge(counters, output["conservation"], plan.links)
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
         run = Run(
             **common,
@@ -106,6 +109,7 @@ class Sim(Engine):
             engine=facts,
             samples=tuple(blocks),
             captures=output["captures"],
+            plan=plan.plain(),
         )
         return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 
@@ -113,32 +117,12 @@ class Sim(Engine):
 ENGINE = Sim()
 
 
-def _refusal(resolved: ResolvedScenario) -> Problem | None:
-    settings = resolved.settings
-    network = lower(resolved)
-    ports, flows = len(network["ports"]), len(network["flows"])
-    if (values := _values(settings, flows, ports)) > _MOST_VALUES:
-        what = f"{settings.sample} takes {values} values in {settings.duration}"
-        return resolved.problem(("sample",), f"{what}; expected at most {_MOST_VALUES}, by a longer interval")
-    try:
-        native().check(json.dumps(network))
-    except ValueError as error:
-        location, what = placed(settings, str(error))
-        return resolved.problem(location, what)
-    return None
-
-
-def expected_samples(resolved: ResolvedScenario) -> int:
-    """Values of a run's series, on any engine."""
-    planned = plan(resolved, capabilities())
-    return _values(resolved.settings, len(planned.flows), len(planned.ports))
-
-
-def _values(settings: Settings, flows: int, ports: int) -> int:
-    """Times x series."""
-    if not settings.sample:
+def expected_samples(plan: Plan) -> int:
+    """Values of a run's series, on any engine: times x series."""
+    if not plan.sample_ns:
         return 0
-    return (int(settings.duration) // int(settings.sample) + 1) * (_FLOW_SERIES * flows + _PORT_SERIES * ports)
+    flows = sum(len(workload.connections) for workload in plan.tcp)
+    return (plan.duration_ns // plan.sample_ns + 1) * (_FLOW_SERIES * flows + _PORT_SERIES * len(plan.ports))
 
 
 @cache
@@ -153,7 +137,7 @@ def packets_per_cpu_second() -> float:
         }
     )
     (resolved,) = probe.expand()
-    network = json.dumps(lower(resolved))
+    compiled = ENGINE.compile(make(resolved, capabilities()).plan)
     began = time.thread_time()
-    output = native().simulate(network)
+    output = native().simulate(compiled)
     return float(output["delivered_packets"]) / (time.thread_time() - began)

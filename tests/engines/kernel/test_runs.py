@@ -127,7 +127,7 @@ def test_a_command_that_tc_refuses_is_one_line(kernel, command):
 def test_guests_do_not_disturb_each_other(kernel):
     runs = resolved(duration="2s", sweep={"path.rtt": ["20ms", "30ms", "40ms"]}, flows=[{"cc": "cubic", "count": 2}])
     alone = [kernel.run(run).digest for run in runs]
-    together = [run.digest for run in execute(runs, executor=Threads(3))]
+    together = [run.digest for run in execute(kernel.prepare(runs), executor=Threads(3))]
     assert together == alone
     assert len(set(alone)) == 3
 

@@ -1,12 +1,16 @@
 import pytest
 
 from dumbbell.engines import engine
-from dumbbell.engines.lowering import plan
+from dumbbell.plan import make
 from dumbbell.studies import Request, find_part
 from dumbbell.studies.teacup.published import Experiment, flow_labels, panels, setting
 from dumbbell.studies.teacup.scenarios import AQMS, CONTROL_FROM_S, ONSET, QDISCS, SENDERS, document, experiments
 
 STUDY, PART = find_part("teacup")
+
+
+def plan(run):
+    return make(run, engine("sim").capabilities()).plan
 
 
 def test_every_published_panel_has_its_experiment():
@@ -44,11 +48,11 @@ def test_parameters_are_the_printed_ones():
 
 def test_each_direction_is_shaped_first_and_delayed_behind():
     run = next(run for run in PART.scenarios(Request(quick=True)) if run.cell["rtt_ms"] == 200)
-    planned = plan(run, engine("sim").capabilities())
-    assert planned.flows[0].forward == ("access", "bottleneck", "delay")
-    assert planned.flows[0].reverse == ("bottleneck-reverse", "delay-reverse")
-    assert planned.ports["delay"].stage.delay == planned.ports["delay-reverse"].stage.delay == 100_000_000
-    hosts = [flow.src for flow in planned.flows] + [flow.dst for flow in planned.flows]
+    found = plan(run)
+    (path,) = found.paths
+    ways = [[(found.ports[i].id, found.ports[i].delay_ns) for i in ports] for ports in (path.forward, path.reverse)]
+    assert ways == [[("access", 0), ("bottleneck", 0), ("delay", 100_000_000)], [("bottleneck-reverse", 0), ("delay-reverse", 100_000_000)]]
+    hosts = [workload.source for workload in found.tcp] + [workload.target for workload in found.tcp]
     assert len(set(hosts)) == 6
 
 
@@ -56,7 +60,7 @@ def test_repeats_differ_in_the_starts_of_all_flows_and_in_nothing_else():
     runs = [run for run in PART.scenarios(Request(quick=True, seeds=3)) if run.cell["qdisc"] == "codel"]
     first = [run for run in runs if run.cell["cc"] == "cubic" and run.cell["rtt_ms"] == 20 and run.cell["limit_packets"] == 180]
     assert [run.seed for run in first] == [1, 2, 3]
-    starts = [tuple(flow.start_ns for flow in plan(run, engine("sim").capabilities()).flows) for run in first]
+    starts = [tuple(connection.start_ns for _, connection in plan(run).connections) for run in first]
     assert all(len({each[i] for each in starts}) == 3 for i in range(3))
     assert all(0 <= each[i] - 20 * 10**9 * i <= 10**8 for each in starts for i in range(3))
     assert len({str(run.dump() | {"seed": 0}) for run in first}) == 1

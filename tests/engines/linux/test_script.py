@@ -1,17 +1,13 @@
-"""What a guest is told."""
+"""What Linux is told."""
 
 import pytest
-from support import PATH
+from support import PATH, planned
 
-from dumbbell.engines import engine as find_engine
-from dumbbell.engines.kernel.lower import lower
-from dumbbell.scenario import Scenario, ScenarioError
+from dumbbell.engines.linux import SCRIPT, compile_plan
 
 
-def guest(**more):
-    settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", "engine": "kernel", **more}
-    (resolved,) = Scenario.model_validate(settings).expand()
-    return lower(resolved)
+def compiled(**more):
+    return compile_plan(planned("kernel", **more).plan)
 
 
 def queue(rate="10mbit", **more):
@@ -19,7 +15,7 @@ def queue(rate="10mbit", **more):
 
 
 def tc(**more):
-    return guest(**more).files["net.tc"].splitlines()
+    return compiled(**more).files["net.tc"].splitlines()
 
 
 @pytest.mark.parametrize(
@@ -75,12 +71,12 @@ def test_flows_of_another_rtt_take_another_way():
 
 def test_hosts_that_differ_have_a_namespace_each():
     flows = [{"cc": "cubic"}, {"cc": "cubic", "name": "e", "ecn": True}, {"cc": "cubic", "name": "t", "host": {"offload": "tso"}}]
-    script = guest(flows=flows).files["script"]
-    assert {f"namespace {side}{k}" for side in "lr" for k in range(3)} <= set(script.splitlines())
-    assert "sysctl l1 net.ipv4.tcp_ecn 1" in script
-    assert "offload l2 eth0 tso" in script
-    assert "gso_max_segs 1" in guest(flows=flows).files["l0.ip"]
-    assert "gso_max_segs" not in guest(flows=flows).files["l2.ip"]
+    plan = compiled(flows=flows).files[SCRIPT]
+    assert {f"namespace {side}{k}" for side in "lr" for k in range(3)} <= set(plan.splitlines())
+    assert "sysctl l1 net.ipv4.tcp_ecn 1" in plan
+    assert "offload l2 eth0 tso" in plan
+    assert "gso_max_segs 1" in compiled(flows=flows).files["l0.ip"]
+    assert "gso_max_segs" not in compiled(flows=flows).files["l2.ip"]
 
 
 def test_options_of_the_stack_are_settings_of_the_kernel():
@@ -93,10 +89,10 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         "reordering": 5,
     }
     host = {"sysctls": {"net.ipv4.tcp_notsent_lowat": 16384}}
-    files = guest(flows=[{"cc": "cubic", "stack": stack, "host": host}]).files
+    files = compiled(flows=[{"cc": "cubic", "stack": stack, "host": host}]).files
     assert "initcwnd 4 rto_min 50ms" in files["l0.ip"]
     for setting in ("tcp_comp_sack_nr 0", "tcp_early_retrans 0", "tcp_reordering 5", "tcp_notsent_lowat 16384"):
-        assert f"sysctl r0 net.ipv4.{setting}\n" in files["script"]
+        assert f"sysctl r0 net.ipv4.{setting}\n" in files[SCRIPT]
 
 
 def test_impairments_happen_at_their_time():
@@ -107,7 +103,7 @@ def test_impairments_happen_at_their_time():
             {"at": "5s", "kind": "rate", "rate": "5mbit", "direction": "both"},
         ],
     }
-    lines = [line for line in guest(path=path).files["script"].splitlines() if line.startswith("at ")]
+    lines = [line for line in compiled(path=path).files[SCRIPT].splitlines() if line.startswith("at ")]
     assert lines[:2] == [
         "at 4000000000 net - tc actions change action gact drop index 1",
         "at 4100000000 net - tc actions change action gact continue index 1",
@@ -118,16 +114,10 @@ def test_impairments_happen_at_their_time():
 
 
 def test_a_flow_that_stops_early_is_cut_off():
-    script = guest(flows=[{"cc": "cubic", "duration": "3s"}]).files["script"]
-    assert "at 3000000000 l0 - tc filter add dev eth0 egress protocol ip prio 1 flower ip_proto tcp src_port 10000 action drop" in script
+    plan = compiled(flows=[{"cc": "cubic", "duration": "3s"}]).files[SCRIPT]
+    assert "at 3000000000 l0 - tc filter add dev eth0 egress protocol ip prio 1 flower ip_proto tcp src_port 10000 action drop" in plan
 
 
 def test_a_reverse_flow_sends_from_the_right():
-    script = guest(flows=[{"cc": "cubic", "direction": "reverse"}]).files["script"]
-    assert "tcp r0 l0 10.2.0.2 10.1.0.1 30000 10000 0 -1 cubic -1 0 0" in script.splitlines()
-
-
-def test_a_cached_ssthresh_is_refused():
-    settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic", "host": {"cached_ssthresh": "5p"}}], "duration": "10s"}
-    with pytest.raises(ScenarioError, match=r"flows\.0\.host\.cached_ssthresh: the engine kernel has no .*expected engine: sim"):
-        find_engine("kernel").refuse(Scenario.model_validate(settings).expand())
+    plan = compiled(flows=[{"cc": "cubic", "direction": "reverse"}]).files[SCRIPT]
+    assert "tcp r0 l0 10.2.0.2 10.1.0.1 30000 10000 0 -1 cubic -1 0 0" in plan.splitlines()

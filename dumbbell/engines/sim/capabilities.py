@@ -1,4 +1,4 @@
-"""What the simulator as compiled can run."""
+"""The simulator's table of capabilities, as it is compiled in."""
 
 from __future__ import annotations
 

@@ -1,0 +1,11 @@
+"""A plan as what Linux is told: tc and ip lines, and the script of the agent that carries them out.
+
+Pure functions of a plan. Nothing here knows a guest, a machine or a scenario: whoever has a Linux with the agent on it, be it
+a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
+"""
+
+from dumbbell.engines.linux.devices import Devices, peer
+from dumbbell.engines.linux.hosts import STACK_OPTIONS
+from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
+
+__all__ = ["SCRIPT", "STACK_OPTIONS", "Devices", "Script", "compile_plan", "peer"]

@@ -1,0 +1,56 @@
+"""Devices: where a plan's ports are.
+
+    left hosts                         namespace net                                  right hosts
+    lK eth0 --- lK > gl --- hl | p0 --- q0 | p1 --- q1 | x1 --- y1 | ... | rK --- eth0 rK
+
+Every port is a veth pair of its own in `net`: the queue discipline is on pN, and whatever comes out of qN is handed (tc mirred) to the
+next port of its flow or to its host. So any list of ports is a path. A port with a propagation delay has a second pair, xN and yN, with
+netem.
+
+The shaper `link` (store and forward) is htb with next to no bucket, which takes a packet when the line is free, followed by netem with
+the same rate, which gives it out when its last bit has passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dumbbell.engines.linux.qdiscs import leaf, link_delay
+from dumbbell.plan import Plan
+
+NET = "net"
+"""The namespace of the ports."""
+GATES = {"left": "gl", "right": "gr"}
+"""Devices that packets from either side are routed to."""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Of all ports, by the port's position in the plan."""
+
+    queues: tuple[str, ...]
+    """The device with the queue discipline."""
+    delays: tuple[str | None, ...]
+    """The device with the propagation delay, if there is one."""
+    leaves: tuple[str, ...]
+    """The handle of the qdisc that drops and marks."""
+    pairs: tuple[str, ...] = field(init=False)
+    """The named ends of all pairs: queues, then delays."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", (*self.queues, *(device for device in self.delays if device)))
+
+    @classmethod
+    def of(cls, plan: Plan) -> Devices:
+        """Those of a plan."""
+        numbered = list(enumerate(plan.ports))
+        return cls(
+            tuple(f"p{i}" for i, _ in numbered),
+            tuple(f"x{i}" if link_delay(port) else None for i, port in numbered),
+            tuple(leaf(port) for _, port in numbered),
+        )
+
+
+def peer(device: str) -> str:
+    """The other end of a device's pair."""
+    return {"p": "q", "x": "y", "g": "h"}[device[0]] + device[1:]

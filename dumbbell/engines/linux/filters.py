@@ -1,0 +1,63 @@
+"""Filters: from where packets come out to where they go next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dumbbell.engines.linux.devices import GATES, Devices, peer
+from dumbbell.engines.linux.hosts import Hosts
+from dumbbell.plan import Connection, Outage, Plan, Workload
+
+_Match = tuple[str, int]
+"""Protocol and source port; those of one side differ."""
+
+
+def hops(devices: Devices) -> Iterator[str]:
+    """The devices whose filters hand packets on."""
+    for device in (*devices.pairs, *GATES.values()):
+        yield peer(device)
+
+
+def filter_lines(plan: Plan, devices: Devices, hosts: Hosts) -> Iterator[str]:
+    """tc's lines for all of them."""
+    outages = [(i, peer(devices.queues[change.port])) for i, change in enumerate(plan.schedule) if isinstance(change, Outage)]
+    for at, nexts in _nexts(plan, devices, hosts).items():
+        yield f"qdisc add dev {at} clsact"
+        for i, device in outages:
+            if device == at:
+                yield f"filter add dev {at} ingress protocol ip prio {i + 1} matchall action gact continue index {i + 1}"
+        common, _ = Counter(nexts.values()).most_common(1)[0]
+        prefix = f"filter add dev {at} ingress protocol ip"
+        for (protocol, port), to in nexts.items():
+            if to != common:
+                one = f"flower ip_proto {protocol} src_port {port}"
+                yield f"{prefix} prio 1000 {one} action mirred egress redirect dev {to}"
+        yield f"{prefix} prio 2000 matchall action mirred egress redirect dev {common}"
+
+
+def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match, str]]:
+    """Device where packets come out to the device that they are handed to, by packet."""
+    found: dict[str, dict[_Match, str]] = {}
+
+    def lead(match: _Match, side: str, ports: tuple[int, ...], target: str) -> None:
+        at = peer(GATES[side])
+        for port in ports:
+            for device in (devices.queues[port], devices.delays[port]):
+                if device is not None:
+                    found.setdefault(at, {})[match] = device
+                    at = peer(device)
+        found.setdefault(at, {})[match] = target
+
+    def both(workload: Workload, connection: Connection, protocol: str) -> None:
+        data, acks = plan.paths[workload.path].ways(workload.direction)
+        ends = hosts.ends(workload)
+        lead((protocol, connection.ports[0]), plan.hosts[workload.source].side, data, ends.target)
+        if protocol == "tcp":
+            lead((protocol, connection.ports[1]), plan.hosts[workload.target].side, acks, ends.source)
+
+    for tcp, connection in plan.connections:
+        both(tcp, connection, "tcp")
+    for udp, stream in plan.streams:
+        both(udp, stream, "udp")
+    return found

@@ -1,0 +1,159 @@
+"""Hosts: namespaces, addresses and settings.
+
+A host is a namespace for each set of TCP settings that differ (K counts them), on either side. What leaves a host is routed once, to gl
+(from the right to gr): the IP layer takes a packet off its sender's account there, as any other machine would; without that TCP small
+queues would count the packets in the bottleneck as the sender's own and hold back what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.engines.linux.devices import GATES, NET, Devices, peer
+from dumbbell.plan import Plan, Side, Tcp, Workload
+from dumbbell.plan.addresses import SUBNETS, address
+
+STACK_OPTIONS: dict[str, Any] = {"initial_cwnd": 10, "reordering": 3, "rto_min_ms": 200, "sack_compression": True, "tail_loss_probe": True}
+"""What a plan may override of the stack, with Linux's default."""
+_SIDES: tuple[Side, Side] = ("left", "right")
+_MAC = "02:00:00:00:00:01"
+"""Of every host: without address resolution a host sends to its own, and so whoever gets it takes it."""
+_PLENTY = "1000000"
+"""Pages, where a limit of the kernel's on all TCP together must not matter."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Settings of a host that belong to its namespace, not to a socket."""
+
+    offload: str
+    ecn: bool
+    sysctls: tuple[tuple[str, str], ...]
+    metrics: str
+    """Route metrics."""
+
+    @classmethod
+    def of(cls, workload: Tcp) -> Profile:
+        """What a workload asks of its hosts: options of the stack are sysctls and route metrics."""
+        host, options = workload.host, workload.options
+        sysctls = {
+            "net.ipv4.tcp_rmem": " ".join(map(str, host.rmem)),
+            "net.ipv4.tcp_wmem": " ".join(map(str, host.wmem)),
+        }
+        if (reordering := options.get("reordering", STACK_OPTIONS["reordering"])) != STACK_OPTIONS["reordering"]:
+            sysctls["net.ipv4.tcp_reordering"] = str(reordering)
+        if not options.get("sack_compression", True):
+            sysctls["net.ipv4.tcp_comp_sack_nr"] = "0"
+        if not options.get("tail_loss_probe", True):
+            sysctls["net.ipv4.tcp_early_retrans"] = "0"
+        sysctls |= host.sysctls
+        metrics = ""
+        if "initial_cwnd" in options:
+            metrics += f" initcwnd {options['initial_cwnd']}"
+        if "rto_min_ms" in options:
+            metrics += f" rto_min {options['rto_min_ms']}ms"
+        offload = "on" if host.gso else "tso" if host.tso else "none"
+        return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics)
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A host."""
+
+    name: str
+    profile: Profile
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of a workload's data."""
+
+    source: str
+    """Namespace, as the next."""
+    target: str
+    source_address: str
+    target_address: str
+
+
+class Hosts:
+    """The hosts of a plan as namespaces."""
+
+    def __init__(self, plan: Plan) -> None:
+        """A plan has at least one workload of TCP; datagrams are between the namespaces of the first."""
+        profiles: dict[Profile, int] = {}
+        numbers: dict[tuple[str, int], set[int]] = {}
+        self._ends: dict[str, Ends] = {}
+        for workload in plan.workloads:
+            k = profiles.setdefault(Profile.of(workload), len(profiles)) if isinstance(workload, Tcp) else 0
+            ends = [plan.hosts[workload.source], plan.hosts[workload.target]]
+            for host in ends:
+                numbers.setdefault((host.side, k), set()).add(host.number)
+            names, addresses = [_name(host.side, k) for host in ends], [address(host.side, host.number) for host in ends]
+            self._ends[workload.id] = Ends(*names, *addresses)
+        self.profiles = tuple(profiles)
+        self.namespaces = tuple(
+            Namespace(_name(side, k), profile, tuple(address(side, number) for number in sorted(numbers.get((side, k), ()))))
+            for profile, k in profiles.items()
+            for side in _SIDES
+        )
+
+    def ends(self, workload: Workload) -> Ends:
+        """Where a workload's data come from and go to."""
+        return self._ends[workload.id]
+
+    def captures(self) -> dict[str, str]:
+        """A file for the packets of each namespace, by its name."""
+        numbered = list(enumerate(self.profiles))
+        return {_name(side, k): f"{side}.pcap" if k == 0 else f"{side}-{k}.pcap" for k, _ in numbered for side in _SIDES}
+
+
+def _name(side: str, k: int) -> str:
+    return f"{side[0]}{k}"
+
+
+def links(hosts: Hosts, devices: Devices) -> list[str]:
+    """ip's lines for all devices and the routes between hosts and gates."""
+    names = [host.name for host in hosts.namespaces]
+    added = [f"link add {name} address {_MAC} type veth peer name eth0 address {_MAC} netns {name}" for name in names]
+    added += [f"link add {gate} address {_MAC} type veth peer name {peer(gate)}" for gate in GATES.values()]
+    added += [f"link add {device} type veth peer name {peer(device)}" for device in devices.pairs]
+    gates = [end for gate in GATES.values() for end in (gate, peer(gate))]
+    pairs = [end for device in devices.pairs for end in (device, peer(device))]
+    ups = [f"link set {device} arp off up" for device in (*names, *gates, *pairs)]
+    left, right = GATES.values()
+    return [*added, *ups, f"route add {SUBNETS['left']}.0.0/16 dev {right}", f"route add {SUBNETS['right']}.0.0/16 dev {left}"]
+
+
+def addressed(host: Namespace) -> list[str]:
+    """ip's lines within a host."""
+    segments = " gso_max_segs 1" if host.profile.offload == "none" else ""
+    return [
+        f"link set eth0{segments} arp off up",
+        *(f"address add {each}/32 dev eth0" for each in host.addresses),
+        f"route add 10.0.0.0/8 dev eth0{host.profile.metrics}",
+    ]
+
+
+def lines(hosts: Hosts) -> Iterator[str]:
+    """The agent's lines that make the hosts, with their settings."""
+    yield f"namespace {NET}"
+    for host in hosts.namespaces:
+        yield f"namespace {host.name}"
+    for name in (NET, *(host.name for host in hosts.namespaces)):
+        yield f"sysctl-if-there {name} net.ipv6.conf.all.disable_ipv6 1"
+        yield f"sysctl-if-there {name} net.ipv6.conf.default.disable_ipv6 1"
+    yield f"run {NET} - ip -batch {NET}.ip"
+    yield f"sysctl {NET} net.ipv4.ip_forward 1"
+    for host in hosts.namespaces:
+        yield f"offload {host.name} eth0 {host.profile.offload}"
+        yield f"run {host.name} - ip -batch {host.name}.ip"
+        yield f"sysctl {host.name} net.ipv4.tcp_no_metrics_save 1"
+        # On one machine a packet keeps the hash that its sender gave it, and TCP changes that after each timeout: no router would see it.
+        yield f"sysctl {host.name} net.core.txrehash 0"
+        yield f"sysctl {host.name} net.ipv4.tcp_ecn {int(host.profile.ecn)}"
+        for key, value in host.profile.sysctls:
+            yield f"sysctl {host.name} {key} {value}"
+    yield f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"

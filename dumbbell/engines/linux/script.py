@@ -1,0 +1,131 @@
+"""The whole of what Linux is told for one run: batches for tc and ip, and the agent's script, which names them.
+
+namespace, sysctl, offload, run, capture     sets up the hosts (`hosts`) and the ports (`devices`, `qdiscs`, `filters`)
+tcp, udp                                     the traffic: ends, addresses, ports, times, what to send
+at TIME ...                                  what happens while it runs
+port, delay, hop                             what is sampled and counted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.engines.linux.devices import NET, Devices
+from dumbbell.engines.linux.filters import filter_lines, hops
+from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
+from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
+from dumbbell.plan import Connection, Outage, Plan, Queue, Workload
+
+SCRIPT = "script"
+"""The file of the agent's script."""
+_HEADERS = 42
+"""Ethernet, IP and UDP, bytes."""
+_DOUBLED = 2
+"""What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a run needs: the files that the agent finds, and how to read what it leaves."""
+
+    files: dict[str, str]
+    devices: Devices
+    captures: tuple[str, ...]
+    """Files with packets."""
+    metadata: dict[str, Any]
+    """Commands and settings, for run.json."""
+
+
+def compile_plan(plan: Plan) -> Script:
+    """Everything that Linux is told for one run."""
+    devices, hosts = Devices.of(plan), Hosts(plan)
+    files = {f"{NET}.ip": _text(links(hosts, devices))}
+    files |= {f"{host.name}.ip": _text(addressed(host)) for host in hosts.namespaces}
+    files[f"{NET}.tc"] = _text((*_qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
+    files["end.tc"] = "qdisc show\n"
+    captures = hosts.captures() if plan.capture else {}
+    script = [
+        *lines(hosts),
+        *_traffic(plan, hosts),
+        *_changes(plan, devices),
+        *(f"port {NET} {device} {_major(leaf)}" for device, leaf in zip(devices.queues, devices.leaves, strict=True)),
+        *(f"delay {NET} {device} 1" for device in devices.delays if device),
+        *(f"hop {device}" for device in hops(devices)),
+        *(f"capture {name} {file}" for name, file in captures.items()),
+        f"sample {plan.sample_ns}",
+        f"duration {plan.duration_ns}",
+        f"run {NET} - tc -batch {NET}.tc",
+        "traffic",
+        f"run {NET} end.json tc -s -j -batch end.tc",
+    ]
+    files[SCRIPT] = _text(script)
+    numbered = list(enumerate(hosts.profiles))
+    metadata = {
+        "sysctls": {f"host {k}": dict(profile.sysctls) | {"net.ipv4.tcp_ecn": str(int(profile.ecn))} for k, profile in numbered},
+        "offload": {f"host {k}": profile.offload for k, profile in numbered},
+        "tc": files[f"{NET}.tc"].splitlines(),
+        "later": [line for line in script if line.startswith("at ")],
+        "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
+    }
+    return Script(files, devices, tuple(captures.values()), metadata)
+
+
+def _qdisc_lines(plan: Plan, devices: Devices) -> Iterator[str]:
+    for port, device, delay in zip(plan.ports, devices.queues, devices.delays, strict=True):
+        yield from queue_lines(port, device)
+        if delay:
+            yield f"qdisc add dev {delay} root handle 1: {link_delay(port)}"
+
+
+def _changes(plan: Plan, devices: Devices) -> Iterator[str]:
+    for i, change in enumerate(plan.schedule):
+        if isinstance(change, Outage):
+            for time, action in ((change.at_ns, "drop"), (change.at_ns + change.for_ns, "continue")):
+                yield f"at {time} {NET} - tc actions change action gact {action} index {i + 1}"
+            continue
+        port = plan.ports[change.port]
+        assert isinstance(port, Queue)  # only the rates of queues change
+        for command in rate_lines(port, devices.queues[change.port], devices.delays[change.port], change.rate_bps):
+            yield f"at {change.at_ns} {NET} - tc {command}"
+
+
+def _traffic(plan: Plan, hosts: Hosts) -> Iterator[str]:
+    """A flow that is stopped early is cut off by a filter on its host: its packets end there, as if it had been unplugged."""
+    cut: set[str] = set()
+    for i, (tcp, connection) in enumerate(plan.connections):
+        buffers = [0 if size is None else size // _DOUBLED for size in (tcp.host.sndbuf, tcp.host.rcvbuf)]
+        size, stop = tcp.transfer_bytes, connection.stop_ns
+        wanted = (connection.start_ns, _or_never(stop), tcp.cc["kind"], _or_never(size), *buffers)
+        yield _words("tcp", *_ends(hosts, tcp, connection), *wanted)
+        if stop is not None:
+            name = hosts.ends(tcp).source
+            if name not in cut:
+                cut.add(name)
+                yield f"run {name} - tc qdisc add dev eth0 clsact"
+            match = f"flower ip_proto tcp src_port {connection.ports[0]}"
+            yield f"at {stop} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
+    for udp, stream in plan.streams:
+        yield _words("udp", *_ends(hosts, udp, stream), stream.start_ns, stream.stop_ns, udp.interval_ns, udp.size_bytes - _HEADERS)
+
+
+def _ends(hosts: Hosts, workload: Workload, connection: Connection) -> Iterable[object]:
+    ends = hosts.ends(workload)
+    return (ends.source, ends.target, ends.source_address, ends.target_address, *connection.ports)
+
+
+def _or_never(number: int | None) -> int:
+    return -1 if number is None else number
+
+
+def _words(*words: object) -> str:
+    return " ".join(map(str, words))
+
+
+def _major(handle: str) -> int:
+    return int(handle.rstrip(":"), 16)
+
+
+def _text(listed: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in listed)

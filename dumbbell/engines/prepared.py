@@ -1,0 +1,105 @@
+"""Runs that are prepared: planned, compiled for their engine, refused if that cannot run them, and with the key they are stored under.
+
+A run is prepared once; whoever asks what it costs, whether it is there, or has it computed, passes the same value on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.engines import ENGINES, engine
+from dumbbell.native import native
+from dumbbell.plan import Plan, Planned, make
+from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
+
+if TYPE_CHECKING:
+    from dumbbell.engines.base import Engine
+    from dumbbell.engines.capabilities import Capabilities
+    from dumbbell.results import Run
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that its engine can do."""
+
+    resolved: ResolvedScenario
+    engine: str
+    planned: Planned
+    compiled: Any = field(repr=False)
+    """What the engine made of the plan."""
+    scenario: Mapping[str, Any] = field(repr=False)
+    """The resolved scenario in plain data."""
+    key: str
+    """The content hash: what was asked (with seed and sampling), what that became, and the engine's sources."""
+
+    @property
+    def plan(self) -> Plan:
+        """What the engine was given."""
+        return self.planned.plan
+
+    @property
+    def label(self) -> str:
+        """The run in messages: its name and where it is in the sweep."""
+        cell = ", ".join(f"{name}: {value}" for name, value in self.resolved.cell.items())
+        return f"{self.resolved.name} ({cell})" if cell else self.resolved.name
+
+    @property
+    def cpu_s(self) -> float:
+        """About what the run costs on this machine, CPU seconds."""
+        return engine(self.engine).cpu_s(self.plan)
+
+    def produce(self) -> Run:
+        """Computes the run; a crash gives one of status `invalid` without counters."""
+        return engine(self.engine).produce(self)
+
+
+def prepare(runs: Sequence[ResolvedScenario]) -> list[Prepared]:
+    """Prepares runs, each for the engine that its scenario names.
+
+    Raises `ScenarioError` with everything in the runs that their engines cannot run, each problem once, and `EnvironmentFault` if an
+    engine is not there.
+    """
+    prepared = []
+    for run, found, planned, compiled in _compiled(runs):
+        scenario = run.dump()
+        prepared.append(Prepared(run, found.name, planned, compiled, scenario, _key(found, run, scenario, compiled)))
+    return prepared
+
+
+def refuse(runs: Sequence[ResolvedScenario]) -> None:
+    """Raises `ScenarioError` as `prepare` does; the engines need not be there."""
+    _compiled(runs)
+
+
+def _compiled(runs: Sequence[ResolvedScenario]) -> list[tuple[ResolvedScenario, Engine, Planned, Any]]:
+    problems: dict[Problem, None] = {}
+    compiled = []
+    for run in runs:
+        found = engine(run.settings.engine)
+        table = found.capabilities()
+        planned = make(run, table)
+        refusals = list(table.refusals(planned.plan, partial(_others, found.name)))
+        if not refusals:
+            made = found.compile(planned.plan)
+            refusals = list(found.refusals(planned.plan, made))
+            compiled.append((run, found, planned, made))
+        problems.update(dict.fromkeys(planned.problem(run, refusal) for refusal in refusals))
+    if problems:
+        raise ScenarioError(list(problems))
+    return compiled
+
+
+def _others(name: str) -> list[Capabilities]:
+    return [engine(other).capabilities() for other in ENGINES if other != name]
+
+
+def _key(found: Engine, run: ResolvedScenario, scenario: Mapping[str, Any], compiled: Any) -> str:
+    parts = [found.name, *found.sources(), json.dumps(scenario, sort_keys=True), found.told(compiled)]
+    if run.settings.passive_rtt:
+        parts.append(native().TRACE_HASH)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,51 @@
+"""The plan of a run: the one contract between a scenario and an engine, with every default filled in."""
+
+from dumbbell.plan.make import Planned, make
+from dumbbell.plan.model import (
+    Change,
+    Connection,
+    Direction,
+    Host,
+    HostSettings,
+    Link,
+    Outage,
+    Path,
+    Plan,
+    Port,
+    Queue,
+    RateChange,
+    Side,
+    Tcp,
+    Udp,
+    Workload,
+)
+from dumbbell.plan.provenance import Origin, Provenance
+from dumbbell.plan.refusal import RUN, Place, Refusal
+from dumbbell.plan.workloads import Table
+
+__all__ = [
+    "RUN",
+    "Change",
+    "Connection",
+    "Direction",
+    "Host",
+    "HostSettings",
+    "Link",
+    "Origin",
+    "Outage",
+    "Path",
+    "Place",
+    "Plan",
+    "Planned",
+    "Port",
+    "Provenance",
+    "Queue",
+    "RateChange",
+    "Refusal",
+    "Side",
+    "Table",
+    "Tcp",
+    "Udp",
+    "Workload",
+    "make",
+]

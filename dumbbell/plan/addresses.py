@@ -1,0 +1,36 @@
+"""Addresses of hosts, and TCP and UDP ports of connections: the only place that has them. Everything else reads them in the plan."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+SUBNETS = {"left": "10.1", "right": "10.2"}
+"""The first half of the addresses of a side's hosts."""
+
+Listeners = Literal["shared", "own"]
+"""Whether connections to one host share a port that is listened on, or have one each."""
+
+_SOURCES, _SOURCE = 50_000, 10_000
+_SHARED = 5_000
+_OWN = {"left": 10_000, "right": 30_000}
+OWN_LISTENERS = 20_000
+"""Most connections with listeners of their own: then the ports of the two sides do not overlap."""
+
+
+def address(side: str, number: int) -> str:
+    """The IPv4 address of a host."""
+    return f"{SUBNETS[side]}.{number >> 8 & 255}.{number & 255}"
+
+
+def ports(listeners: Listeners, index: int, direction: str) -> tuple[int, int]:
+    """Source and destination port of the data of a connection or a stream of datagrams.
+
+    Args:
+        listeners: What the engine's table says.
+        index: Among all of a run, TCP before UDP.
+        direction: Of the data, `forward` or `reverse`.
+    """
+    if listeners == "shared":
+        return _SOURCE + index % _SOURCES, _SHARED + index // _SOURCES
+    left, right = _OWN["left"] + index, _OWN["right"] + index
+    return (left, right) if direction == "forward" else (right, left)

@@ -1,0 +1,58 @@
+"""Makes the plan of a run. Costs about what its entries cost: it is linear in flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dumbbell.plan.hosts import Hosts
+from dumbbell.plan.model import Plan
+from dumbbell.plan.paths import Paths
+from dumbbell.plan.provenance import Origin, Provenance
+from dumbbell.plan.refusal import Refusal
+from dumbbell.plan.schedule import changes
+from dumbbell.plan.workloads import Table, Workloads
+from dumbbell.scenario import Problem, ResolvedScenario
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and where everything in it is written."""
+
+    plan: Plan
+    provenance: Provenance
+
+    def problem(self, resolved: ResolvedScenario, refusal: Refusal) -> Problem:
+        """A refusal in words, at the line of the scenario that it is about."""
+        return resolved.problem(self.provenance.location(refusal), f"{refusal.what}; expected {refusal.expected}")
+
+
+def make(resolved: ResolvedScenario, table: Table) -> Planned:
+    """The plan of a run for an engine, whose table says what a congestion control needs and what a stack does with sizes of buffers.
+
+    What the engine does not know gets the usual defaults; it is not for the plan to refuse it.
+    """
+    settings = resolved.settings
+    paths, hosts = Paths(settings), Hosts()
+    workloads = Workloads(settings, table, paths, hosts)
+    schedule, schedule_origins = changes(settings, paths)
+    plan = Plan(
+        seed=settings.seed,
+        duration_ns=int(settings.duration),
+        sample_ns=int(settings.sample),
+        capture=settings.captures,
+        hosts=tuple(hosts.hosts),
+        ports=tuple(paths.ports.ports),
+        paths=tuple(paths.paths),
+        workloads=tuple(workloads.workloads),
+        schedule=tuple(schedule),
+    )
+    capture = ("capture",) if settings.capture else ("passive_rtt",)
+    provenance = Provenance(
+        run=Origin((), {"capture": capture}),
+        hosts=tuple(hosts.origins),
+        ports=tuple(stage.origin for stage in paths.ports.stages),
+        paths=(Origin(("path",)),) * len(paths.paths),
+        workloads=tuple(workloads.origins),
+        schedule=tuple(schedule_origins),
+    )
+    return Planned(plan, provenance)

@@ -1,0 +1,350 @@
+"""The plan: the one contract between a scenario and an engine.
+
+Every default is filled in. Times are ns, rates bit/s, sizes bytes or packets, all integers. Entries of a list are referred to by their
+position. An `id` says which entry is meant (results name it, random streams are derived from it), a `name` is for display, a direction is
+a field: nothing is ever read out of a name.
+
+`plain()` is the JSON that the simulator is given, that the kernel's commands are made from, and that run.json keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FORMAT = 1
+"""Of the JSON."""
+
+Side = Literal["left", "right"]
+Direction = Literal["forward", "reverse"]
+"""`forward` is from left to right."""
+Parameters = Mapping[str, Any]
+"""A `kind` and its parameters."""
+
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where data come from or go to."""
+
+    id: str
+    side: Side
+    number: int
+    """What queue disciplines that tell hosts apart hash; one that is used on both sides is two entries of one number."""
+    egress: int | None = None
+    """The port that everything of this host leaves through, if that is on the host itself: its TCP is told of drops there."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"id": self.id, "side": self.side, "number": self.number, "egress": self.egress}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A port that delays, behind a store-and-forward line if it has a rate."""
+
+    id: str
+    name: str
+    direction: Direction
+    delay_ns: int
+    rate_bps: int | None
+    """None is infinitely fast."""
+    limit_packets: int | None
+    """Most packets held; None is unlimited."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "kind": "link",
+            "id": self.id,
+            "name": self.name,
+            "direction": self.direction,
+            "delay_ns": self.delay_ns,
+            "rate_bps": self.rate_bps,
+            "limit_packets": self.limit_packets,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A port with a queue discipline behind a shaper, then a propagation delay."""
+
+    id: str
+    name: str
+    direction: Direction
+    qdisc: Parameters
+    shaper: Parameters
+    delay_ns: int
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "kind": "queue",
+            "id": self.id,
+            "name": self.name,
+            "direction": self.direction,
+            "qdisc": self.qdisc,
+            "shaper": self.shaper,
+            "delay_ns": self.delay_ns,
+        }
+
+
+Port = Link | Queue
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Ports in order, in either direction."""
+
+    id: str
+    forward: tuple[int, ...]
+    reverse: tuple[int, ...]
+    base_rtt_ns: int
+    """The RTT that `bdp` means."""
+    rate_bps: int
+    """The least rate of the data's way."""
+
+    def ways(self, direction: Direction) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ports of data that go in a direction, and of what answers them."""
+        return (self.forward, self.reverse) if direction == "forward" else (self.reverse, self.forward)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "id": self.id,
+            "forward": list(self.forward),
+            "reverse": list(self.reverse),
+            "base_rtt_ns": self.base_rtt_ns,
+            "rate_bps": self.rate_bps,
+        }
+
+
+# --- the traffic -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """Facts about the two hosts of a connection that are not TCP's."""
+
+    tso: bool
+    """TCP builds TSO segments."""
+    rmem: tuple[int, ...]
+    """Receive buffer: least, initial, most, bytes."""
+    rcvbuf: int | None
+    """An explicit receive buffer, bytes, as the stack has it in the end: no auto-tuning."""
+    wmem: tuple[int, ...]
+    """Send buffer: least, initial, most, bytes."""
+    sndbuf: int | None
+    """An explicit send buffer, likewise."""
+    cached_ssthresh: int | None
+    """That the metrics cache remembers for the destination, packets."""
+    gso: bool = False
+    """TSO segments travel through the network whole."""
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+    """Settings of a kernel's network."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON; what only a kernel has is there if it is asked for."""
+        return {
+            "tso": self.tso,
+            "rmem": list(self.rmem),
+            "rcvbuf": self.rcvbuf,
+            "wmem": list(self.wmem),
+            "sndbuf": self.sndbuf,
+            "cached_ssthresh": self.cached_ssthresh,
+            **({"gso": True} if self.gso else {}),
+            **({"sysctls": dict(self.sysctls)} if self.sysctls else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A TCP connection, or a stream of datagrams."""
+
+    name: str
+    """Unique; entity `flow/NAME` or `udp/NAME` of the results."""
+    start_ns: int
+    stop_ns: int | None
+    """When a sender is cut off; None is the end of the run."""
+    ports: tuple[int, int]
+    """Source and destination port of the data, see `addresses`."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"name": self.name, "start_ns": self.start_ns, "stop_ns": self.stop_ns, "ports": list(self.ports)}
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp:
+    """Connections that are alike."""
+
+    id: str
+    path: int
+    source: int
+    """The host that the data come from; `from` in JSON."""
+    target: int
+    """The host that they go to; `to` in JSON."""
+    direction: Direction
+    """Of the data along the path."""
+    cc: Parameters
+    stack: str
+    options: Mapping[str, Any]
+    """Of the stack, those that differ from its own."""
+    host: HostSettings
+    ecn: bool
+    sce_echo: bool
+    transfer_bytes: int | None
+    """None is unlimited."""
+    first_write_bytes: int | None
+    connections: tuple[Connection, ...]
+    opener: Literal["from", "to"] = "from"
+    """Who calls connect()."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "kind": "tcp",
+            "id": self.id,
+            "path": self.path,
+            "from": self.source,
+            "to": self.target,
+            "direction": self.direction,
+            "opener": self.opener,
+            "cc": self.cc,
+            "stack": {"name": self.stack, "options": self.options},
+            "host": self.host.plain(),
+            "ecn": self.ecn,
+            "sce_echo": self.sce_echo,
+            "transfer_bytes": self.transfer_bytes,
+            "first_write_bytes": self.first_write_bytes,
+            "connections": [connection.plain() for connection in self.connections],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Udp:
+    """Unresponsive datagrams at a constant rate."""
+
+    id: str
+    path: int
+    source: int
+    target: int
+    direction: Direction
+    interval_ns: int
+    """From one datagram to the next."""
+    size_bytes: int
+    """Of a frame."""
+    streams: tuple[Connection, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "kind": "udp",
+            "id": self.id,
+            "path": self.path,
+            "from": self.source,
+            "to": self.target,
+            "direction": self.direction,
+            "interval_ns": self.interval_ns,
+            "size_bytes": self.size_bytes,
+            "streams": [stream.plain() for stream in self.streams],
+        }
+
+
+Workload = Tcp | Udp
+
+
+# --- what changes ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Whatever leaves a queue is lost for a while."""
+
+    port: int
+    at_ns: int
+    for_ns: int
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"kind": "outage", "port": self.port, "at_ns": self.at_ns, "for_ns": self.for_ns}
+
+
+@dataclass(frozen=True, slots=True)
+class RateChange:
+    """The rate of a queue's shaper changes."""
+
+    port: int
+    at_ns: int
+    rate_bps: int
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"kind": "rate", "port": self.port, "at_ns": self.at_ns, "rate_bps": self.rate_bps}
+
+
+Change = Outage | RateChange
+
+
+# --- the whole ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole run."""
+
+    seed: int
+    duration_ns: int
+    sample_ns: int
+    """Interval of the samples; 0: none."""
+    capture: bool
+    """Note every packet at its hosts."""
+    hosts: tuple[Host, ...]
+    ports: tuple[Port, ...]
+    paths: tuple[Path, ...]
+    workloads: tuple[Workload, ...]
+    """TCP before UDP."""
+    schedule: tuple[Change, ...]
+
+    @property
+    def tcp(self) -> Iterator[Tcp]:
+        """The workloads of TCP."""
+        return (workload for workload in self.workloads if isinstance(workload, Tcp))
+
+    @property
+    def udp(self) -> Iterator[Udp]:
+        """The workloads of datagrams."""
+        return (workload for workload in self.workloads if isinstance(workload, Udp))
+
+    @property
+    def connections(self) -> Iterator[tuple[Tcp, Connection]]:
+        """Every TCP connection with its workload, in order."""
+        return ((workload, connection) for workload in self.tcp for connection in workload.connections)
+
+    @property
+    def streams(self) -> Iterator[tuple[Udp, Connection]]:
+        """Every stream of datagrams with its workload, in order."""
+        return ((workload, stream) for workload in self.udp for stream in workload.streams)
+
+    @property
+    def links(self) -> set[str]:
+        """The ids of the ports that only delay."""
+        return {port.id for port in self.ports if isinstance(port, Link)}
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "format": FORMAT,
+            "seed": self.seed,
+            "duration_ns": self.duration_ns,
+            "sample_ns": self.sample_ns,
+            "capture": self.capture,
+            "hosts": [host.plain() for host in self.hosts],
+            "ports": [port.plain() for port in self.ports],
+            "paths": [path.plain() for path in self.paths],
+            "workloads": [workload.plain() for workload in self.workloads],
+            "schedule": [change.plain() for change in self.schedule],
+        }

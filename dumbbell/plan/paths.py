@@ -1,0 +1,164 @@
+"""Paths: from `rtt`, `delay`, `access`, `bottleneck` to ports in order, in each direction.
+
+| `delay.where` | forward | reverse |
+|---|---|---|
+| `before` | access line, rtt/2 + extra, bottleneck | rtt/2 + extra, bottleneck-reverse |
+| `after` | access line, bottleneck, rtt/2 + extra | bottleneck-reverse, rtt/2 + extra |
+| `ack-path` | access line, bottleneck, extra | rtt + extra, bottleneck-reverse |
+
+A delay of nothing is no stage, unless the direction would have none. A delay behind a bottleneck is that stage's own
+propagation delay, and the access line is the line of the delay stage that follows it; they become stages of their own
+where flows differ in RTT or the delay has a limit. Stages of one id are one port, whatever flows pass through it.
+
+The ids are those of this table; explicit stages have the names that they are given, or `delay-N` and `queue-N`. On the reverse path
+`-reverse` is added. Where that makes a string that another stage has already, it gets a number; nothing takes an id apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dumbbell.plan.ids import Ids
+from dumbbell.plan.model import Direction, Path
+from dumbbell.plan.ports import Ports, Stage
+from dumbbell.plan.provenance import DELAY, PORT, Origin
+from dumbbell.scenario import Bottleneck, Duration, Flow, QueueStage, Settings
+from dumbbell.scenario import Path as Written
+from dumbbell.scenario import Stage as WrittenStage
+
+_DELAY, _ACCESS, _BOTTLENECK = Origin(("path",), DELAY), Origin(("path", "access")), Origin(("path", "bottleneck"), PORT)
+
+
+class Paths:
+    """The paths of a run, in order of first use."""
+
+    def __init__(self, settings: Settings) -> None:
+        """The settings must have passed `check`."""
+        self.ports = Ports(settings.path_rate_bps)
+        self.paths: list[Path] = []
+        self._written = settings.path
+        self._separate = settings.path.delay.limit is not None or any(flow.rtt not in (None, settings.path.rtt) for flow in settings.flows)
+        self._indices: dict[Duration | None, int] = {}
+        self._ids = Ids()
+
+    def of(self, flow: Flow | None = None) -> int:
+        """The index of a flow's path; of traffic without an RTT of its own, if no flow is given."""
+        rtt = flow.rtt if flow is not None and flow.rtt is not None else self._written.rtt
+        if (index := self._indices.get(rtt)) is None:
+            index = self._indices[rtt] = self._add(rtt)
+        return index
+
+    def queue(self, name: str | None) -> int:
+        """The queue of the data's way that is meant by a name, or by none: the bottleneck, or the only queue."""
+        stages = self.ports.stages
+        return next(
+            i for i, stage in enumerate(stages) if stage.queue is not None and stage.direction == "forward" and name in (None, stage.id)
+        )
+
+    def _add(self, rtt: Duration | None) -> int:
+        if self._written.forward is None:
+            assert rtt is not None  # checked by the scenario
+            forward, reverse = _dumbbell(self._written, rtt, self._separate)
+            base_rtt_ns = int(rtt)
+        else:
+            forward, reverse = _explicit(self._written, self._written.forward)
+            base_rtt_ns = sum(stage.delay_ns for stage in (*forward, *reverse))
+        there = tuple(self.ports.index(stage, base_rtt_ns) for stage in forward)
+        back = tuple(self.ports.index(stage, base_rtt_ns) for stage in reverse)
+        path_id = self._ids.take("path" if rtt == self._written.rtt else f"path-{rtt}")
+        self.paths.append(Path(path_id, there, back, base_rtt_ns, self.ports.path_rate_bps))
+        return len(self.paths) - 1
+
+
+def _dumbbell(path: Written, rtt: Duration, separate: bool) -> tuple[list[Stage], list[Stage]]:
+    """The stages of flows of one RTT; `separate`: delays are stages of their own."""
+    assert path.bottleneck is not None  # checked by the scenario
+    where, extra = path.delay.where, int(path.delay.extra)
+    name = "delay" if rtt == path.rtt else f"delay-{rtt}"
+    ahead, back = (0, int(rtt)) if where == "ack-path" else (int(rtt) // 2, int(rtt) - int(rtt) // 2)
+
+    def delay(direction: Direction, ns: int, line: int | None = None) -> list[Stage]:
+        if ns == 0 and line is None:
+            return []
+        stage_id = name if direction == "forward" else f"{name}-reverse"
+        return [Stage(stage_id, name, direction, _DELAY, ns, rate_bps=line, limit=path.delay.limit if ns else None)]
+
+    line = int(path.access.rate) if path.access else None
+    behind = where != "before"
+    forward: list[Stage] = []
+    if (behind or separate) and line is not None:
+        forward.append(Stage("access", "access", "forward", _ACCESS, 0, rate_bps=line))
+        line = None
+    if not behind:
+        forward += delay("forward", ahead + extra, line)
+    own_delay = ahead + extra if behind and not separate else 0
+    forward.append(_bottleneck(path.bottleneck, "forward", _BOTTLENECK, own_delay))
+    if behind and separate:
+        forward += delay("forward", ahead + extra)
+
+    mirror = path.reverse == "mirror"
+    queue = path.bottleneck if mirror else path.reverse if isinstance(path.reverse, Bottleneck) else None
+    last = where == "after" and queue is not None
+    reverse: list[Stage] = []
+    if not last:
+        reverse += delay("reverse", back + extra)
+    if queue is not None:
+        origin = _BOTTLENECK if mirror else Origin(("path", "reverse"), PORT)
+        reverse.append(_bottleneck(queue, "reverse", origin, back + extra if last and not separate else 0))
+    if last and separate:
+        reverse += delay("reverse", back + extra)
+    return forward, reverse or [Stage(f"{name}-reverse", name, "reverse", _DELAY, 0)]
+
+
+def _bottleneck(queue: Bottleneck, direction: Direction, origin: Origin, delay_ns: int) -> Stage:
+    ids = ("bottleneck", "bottleneck-reverse")
+    own, opposite = ids if direction == "forward" else ids[::-1]
+    return Stage(own, "bottleneck", direction, origin, delay_ns, queue, opposite=opposite)
+
+
+def _explicit(path: Written, written: Sequence[WrittenStage]) -> tuple[list[Stage], list[Stage]]:
+    """The stages as they are listed."""
+    ids = Ids()
+    names = _names(written)
+    forward_ids = _take(ids, written, names)
+    if path.reverse == "mirror":
+        reverse_ids = [ids.take(f"{each}-reverse") for each in forward_ids]
+        forward = [
+            _stage(stage, own, name, "forward", ("path", "forward", i), opposite)
+            for i, (stage, own, name, opposite) in enumerate(zip(written, forward_ids, names, reverse_ids, strict=True))
+        ]
+        reverse = [
+            _stage(stage, own, name, "reverse", ("path", "forward", i), opposite)
+            for i, (stage, own, name, opposite) in enumerate(zip(written, reverse_ids, names, forward_ids, strict=True))
+        ]
+        return forward, reverse
+    forward = [
+        _stage(stage, own, name, "forward", ("path", "forward", i), None)
+        for i, (stage, own, name) in enumerate(zip(written, forward_ids, names, strict=True))
+    ]
+    listed = path.reverse if isinstance(path.reverse, list) else []
+    names = _names(listed)
+    reverse = [
+        _stage(stage, own, name, "reverse", ("path", "reverse", i), None)
+        for i, (stage, own, name) in enumerate(zip(listed, _take(ids, listed, names, "-reverse"), names, strict=True))
+    ]
+    return forward, reverse or [Stage(ids.take("delay-reverse"), "delay", "reverse", Origin(("path", "reverse")), 0)]
+
+
+def _names(listed: Sequence[WrittenStage]) -> list[str]:
+    """As written, or kind and position."""
+    return [stage.name or f"{'queue' if isinstance(stage, QueueStage) else 'delay'}-{i}" for i, stage in enumerate(listed, 1)]
+
+
+def _take(ids: Ids, listed: Sequence[WrittenStage], names: Sequence[str], suffix: str = "") -> list[str]:
+    """An id for each; those with a name of their own choose first."""
+    taken = {i: ids.take(names[i] + suffix) for i in sorted(range(len(listed)), key=lambda i: listed[i].name is None)}
+    return [taken[i] for i in range(len(listed))]
+
+
+def _stage(stage: WrittenStage, own: str, name: str, direction: Direction, location: tuple[str | int, ...], opposite: str | None) -> Stage:
+    origin = Origin(location, PORT)
+    if isinstance(stage, QueueStage):
+        return Stage(own, name, direction, origin, int(stage.delay), stage, opposite=opposite)
+    rate_bps = None if stage.rate is None else int(stage.rate)
+    return Stage(own, name, direction, origin, int(stage.delay), rate_bps=rate_bps, limit=stage.limit, opposite=opposite)

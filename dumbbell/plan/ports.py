@@ -1,0 +1,64 @@
+"""Ports: the stages that paths are made of, with their limits counted in packets or bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dumbbell.plan.model import Direction, Link, Port, Queue
+from dumbbell.plan.provenance import Origin
+from dumbbell.plan.qdiscs import qdisc, shaper
+from dumbbell.scenario import Bottleneck, Limit
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What becomes a port: its limits are still relative to the RTT of the path that is first to pass it."""
+
+    id: str
+    name: str
+    direction: Direction
+    origin: Origin
+    """Where it is written."""
+    delay_ns: int
+    queue: Bottleneck | None = None
+    """None: it only delays."""
+    rate_bps: int | None = None
+    """Of the line of a delay."""
+    limit: Limit | None = None
+    """Of a delay."""
+    opposite: str | None = None
+    """The id of the stage of the other direction that mirrors this one, or stands in its place."""
+
+
+@dataclass
+class Ports:
+    """The ports of a run, in order of first use."""
+
+    path_rate_bps: int
+    stages: list[Stage] = field(default_factory=list)
+    ports: list[Port] = field(default_factory=list)
+    _indices: dict[str, int] = field(default_factory=dict)
+
+    def index(self, stage: Stage, base_rtt_ns: int) -> int:
+        """The port of a stage; stages of one id are one port, whatever paths they are on."""
+        if (index := self._indices.get(stage.id)) is None:
+            index = self._indices[stage.id] = len(self.ports)
+            self.stages.append(stage)
+            self.ports.append(_port(stage, self.path_rate_bps, base_rtt_ns))
+        return index
+
+    def opposite(self, index: int) -> int:
+        """The port of the other direction that mirrors a port, or stands in its place."""
+        opposite = self.stages[index].opposite
+        assert opposite is not None  # checked by the scenario
+        return self._indices[opposite]
+
+
+def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int) -> Port:
+    if stage.queue is None:
+        limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns)
+        return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, limit)
+    rate_bps = stage.queue.rate_bps
+    assert rate_bps is not None  # checked by the scenario
+    discipline = qdisc(stage.queue, rate_bps, base_rtt_ns)
+    return Queue(stage.id, stage.name, stage.direction, discipline, shaper(stage.queue, rate_bps), stage.delay_ns)

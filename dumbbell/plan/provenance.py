@@ -1,0 +1,80 @@
+"""Where in a scenario that is written which became an entry of a plan: what a refusal's file, line and key are found by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dumbbell.plan.refusal import Place, Refusal
+from dumbbell.scenario.problems import Location
+
+_GROUPS = {"control", "queues", "options", "connections", "streams"}
+"""Parts of a field's name that scenarios do not have."""
+_UNIT = re.compile(r"_(ns|s|bps|bytes|packets)$")
+
+Words = Mapping[str, Location]
+"""Fields of a plan to what scenarios call them, where that is more than the unit."""
+
+PORT: Words = {
+    "shaper.kind": ("shaper",),
+    "shaper.rate_bps": ("rate",),
+    "shaper.burst_bytes": ("burst",),
+    "qdisc.control.bandwidth_bps": ("rate",),
+    "qdisc.control.max_p": ("qdisc", "probability"),
+    "qdisc.memory_limit_bytes": ("qdisc", "memlimit"),
+}
+DELAY: Words = {
+    "": ("delay",),
+    "delay_ns": ("rtt",),
+    "rate_bps": ("access", "rate"),
+    "limit_packets": ("delay", "limit"),
+}
+"""Of a dumbbell's path."""
+TCP: Words = {
+    "cc.kind": ("cc",),
+    "stack.name": ("stack", "base"),
+    "host.tso": ("host", "offload"),
+    "host.gso": ("host", "offload"),
+    "transfer_bytes": ("bytes",),
+    "from": ("src",),
+    "to": ("dst",),
+}
+UDP: Words = {"interval_ns": ("rate",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an entry is written."""
+
+    location: Location
+    words: Words = field(default_factory=dict)
+
+    def of(self, name: str) -> Location:
+        """Where a field, dotted as in the plan, would be written; whoever looks there takes the nearest that is."""
+        if name in self.words:
+            return self.location + self.words[name]
+        parts = (part for part in name.split(".") if part and part not in _GROUPS and not part.isdigit())
+        return (*self.location, *(_UNIT.sub("", part) for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Of a whole plan: an origin for each entry of each of its lists."""
+
+    run: Origin
+    hosts: tuple[Origin, ...]
+    ports: tuple[Origin, ...]
+    paths: tuple[Origin, ...]
+    workloads: tuple[Origin, ...]
+    schedule: tuple[Origin, ...]
+
+    def location(self, refusal: Refusal) -> Location:
+        """The setting that a refusal is about."""
+        return self._origin(refusal.place).of(refusal.field)
+
+    def _origin(self, place: Place) -> Origin:
+        if place.index is None:
+            return self.run
+        lists = {"host": self.hosts, "port": self.ports, "path": self.paths, "workload": self.workloads, "change": self.schedule}
+        return lists[place.kind][place.index]

@@ -1,0 +1,43 @@
+"""When things happen: starts of flows, and changes of the network."""
+
+from __future__ import annotations
+
+import hashlib
+
+from dumbbell.plan.model import Change, Outage, RateChange
+from dumbbell.plan.paths import Paths
+from dumbbell.plan.provenance import Origin
+from dumbbell.scenario import Impairment, Settings, Start
+from dumbbell.scenario import Outage as WrittenOutage
+
+
+def start_ns(start: Start, position: int, seed: int, name: str) -> int:
+    """When a flow starts that is the `position`th of its group, from 0.
+
+    The jitter is uniform from 0 to what is written, both included. Each flow has a stream of its own, so that another flow does not
+    shift it; it is the same on every engine.
+    """
+    begin = int(start.first) + position * int(start.every)
+    if not start.jitter:
+        return begin
+    drawn = int.from_bytes(hashlib.sha256(f"{seed}/flow/{name}/start".encode()).digest()[:16], "big")
+    return begin + drawn % (int(start.jitter) + 1)
+
+
+def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin]]:
+    """What befalls the ports, in the order in which it is written, the data's way first; and where that is."""
+    found: list[Change] = []
+    origins = []
+    for i, impairment in enumerate(settings.path.impairments):
+        queue = paths.queue(impairment.stage)
+        ports = [queue] if impairment.direction != "reverse" else []
+        ports += [paths.ports.opposite(queue)] if impairment.direction != "forward" else []
+        found += [_change(impairment, port) for port in ports]
+        origins += [Origin(("path", "impairments", i))] * len(ports)
+    return found, origins
+
+
+def _change(impairment: Impairment, port: int) -> Change:
+    if isinstance(impairment, WrittenOutage):
+        return Outage(port, int(impairment.at), int(impairment.for_))
+    return RateChange(port, int(impairment.at), int(impairment.rate))

@@ -1,0 +1,135 @@
+"""Workloads: every flow by itself, with its times and its hosts, and what is true of its group."""
+
+import pytest
+from support import plain_plan
+
+
+def workloads(**more):
+    return plain_plan(**more)["workloads"]
+
+
+@pytest.mark.parametrize(("stack", "size"), [("linux-6.12", 1_200_000), ("freebsd-9", 600_000)])
+def test_a_socket_buffer_is_what_the_stack_makes_of_it(stack, size):
+    (flow,) = workloads(flows=[{"cc": "reno", "stack": stack, "host": {"sndbuf": "600kB", "rcvbuf": "600kB"}}])
+    assert (flow["host"]["sndbuf"], flow["host"]["rcvbuf"]) == (size, size)
+
+
+def test_a_cached_ssthresh_is_in_packets():
+    (flow,) = workloads(flows=[{"cc": "reno", "host": {"cached_ssthresh": "5p"}}])
+    assert flow["host"]["cached_ssthresh"] == 5
+
+
+@pytest.mark.parametrize(
+    ("engine", "host", "found"),
+    [
+        ("sim", {"offload": "tso"}, {"tso": True}),
+        ("kernel", {"offload": "on"}, {"tso": True, "gso": True}),
+        ("kernel", {"sysctls": {"net.ipv4.tcp_notsent_lowat": 16384}}, {"tso": False, "sysctls": {"net.ipv4.tcp_notsent_lowat": "16384"}}),
+    ],
+)
+def test_what_only_a_kernel_has_is_there_where_it_is_asked_for(engine, host, found):
+    ((flow,), (plain,)) = (plain_plan(engine, flows=[{"cc": "reno", **more}])["workloads"] for more in ({"host": host}, {}))
+    assert flow["host"] == {**plain["host"], **found}
+
+
+def test_ecn_is_on_where_the_cc_needs_it_and_where_it_is_asked_for():
+    flows = [{"cc": "dctcp"}, {"cc": "reno"}, {"cc": "reno", "ecn": True, "name": "a"}, {"cc": "reno", "sce_echo": True, "name": "b"}]
+    assert [flow["ecn"] for flow in workloads(flows=flows)] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("cc", ["reno-sce", "dctcp-sce", "cubic-sce"])
+@pytest.mark.parametrize(
+    ("written", "ecn", "sce_echo"),
+    [({}, True, True), ({"ecn": True}, True, True), ({"sce_echo": False}, True, False), ({"sce_echo": True}, True, True)],
+)
+def test_who_answers_to_sce_gets_it(cc, written, ecn, sce_echo):
+    (flow,) = workloads(flows=[{"cc": cc, **written}])
+    assert (flow["ecn"], flow["sce_echo"]) == (ecn, sce_echo)
+
+
+def test_flows_that_name_no_hosts_share_a_pair_and_a_name_on_both_sides_has_one_number():
+    flows = [{"cc": "reno", "src": "a"}, {"cc": "cubic", "count": 2, "src": "b", "dst": "a"}, {"cc": "dctcp"}]
+    plan = plain_plan(flows=flows)
+    assert [(host["id"], host["side"], host["number"]) for host in plan["hosts"]] == [
+        ("left", "left", 1),
+        ("right", "right", 2),
+        ("a", "left", 3),
+        ("b", "left", 4),
+        ("a-right", "right", 3),
+    ]
+    assert [(flow["from"], flow["to"]) for flow in plan["workloads"]] == [(2, 1), (3, 4), (0, 1)]
+
+
+def test_a_host_may_be_called_what_a_default_one_is():
+    plan = plain_plan(flows=[{"cc": "reno", "src": "left", "dst": "left-right"}, {"cc": "cubic", "dst": "left"}])
+    assert [(host["id"], host["number"]) for host in plan["hosts"][2:]] == [("left-left", 3), ("left-right", 4), ("left-right-2", 3)]
+
+
+def test_starts_and_stops():
+    start = {"first": "1s", "every": "3s"}
+    (flow,) = workloads(flows=[{"cc": "reno", "count": 3, "start": start, "duration": "5s"}])
+    times = [(each["start_ns"] / 1e9, each["stop_ns"] and each["stop_ns"] / 1e9) for each in flow["connections"]]
+    assert times == [(1, 6), (4, 9), (7, None)]
+
+
+def test_jitter_is_bounded_and_a_stream_per_flow():
+    def starts(count, seed=1):
+        flow = {"cc": "reno", "name": "f", "count": count, "start": {"jitter": "100ms"}}
+        (group,) = workloads(flows=[flow], seed=seed)
+        return {each["name"]: each["start_ns"] for each in group["connections"]}
+
+    many = starts(200)
+    assert all(0 <= start <= 100_000_000 for start in many.values())
+    assert 40_000_000 < sum(many.values()) / 200 < 60_000_000
+    assert starts(50).items() <= many.items()
+    assert starts(200, seed=2) != many
+
+
+def test_groups_have_ids_and_flows_have_names():
+    flows = [{"cc": "reno", "count": 2}, {"cc": "cubic"}, {"cc": "reno"}, {"cc": "cubic", "name": "late"}]
+    found = [(flow["id"], [each["name"] for each in flow["connections"]]) for flow in workloads(flows=flows)]
+    assert found == [("reno", ["reno-1", "reno-2"]), ("cubic", ["cubic"]), ("reno-2", ["reno-3"]), ("late", ["late"])]
+
+
+def test_a_reverse_flow_goes_from_right_to_left():
+    ahead, back = workloads(flows=[{"cc": "reno"}, {"cc": "cubic", "direction": "reverse"}])
+    assert (ahead["direction"], ahead["from"], ahead["to"]) == ("forward", 0, 1)
+    assert (back["direction"], back["from"], back["to"]) == ("reverse", 1, 0)
+    assert ahead["path"] == back["path"]
+
+
+def test_datagrams():
+    background = [{"kind": "udp", "rate": "3mbit", "size": "1000B", "direction": "both", "start": "2s", "duration": "5s"}]
+    _, there, back = workloads(background=background)
+    common = {"kind": "udp", "path": 0, "interval_ns": 2_666_666, "size_bytes": 1000}
+    times = {"start_ns": 2_000_000_000, "stop_ns": 7_000_000_000}
+    assert there == {
+        **common,
+        "id": "udp",
+        "direction": "forward",
+        "from": 0,
+        "to": 1,
+        "streams": [{"name": "udp", **times, "ports": [10_001, 5_000]}],
+    }
+    assert back == {
+        **common,
+        "id": "udp-reverse",
+        "direction": "reverse",
+        "from": 1,
+        "to": 0,
+        "streams": [{"name": "udp-reverse", **times, "ports": [10_002, 5_000]}],
+    }
+
+
+def test_datagrams_end_with_the_run():
+    _, udp = workloads(background=[{"kind": "udp", "rate": "1mbit", "start": "2s", "duration": "20s"}])
+    assert udp["streams"][0]["stop_ns"] == 10_000_000_000
+
+
+def test_streams_of_datagrams_have_names_of_their_own():
+    def names(*background):
+        found = workloads(background=[{"kind": "udp", "rate": "1mbit", **more} for more in background])
+        return [udp["streams"][0]["name"] for udp in found if udp["kind"] == "udp"]
+
+    assert names({}, {}, {"name": "u"}) == ["udp-1", "udp-2", "u"]
+    assert names({"name": "u", "direction": "both"}, {"name": "u-reverse"}) == ["u", "u-reverse", "u-reverse-2"]
