@@ -11,6 +11,10 @@ ROOT = Path(dumbbell.__file__).parent
 BELOW = {"errors", "files", "metrics", "native", "results", "scenario"}
 """What stands below both of the rooms that read runs."""
 MAY_KNOW = {
+    "scenario": {"scenario", "errors"},
+    "plan": {"plan", "scenario", "errors"},
+    "engines": {"engines", "plan", "executor", "trace", "__version__", *BELOW},
+    "trace": {"trace", "plan", "_native", *BELOW},
     "metrics": {"metrics"},
     "comparing": {"comparing", *BELOW},
     "drawing": {"drawing", "comparing", *BELOW},

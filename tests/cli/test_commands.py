@@ -126,8 +126,12 @@ def test_plan(dumbbell, file, tmp_path):
     assert (fresh["runs"], fresh["missing"]) == (2, 2)
     assert fresh["packets"] == 2 * (10_000_000 * 2 // (8 * 1514))
     assert fresh["cpu_s"] > 0
+    assert fresh["plan"]["paths"][0]["base_rtt_ns"] == 10_000_000
     assert not (tmp_path / "out").exists()
     dumbbell("run", file, "--out", tmp_path / "out")
+    kept = [json.loads(path.read_text())["plan"] for path in (tmp_path / "out").glob("*/run.json")]
+    assert len(kept) == 2
+    assert fresh["plan"] in kept
     done = dumbbell("plan", file, "--out", tmp_path / "out")
     assert done.out.splitlines()[1].split()[:2] == ["missing", "0"]
 
