@@ -29,7 +29,7 @@ def scenario(**more):
     return Scenario(**{**settings, **more})
 
 
-def test_objects_and_file_are_the_same_thing():
+def test_a_scenario_from_python_equals_the_one_from_a_file():
     from_text = dumbbell.Scenario.from_text(TEXT)
     assert scenario() == from_text
     assert scenario().dump() == from_text.dump()
@@ -53,7 +53,7 @@ def test_load_gives_what_run_gave(tmp_path):
     assert again.frame.equals(dumbbell.run(scenario()).frame, null_equal=True)
 
 
-def test_models_take_the_words_of_a_file():
+def test_models_accept_the_strings_of_a_file():
     bottleneck = Bottleneck(qdisc=Cake(rate="5mbit", sce="single"))
     assert bottleneck.shaper_kind == "cake"
     assert bottleneck.rate_bps == 5_000_000
@@ -80,13 +80,13 @@ def test_models_take_the_words_of_a_file():
         (lambda: scenario(duration="0s").expand(), ["duration: 0s is no time at all; expected a time above 0"]),
     ],
 )
-def test_what_is_wrong_is_told_in_the_words_of_a_file(make, lines):
+def test_errors_use_the_keys_of_a_file(make, lines):
     with pytest.raises(ScenarioError) as error:
         make()
     assert str(error.value).splitlines()[: len(lines)] == lines
 
 
-def test_everything_that_is_exported_is_there():
+def test_all_exported_names_exist():
     for name in dumbbell.__all__:
         assert getattr(dumbbell, name) is not None
     assert set(dir(dumbbell)) == set(dumbbell.__all__)

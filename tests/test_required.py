@@ -25,7 +25,7 @@ def test_a_missing_tool_that_is_required_fails(monkeypatch, value):
         missing("kernel", OSError("no kernel here"))
 
 
-def test_what_no_user_does_without_is_always_required(monkeypatch):
+def test_tools_outside_the_list_are_always_required(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(pytest.fail.Exception, match=r"^sim is required: no module$"):
         missing("sim", "no module")

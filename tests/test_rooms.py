@@ -38,7 +38,7 @@ def rooms_imported(path):
 
 
 @pytest.mark.parametrize("room", MAY_KNOW)
-def test_a_room_knows_only_those_below_it(room):
+def test_a_room_imports_only_those_below_it(room):
     modules = sorted((ROOT / room).rglob("*.py"))
     assert modules
     unexpected = {(path.name, other) for path in modules for other in rooms_imported(path)} - {
@@ -47,7 +47,7 @@ def test_a_room_knows_only_those_below_it(room):
     assert not unexpected
 
 
-def test_imports_are_found_wherever_they_stand(tmp_path):
+def test_imports_are_found_at_any_place_of_a_module(tmp_path):
     module = tmp_path / "module.py"
     module.write_text("import dumbbell.cli\nfrom dumbbell import metrics\n\ndef late():\n    from dumbbell.drawing.style import save\n")
     assert set(rooms_imported(module)) == {"cli", "metrics", "drawing"}

@@ -43,7 +43,7 @@ def test_an_engine_agrees_with_itself(agree, flavoured, tmp_path):
     assert not (tmp_path / "agree" / "worst").exists()
 
 
-def test_another_stack_is_found_out(agree, flavoured, tmp_path, dumbbell):
+def test_another_stack_does_not_agree(agree, flavoured, tmp_path, dumbbell):
     flavoured(initial_cwnd=2, rto_min_ms=1500)
     answer, document = agree("smoke", "--check")
     assert document["metrics"]["goodput"]["median_rel"] > 0
@@ -65,7 +65,7 @@ def test_another_stack_is_found_out(agree, flavoured, tmp_path, dumbbell):
     assert dumbbell("run", folder / "worst" / f"{first['scenario']}.yaml", "--out", tmp_path / "again").status == 0
 
 
-def test_what_is_there_is_not_run_again_and_gives_the_same_bytes(agree, flavoured, tmp_path, monkeypatch):
+def test_existing_runs_are_reused_and_give_the_same_bytes(agree, flavoured, tmp_path, monkeypatch):
     kernel = flavoured(initial_cwnd=4)
     _, document = agree("smoke")
     assert len(kernel.made) == document["runs"] > document["scenarios"]
@@ -79,7 +79,7 @@ def test_what_is_there_is_not_run_again_and_gives_the_same_bytes(agree, flavoure
     assert files(tmp_path / "agree") == left
 
 
-def test_stale_figures_go(agree, flavoured, tmp_path):
+def test_stale_figures_are_removed(agree, flavoured, tmp_path):
     flavoured(initial_cwnd=4)
     agree("smoke")
     assert list((tmp_path / "agree" / "worst").glob("*.yaml"))
@@ -88,7 +88,7 @@ def test_stale_figures_go(agree, flavoured, tmp_path):
     assert not list((tmp_path / "agree" / "worst").iterdir())
 
 
-def test_a_longer_set_goes_on_from_a_shorter_one(agree, flavoured):
+def test_a_longer_set_reuses_the_runs_of_a_shorter_one(agree, flavoured):
     kernel = flavoured()
     agree("random", "--count", "3", "--starts", "2")
     first = len(kernel.made)
@@ -97,7 +97,7 @@ def test_a_longer_set_goes_on_from_a_shorter_one(agree, flavoured):
     assert len(kernel.made) == document["runs"] > first
 
 
-def test_runs_that_are_not_to_be_believed_are_left_out(agree, flavoured, monkeypatch, tmp_path):
+def test_invalid_runs_are_left_out(agree, flavoured, monkeypatch, tmp_path):
     flavoured()
     produce = Sim.produce
 
@@ -154,7 +154,7 @@ def test_people_get_tables(dumbbell, flavoured, tmp_path):
         (("smoke", "--engines", "sim,ns3"), "engine 'ns3' is unknown; expected one of sim, kernel"),
     ],
 )
-def test_what_cannot_be_asked_is_said_in_one_line(dumbbell, flavoured, tmp_path, arguments, line):
+def test_bad_arguments_are_reported_in_one_line(dumbbell, flavoured, tmp_path, arguments, line):
     flavoured()
     answer = dumbbell("agree", *arguments, "--out", tmp_path / "agree")
     assert (answer.status, answer.out) == (2, "")
@@ -176,7 +176,7 @@ def test_a_folder_of_something_else_is_left_alone(agree, flavoured, tmp_path):
     assert (answer.status, answer.err) == (2, f"{tmp_path / 'agree'}: is a file; expected a folder, or a path at which one can be made\n")
 
 
-def test_an_interrupted_comparison_goes_on(agree, flavoured, tmp_path, monkeypatch):
+def test_an_interrupted_comparison_can_be_continued(agree, flavoured, tmp_path, monkeypatch):
     kernel = flavoured()
     whole = kernel.produce
 

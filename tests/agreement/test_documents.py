@@ -40,7 +40,7 @@ def test_a_folder_fills_the_blocks_of_its_set(generate, dumbbell, flavoured, tmp
     assert document.read_text() == text
 
 
-def test_the_documents_have_the_blocks(generate):
+def test_the_documents_contain_the_blocks(generate):
     asked = {
         (match["part"], match["what"])
         for path in generate.DOCUMENTS
@@ -54,7 +54,7 @@ def test_the_documents_have_the_blocks(generate):
     ("text", "what"),
     [("{", "cannot be read"), (json.dumps([1]), "is no statement of agreement"), (json.dumps({"set": "random"}), "is no statement")],
 )
-def test_a_broken_statement_is_told_in_one_line(tmp_path, text, what):
+def test_a_broken_statement_is_reported_in_one_line(tmp_path, text, what):
     (tmp_path / "agree.json").write_text(text)
     with pytest.raises(BadInput, match=rf"agree.json: {what}.*; expected .*dumbbell agree$"):
         outcome.read(tmp_path)

@@ -97,7 +97,7 @@ def test_without_samples_there_is_no_mean(run):
     assert found[ALL, "goodput"] == 5.0
 
 
-def test_repeats_stand_together(run):
+def test_repeats_are_grouped(run):
     assert measured([run, run])[("two", ALL), "goodput"] == [5.0, 5.0]
 
 

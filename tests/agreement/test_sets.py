@@ -36,7 +36,7 @@ def kernel_cpu_s(scenario):
     return scenario.repeat * (0.6 + _CPU_S_PER_PACKET * packets)
 
 
-def test_only_what_both_have_is_shared(tables):
+def test_only_what_both_engines_support_is_shared(tables):
     kernel, sim = tables
     shared = Shared.of(kernel, sim)
     assert set(shared.cc) == set(kernel.cc) & set(sim.cc)
@@ -56,7 +56,7 @@ def test_engines_that_share_nothing_cannot_be_compared(tables):
 
 @pytest.mark.parametrize("name", ["smoke", "standard", "random"])
 @pytest.mark.parametrize("reach", ["shared", "wide"])
-def test_every_scenario_is_one_that_the_engines_take(name, reach, request):
+def test_both_engines_accept_every_scenario(name, reach, request):
     table = request.getfixturevalue(reach)
     found = find_set(name, table, count=300 if name == "random" else None, starts=2).scenarios
     runs = [run for scenario in found for run in scenario.expand()]
@@ -80,7 +80,7 @@ def test_several_flows_have_several_jittered_starts(name, shared):
             assert all(int(flow.start.jitter) >= max(5e8, 4 * int(scenario.path.rtt)) for flow in scenario.flows)
 
 
-def test_smoke_is_small_and_meets_every_name(shared, wide):
+def test_the_smoke_set_is_small_and_has_every_name(shared, wide):
     found = find_set("smoke", shared).scenarios
     assert sum(map(kernel_cpu_s, found)) < 35
     for table in (shared, wide):
@@ -90,7 +90,7 @@ def test_smoke_is_small_and_meets_every_name(shared, wide):
     assert any(flow.bytes for scenario in found for flow in scenario.flows)
 
 
-def test_standard_meets_every_pair_and_every_condition(shared, wide):
+def test_the_standard_set_has_every_pair_and_every_condition(shared, wide):
     for table, least, most in ((shared, 140, 150), (wide, 150, 17 * 10)):
         found = find_set("standard", table).scenarios
         assert least <= len(found) <= most
@@ -109,7 +109,7 @@ def test_a_drawn_scenario_does_not_depend_on_the_others(shared):
     assert find_set("random", shared, seed=4, count=10).scenarios[0].path != ten[0].path
 
 
-def test_the_random_set_reaches_far_within_its_cost(shared):
+def test_the_random_set_covers_a_wide_range_at_limited_cost(shared):
     found = find_set("random", shared, seed=11, count=300, starts=2).scenarios
     rates = [scenario.path_rate_bps / 1e6 for scenario in found]
     rtts = [int(scenario.path.rtt) / 1e6 for scenario in found]
@@ -129,7 +129,7 @@ def test_the_random_set_reaches_far_within_its_cost(shared):
     assert any(scenario.background for scenario in found)
 
 
-def test_what_both_engines_come_to_have_is_drawn(wide):
+def test_whatever_both_engines_support_is_drawn(wide):
     found = find_set("random", wide, count=300, starts=2).scenarios
     assert {scenario.path.bottleneck.qdisc.kind for scenario in found} == set(wide.qdisc)
     assert {impairment.kind for scenario in found for impairment in scenario.path.impairments} == {"outage", "rate"}

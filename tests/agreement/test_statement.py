@@ -38,14 +38,14 @@ def bars_of(document):
     return {(bar["metric"], bar["statistic"]): bar["met"] for bar in document["bars"]}
 
 
-def test_two_drops_beside_three_are_not_half(state):
+def test_small_counts_are_compared_with_a_floor(state):
     document, _ = state(("s", "port/bottleneck", "drops", [3.0], [2.0]), ("t", "port/bottleneck", "drops", [30.0], [20.0]))
     assert document["metrics"]["drops"]["median_abs"] == 5.5
     assert document["metrics"]["drops"]["median_rel"] == pytest.approx((1 / 10 + 10 / 20) / 2)
     assert document["metrics"]["drops"]["floor"] == 10
 
 
-def test_goodput_is_held_to_its_median_and_its_p95(state):
+def test_goodput_has_a_bar_for_median_and_p95(state):
     good = [(10.05, 10.0)] * 20
     document, _ = state(*rows_of("goodput", good))
     assert bars_of(document) == {("goodput", "median_rel"): True, ("goodput", "p95_rel"): True}
@@ -57,7 +57,7 @@ def test_goodput_is_held_to_its_median_and_its_p95(state):
     assert below_bar(document) == ["mean srtt, median difference: 4.00 %, the bar is 3.00 %"]
 
 
-def test_shares_are_held_to_the_reference_range(state):
+def test_shares_must_be_within_the_reference_range(state):
     inside, outside = ([0.4] * 10, [0.3, *[0.5] * 8, 0.6]), ([0.695] * 10, [0.3, *[0.5] * 8, 0.69])
 
     def rows(scenario, *flows):
@@ -72,13 +72,13 @@ def test_shares_are_held_to_the_reference_range(state):
     assert below_bar(document) == []
 
 
-def test_a_range_of_few_starts_is_told_but_not_held_to(state):
+def test_a_range_of_few_starts_is_reported_but_has_no_bar(state):
     document, _ = state(("a", "flow/x", "share", [0.9] * 3, [0.4, 0.5, 0.6]), starts=3)
     assert document["shares"]["inside"] == 0
     assert document["bars"] == []
 
 
-def test_the_worst_are_outside_the_range_and_counted_in_tolerances(state):
+def test_the_worst_are_outside_the_range_and_measured_in_tolerances(state):
     _, found = state(
         ("inside", ALL, "goodput", [5.0] * 10, [1.0, *[9.0] * 8, 10.0]),
         ("outside", ALL, "goodput", [5.0] * 10, [9.0] * 10),

@@ -54,7 +54,7 @@ def recorded(program, tmp_path, monkeypatch):
     return path
 
 
-def test_what_is_recorded_is_found_again(recorded, capsys):
+def test_unchanged_fingerprints_are_accepted(recorded, capsys):
     before = recorded.read_text()
     capsys.readouterr()
     assert digests.main([]) == 0
@@ -62,7 +62,7 @@ def test_what_is_recorded_is_found_again(recorded, capsys):
     assert recorded.read_text() == before
 
 
-def test_a_changed_fingerprint_is_found_and_named(recorded, capsys):
+def test_a_changed_fingerprint_is_reported_by_name(recorded, capsys):
     values = json.loads(recorded.read_text())
     right, values["second"]["second:1"] = values["second"]["second:1"], "0" * 16
     del values["second"]["second:2"]
@@ -86,7 +86,7 @@ def test_an_unknown_set_is_refused_before_anything_is_built(monkeypatch):
         digests.main(["sce", "scf"])
 
 
-def test_runs_are_given_out_one_by_one_the_most_expensive_first(program, tmp_path):
+def test_runs_are_distributed_one_by_one_the_most_expensive_first(program, tmp_path):
     asked, told = prepare(runs(12)), []
     found = digests.fingerprints(program, asked, 1, lambda done, total: told.append((done, total)))
     assert told == [(done, 12) for done in range(1, 13)]
@@ -99,7 +99,7 @@ def test_runs_are_given_out_one_by_one_the_most_expensive_first(program, tmp_pat
 
 
 @pytest.mark.parametrize("body", ["echo 'no such qdisc' >&2; exit 1", "read network; echo 'no such qdisc' >&2; exit 1"])
-def test_a_program_that_fails_ends_it_all(program, body):
+def test_a_program_that_fails_ends_the_job(program, body):
     program.write_text(f"#!/bin/sh\n{body}\n")
     with pytest.raises(EnvironmentFault, match="failed: no such qdisc"):
         digests.fingerprints(program, prepare(runs(5)), 2, lambda *_: None)

@@ -48,7 +48,7 @@ def test_growth_of_four_percent_passes(counts, capsys):
     assert "+4.0 %" in captured.out
 
 
-def test_recording_writes_what_was_counted_and_keeps_the_rest(counts):
+def test_recording_replaces_only_the_benchmarks_that_ran(counts):
     path = counts(1060.0)
     recorded.write([value(1000.0), value(7.0, "cubic-cake-1")], path)
     assert instructions.main(["--record", NAME], path) == 0
@@ -59,7 +59,7 @@ def test_recording_writes_what_was_counted_and_keeps_the_rest(counts):
     assert path.read_text().splitlines()[0] == "benchmark,instructions_per_packet,rustc,valgrind,date"
 
 
-def test_without_valgrind_it_says_so_and_succeeds(monkeypatch, tmp_path, capsys):
+def test_without_valgrind_the_job_says_so_and_succeeds(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert instructions.main([], tmp_path / "none.csv") == 0
     assert capsys.readouterr().out == "instructions per packet: not measured, valgrind is not installed\n"
@@ -78,7 +78,7 @@ def test_instructions_are_divided_by_the_packets_that_the_example_delivered(tmp_
     assert instructions.count(tmp_path / "run", "{}") == 1200.0
 
 
-def test_a_program_that_fails_under_valgrind_is_no_count(tmp_path, monkeypatch):
+def test_a_program_that_fails_under_valgrind_is_an_error(tmp_path, monkeypatch):
     valgrind = tmp_path / "valgrind"
     valgrind.write_text("#!/bin/sh\necho 'Collected : 600000' >&2\nexit 4\n")
     valgrind.chmod(0o755)
@@ -87,7 +87,7 @@ def test_a_program_that_fails_under_valgrind_is_no_count(tmp_path, monkeypatch):
         instructions.count(tmp_path / "run", "{}")
 
 
-def test_a_file_that_is_none_names_what_is_wrong(tmp_path):
+def test_a_malformed_file_is_refused(tmp_path):
     path = tmp_path / "instructions.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(BadInput, match="expected benchmark, instructions_per_packet"):

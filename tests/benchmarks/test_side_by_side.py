@@ -50,12 +50,12 @@ def test_the_line_of_ns3_is_read():
 
 
 @pytest.mark.parametrize("line", ["", "Segmentation fault", LINE.replace("cpu_s=2.5000", "cpu_s=?"), LINE.replace("packets=82000", "")])
-def test_any_other_line_is_trouble(line):
+def test_any_other_line_is_an_error(line):
     with pytest.raises(EnvironmentFault, match="ns-3 printed"):
         program.parse(line)
 
 
-def test_a_prefix_is_taken_with_the_profile_that_its_libraries_have(prefix):
+def test_the_profile_of_an_installation_is_read_from_its_libraries(prefix):
     found = installation.find({"NS3_ROOT": str(prefix("-optimized", folder="lib64"))})
     assert (found.version, found.profile, found.asserts, found.logging) == ("3.44", "optimized", False, False)
     assert found.definitions == ["-DNS3_BUILD_PROFILE_OPTIMIZED"]
@@ -63,7 +63,7 @@ def test_a_prefix_is_taken_with_the_profile_that_its_libraries_have(prefix):
     assert "optimized profile, asserts off, logging off" in str(found)
 
 
-def test_what_is_compiled_in_is_seen_in_the_libraries(prefix):
+def test_compiled_in_features_are_detected_in_the_libraries(prefix):
     found = installation.find({"NS3_ROOT": str(prefix(internet=b'..NS_ASSERT failed, cond="..ns3::ParameterLogger..'))})
     assert found.definitions == ["-DNS3_BUILD_PROFILE_RELEASE", "-DNS3_ASSERT_ENABLE", "-DNS3_LOG_ENABLE"]
     assert "release profile, asserts compiled in, logging compiled in" in str(found)
@@ -109,7 +109,7 @@ def test_the_ratio_is_of_packets_per_cpu_second(capsys):
     assert "not the same work" not in line
 
 
-def test_goodputs_that_differ_are_told():
+def test_differing_goodputs_are_reported():
     assert MADE.same_work
     assert MADE.ratio == 200
     apart = replace(MADE, ns3_goodput_mbit=80.0)
@@ -117,7 +117,7 @@ def test_goodputs_that_differ_are_told():
     assert "80.0 (not the same work)" in side_by_side.table([apart]).markdown()
 
 
-def test_what_is_recorded_is_read_back_and_drawn(tmp_path):
+def test_recorded_ratios_are_read_back_and_drawn(tmp_path):
     path = tmp_path / "side_by_side.csv"
     side_by_side.write([MADE], path)
     assert side_by_side.read(path) == [MADE]
@@ -133,7 +133,7 @@ def test_each_build_of_ns3_has_a_table_of_its_own():
 
 
 @pytest.mark.usefixtures("ns3_there")
-def test_recording_keeps_what_was_measured_against_other_builds(monkeypatch, tmp_path):
+def test_recording_keeps_the_ratios_to_other_builds(monkeypatch, tmp_path):
     path = tmp_path / "side_by_side.csv"
     monkeypatch.setattr(side_by_side, "FILE", path)
     monkeypatch.setattr(side_by_side, "read", lambda: read(path))
@@ -150,7 +150,7 @@ def test_recording_keeps_what_was_measured_against_other_builds(monkeypatch, tmp
     assert drawn == [2, 2]
 
 
-def test_both_are_given_the_same_scenario():
+def test_both_simulators_get_the_same_scenario():
     for setting in side_by_side.SETTINGS.values():
         described = network(setting.scenario())
         assert f'"duration_ns": {setting.duration_s * 10**9}' in described
@@ -163,14 +163,14 @@ def test_both_are_given_the_same_scenario():
         assert 1502 * 8 / rate == pytest.approx(1514 * 8 / setting.rate_bps, rel=1e-6)
 
 
-def test_memory_is_shown_beside_its_targets():
+def test_memory_is_shown_with_its_targets():
     row = {"name": "memory", "targets": memory.TARGETS, "bytes_per_idle_flow": 5000.0, "bytes_per_segment_in_flight": 64.2}
     shown = lines(row)
     assert shown[0] == ("memory", "bytes per idle flow", "5,000", "16,000", "met")
     assert shown[1][2:] == ("64.2", "64.0", "not met")
 
 
-def test_more_packets_and_less_of_all_else_are_better():
+def test_higher_packet_rates_and_lower_other_numbers_are_better():
     row = {"name": "x", "targets": {"packets_per_cpu_s": 2e6, "wall_s": 180.0}, "packets_per_cpu_s": 3e6, "wall_s": 200.0, "ms": None}
     assert [(line[1], line[4]) for line in lines(row)] == [("packets per CPU second", "met"), ("wall time, s", "not met")]
 

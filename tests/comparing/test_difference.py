@@ -70,7 +70,7 @@ def test_the_edge_of_the_tolerance_is_within(format_):
     assert not any(cell.within for cell in difference(beyond, edge, format_).cells)
 
 
-def test_repeats_count_by_their_median_and_undefined_values_not_at_all(format_):
+def test_repeats_count_by_their_median_and_undefined_values_are_ignored(format_):
     found = difference({(("bic", 1.0), "rtt_ms"): [1.0, 2.0, 9.0, math.nan]}, reference(("bic", 1.0, "rtt_ms", 2.0)), format_)
     (cell,) = found.cells
     assert (cell.ours, cell.low, cell.high, cell.repeats) == (2.0, 1.0, 9.0, 3)
@@ -106,7 +106,7 @@ def test_a_reference_of_zero_has_no_relative_error_and_valid_json(format_):
     assert json.loads(text)["worst"][0]["relative"] is None
 
 
-def test_worst_are_ten_counted_in_tolerances(format_):
+def test_the_ten_worst_are_measured_in_tolerances(format_):
     ours = {(("bic", float(rate)), "rtt_ms"): [100.0 + rate] for rate in range(1, 21)}
     ours[("bic", 100.0), "throughput_mbit"] = [50.0]
     theirs = reference(*(("bic", float(rate), "rtt_ms", 100.0) for rate in range(1, 21)), ("bic", 100.0, "throughput_mbit", 90.0))
@@ -135,7 +135,7 @@ def test_bars(format_):
     assert line == "throughput_mbit, informative cells: 80.0 % within tolerance, the bar is 90 %"
 
 
-def test_tables_say_what_json_says(format_):
+def test_tables_and_json_agree(format_):
     ours = {(("bic", 10.0), "rtt_ms"): [12.0], (("bic", 10.0), "throughput_mbit"): [9.0]}
     theirs = reference(("bic", 10.0, "rtt_ms", 10.0), ("bic", 10.0, "throughput_mbit", 9.25), ("bic", 20.0, "rtt_ms", 1.0))
     found = difference(ours, theirs, format_)
@@ -162,12 +162,12 @@ def test_tolerances_are_read_and_written(text, expected):
 
 
 @pytest.mark.parametrize("text", ["", "-1", "ten", "10%%", "3%bandwidth", "3 rate_mbit", "1,,2", "10 %, 1 ms"])
-def test_a_bad_tolerance_says_what_was_expected(text):
+def test_a_bad_tolerance_names_what_is_expected(text):
     with pytest.raises(BadInput, match="expected"):
         Tolerance.parse(text, ["rate_mbit"])
 
 
-def test_relative_differences_are_to_no_less_than_the_floor(format_):
+def test_relative_differences_have_a_floor(format_):
     floored = replace(format_, metrics={name: replace(metric, floor=10.0) for name, metric in format_.metrics.items()})
     measured = {(("reno", 10.0), "rtt_ms"): [3.0], (("cubic", 10.0), "rtt_ms"): [30.0]}
     values = reference(("reno", 10.0, "rtt_ms", 2.0), ("cubic", 10.0, "rtt_ms", 20.0))

@@ -15,18 +15,18 @@ WIDE = Format(
 )
 
 
-def test_a_long_file_is_one_value_a_row(format_, write):
+def test_a_long_file_has_one_value_per_row(format_, write):
     reference = read_reference(write(HEADER + "12,reno,50,throughput_mbit,47.1\n12,reno,50,rtt_ms,83\n"), [WIDE, format_])
     assert reference.format is format_
     assert reference.lookup() == {(("reno", 50.0), "throughput_mbit"): 47.1, (("reno", 50.0), "rtt_ms"): 83.0}
 
 
-def test_columns_may_stand_in_any_order_and_the_table_may_lack(format_, write):
+def test_columns_may_be_in_any_order_and_the_table_number_may_be_missing(format_, write):
     reference = read_reference(write("value,metric,rate_mbit,cc\n1,rtt_ms,2,reno\n"), [format_])
     assert reference.lookup() == {(("reno", 2.0), "rtt_ms"): 1.0}
 
 
-def test_a_wide_file_is_a_row_a_cell_with_other_columns_and_gaps(write):
+def test_a_wide_file_has_one_row_per_cell_and_may_have_gaps(write):
     reference = read_reference(write("run,flow,cc,goodput,drops\na,0,reno,9.5,\n"), [WIDE])
     assert reference.lookup() == {(("a", 0.0), "goodput"): 9.5}
 
@@ -52,7 +52,7 @@ def test_a_wide_file_is_a_row_a_cell_with_other_columns_and_gaps(write):
         (HEADER + "1,reno,50,rtt_ms,1\n1,reno,50.0,rtt_ms,2\n", ":3: column value: rtt_ms of this cell stands already in line 2"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line_with_its_place(format_, write, text, what):
+def test_a_bad_file_is_reported_with_file_and_line(format_, write, text, what):
     path = write(text)
     with pytest.raises(BadInput) as error:
         read_reference(path, [format_])
@@ -62,7 +62,7 @@ def test_a_bad_file_is_told_in_one_line_with_its_place(format_, write, text, wha
     assert "\n" not in str(error.value)
 
 
-def test_a_header_like_none_names_all_that_there_are(format_, write):
+def test_an_unknown_header_is_answered_with_all_formats(format_, write):
     with pytest.raises(BadInput, match="no column is known; expected the header of one of wide, small; that of wide is run,flow"):
         read_reference(write("a,b\n1,2\n"), [WIDE, format_])
 
@@ -75,14 +75,14 @@ def test_a_header_like_none_names_all_that_there_are(format_, write):
         ("1,cubic,50,throughput_mbit,1", "column cc: no run with cubic; expected reno"),
     ],
 )
-def test_a_value_without_run_says_where_it_leaves_our_cells(format_, write, row, what):
+def test_a_value_without_a_run_names_the_column_that_does_not_match(format_, write, row, what):
     measured = {(("reno", 50.0), "rtt_ms"): [1.0], (("cubic", 2.0), "rtt_ms"): [1.0], (("reno", 50.0), "throughput_mbit"): [1.0]}
     reference = read_reference(write(f"{HEADER}1,reno,50,rtt_ms,1\n{row}\n"), [format_])
     (item,) = without_run(reference, measured)
     assert where_it_parts(reference, item, measured) == f"{reference.path}:3: {what}"
 
 
-def test_no_file_a_folder_and_a_binary_are_told_apart(format_, tmp_path):
+def test_a_missing_file_a_folder_and_a_binary_have_different_messages(format_, tmp_path):
     with pytest.raises(BadInput, match="No such file"):
         read_reference(tmp_path / "none.csv", [format_])
     with pytest.raises(BadInput, match="Is a directory"):

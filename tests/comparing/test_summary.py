@@ -17,7 +17,7 @@ def measured(**counters):
     return flow_metrics(run, "flow/reno")
 
 
-def test_means_are_of_the_time_that_the_flow_was_active():
+def test_means_cover_only_the_time_in_which_the_flow_is_active():
     found = measured(start_ns=300_000_000, active_ns=400_000_000)
     assert found["cwnd_mean_packets"] == pytest.approx(5)
     assert found["srtt_mean_ms"] == pytest.approx(50)
@@ -45,7 +45,7 @@ def two_flows():
     return replace(run, samples=(first, late, port), counters=counters)
 
 
-def test_a_run_s_flows_together():
+def test_all_flows_of_a_run_are_summarised():
     found = run_metrics(two_flows())
     assert found["flows"] == 2
     assert found["throughput_mbit"] == pytest.approx(8 * 24 * 1448 / 2 / 1e6)
@@ -57,7 +57,7 @@ def test_a_run_s_flows_together():
     assert (found["retransmits"], found["drops"], found["ce_marks"]) == (3, 8, 5)
 
 
-def test_a_table_by_run_has_a_row_a_run_and_gaps_without_samples():
+def test_a_table_by_run_has_a_row_per_run_and_gaps_without_samples():
     table = run_table([two_flows(), replace(two_flows(), samples=())], "t")
     assert list(table.columns)[:4] == ["qdisc", "flows", "throughput_mbit", "jain_index"]
     assert [row[0] for row in table.rows] == ["pie", "pie"]

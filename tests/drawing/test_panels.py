@@ -26,7 +26,7 @@ def test_panels_of_one_quantity_share_their_axis_and_flows_their_colours():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
 
 
-def test_a_panel_without_run_says_so_and_a_close_up_scales_to_what_it_shows():
+def test_a_panel_without_a_run_says_so_and_axes_scale_to_the_time_shown():
     figure, axes = drawn([[FlowPanel("a", "q", [(TIMES, TIMES), (TIMES + 5, TIMES)]), FlowPanel("b", "q", [])]], start_s=0, stop_s=3)
     assert axes[0].get_xlim() == (0, 3)
     assert axes[0].get_ylim() == (0, 1.02 * 3)
@@ -35,7 +35,7 @@ def test_a_panel_without_run_says_so_and_a_close_up_scales_to_what_it_shows():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one"]
 
 
-def test_points_are_points():
+def test_points_are_drawn_without_lines():
     _, axes = drawn([[FlowPanel("a", "q", [(TIMES, TIMES)], form="points")]])
     assert axes[0].lines[0].get_linestyle() == "None"
     assert axes[0].lines[0].get_marker() == of_flow(0)[1]

@@ -65,7 +65,7 @@ def test_an_episode_that_does_not_end_does_not_count():
 
 
 @given(st.lists(st.floats(1, 1000), min_size=1, max_size=120), st.data())
-def test_reductions_are_in_order_apart_and_falls(values, data):
+def test_reductions_are_ordered_disjoint_and_decreasing(values, data):
     recovering = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     found = metrics.reductions(sampled(values), recovering, 0.1)
     assert all(each.after <= 0.8 * each.before for each in found)
@@ -74,7 +74,7 @@ def test_reductions_are_in_order_apart_and_falls(values, data):
 
 
 @given(st.lists(st.floats(1, 1000), min_size=2, max_size=60), st.floats(0.1, 10))
-def test_reductions_do_not_know_units(values, scale):
+def test_reductions_do_not_depend_on_units(values, scale):
     once = metrics.reductions(sampled(values), nowhere(values), 0.1)
     again = metrics.reductions(sampled(np.asarray(values) * scale), nowhere(values), 0.1)
     # A fall of exactly 20 % may round either way.

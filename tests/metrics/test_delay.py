@@ -8,7 +8,7 @@ from dumbbell import metrics
 TIMES = np.arange(5.0)
 
 
-def test_mean_has_both_ends_of_the_window_and_no_undefined_samples():
+def test_mean_includes_both_ends_of_the_window_and_ignores_undefined_samples():
     series = (TIMES, np.array([math.nan, 1.0, 2.0, 3.0, 100.0]))
     assert metrics.mean(series) == pytest.approx(26.5)
     assert metrics.mean(series, 1, 3) == pytest.approx(2.0)

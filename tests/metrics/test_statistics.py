@@ -16,7 +16,7 @@ def test_jain_lies_between_one_over_n_and_one(shares):
 
 
 @given(SHARES, st.floats(0.1, 10))
-def test_jain_does_not_know_units(shares, scale):
+def test_jain_does_not_depend_on_units(shares, scale):
     assert metrics.jain([scale * share for share in shares]) == pytest.approx(metrics.jain(shares))
 
 
@@ -27,7 +27,7 @@ def test_jain_of_known_shares():
     assert math.isnan(metrics.jain([0, 0]))
 
 
-def test_jain_refuses_what_is_no_share():
+def test_jain_refuses_values_that_are_no_shares():
     with pytest.raises(ValueError, match="negative"):
         metrics.jain([1, -1])
     with pytest.raises(ValueError, match="no shares"):
@@ -48,7 +48,7 @@ def test_confidence_interval_of_a_textbook_sample():
     assert centre - low == pytest.approx(2.48414, rel=1e-5)
 
 
-def test_one_run_says_nothing_of_the_spread():
+def test_one_run_has_no_confidence_interval():
     assert metrics.confidence_interval([3]) == (3, -math.inf, math.inf)
 
 
@@ -57,7 +57,7 @@ def test_identical_repeats_have_no_confidence_interval():
         metrics.confidence_interval([3, 3, 3])
 
 
-def test_rank_correlation_sees_any_rising_relation():
+def test_rank_correlation_is_one_for_any_increasing_relation():
     assert metrics.rank_correlation([1, 2, 3, 4], [1, 8, 27, 1000]) == pytest.approx(1)
     assert metrics.rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert math.isnan(metrics.rank_correlation([1, 2, 3], [5, 5, 5]))
@@ -66,7 +66,7 @@ def test_rank_correlation_sees_any_rising_relation():
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=2, max_size=30))
-def test_a_bootstrap_interval_holds_its_median_and_lies_within_the_values(values):
+def test_a_bootstrap_interval_contains_the_median_and_lies_within_the_values(values):
     centre, low, high = metrics.bootstrap_interval(values)
     assert centre == np.median(values)
     assert min(values) <= low <= centre <= high <= max(values)
@@ -80,7 +80,7 @@ def test_a_bootstrap_interval_narrows_with_more_values():
     assert many[1] < 10 < many[2]
 
 
-def test_one_value_says_nothing_of_the_spread():
+def test_one_value_has_no_bootstrap_interval():
     assert metrics.bootstrap_interval([3.0]) == (3.0, -math.inf, math.inf)
     with pytest.raises(ValueError, match="no values"):
         metrics.bootstrap_interval([])
@@ -93,7 +93,7 @@ def test_jain_by_step_is_jain_of_each_step(steps):
     assert list(found) == [pytest.approx(metrics.jain(step)) for step in steps]
 
 
-def test_jain_by_step_leaves_out_who_is_not_active():
+def test_jain_by_step_ignores_inactive_flows():
     nan = math.nan
     found = metrics.jain_by_step(np.array([[4.0, 4.0, nan, 0.0], [nan, 4.0, nan, 0.0], [nan, 0.0, nan, nan]]))
     assert found[0] == 1

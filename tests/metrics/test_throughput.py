@@ -55,7 +55,7 @@ def test_sliding_windows_longer_than_the_run_give_nothing():
     assert len(ends) == len(rates) == 0
 
 
-def test_sliding_windows_are_not_thrown_by_steps_that_binary_fractions_cannot_hold():
+def test_sliding_windows_allow_for_rounding_of_the_step():
     times = np.arange(0, 601) * 0.1
     _, rates = metrics.sliding_throughput_mbit((times, times * 1e6 / 8), window_s=0.5, step_s=0.1)
     assert rates == pytest.approx(np.ones(len(rates)), rel=1e-6)

@@ -48,7 +48,7 @@ def test_zip_walks_side_by_side():
     assert [run.seed for run in runs] == [3, 4]
 
 
-def test_cells_are_taken_as_they_are():
+def test_cells_are_not_multiplied():
     runs = scenario(sweep={"cells": [{"path.rtt": "5ms"}, {"flows.0.cc": "dctcp", "path.rtt": "7ms"}]}).expand()
     assert [run.cell for run in runs] == [{"path.rtt": "5ms"}, {"flows.0.cc": "dctcp", "path.rtt": "7ms"}]
 
@@ -100,19 +100,19 @@ def test_a_swept_mapping_makes_a_readable_coordinate():
     assert [run.cell["path.bottleneck.qdisc"] for run in runs] == ["pfifo limit=180p", "cake sce=true"]
 
 
-def test_a_sweep_may_set_what_is_not_written():
+def test_a_sweep_may_set_a_field_that_the_file_leaves_out():
     (run,) = scenario(sweep={"path.delay.extra": ["300us"]}).expand()
     assert run.settings.path.delay.extra == 300_000
 
 
-def test_the_written_form_says_the_same():
+def test_a_written_scenario_is_read_back():
     first = scenario(sweep={"path.rtt": ["1ms", "2ms"], "zip": {"seed": [1, 2]}}, sample="50ms")
     again = Scenario.model_validate(first.dump())
     assert again.expand() == first.expand()
     assert again.dump() == first.dump()
 
 
-def test_a_stack_with_options_says_the_same():
+def test_a_stack_with_options_is_read_back():
     first = scenario(flows=[{"cc": "reno", "stack": {"base": "linux-6.12", "initial_window": 4}}])
     assert first.flows[0].stack.options == {"initial_window": 4}
     assert Scenario.model_validate(first.dump()).expand() == first.expand()

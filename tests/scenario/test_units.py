@@ -13,7 +13,7 @@ WHOLE = st.integers(min_value=1, max_value=2**53)
 
 @pytest.mark.parametrize("kind", [Rate, Duration, Size, Packets])
 @given(value=WHOLE)
-def test_a_quantity_survives_being_written(kind, value):
+def test_a_quantity_is_read_back_as_it_was_written(kind, value):
     quantity = kind(value)
     assert kind.parse(str(quantity)) == value
 
@@ -23,7 +23,7 @@ def test_a_quantity_survives_being_written(kind, value):
         WHOLE.map(lambda n: f"{n}p"), WHOLE.map(lambda n: f"{n}B"), st.decimals("0.001", 1000, places=3).map(lambda d: f"{d}bdp")
     )
 )
-def test_a_limit_survives_being_written(limit):
+def test_a_limit_is_read_back_as_it_was_written(limit):
     parsed = Limit.parse(limit)
     assert Limit.parse(str(parsed)) == parsed
 
@@ -91,7 +91,7 @@ def test_times_are_written_in_the_largest_unit_that_fits(value, written):
         (Limit, ["180p"], "is not a limit"),
     ],
 )
-def test_what_is_refused(kind, written, why):
+def test_bad_quantities_are_refused(kind, written, why):
     with pytest.raises(ValueError) as error:
         kind.parse(written)
     assert why in str(error.value)

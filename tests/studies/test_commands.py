@@ -47,7 +47,7 @@ def test_compare_a_plain_results_folder(dumbbell, keep_plain, published_runs):
     assert json.loads(out)["metrics"]["rtt_ms"]["cells"] == 3
 
 
-def test_reference_values_without_a_run_are_told(dumbbell, keep, published_runs, tmp_path):
+def test_reference_values_without_a_run_are_reported(dumbbell, keep, published_runs, tmp_path):
     folder = keep(published_runs)
     wrong = tmp_path / "mine.csv"
     wrong.write_text("cc,bandwidth_mbit,delay_ms,metric,value\nreno-sec,10,20,rtt_ms,25\n")
@@ -67,7 +67,7 @@ def test_compare_with_derived_tables(dumbbell, keep, published_runs):
     assert json.loads(out)["metrics"]["throughput_diff_norm"]["share_within"] == 1
 
 
-def test_compare_for_people_names_the_worst(dumbbell, keep, published_runs, make_run):
+def test_compare_without_json_prints_the_worst_cells(dumbbell, keep, published_runs, make_run):
     odd = make_run({"cc": "reno", "bandwidth_mbit": 50.0, "delay_ms": 80.0, "seed": 1}, 12.5, 83.0)
     runs = [run for run in published_runs if run.name != odd.name]
     status, out, _ = dumbbell("compare", keep([*runs, odd]), "sce")
@@ -78,7 +78,7 @@ def test_compare_for_people_names_the_worst(dumbbell, keep, published_runs, make
     assert "chaotic" in worst
 
 
-def test_compare_takes_tolerances(dumbbell, keep, make_run):
+def test_compare_accepts_tolerances(dumbbell, keep, make_run):
     folder = keep([make_run({"cc": "reno", "bandwidth_mbit": 50.0, "delay_ms": 80.0, "seed": 1}, 30.0, 83.0)])
     share = {}
     for tolerance in ("throughput_mbit=1%", "throughput_mbit=20%bandwidth_mbit", "throughput_mbit=0.1,50%"):
@@ -207,7 +207,7 @@ def test_a_numbered_table_in_three_forms(dumbbell, keep, published_runs):
     assert "| ---: |" in dumbbell("table", folder, "--number", "12", "--format", "markdown")[1]
 
 
-def test_a_plain_table_is_a_row_a_flow(dumbbell, keep_plain, make_run):
+def test_a_plain_table_has_one_row_per_flow(dumbbell, keep_plain, make_run):
     folder = keep_plain([make_run({"cc": "reno", "path.rtt": "80ms"}, 32.0, 83.0)])
     status, out, _ = dumbbell("table", folder, "--format", "csv")
     assert status == 0
@@ -263,7 +263,7 @@ def test_any_run_can_be_drawn(dumbbell, keep_plain, make_run):
     assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == ["run-cc-reno-rtt-80ms.png", "run-cc-reno-rtt-80ms.svg"]
 
 
-def test_what_a_quick_request_leaves_out_is_told_once(keep, published_runs):
+def test_a_quick_request_is_noted_once(keep, published_runs):
     (note,) = compare_folder(open_folder(keep(published_runs[:5], Request(quick=True), part="draft"))).notes
     assert note.startswith("--quick: 3 bandwidths x 3 delays instead of 8 x 8,")
     assert note.count("--quick") == 1

@@ -23,7 +23,7 @@ def generate():
     return module
 
 
-def test_blocks_are_rewritten_once_and_for_all(generate, keep, published_runs):
+def test_rewriting_blocks_twice_changes_nothing(generate, keep, published_runs):
     done = {"sce/one-flow": compare_folder(open_folder(keep(published_runs)))}
     text = "# Head\n<!-- generated sce/one-flow agreement -->\nold\n<!-- end -->\ntail\n"
     text += "<!-- generated oracle/main runs -->\nkept\n<!-- end -->\n"
@@ -35,7 +35,7 @@ def test_blocks_are_rewritten_once_and_for_all(generate, keep, published_runs):
     assert generate.rewritten(once, done) == once
 
 
-def test_the_kernel_stands_beside_ours_and_the_published(generate, keep, published_runs):
+def test_the_kernel_table_shows_kernel_simulator_and_published_values(generate, keep, published_runs):
     published = find_part("sce/one-flow")[1].reference().lookup()
     runs = [run for run in published_runs if run.cell["cc"] == "reno"]
     done = {"sce/one-flow": compare_folder(open_folder(keep(runs)))}
@@ -53,7 +53,7 @@ def test_ablations_that_were_not_run_leave_their_block(generate, keep, published
     assert generate.rewritten(text, done) == text
 
 
-def test_the_documents_ask_for_blocks_that_there_are(generate):
+def test_the_documents_use_exactly_the_existing_blocks(generate):
     asked = {match["what"] for path in DOCS.glob("*.md") for match in generate.BLOCK.finditer(path.read_text())}
     assert asked == {*generate.BLOCKS, *generate.BENCHMARKS, "agree", "omissions"}
 
@@ -65,7 +65,7 @@ def anchors(path):
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(path):
+def test_links_have_a_target(path):
     for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
         if re.match(r"[a-z]+:", link):
             continue
@@ -75,13 +75,13 @@ def test_links_lead_somewhere(path):
         assert not anchor or anchor in anchors(target), link
 
 
-def test_what_the_sources_leave_out_stands_in_the_document(generate):
+def test_the_document_lists_what_the_sources_leave_out(generate):
     text = (DOCS / "limits.md").read_text()
     assert "`qdisc/cake/mod`" in text
     assert generate.rewritten(text, {}) == text
 
 
-def test_what_is_recorded_of_benchmarks_stands_in_the_document(generate):
+def test_the_document_shows_the_recorded_benchmarks(generate):
     text = (DOCS / "performance.md").read_text()
     assert "32 flows, fq_codel, ECN" in text
     assert generate.rewritten(text, {}) == text
@@ -94,6 +94,6 @@ def test_help_rewrites_nothing(generate, capsys):
     assert "DIR" in capsys.readouterr().out
 
 
-def test_a_folder_of_no_study_is_refused(keep_plain, make_run):
+def test_a_folder_without_a_study_is_refused(keep_plain, make_run):
     with pytest.raises(BadInput, match="is not of a study"):
         compare_folder(open_folder(keep_plain([make_run({"cc": "reno"}, 1.0, 10.0)])))

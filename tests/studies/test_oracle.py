@@ -48,7 +48,7 @@ def test_the_sets():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_summary_and_series_tell_the_same(name):
+def test_summary_and_series_agree(name):
     row, kernel = summary(name), kernel_runs()[name]
     assert metrics.throughput_mbit(kernel_series(name, "rx_bytes"), 10) == pytest.approx(float(row["goodput_after10s_mbps"]), abs=1e-4)
     assert metrics.mean(kernel_series(name, "srtt_ms"), 10) == pytest.approx(float(row["rtt_after10s_mean_ms"]), abs=1e-3)
@@ -108,7 +108,7 @@ def test_scenarios_are_the_kernel_s():
     assert len(PART.scenarios(Request(quick=True))) == 14
 
 
-def test_an_overlay_shows_both_over_the_time_asked_for():
+def test_an_overlay_shows_both_in_the_requested_time_range():
     from matplotlib import pyplot
 
     figure = PART.figures["reno_10m_80ms_pfifo180"]([kernel_as_ours("reno_10m_80ms_pfifo180")], View("screen", 20.0, 30.0))

@@ -3,7 +3,7 @@
 import json
 
 
-def test_the_simulator_agrees_with_the_kernel_and_runs_nothing_twice(dumbbell, tmp_path):
+def test_the_simulator_agrees_with_the_kernel_and_reuses_its_runs(dumbbell, tmp_path):
     out = tmp_path / "oracle"
     status, printed, err = dumbbell("reproduce", "oracle", "--quick", "--no-figures", "--check", "--json", "--out", out)
     assert status == 0, err

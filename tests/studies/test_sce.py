@@ -38,7 +38,7 @@ def test_repeats_start_with_jitter_and_leave_the_first_run_alone():
     assert all(run.settings.flows[0].start.jitter == 10**8 for run in repeated if run.seed > 1)
 
 
-def test_every_fitted_choice_can_be_taken_back_and_changes_the_scenario():
+def test_every_fitted_choice_can_be_overridden_and_changes_the_scenario():
     as_is = PART.scenarios(Request(quick=True))[0].dump()
     names = [fitted.name for fitted in PART.fitted]
     assert len(names) == len(set(names)) == 9
@@ -46,13 +46,13 @@ def test_every_fitted_choice_can_be_taken_back_and_changes_the_scenario():
         assert PART.scenarios(Request(quick=True, override=fitted.override))[0].dump() != as_is, fitted.name
 
 
-def test_reductions_take_the_whole_run(make_run):
+def test_reductions_cover_the_whole_run(make_run):
     run = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}, 7.5, 25.0, ramp_s=200)
     assert reductions.throughput_mbit(run, "flow/1") == pytest.approx(7.5, rel=1e-6)
     assert reductions.rtt_ms(run, "flow/1") == pytest.approx(25.0)
 
 
-def test_runs_of_other_kinds_are_no_cells(make_run):
+def test_other_runs_have_no_cell(make_run):
     run = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0}, 7.5, 25.0)
     assert reductions.one_flow([run])
     other = make_run({"cc": "reno", "path.rtt": "20ms"}, 7.5, 25.0)
@@ -161,7 +161,7 @@ def test_every_one_flow_claim_is_checked():
     assert len(CHECKS) == 10
 
 
-def test_claims_hold_for_what_the_authors_published(grid_runs):
+def test_claims_hold_for_the_published_numbers(grid_runs):
     claims = {claim.id: claim for claim in PART.claims(list(grid_runs.values()))}
     # S007+S008 and the last term of S014 rest on the published means and a step in place of the ramp: see the next test.
     for name in ("S005+S006", "S009", "S010", "S011+S012", "S013", "S015", "S016", "S017"):
@@ -193,7 +193,7 @@ def test_claims_can_fail(grid_runs, name, make_run):
     assert claim.status == "fail"
 
 
-def test_a_claim_about_runs_that_are_not_there_is_not_applicable(grid_runs):
+def test_a_claim_without_its_runs_is_not_applicable(grid_runs):
     runs = [run for key, run in grid_runs.items() if key != ("dctcp", 100.0, 160.0)]
     claims = {claim.id: claim for claim in PART.claims(runs)}
     assert claims["S017"].status == "not_applicable"

@@ -15,7 +15,7 @@ CUBIC_SCE = find_part("sce/cubic-sce")[1]
 AS_DESIGNED = find_part("sce/as-designed")[1]
 
 
-def test_cubic_sce_meets_every_congestion_control_and_is_compared_with_nothing():
+def test_cubic_sce_runs_with_every_congestion_control_and_has_no_reference():
     runs = CUBIC_SCE.scenarios(Request())
     assert len(runs) == 360
     assert {run.cell["cc2"] for run in runs} == {"cubic-sce"}

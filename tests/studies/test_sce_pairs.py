@@ -57,13 +57,13 @@ def test_the_example_to_vary_is_a_cell_of_the_study():
     assert example.model_dump(exclude=own) == cell.model_dump(exclude=own)
 
 
-def test_repeats_start_each_flow_with_jitter_of_its_own():
+def test_repeats_start_each_flow_with_its_own_jitter():
     runs = [run for run in PART.scenarios(Request(quick=True, seeds=3)) if "cc1" in run.cell]
     assert {run.seed for run in runs} == {1, 2, 3}
     assert all((flow.start.jitter == 0) == (run.seed == 1) for run in runs for flow in run.settings.flows)
 
 
-def test_a_run_reduces_to_means_of_each_flow(make_pair):
+def test_a_run_is_reduced_to_means_of_each_flow(make_pair):
     cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
     found = pairs.two_flow([make_pair(cell, (6.0, 3.0), (25.0, 26.0)), make_pair({**cell, "seed": 2}, (5.0, 4.0), (27.0, 28.0))])
     key = ("flowblind", "cubic", "reno", 10.0, 20.0)
@@ -73,7 +73,7 @@ def test_a_run_reduces_to_means_of_each_flow(make_pair):
     assert index == {(key, pairs.JAIN): [pytest.approx(81 / 90)]}
 
 
-def test_runs_of_other_kinds_are_no_cells(make_run, make_pair):
+def test_other_runs_have_no_cell(make_run, make_pair):
     pair = make_pair(place("flowblind", "cubic", "reno", 10.0, 20.0), (5.0, 4.0), (25.0, 25.0))
     one = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}, 7.5, 25.0)
     other = replace(pair, cell={**pair.cell, "implementation": "as designed"})
@@ -92,7 +92,7 @@ def test_published_numbers_agree_with_themselves(published_pairs, keep):
     assert all(abs(cell.error) < 0.01 for cell in index.cells)
 
 
-def test_pairs_that_the_reference_lacks_are_compared_when_a_file_has_them(dumbbell, keep, make_pair, tmp_path):
+def test_pairs_without_published_values_are_compared_with_a_file(dumbbell, keep, make_pair, tmp_path):
     runs = [make_pair(place("triple-isolate", "reno", cc, 10.0, 20.0), (4.0, 5.0), (25.0, 26.0)) for cc in ("dctcp", "cubic-sce")]
     file = tmp_path / "own.csv"
     head = (FOLDER / "sce_two_flow.csv").read_text().splitlines()[0]
@@ -148,7 +148,7 @@ def test_the_number_of_a_table_is_that_of_the_published_row():
                 assert format_.table_number(cell, row["metric"]) == int(row["table"])
 
 
-def test_tidy_has_the_columns_of_each_kind(dumbbell, keep, published_pairs):
+def test_tidy_has_the_columns_of_each_format(dumbbell, keep, published_pairs):
     folder = keep(published_pairs[:3], part="two-flow")
     for kind in ("sce_two_flow", "sce_jain"):
         status, out, _ = dumbbell("table", folder, "--tidy", "--kind", kind)
@@ -176,7 +176,7 @@ def test_the_whole_draft_is_reported_part_by_part(keep, published_runs, publishe
     assert set(done.as_json()["further"]) == {"sce_one_flow_diff", "sce_two_flow", "sce_jain"}
 
 
-def test_a_folder_of_one_part_may_become_the_whole(keep, published_runs):
+def test_a_folder_of_one_part_can_be_extended_to_the_draft(keep, published_runs):
     from dumbbell.errors import BadInput
     from dumbbell.studies.folder import open_store
 
@@ -209,7 +209,7 @@ def test_every_claim_is_checked():
 
 
 @pytest.mark.parametrize("name", sorted(PAIR_CHECKS))
-def test_claims_hold_for_what_the_authors_published(published_pairs, make_pair, name):
+def test_claims_hold_for_the_published_numbers(published_pairs, make_pair, name):
     claims = {claim.id: claim for claim in PART.claims(whole_grid(published_pairs, make_pair))}
     assert claims[name].status == "pass", claims[name]
 
@@ -227,7 +227,7 @@ def test_claims_can_fail(make_pair, name):
     assert claims[name].status == "fail", claims[name]
 
 
-def test_a_claim_about_runs_that_are_not_there_is_not_applicable(published_pairs):
+def test_a_claim_without_its_runs_is_not_applicable(published_pairs):
     runs = [run for run in published_pairs if (run.cell["cc1"], run.cell["cc2"]) != ("reno", "reno")]
     claims = {claim.id: claim for claim in PART.claims(runs)}
     assert claims["S018"].status == "not_applicable"
@@ -274,14 +274,14 @@ def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
     assert "cubic and reno-sce: 50 Mbit/s, 20 ms, flowblind" in svg
 
 
-def test_shares_are_whole_per_cents_however_small(make_pair):
+def test_small_shares_are_shown_as_integers(make_pair):
     figure = by_pair(("reno", "dctcp"), [make_pair(place("flowblind", "reno", "dctcp", 50.0, 20.0), (0.2, 40.0), (25.0, 25.0))], View())
     shares = next(axis for axis in figure.axes if axis.get_title("left").startswith("share of the first flow"))
     assert "0" in {text.get_text() for text in shares.texts}
 
 
 @pytest.mark.parametrize(("ccs", "rows"), [(("cubic", "reno"), 3), (("reno", "dctcp"), 2)])
-def test_a_pair_that_is_not_published_has_no_row_of_empty_panels(make_pair, ccs, rows):
+def test_a_pair_without_published_values_has_no_row_for_them(make_pair, ccs, rows):
     figure = by_pair(ccs, [make_pair(place("flowblind", *ccs, 50.0, 20.0), (20.0, 27.0), (25.0, 25.0))], View())
     titles = [axis.get_title("left") for axis in figure.axes]
     assert sum(title.endswith(", flowblind") for title in titles) == rows - 1
@@ -301,7 +301,7 @@ def test_a_study_s_name_stands_for_its_default_folder(dumbbell, keep, published_
     assert "results/sce-one-flow" in error
 
 
-def test_values_outside_the_tolerance_are_laid_to_the_sum_to_chance_or_to_the_shares(make_pair):
+def test_values_outside_the_tolerance_are_attributed_to_sum_chance_or_shares(make_pair):
     published = PART.reference().lookup()
 
     def rates(cell):

@@ -1,8 +1,8 @@
-"""The kernel oracle: runs of the real Linux 6.12 TCP stack and qdiscs in virtual time, to set the simulator beside.
+"""The kernel oracle: runs of the real Linux 6.12 TCP stack and qdiscs in virtual time, with which the simulator is compared.
 
-User-Mode Linux 6.12.117 with time travel: all work of the CPU takes no virtual time, so a run hangs on nothing but timers, queues and
-delays. `published/summary.csv` has a row a run (its last two columns are derived from the series: how many drops or CE marks there were
-and the first 100 ms sample that shows one), `published/series.parquet` the 100 ms samples.
+The kernel is User-Mode Linux 6.12.117 with time travel. Computing takes no virtual time, so a run depends only on timers, queues and
+delays. `published/series.parquet` has the samples, taken every 100 ms. `published/summary.csv` has one row per run; its last two columns are
+derived from the series: the number of drops or CE marks, and the time of the first sample that shows one.
 """
 
 from __future__ import annotations

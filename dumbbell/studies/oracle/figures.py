@@ -1,4 +1,4 @@
-"""Kernel and simulator on one time axis."""
+"""Figures of kernel and simulator on one time axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WINDOW_S = 0.5
 
 
 def overlay(name: str, runs: Sequence[Run], view: View) -> Figure:
-    """Everything that both record of one run: window, RTT, queue, signals of congestion, retransmissions, goodput."""
+    """All series of a run that both engines record: cwnd, ssthresh, RTT, backlog, drops or marks, retransmissions, goodput."""
     kernel = kernel_runs()[name]
     run = next((run for run in runs if run.cell.get("run") == name), None)
     colour = style.colour(kernel.cc)

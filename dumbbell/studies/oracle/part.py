@@ -1,4 +1,4 @@
-"""What is compared with the kernel, run by run."""
+"""The parts of the study: measures of a run, and their tolerances."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 SETTLED_S = 10.0
-"""Start of the window of the means: start-up is left out."""
+"""Start of the interval of all means, after start-up."""
 SAMPLE_S = 0.1
-"""The recorded samples' interval: the first signal is known no better."""
+"""Interval of the recorded samples, and hence the resolution of the first drop or mark."""
 
 
 def measure(runs: Sequence[Run]) -> Measured:
-    """Our values by (run, flow, rtt_ms): means over the samples from 10 s on; drops or CE marks and the first sample with one.
+    """Our values by (run, flow, rtt_ms): means over the samples from 10 s on, number of drops or CE marks, time of the first one.
 
-    Marks are counted at the queue; the kernel counted them when they were acknowledged, an RTT later.
+    Marks are counted at the queue. The published numbers count them when they are acknowledged, an RTT later.
     """
     measured: Measured = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""The kernel's runs, as recorded."""
+"""The recorded runs of the kernel."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "main": _names(("reno", "cubic"), ("pfifo180", "pfifobdp", "cakefb")) + _names(("dctcp",), ("cakefb",)),
     "dctcp-pfifo": _names(("dctcp",), ("pfifo180", "pfifobdp")),
 }
-"""Name of a set -> its runs."""
+"""Name of a part -> names of its runs."""
 
 
 @dataclass(frozen=True)
 class KernelRun:
-    """What was run."""
+    """The settings of a recorded run."""
 
     name: str
     cc: str
@@ -43,7 +43,7 @@ class KernelRun:
     queue: str
     """pfifo or cake (flowblind)."""
     limit_packets: int
-    """Of pfifo; 0 for cake."""
+    """Limit of pfifo; 0 for cake."""
     ecn: bool
 
     @property
@@ -54,7 +54,7 @@ class KernelRun:
 
 @cache
 def kernel_runs() -> Mapping[str, KernelRun]:
-    """All recorded runs by name."""
+    """All recorded runs, by name."""
     with SUMMARY.open(newline="", encoding="utf-8") as file:
         return {
             row["run"]: KernelRun(
@@ -71,7 +71,7 @@ def kernel_runs() -> Mapping[str, KernelRun]:
 
 
 def kernel_series(run: str, column: str) -> Series:
-    """A column of a run's 100 ms samples, in the simulator's units: times (s) and values, NaN where there is none."""
+    """A column of the samples of a run in the simulator's units: times (s) and values, NaN where there is no value."""
     frame = _samples().get(run)
     if frame is None:
         raise KeyError(f"no recorded run {run!r}")

@@ -1,7 +1,7 @@
-"""The kernel's runs as scenarios.
+"""The recorded runs of the kernel as scenarios.
 
-sender ---- [tbf or cake, the queue under test] ---- receiver      (data: no other delay)
-sender -------------- [delay: the base RTT] -------- receiver      (ACKs)
+    sender ---- [tbf or cake: the queue under test] ---- receiver      (data, without delay)
+    sender ---- [delay of the base RTT] ---------------- receiver      (ACKs)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def document(run: KernelRun) -> dict[str, Any]:
 
 
 def scenarios(names: tuple[str, ...], request: Request) -> list[ResolvedScenario]:
-    """The runs asked for; the second and later repeats of each start with jitter."""
+    """The requested runs. The second and later repeats of each start with jitter."""
     chosen = [kernel_runs()[name] for name in names]
     return [
         repeat

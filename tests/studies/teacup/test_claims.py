@@ -25,7 +25,7 @@ def test_without_runs_nothing_is_judged():
     assert share_passed(claims) is None
 
 
-def test_every_claim_fails_in_some_world(worlds):
+def test_every_claim_fails_for_some_trials(worlds):
     statuses = {name: {claim.id: claim.status for claim in check_claims(runs)} for name, runs in worlds.items()}
     unfailing = {name for name in CHECKS if not any(found[name] == "fail" for found in statuses.values())}
     # In both worlds all cells are equal, which is what this one says; that it can fail is tested below.
@@ -74,7 +74,7 @@ def test_shares_that_differ_between_runs(make_run):
     assert not sharing.share_differs_between_runs(alike, cc="newreno").holds
 
 
-def test_a_spread_wants_ten_repeats(make_run):
+def test_a_spread_needs_ten_repeats(make_run):
     (claim,) = (claim for claim in check_claims([make_run(Experiment("newreno", "pfifo", 20.0, 180))]) if claim.id == "T005+T008")
     assert (claim.status, claim.measured) == ("not_applicable", "1 repeats; a spread over repeats wants 10")
 
@@ -87,7 +87,7 @@ def test_the_incumbent_dominates(make_run):
     assert outcome.measured.startswith("flow 1 over flow 2 in 20..40 s 3.00; ")
 
 
-def test_a_saw_tooth_is_read_from_the_queue(make_run):
+def test_the_saw_tooth_of_the_queue_is_measured(make_run):
     # The drops of `make_run` come every 5 s; the queue falls to 100 ms then and climbs to 210 ms.
     place = ("newreno", "pfifo", 20.0, 180)
     tooth = cells(make_run, {place: {"queue_ms": lambda t: 80 + 130 * ((t % 5) / 5)}}, seeds=(1,))

@@ -21,7 +21,7 @@ def quick(tmp_path_factory):
     return out
 
 
-def test_a_quick_reproduction_is_whole(quick):
+def test_a_quick_reproduction_is_complete(quick):
     done = json.loads((quick / "agreement.json").read_text())
     assert (done["runs"], done["invalid"]) == (56, [])
     assert sum(done["claims"].values()) == 34
@@ -55,7 +55,7 @@ def test_the_same_runs_give_the_same_figure(quick, dumbbell, tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_another_folder_of_runs_can_stand_in_place_of_published_numbers(quick, dumbbell):
+def test_runs_can_be_compared_with_another_folder(quick, dumbbell):
     status, out, _ = dumbbell("compare", quick, quick / "tables" / "teacup.csv", "--json")
     assert status == 0
     metrics = json.loads(out)["metrics"]
@@ -76,7 +76,7 @@ def test_another_folder_of_runs_can_stand_in_place_of_published_numbers(quick, d
         (["plot", "nowhere", "DIR"], "study 'nowhere' is unknown"),
     ],
 )
-def test_what_cannot_be_done_is_said(quick, dumbbell, arguments, what):
+def test_bad_arguments_are_reported(quick, dumbbell, arguments, what):
     status, _, err = dumbbell(*(quick if word == "DIR" else word for word in arguments))
     assert status == 2
     assert what in err

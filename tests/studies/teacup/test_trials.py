@@ -26,7 +26,7 @@ def test_rates_are_those_of_active_flows(make_run):
     assert trial.jain(45, 60) == pytest.approx(1 / (3 * 0.38))
 
 
-def test_windows_lie_within_their_epoch(make_run):
+def test_windows_are_within_their_epoch(make_run):
     assert list(STEPS_S[steps_within(25, 28)]) == [27.0, 27.5, 28.0]
     trial = trial_of(make_run(HERE))
     assert trial.jain2().shape == (3 * 27,)
@@ -57,7 +57,7 @@ def test_a_flow_reaches_its_fair_share(make_run):
     assert trial_of(make_run(HERE, rates=(0.9, 0.05, 0.05))).time_to_fair_share_s(3) == pytest.approx(21.5)
 
 
-def test_other_runs_are_none_of_the_study(make_run):
+def test_other_runs_do_not_belong_to_the_study(make_run):
     run = make_run(HERE, seed=4)
     assert coordinates_of(run) == (HERE, None, 4)
     assert run_of([run], HERE, 4) is run
@@ -67,7 +67,7 @@ def test_other_runs_are_none_of_the_study(make_run):
     assert trials([run]).experiments == {}
 
 
-def test_a_cell_without_run_is_named():
+def test_an_experiment_without_runs_is_named():
     with pytest.raises(MissingRunError, match="no run of cubic, pie, 200 ms, 180 packets"):
         trials([]).of("cubic", "pie", 200)
 
