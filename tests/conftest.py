@@ -1,4 +1,4 @@
-"""What tests of several rooms share."""
+"""Fixtures for all tests."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from dumbbell import cli
 
 
 def pytest_configure():
-    """An unknown name in DUMBBELL_REQUIRE is an error before any test."""
+    """Refuse unknown names in DUMBBELL_REQUIRE before any test runs."""
     required()
 
 
@@ -23,7 +23,7 @@ settings.load_profile("beside others")
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 1 MB, where mounting one is allowed."""
+    """A file system of 1 MB; skips the test if mounting is not allowed."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
@@ -42,7 +42,7 @@ def interruptible():
 
 
 class Answer(NamedTuple):
-    """What a command answered."""
+    """Exit status and output of a command."""
 
     status: int
     out: str

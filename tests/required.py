@@ -1,4 +1,4 @@
-"""Tools that a user may do without and continuous integration may not: where one is missing, its tests skip, or fail if it is required."""
+"""Optional tools. If one is missing, its tests are skipped, or fail if DUMBBELL_REQUIRE names it, as in continuous integration."""
 
 import os
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 VARIABLE = "DUMBBELL_REQUIRE"
-"""Names the tools that must be there, separated by commas."""
+"""Environment variable with the names of required tools, separated by commas."""
 TOOLS = {
     "kernel": "the engine kernel: a built kernel that boots, and what it is built with",
     "flent": "Flent, which reads what we export",
@@ -15,11 +15,11 @@ TOOLS = {
     "browser": "a browser that runs without a display",
     "lab": "the laboratory of real-time guests",
 }
-"""Every tool that a test may skip for."""
+"""All optional tools."""
 
 
 def required() -> frozenset[str]:
-    """The tools that must be there. Raises `pytest.UsageError` if one is unknown."""
+    """The required tools. Raises `pytest.UsageError` for an unknown name."""
     names = [name.strip() for name in os.environ.get(VARIABLE, "").split(",")]
     names = [name for name in names if name]
     if unknown := _joined(name for name in names if name not in TOOLS):
@@ -28,7 +28,7 @@ def required() -> frozenset[str]:
 
 
 def missing(tool: str, reason: object) -> NoReturn:
-    """Ends a test whose tool is not there: a failure if the tool is required, else a skip. A tool that is not in `TOOLS` always is."""
+    """Fail the test if its missing tool is required, otherwise skip it. A tool that is not in `TOOLS` is always required."""
     if tool not in TOOLS or tool in required():
         pytest.fail(f"{tool} is required: {reason}", pytrace=False)
     pytest.skip(str(reason))

@@ -1,4 +1,4 @@
-"""What tests of several rooms make by hand."""
+"""Synthetic scenarios, runs and jobs for tests."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ PATH = {
     "rtt": "20ms",
     "bottleneck": {"rate": "10mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "100p"}},
 }
-"""Of a dumbbell, as a user writes it."""
+"""The path of a scenario."""
 FLOW = {
     "sent_packets": 10,
     "retransmits": 1,
@@ -43,23 +43,23 @@ PORT = {
 
 
 def resolved(**more):
-    """The one run of a scenario given by its keys; what is not given is a cubic flow through a dumbbell for 10 s."""
+    """The single run of a scenario with these keys. By default it has one cubic flow through a dumbbell for 10 s."""
     (found,) = Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", **more}).expand()
     return found
 
 
 def planned(engine="sim", **more):
-    """The plan of such a run, and where it is written."""
+    """The plan of such a run, with the places of its values in the scenario."""
     return make(resolved(**more), find_engine(engine).capabilities())
 
 
 def plain_plan(engine="sim", **more):
-    """The plan as JSON."""
+    """The plan of such a run as plain data."""
     return planned(engine, **more).plan.plain()
 
 
 def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno", "port/bottleneck")):
-    """A run with regular series; the first value is NaN."""
+    """A run with evenly spaced samples. The first value of each series is NaN."""
     blocks = []
     for i, entity in enumerate(entities):
         names = ("cwnd", "srtt_ms") if entity.startswith("flow") else ("backlog_bytes",)
@@ -83,16 +83,16 @@ def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno
 
 @dataclass(frozen=True)
 class MadeJob:
-    """A job for an executor: waits, notes when it was at work, and does as it is told."""
+    """A job for an executor that takes a given time and can be told to fail."""
 
     key: str
     does: str = ""
     takes_s: float = 0.0
     notes: Path | None = None
-    """A folder: gets a file of the key's name with the start and the end of the work, s."""
+    """Folder for a file with the name of the key, which records start and end of the work in s."""
 
     def produce(self):
-        """A run with the job's key, unless it is to `raise`, to `die` or to `print`."""
+        """A run with the key of the job, unless `does` tells it to raise, to exit or to be killed."""
         began = time.monotonic()
         time.sleep(self.takes_s)
         if self.notes is not None:
@@ -111,17 +111,17 @@ class MadeJob:
 
 
 class CrashingJob(Prepared):
-    """A run that takes its process with it if its bottleneck has 1 Mbit/s."""
+    """A job that crashes its process if the bottleneck has 1 Mbit/s."""
 
     def produce(self):
-        """Computes the run, or ends the process as the system does where memory is misused."""
+        """Compute the run, or kill the process with SIGSEGV."""
         if self.resolved.cell["path.bottleneck.rate"] == "1mbit":
             os.kill(os.getpid(), signal.SIGSEGV)
         return super().produce()
 
 
 class Unsendable(Exception):
-    """Cannot be made again from its text."""
+    """An exception that cannot be unpickled."""
 
     def __init__(self, one, other):
         super().__init__(f"{one} and {other}")

@@ -1,4 +1,4 @@
-"""The Python objects are the file format."""
+"""The Python interface: scenarios have the same fields as in a file."""
 
 from importlib.metadata import version
 

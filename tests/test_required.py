@@ -1,4 +1,4 @@
-"""A missing tool skips its tests, unless DUMBBELL_REQUIRE names it."""
+"""Tests of a missing tool are skipped, or fail if DUMBBELL_REQUIRE names it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Which rooms of the package may know which."""
+"""Which packages of dumbbell may import which."""
 
 import ast
 from pathlib import Path
@@ -9,7 +9,7 @@ import dumbbell
 
 ROOT = Path(dumbbell.__file__).parent
 BELOW = {"errors", "files", "metrics", "native", "results", "scenario"}
-"""What stands below both of the rooms that read runs."""
+"""Packages and modules that both comparing and drawing may import."""
 MAY_KNOW = {
     "scenario": {"scenario", "errors"},
     "plan": {"plan", "scenario", "errors"},
@@ -22,7 +22,7 @@ MAY_KNOW = {
 
 
 def rooms_imported(path):
-    """The rooms that a module imports, wherever in it."""
+    """The packages of dumbbell that a module imports, at any place."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"

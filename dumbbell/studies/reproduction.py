@@ -224,12 +224,12 @@ def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, dra
     """Draw the figures of the part as PNG and SVG, calling `drawing` after each. Returns the files."""
     from dumbbell.drawing import style
 
-    tell = drawing or (lambda _done, _total: None)
-    tell(0, len(part.figures))
+    report = drawing or (lambda _done, _total: None)
+    report(0, len(part.figures))
     written: list[Path] = []
     for done, (name, draw) in enumerate(part.figures.items(), 1):
         written += style.save(draw(runs, view), folder, name)
-        tell(done, len(part.figures))
+        report(done, len(part.figures))
     return written
 
 

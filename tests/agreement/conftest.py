@@ -1,4 +1,4 @@
-"""Two engines without a kernel: the simulator, and the simulator with another TCP in the kernel's place."""
+"""Two engines without a kernel: the simulator, and the simulator with other TCP options in place of the kernel."""
 
 from dataclasses import replace
 
@@ -12,14 +12,14 @@ from dumbbell.plan import Tcp
 
 
 class Flavour(Engine):
-    """The simulator under the kernel's name, with stack options of its own."""
+    """The simulator under the name of the kernel engine, with other stack options."""
 
     name = "kernel"
 
     def __init__(self, **options):
         self.options = options
         self.made = []
-        """Names of the runs that were produced."""
+        """Names of the runs that it has produced."""
 
     def capabilities(self):
         return replace(find_engine("sim").capabilities(), engine="kernel", feature=frozenset([SCE]))
@@ -51,7 +51,7 @@ class Flavour(Engine):
 
 @pytest.fixture
 def flavoured(monkeypatch):
-    """A function that puts the simulator with other stack options in the kernel's place, and returns that engine."""
+    """A function that replaces the kernel engine by the simulator with other stack options, and returns that engine."""
 
     def put(**options):
         engine = Flavour(**options)
@@ -63,13 +63,13 @@ def flavoured(monkeypatch):
 
 @pytest.fixture
 def tables():
-    """(kernel's, simulator's) capabilities."""
+    """Capabilities of kernel and simulator."""
     return find_engine("kernel").capabilities(), find_engine("sim").capabilities()
 
 
 @pytest.fixture
 def everything(tables):
-    """A table with all that the engine kernel has: what sets are drawn from once the simulator has it too."""
+    """Capabilities of another engine that supports all that the kernel engine supports."""
     table = tables[0]
     assert isinstance(table, Capabilities)
     return replace(table, engine="other")

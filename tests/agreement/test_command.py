@@ -1,4 +1,4 @@
-"""`dumbbell agree`, with the simulator in the kernel's place."""
+"""`dumbbell agree`, with the simulator in place of the kernel."""
 
 import csv
 import json
@@ -13,13 +13,13 @@ from dumbbell.scenario import Scenario
 
 
 def files(folder):
-    """Everything but the runs."""
+    """All files except the runs."""
     return {path.relative_to(folder): path.read_bytes() for path in [*folder.glob("*.*"), *folder.glob("worst/*")] if path.is_file()}
 
 
 @pytest.fixture
 def agree(dumbbell, tmp_path):
-    """A function that runs `dumbbell agree ... --out DIR --json`; returns the answer and what is in its JSON."""
+    """A function that runs `dumbbell agree ... --out DIR --json` and returns its answer and the JSON document."""
 
     def call(*arguments):
         answer = dumbbell("agree", *arguments, "--out", tmp_path / "agree", "--json")
@@ -72,7 +72,7 @@ def test_existing_runs_are_reused_and_give_the_same_bytes(agree, flavoured, tmp_
     left = files(tmp_path / "agree")
     assert {"agree.json", "agree.md", "differences.csv", "reference.json", "worst-1.png"} <= {path.name for path in left}
     shutil.rmtree(tmp_path / "agree" / "sim")
-    monkeypatch.setattr(comparison, "datetime", None)  # the day is that of the reference set, not of today
+    monkeypatch.setattr(comparison, "datetime", None)  # dates must come from the reference set, not from the clock
     answer, _ = agree("smoke")
     assert answer.status == 0
     assert len(kernel.made) == document["runs"]
@@ -127,7 +127,7 @@ def test_the_scenarios_are_listed_as_files(dumbbell):
     assert [Scenario.model_validate(each) for each in plain] == [Scenario.from_text(text) for text in texts]
 
 
-def test_people_get_tables(dumbbell, flavoured, tmp_path):
+def test_without_json_tables_are_printed(dumbbell, flavoured, tmp_path):
     flavoured(initial_cwnd=4)
     answer = dumbbell("agree", "smoke", "--out", tmp_path / "agree", "--no-figures")
     assert answer.status == 0

@@ -1,4 +1,4 @@
-"""The blocks of the documents that a folder of `dumbbell agree` fills."""
+"""The blocks of the documents that are generated from a folder of `dumbbell agree`."""
 
 import importlib.util
 import json

@@ -22,7 +22,7 @@ def test_draws_cover_their_whole_range():
     assert sum(draw.chance("c", 0.2) for draw in draws) == pytest.approx(400, abs=60)
 
 
-def test_adding_an_option_changes_few_draws():
+def test_adding_an_option_changes_only_the_draws_that_choose_it():
     before = [Draw("c", i).choice("qdisc", ("pfifo", "bfifo", "cake")) for i in range(900)]
     after = [Draw("c", i).choice("qdisc", ("codel", "pfifo", "bfifo", "cake")) for i in range(900)]
     assert all(new in (old, "codel") for old, new in zip(before, after, strict=True))

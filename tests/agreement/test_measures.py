@@ -1,4 +1,4 @@
-"""What is compared, on a run made by hand."""
+"""The measures that are compared, on a synthetic run."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def series(entity, srtt, cwnd, first_s=0):
 
 @pytest.fixture
 def run():
-    """Two flows: reno from 0 to 4 s, cubic from 2 s, complete at 3 s."""
+    """Two flows: reno from 0 to 4 s, cubic from 2 s to its completion at 3 s."""
     return Run(
         key="0",
         name="two",
@@ -75,7 +75,7 @@ def test_every_metric_of_a_run(run):
         ("port/delay", "ce_marks"): 0,
         ("port/bottleneck", "drops"): 7,
         ("port/bottleneck", "ce_marks"): 7,
-        # Nine packets wait on average; nine leave in four seconds.
+        # Little's law: nine packets wait on average, and nine leave in four seconds.
         ("port/bottleneck", "queue_delay"): 4000,
         ("port/bottleneck", QUEUES): 1,
     }

@@ -1,4 +1,4 @@
-"""The sets: what they cover, and that both engines take them."""
+"""The sets of scenarios: what they cover, and that both engines accept them."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
 _CPU_S_PER_PACKET = 45e-6
-"""Of the kernel engine."""
+"""Limit of the kernel engine."""
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def shared(tables):
 
 @pytest.fixture
 def wide(tables, everything):
-    """What the kernel would share with an engine that had all that it has."""
+    """What the kernel engine shares with an engine that supports the same as it."""
     return Shared.of(tables[0], everything)
 
 

@@ -1,4 +1,4 @@
-"""`dumbbell agree smoke`: the simulator beside the real kernel."""
+"""`dumbbell agree smoke`: the simulator compared with the real kernel."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is said of a difference: floors, ranges, bars."""
+"""Statements of agreement: floors, ranges and bars."""
 
 import pytest
 from support import make_run
@@ -14,7 +14,7 @@ from dumbbell.comparing.reference import ReferenceValue
 
 @pytest.fixture
 def state():
-    """A function that makes (statement, difference) of rows: scenario, entity, metric, ours, reference values."""
+    """A function that returns (statement, difference) for rows of scenario, entity, metric, our values, reference values."""
 
     def make(*rows, starts=10):
         ours, reference = {}, []

@@ -1,4 +1,4 @@
-"""The comparison of fingerprints: what has changed is found, and runs are spread over the workers."""
+"""The comparison of fingerprints: changes are found, and runs are distributed over the workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ for line in sys.stdin:
     with open(os.path.dirname(sys.argv[0]) + "/seen", "a") as seen:
         seen.write(f"{{os.getpid()}} {{line}}")
 """
-"""In place of the simulator: hashes the network that it is to run, and notes who was given what."""
+"""A substitute for the simulator: prints the hash of each network, and logs which process gets it."""
 
 
 def runs(count, **more):
@@ -32,7 +32,7 @@ def runs(count, **more):
 
 @pytest.fixture
 def program(tmp_path):
-    """An executable that fingerprints quickly."""
+    """An executable with this program."""
     path = tmp_path / "program"
     path.write_text(PROGRAM)
     path.chmod(0o755)
@@ -41,7 +41,7 @@ def program(tmp_path):
 
 @pytest.fixture
 def recorded(program, tmp_path, monkeypatch):
-    """Two sets of runs, recorded; the file that they are recorded in."""
+    """The file with the recorded fingerprints of two sets of runs."""
     path = tmp_path / "recorded.json"
 
     def few(name):

@@ -1,4 +1,4 @@
-"""The instructions recorded under version control, and the job that compares with them."""
+"""The recorded numbers of instructions, and the job that compares with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def value(count: float, name: str = NAME, date: str = "2026-01-02") -> Recorded:
 
 @pytest.fixture
 def counts(monkeypatch, tmp_path):
-    """Replaces valgrind: the job counts this many instructions, and was recorded with 1000."""
+    """A function that replaces valgrind: the job counts the given number of instructions, and 1000 are recorded."""
     path = tmp_path / "instructions.csv"
     recorded.write([value(1000.0)], path)
 

@@ -19,7 +19,7 @@ MADE = Comparison("cubic-fq_codel-1", 5e6, 25e3, 95.1, 94.8, "ns-3.44 (wheel)", 
 
 @pytest.fixture
 def prefix(tmp_path):
-    """Makes an installation prefix of empty libraries, but for what the internet module holds."""
+    """A function that makes an installation prefix whose libraries are empty, except the internet module."""
 
     def make(profile="", internet=b"", folder="lib"):
         (tmp_path / "include" / "ns3").mkdir(parents=True)
@@ -34,7 +34,7 @@ def prefix(tmp_path):
 
 @pytest.fixture
 def ns3_there(monkeypatch, prefix):
-    """An ns-3 that prints the same line whatever it is asked."""
+    """An ns-3 that prints the same line for any scenario."""
     root = prefix()
     executable = root / "dumbbell"
     executable.write_text(f"#!/bin/sh\necho '{LINE.strip()}'\n")

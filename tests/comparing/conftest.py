@@ -30,7 +30,7 @@ def format_():
 
 @pytest.fixture
 def write(tmp_path):
-    """Writes a reference file."""
+    """A function that writes a reference file."""
 
     def to_file(text):
         path = tmp_path / "reference.csv"

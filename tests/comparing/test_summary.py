@@ -1,4 +1,4 @@
-"""What each flow got, over the time that it was there."""
+"""The summary of each flow over the time in which it is active."""
 
 from dataclasses import replace
 

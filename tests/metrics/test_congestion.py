@@ -26,7 +26,7 @@ def test_a_halving_is_one_reduction():
 
 
 def test_a_recovery_episode_counts_once_however_the_window_moves_in_it():
-    # As FreeBSD's SACK recovery: one segment, inflation, a partial ACK, the threshold at the end.
+    # Like FreeBSD's SACK recovery: cwnd of one segment, inflation, a partial ACK, ssthresh at the end.
     values = [600.0] * 20 + [1.4, 40, 90, 60, 150, 100, 200] + [300.0] * 20
     recovering = np.array([False] * 20 + [True] * 7 + [False] * 20)
     (found,) = metrics.reductions(sampled(values), recovering, 0.1)
@@ -83,7 +83,7 @@ def test_reductions_do_not_depend_on_units(values, scale):
 
 
 def test_congestion_avoidance_begins_where_the_window_is_back_at_the_threshold():
-    # As FreeBSD leaves recovery: below the threshold, which slow start then reaches.
+    # Like FreeBSD at the end of recovery: cwnd is below ssthresh, and slow start raises it to ssthresh.
     cwnd = sampled([100, 600, 1.4, 50, 300, 140, 200, 299, 301, 302])
     ssthresh = sampled([np.nan, np.nan] + [300.0] * 8)
     recovering = np.array([False] * 2 + [True] * 3 + [False] * 5)

@@ -1,4 +1,4 @@
-"""The lowering of a path: where delay, access line and queues stand."""
+"""The stages of a path: the order of delay, access line and queues."""
 
 import pytest
 

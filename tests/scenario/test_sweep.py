@@ -1,4 +1,4 @@
-"""Sweeps and repeats: which runs a scenario asks for."""
+"""Sweeps and repeats: the runs of a scenario."""
 
 import pytest
 

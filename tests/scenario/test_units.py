@@ -1,4 +1,4 @@
-"""Units: exact, explicit, and the same after a round trip."""
+"""Units are exact, must be given, and survive writing and reading."""
 
 from fractions import Fraction
 

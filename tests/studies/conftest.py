@@ -1,4 +1,4 @@
-"""Runs made up from published numbers, in a store as the simulator would leave them."""
+"""Synthetic runs with the published numbers, in stores like those of the simulator."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ DURATION_S = 300
 
 
 def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
-    """A run that reduces to these numbers; until `ramp_s` it delivers at a tenth of the later rate."""
+    """A run with this throughput and RTT. Until `ramp_s` its rate is a tenth of the later rate."""
     t_s = np.arange(0, DURATION_S + 1)
     shape = np.where(t_s < ramp_s, 0.1, 1.0)
     received = np.concatenate([[0.0], np.cumsum(shape[:-1])])
@@ -45,7 +45,7 @@ def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
 
 
 def pair_run(cell, throughputs_mbit, rtts_ms, reductions=(10, 10), status="ok"):
-    """A two-flow run that reduces to these numbers, constant over its whole length."""
+    """A two-flow run with these throughputs and RTTs, constant over time."""
     t_s = np.arange(0, DURATION_S + 1)
     blocks, counters = [], {}
     for name, throughput, rtt, cuts in zip(("1", "2"), throughputs_mbit, rtts_ms, reductions, strict=True):
@@ -73,7 +73,7 @@ def make_pair():
 
 @pytest.fixture(scope="session")
 def published_pairs():
-    """A run for every published two-flow cell, with the published numbers; SCE senders answer CE a tenth as often as others."""
+    """A run with the published numbers for every published two-flow cell. SCE senders reduce their windows a tenth as often as others."""
     published = find_part("sce/two-flow")[1].reference().lookup()
     runs = []
     for (mode, cc1, cc2, bandwidth, delay, flow, _), metric in published:
@@ -93,7 +93,7 @@ def make_run():
 
 @pytest.fixture(scope="session")
 def published_runs():
-    """A run for every published one-flow cell, with the published numbers."""
+    """A run with the published numbers for every published one-flow cell."""
     published = find_part("sce/one-flow")[1].reference().lookup()
     runs = []
     for (cc, bandwidth, delay), metric in published:
@@ -107,7 +107,7 @@ def published_runs():
 
 @pytest.fixture
 def keep(tmp_path):
-    """Writes runs as `reproduce sce` would leave them; returns the folder."""
+    """A function that writes runs to a folder like that of `reproduce sce`, and returns it."""
 
     def to_folder(runs, request=None, name="demo", part="one-flow"):
         study, part = find_part("sce", part)
@@ -122,7 +122,7 @@ def keep(tmp_path):
 
 @pytest.fixture
 def keep_plain(tmp_path):
-    """Writes runs as `run` would leave them; returns the folder."""
+    """A function that writes runs to a folder like that of `run`, and returns it."""
 
     def to_folder(runs):
         store = Store(tmp_path / "plain")

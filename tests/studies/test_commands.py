@@ -1,4 +1,4 @@
-"""reproduce, compare, table, plot and claims on folders made up from published numbers."""
+"""reproduce, compare, table, plot and claims on folders of synthetic runs with the published numbers."""
 
 import csv
 import io

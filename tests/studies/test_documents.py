@@ -1,4 +1,4 @@
-"""docs/generate.py rewrites the generated blocks, and only those."""
+"""docs/generate.py rewrites the generated blocks and nothing else."""
 
 import importlib.util
 import re

@@ -22,7 +22,7 @@ def summary(run):
 
 
 def kernel_as_ours(name, **scale):
-    """A run that did what the kernel did; columns may be scaled."""
+    """A run with the recorded series of the kernel; columns may be scaled."""
     kernel = kernel_runs()[name]
     columns = {
         ("flow/0", "cwnd"): "cwnd",

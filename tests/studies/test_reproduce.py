@@ -1,4 +1,4 @@
-"""reproduce with the simulator."""
+"""`dumbbell reproduce` with the simulator."""
 
 import json
 

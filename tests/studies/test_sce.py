@@ -81,7 +81,7 @@ def test_published_numbers_agree_with_themselves(published_runs, keep):
         assert metric.as_json()["share_within"] == 1
         assert metric.as_json()["missing"] == 0
         assert metric.as_json()["p95_abs"] == pytest.approx(0, abs=1e-5)
-    # Table 4 is misprinted at 5 Mbit/s, 80 and 160 ms; the printed values are rounded twice.
+    # Table 4 has misprints at 5 Mbit/s, 80 and 160 ms, and its values are rounded twice.
     derived = compare_format(folder, PART, PART.formats[1])
     outside = {tuple(cell.key.values()) for cell in derived.cells if not cell.within}
     assert outside == {("dctcp-sce", "dctcp", 5.0, 80.0), ("dctcp-sce", "dctcp", 5.0, 160.0)}
@@ -98,7 +98,7 @@ def test_tables_have_the_draft_s_numbers_and_layout(published_runs):
     row, column = 6, 1 + reductions.DELAYS_MS.index(80.0)
     assert table.columns[column] == "80 ms"
     assert float(table.rows[row][column]) == published[("reno-sce", 50.0, 80.0), reductions.RTT]
-    # Not published, so no run here either.
+    # There is no published value for this cell, and hence no synthetic run.
     assert table.rows[row][1 + reductions.DELAYS_MS.index(5.0)] == ""
 
 
@@ -127,7 +127,7 @@ def test_the_ceiling_is_not_informative():
 
 
 def full_grid(published):
-    """Every cell; where a value is not published, a mean of its neighbours along the delays."""
+    """A value for every cell: the published one, or the geometric mean of the published ones at the next lower and higher delay."""
     published = dict(published)
     for cc in reductions.CCS:
         for bandwidth in reductions.BANDWIDTHS_MBIT:
@@ -163,7 +163,7 @@ def test_every_one_flow_claim_is_checked():
 
 def test_claims_hold_for_the_published_numbers(grid_runs):
     claims = {claim.id: claim for claim in PART.claims(list(grid_runs.values()))}
-    # S007+S008 and the last term of S014 rest on the published means and a step in place of the ramp: see the next test.
+    # S007+S008 and the last term of S014 need the rate after the ramp, which is not published: see the next test.
     for name in ("S005+S006", "S009", "S010", "S011+S012", "S013", "S015", "S016", "S017"):
         assert claims[name].status == "pass", claims[name]
     assert claims["S018"].status == "not_applicable"
@@ -181,7 +181,7 @@ def test_rates_after_the_ramp(grid_runs, make_run):
 
 @pytest.mark.parametrize("name", sorted(CHECKS))
 def test_claims_can_fail(grid_runs, name, make_run):
-    """The SCE flows made to do exactly what the plain ones do: no claim of a difference may hold."""
+    """SCE flows have the same throughput as the others, so no claim about a difference may hold."""
     runs = [
         make_run({"cc": f"{cc}-sce" if sce else cc, "bandwidth_mbit": bandwidth, "delay_ms": delay}, 0.9 * bandwidth, delay + 9.0 + 3 * sce)
         for cc in ("reno", "dctcp")

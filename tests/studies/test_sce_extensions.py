@@ -1,4 +1,4 @@
-"""What study sce adds to the draft: CUBIC-SCE, and the implementation as designed."""
+"""The extensions of study sce: CUBIC-SCE, and the implementation as designed."""
 
 import json
 
@@ -65,7 +65,7 @@ def test_as_built_is_the_draft_s_study():
 
 @pytest.fixture
 def both(make_pair):
-    """Reno beside Reno and Reno-SCE beside Reno in one queue: unequal as built, equal as designed."""
+    """Runs of Reno with Reno and of Reno with Reno-SCE in one queue. The latter is unfair as built and fair as designed."""
     return [
         make_pair(
             {

@@ -29,7 +29,7 @@ PART = find_part("sce/two-flow")[1]
 WHOLE = find_part("sce")[1]
 
 
-def place(mode, cc1, cc2, bandwidth, delay, seed=1):
+def pair_cell(mode, cc1, cc2, bandwidth, delay, seed=1):
     return {"queue_mode": mode, "cc1": cc1, "cc2": cc2, "bandwidth_mbit": bandwidth, "delay_ms": delay, "seed": seed}
 
 
@@ -64,7 +64,7 @@ def test_repeats_start_each_flow_with_its_own_jitter():
 
 
 def test_a_run_is_reduced_to_means_of_each_flow(make_pair):
-    cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
+    cell = pair_cell("flowblind", "cubic", "reno", 10.0, 20.0)
     found = pairs.two_flow([make_pair(cell, (6.0, 3.0), (25.0, 26.0)), make_pair({**cell, "seed": 2}, (5.0, 4.0), (27.0, 28.0))])
     key = ("flowblind", "cubic", "reno", 10.0, 20.0)
     assert found[(*key, 1.0, "cubic"), reductions.THROUGHPUT] == pytest.approx([6.0, 5.0])
@@ -74,7 +74,7 @@ def test_a_run_is_reduced_to_means_of_each_flow(make_pair):
 
 
 def test_other_runs_have_no_cell(make_run, make_pair):
-    pair = make_pair(place("flowblind", "cubic", "reno", 10.0, 20.0), (5.0, 4.0), (25.0, 25.0))
+    pair = make_pair(pair_cell("flowblind", "cubic", "reno", 10.0, 20.0), (5.0, 4.0), (25.0, 25.0))
     one = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}, 7.5, 25.0)
     other = replace(pair, cell={**pair.cell, "implementation": "as designed"})
     assert pairs.two_flow([one, other]) == {}
@@ -86,14 +86,14 @@ def test_published_numbers_agree_with_themselves(published_pairs, keep):
     found = compare_format(folder, PART, PART.formats[0])
     assert found.metrics[reductions.THROUGHPUT].expected == len(found.metrics[reductions.RTT].cells) == 1440
     assert all(cell.error == pytest.approx(0, abs=1e-5) for cell in found.cells)
-    # The printed indices were made from unrounded throughputs.
+    # The published indices are computed from unrounded throughputs.
     index = compare_format(folder, PART, PART.formats[1]).metrics[pairs.JAIN]
     assert (len(index.cells), index.expected) == (120, 120)
     assert all(abs(cell.error) < 0.01 for cell in index.cells)
 
 
 def test_pairs_without_published_values_are_compared_with_a_file(dumbbell, keep, make_pair, tmp_path):
-    runs = [make_pair(place("triple-isolate", "reno", cc, 10.0, 20.0), (4.0, 5.0), (25.0, 26.0)) for cc in ("dctcp", "cubic-sce")]
+    runs = [make_pair(pair_cell("triple-isolate", "reno", cc, 10.0, 20.0), (4.0, 5.0), (25.0, 26.0)) for cc in ("dctcp", "cubic-sce")]
     file = tmp_path / "own.csv"
     head = (FOLDER / "sce_two_flow.csv").read_text().splitlines()[0]
     rows = [f"59,triple-isolate,reno,dctcp,10,20,{flow},{cc},throughput_mbit,4.1" for flow, cc in ((1, "reno"), (2, "dctcp"))]
@@ -161,7 +161,7 @@ def test_tidy_has_the_columns_of_each_format(dumbbell, keep, published_pairs):
 
 
 def test_the_spread_of_the_repeats_is_reported(make_pair, keep):
-    cell = place("flowblind", "cubic", "reno", 10.0, 20.0)
+    cell = pair_cell("flowblind", "cubic", "reno", 10.0, 20.0)
     runs = [make_pair({**cell, "seed": seed}, (rate, 9.0 - rate), (25.0, 26.0)) for seed, rate in ((1, 4.0), (2, 5.0), (3, 4.8))]
     done = compare_folder(open_folder(keep(runs, Request(seeds=3), part="two-flow")))
     spread = done.as_json()["metrics"][reductions.THROUGHPUT]["spread"]
@@ -189,17 +189,19 @@ def test_a_folder_of_one_part_can_be_extended_to_the_draft(keep, published_runs)
 
 
 def whole_grid(runs, make_pair):
-    """The published pairs, and a stand-in for the one that a claim needs and the published file lacks: dctcp beside dctcp-sce."""
+    """The published pairs, and synthetic runs of dctcp with dctcp-sce, which a claim needs but whose throughputs are not published."""
     index = PART.reference(PART.formats[1]).lookup()
     have = {(run.cell["queue_mode"], run.cell["cc1"], run.cell["cc2"]) for run in runs}
-    which = ("triple-isolate", "dctcp", "dctcp-sce")
-    assert which not in have
-    like = ("triple-isolate", "cubic", "dctcp-sce")
+    missing = ("triple-isolate", "dctcp", "dctcp-sce")
+    assert missing not in have
+    similar = ("triple-isolate", "cubic", "dctcp-sce")
     made = []
     for bandwidth, delay in GRID:
         # Jain's index of shares s and 1-s is 1 / (2 (s^2 + (1-s)^2)).
-        spread = np.sqrt(max(1 / index[(*like, bandwidth, delay), pairs.JAIN] - 1, 0)) / 2
-        made.append(make_pair(place(*which, bandwidth, delay), (bandwidth * (0.5 + spread), bandwidth * (0.5 - spread)), (20.0, 20.0)))
+        spread = np.sqrt(max(1 / index[(*similar, bandwidth, delay), pairs.JAIN] - 1, 0)) / 2
+        made.append(
+            make_pair(pair_cell(*missing, bandwidth, delay), (bandwidth * (0.5 + spread), bandwidth * (0.5 - spread)), (20.0, 20.0))
+        )
     return [*runs, *made]
 
 
@@ -216,9 +218,9 @@ def test_claims_hold_for_the_published_numbers(published_pairs, make_pair, name)
 
 @pytest.mark.parametrize("name", sorted(PAIR_CHECKS))
 def test_claims_can_fail(make_pair, name):
-    """The first flow of every pair with nine tenths of the link, through every queue, and the same RTT everywhere."""
+    """The first flow of every pair has nine tenths of the throughput in every queue, and the RTT is the same in all queues."""
     runs = [
-        make_pair(place(mode, *ccs, bandwidth, delay), (0.86 * bandwidth, 0.095 * bandwidth), (delay + 5, delay + 5))
+        make_pair(pair_cell(mode, *ccs, bandwidth, delay), (0.86 * bandwidth, 0.095 * bandwidth), (delay + 5, delay + 5))
         for mode in pairs.QUEUE_MODES
         for ccs in pairs.CC_PAIRS
         for bandwidth, delay in GRID
@@ -236,7 +238,7 @@ def test_a_claim_without_its_runs_is_not_applicable(published_pairs):
 
 
 def ramp_run(make_run, ramp, probability):
-    """Departures of evenly spread sojourn times, marked with this probability (a function of sojourn time over the target)."""
+    """A run with evenly spaced sojourn times. The marking probability is a function of sojourn time over the target."""
     count = 20_000
     sojourn = np.linspace(0, 3 * TARGET_MS, count)
     marked = np.floor(np.cumsum(probability(sojourn / TARGET_MS)))
@@ -260,7 +262,7 @@ def test_the_ramp_is_measured_by_sojourn_time(make_run, slope, status):
 
 def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
     runs = [
-        make_pair(place("flowblind", "cubic", "reno-sce", bandwidth, 20.0), (0.6 * bandwidth, 0.3 * bandwidth), (25.0, 26.0))
+        make_pair(pair_cell("flowblind", "cubic", "reno-sce", bandwidth, 20.0), (0.6 * bandwidth, 0.3 * bandwidth), (25.0, 26.0))
         for bandwidth in (1.0, 50.0)
     ]
     folder = keep(runs, part="two-flow")
@@ -275,14 +277,14 @@ def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
 
 
 def test_small_shares_are_shown_as_integers(make_pair):
-    figure = by_pair(("reno", "dctcp"), [make_pair(place("flowblind", "reno", "dctcp", 50.0, 20.0), (0.2, 40.0), (25.0, 25.0))], View())
+    figure = by_pair(("reno", "dctcp"), [make_pair(pair_cell("flowblind", "reno", "dctcp", 50.0, 20.0), (0.2, 40.0), (25.0, 25.0))], View())
     shares = next(axis for axis in figure.axes if axis.get_title("left").startswith("share of the first flow"))
     assert "0" in {text.get_text() for text in shares.texts}
 
 
 @pytest.mark.parametrize(("ccs", "rows"), [(("cubic", "reno"), 3), (("reno", "dctcp"), 2)])
 def test_a_pair_without_published_values_has_no_row_for_them(make_pair, ccs, rows):
-    figure = by_pair(ccs, [make_pair(place("flowblind", *ccs, 50.0, 20.0), (20.0, 27.0), (25.0, 25.0))], View())
+    figure = by_pair(ccs, [make_pair(pair_cell("flowblind", *ccs, 50.0, 20.0), (20.0, 27.0), (25.0, 25.0))], View())
     titles = [axis.get_title("left") for axis in figure.axes]
     assert sum(title.endswith(", flowblind") for title in titles) == rows - 1
     assert sum(bool(title) for title in titles) == 3 * rows
@@ -307,9 +309,9 @@ def test_values_outside_the_tolerance_are_attributed_to_sum_chance_or_shares(mak
     def rates(cell):
         return tuple(published[(*list(cell.values())[:5], flow, cell[f"cc{flow:g}"]), reductions.THROUGHPUT] for flow in (1.0, 2.0))
 
-    summed = place("triple-isolate", "reno", "reno", 10.0, 80.0)
-    shared = place("flowblind", "cubic", "reno-sce", 50.0, 20.0)
-    chance = place("flowblind sce-single", "cubic", "cubic", 100.0, 20.0)
+    summed = pair_cell("triple-isolate", "reno", "reno", 10.0, 80.0)
+    shared = pair_cell("flowblind", "cubic", "reno-sce", 50.0, 20.0)
+    chance = pair_cell("flowblind sce-single", "cubic", "cubic", 100.0, 20.0)
     first, second = rates(chance)
     runs = [
         make_pair(summed, tuple(1.3 * rate for rate in rates(summed)), (90.0, 90.0)),

@@ -14,7 +14,7 @@
 //! - Pairs are formed per connection (spp: from all packets between two addresses).
 //! - A packet is identified by addresses, ports, IP identification, sequence and acknowledgment numbers, flags, window, payload length and
 //!   timestamps (spp, by default: addresses, protocol, ports and identification, which many senders leave 0 since RFC 6864).
-//! - Identical packets are matched in their order if both points saw the same number of them. Otherwise one was lost, nobody can tell
+//! - Identical packets are matched in their order if both points saw the same number of them. Otherwise one was lost, it is unknown
 //!   which, and none is used (spp takes the first, so a retransmission may get the time of the lost packet).
 //! - Which capture point is at which end is detected (spp has to be told), so the clocks may differ by any amount.
 //! - Times are in ns (spp: us).

@@ -1,7 +1,7 @@
 """The recorded runs of the kernel as scenarios.
 
-    sender ---- [tbf or cake: the queue under test] ---- receiver      (data, without delay)
-    sender ---- [delay of the base RTT] ---------------- receiver      (ACKs)
+sender ---- [tbf or cake: the queue under test] ---- receiver      (data, without delay)
+sender ---- [delay of the base RTT] ---------------- receiver      (ACKs)
 """
 
 from __future__ import annotations

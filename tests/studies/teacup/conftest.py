@@ -1,4 +1,4 @@
-"""Trials made by hand."""
+"""Synthetic trials."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ STARTS_S = (0.0, 20.0, 40.0)
 def run(experiment, seed=1, rates=(0.333, 0.333, 0.333), total=9.56, cwnd=None, queue_ms=None, wobble=0.0, onset_s=None):
     """A run in which the active flows share `total` Mbit/s in proportion to `rates`.
 
-    `cwnd` (packets) and `queue_ms` are functions of time; `wobble` makes the rates of neighbouring seconds differ by that share.
+    `cwnd` (packets) and `queue_ms` are functions of time. Rates alternate every 4 s, by the fraction `wobble` above and below the mean.
     """
     queue = np.zeros(len(T_S)) + 5 if queue_ms is None else np.asarray(queue_ms(T_S), dtype=float)
     window = np.full(len(T_S), 100.0) if cwnd is None else np.asarray(cwnd(T_S), dtype=float)
@@ -37,9 +37,9 @@ def run(experiment, seed=1, rates=(0.333, 0.333, 0.333), total=9.56, cwnd=None, 
     for name, delay in (("bottleneck", queue), ("bottleneck-reverse", np.zeros(len(T_S)))):
         drops = np.floor(T_S / 5)
         blocks.append(Block(f"port/{name}", ("sojourn_ms", "drops"), ("ms", "packets"), t_ns, np.stack([delay, drops])))
-    place = {**cell(experiment), "seed": seed, **({} if onset_s is None else {"onset_s": onset_s})}
+    coordinates = {**cell(experiment), "seed": seed, **({} if onset_s is None else {"onset_s": onset_s})}
     key = f"{experiment.cc}-{experiment.qdisc}-{experiment.rtt_ms:g}-{experiment.limit_packets}-{seed}-{onset_s}"
-    return Run(key, key, place, {"flows": []}, "ok", (), counters, digest(blocks), {"name": "sim"}, tuple(blocks))
+    return Run(key, key, coordinates, {"flows": []}, "ok", (), counters, digest(blocks), {"name": "sim"}, tuple(blocks))
 
 
 @pytest.fixture
@@ -48,23 +48,23 @@ def make_run():
     return run
 
 
-def everywhere(**facts):
-    """All experiments and controls, the same run in every cell: no two cells differ, and only the first flow's jitter would."""
+def same_run_in_every_cell(**settings):
+    """All experiments and control runs, with the same series in each of them."""
     controls = [
-        run(each, onset_s=onset, **facts)
+        run(each, onset_s=onset, **settings)
         for each in experiments()
         if each.qdisc != "pfifo" and (each.rtt_ms, each.limit_packets) == (200, 180)
         for onset in CONTROL_FROM_S
     ]
-    return [*(run(each, seed, **facts) for each in experiments() for seed in range(1, 11)), *controls]
+    return [*(run(each, seed, **settings) for each in experiments() for seed in range(1, 11)), *controls]
 
 
 @pytest.fixture(scope="session")
-def worlds():
-    """Two of these: equal flows and a short queue; unequal ones and a queue that is neither short nor full."""
+def synthetic_studies():
+    """Two complete studies: equal flows and a short queue; unequal flows and a queue that is neither short nor full."""
     return {
-        "even": everywhere(),
-        "uneven": everywhere(
+        "even": same_run_in_every_cell(),
+        "uneven": same_run_in_every_cell(
             rates=(0.6, 0.3, 0.1), total=4.0, wobble=0.5, queue_ms=lambda t: 60 + 50 * np.sin(t), cwnd=lambda t: 500 - 400 * (t % 4 > 2)
         ),
     }

@@ -7,10 +7,14 @@ from dumbbell.studies.teacup.published import Experiment, claim_rows
 from dumbbell.studies.teacup.trials import trials
 
 
-def cells(make_run, of, seeds=range(1, 11)):
-    """Trials of cells: (cc, qdisc, rtt_ms, limit) -> what `make_run` is given, or a function of the seed that gives it."""
+def make_trials(make_run, experiments, seeds=range(1, 11)):
+    """Trials of these experiments: (cc, qdisc, rtt_ms, limit) -> arguments of `make_run`, or a function of the seed that returns them."""
     return trials(
-        [make_run(Experiment(*place), seed, **(facts(seed) if callable(facts) else facts)) for place, facts in of.items() for seed in seeds]
+        [
+            make_run(Experiment(*experiment), seed, **(settings(seed) if callable(settings) else settings))
+            for experiment, settings in experiments.items()
+            for seed in seeds
+        ]
     )
 
 
@@ -25,52 +29,52 @@ def test_without_runs_nothing_is_judged():
     assert share_passed(claims) is None
 
 
-def test_every_claim_fails_for_some_trials(worlds):
-    statuses = {name: {claim.id: claim.status for claim in check_claims(runs)} for name, runs in worlds.items()}
+def test_every_claim_can_fail(synthetic_studies):
+    statuses = {name: {claim.id: claim.status for claim in check_claims(runs)} for name, runs in synthetic_studies.items()}
     unfailing = {name for name in CHECKS if not any(found[name] == "fail" for found in statuses.values())}
-    # In both worlds all cells are equal, which is what this one says; that it can fail is tested below.
+    # In both synthetic_studies all cells are equal, which is what this one says; that it can fail is tested below.
     assert unfailing == {"T024+T025"}
-    assert count_statuses(check_claims(worlds["even"]))["pass"] > 0
+    assert count_statuses(check_claims(synthetic_studies["even"]))["pass"] > 0
 
 
-def aqm_world(make_run, tail_queue, aqm_queue, aqm_total=9.5):
+def aqm_trials(make_run, tail_queue, aqm_queue, aqm_total=9.5):
     tail = {(cc, "pfifo", 20.0, 180): {"queue_ms": lambda t: tail_queue + 0 * t} for cc in ("newreno", "cubic")}
     aqm = {
         (cc, qdisc, 20.0, 180): {"queue_ms": lambda t: aqm_queue + 0 * t, "total": aqm_total}
         for cc in ("newreno", "cubic")
         for qdisc in ("pie", "codel", "fq_codel")
     }
-    return cells(make_run, {**tail, **aqm}, seeds=(1, 2))
+    return make_trials(make_run, {**tail, **aqm}, seeds=(1, 2))
 
 
 @pytest.mark.parametrize(
     ("tail", "aqm", "total", "holds"), [(100, 10, 9.5, True), (70, 10, 9.5, False), (100, 50, 9.5, False), (100, 10, 8, False)]
 )
 def test_an_aqm_removes_the_standing_queue(make_run, tail, aqm, total, holds):
-    outcome = delay.aqm_removes_standing_queue(aqm_world(make_run, tail, aqm, total))
+    outcome = delay.aqm_removes_standing_queue(aqm_trials(make_run, tail, aqm, total))
     assert outcome.holds is holds
     assert ("[no]" in outcome.measured) is not holds
 
 
 def test_flow_queues_share_more_smoothly(make_run):
-    def world(smooth, rough):
-        return cells(
+    def trials_with(smooth, rough):
+        return make_trials(
             make_run,
             {("newreno", qdisc, 20.0, 180): {"wobble": smooth if qdisc == "fq_codel" else rough} for qdisc in ("pie", "codel", "fq_codel")},
             seeds=(1,),
         )
 
-    assert sharing.smoother_with_flow_queues(world(0.01, 0.2), ["newreno"]).holds
-    assert not sharing.smoother_with_flow_queues(world(0.18, 0.2), ["newreno"]).holds
-    assert not sharing.smoother_with_flow_queues(world(0.2, 0.01), ["newreno"]).holds
+    assert sharing.smoother_with_flow_queues(trials_with(0.01, 0.2), ["newreno"]).holds
+    assert not sharing.smoother_with_flow_queues(trials_with(0.18, 0.2), ["newreno"]).holds
+    assert not sharing.smoother_with_flow_queues(trials_with(0.2, 0.01), ["newreno"]).holds
 
 
 def test_shares_that_differ_between_runs(make_run):
-    place = ("newreno", "pfifo", 20.0, 180)
-    apart = cells(make_run, {place: lambda seed: {"rates": (0.3, 0.3 + 0.01 * seed, 0.3)}})
+    experiment = ("newreno", "pfifo", 20.0, 180)
+    apart = make_trials(make_run, {experiment: lambda seed: {"rates": (0.3, 0.3 + 0.01 * seed, 0.3)}})
     assert sharing.share_differs_between_runs(apart, cc="newreno").holds
     assert sharing.split_differs_between_runs(apart, cc="newreno").holds
-    alike = cells(make_run, {place: {}})
+    alike = make_trials(make_run, {experiment: {}})
     assert not sharing.share_differs_between_runs(alike, cc="newreno").holds
 
 
@@ -80,17 +84,17 @@ def test_a_spread_needs_ten_repeats(make_run):
 
 
 def test_the_incumbent_dominates(make_run):
-    place = ("cubic", "pfifo", 20.0, 180)
-    even = cells(make_run, {place: {}}, seeds=(1,))
+    experiment = ("cubic", "pfifo", 20.0, 180)
+    even = make_trials(make_run, {experiment: {}}, seeds=(1,))
     assert not sharing.incumbent_dominates(even, cc="cubic").holds
-    outcome = sharing.incumbent_dominates(cells(make_run, {place: {"rates": (0.6, 0.2, 0.2)}}, seeds=(1,)), cc="cubic")
+    outcome = sharing.incumbent_dominates(make_trials(make_run, {experiment: {"rates": (0.6, 0.2, 0.2)}}, seeds=(1,)), cc="cubic")
     assert outcome.measured.startswith("flow 1 over flow 2 in 20..40 s 3.00; ")
 
 
 def test_the_saw_tooth_of_the_queue_is_measured(make_run):
     # The drops of `make_run` come every 5 s; the queue falls to 100 ms then and climbs to 210 ms.
-    place = ("newreno", "pfifo", 20.0, 180)
-    tooth = cells(make_run, {place: {"queue_ms": lambda t: 80 + 130 * ((t % 5) / 5)}}, seeds=(1,))
+    experiment = ("newreno", "pfifo", 20.0, 180)
+    tooth = make_trials(make_run, {experiment: {"queue_ms": lambda t: 80 + 130 * ((t % 5) / 5)}}, seeds=(1,))
     outcome = delay.saw_tooth(tooth, cc="newreno", top_ms=(220, 260), bottom_ms=(80, 125))
     assert outcome.holds, outcome
     assert outcome.measured.startswith("max 227 ms; minima of cycles 100 ms")
@@ -99,29 +103,29 @@ def test_the_saw_tooth_of_the_queue_is_measured(make_run):
 
 
 def test_bands_of_rtt(make_run):
-    def world(pie):
+    def trials_with(pie):
         swing = {"pie": pie, "codel": 5.0, "fq_codel": 4.0}
-        return cells(
+        return make_trials(
             make_run,
             {("newreno", name, 20.0, 180): {"queue_ms": lambda t, width=width: width * (1 + np.sin(t))} for name, width in swing.items()},
             seeds=(1,),
         )
 
-    assert delay.widest_band(world(15.0), ["newreno"]).holds
-    assert not delay.widest_band(world(20.0), ["newreno"]).holds
-    assert not delay.widest_band(world(3.0), ["newreno"]).holds
-    assert delay.narrow_band(world(15.0), ["newreno"]).holds
-    assert not delay.narrow_band(world(15.0), ["newreno"], ["pie"]).holds
+    assert delay.widest_band(trials_with(15.0), ["newreno"]).holds
+    assert not delay.widest_band(trials_with(20.0), ["newreno"]).holds
+    assert not delay.widest_band(trials_with(3.0), ["newreno"]).holds
+    assert delay.narrow_band(trials_with(15.0), ["newreno"]).holds
+    assert not delay.narrow_band(trials_with(15.0), ["newreno"], ["pie"]).holds
 
 
 def test_the_limit_changes_nothing(make_run):
-    def world(**large):
-        return cells(make_run, {("cubic", "pie", 20.0, 180): {}, ("cubic", "pie", 20.0, 2000): large}, seeds=(1,))
+    def trials_with(**large):
+        return make_trials(make_run, {("cubic", "pie", 20.0, 180): {}, ("cubic", "pie", 20.0, 2000): large}, seeds=(1,))
 
-    assert delay.limit_changes_nothing(world(), ["cubic"], ["pie"]).holds
-    assert not delay.limit_changes_nothing(world(total=9.0), ["cubic"], ["pie"]).holds
-    assert not delay.limit_changes_nothing(world(rates=(0.6, 0.2, 0.2)), ["cubic"], ["pie"]).holds
-    assert not delay.limit_changes_nothing(world(queue_ms=lambda t: 15 + 0 * t), ["cubic"], ["pie"]).holds
+    assert delay.limit_changes_nothing(trials_with(), ["cubic"], ["pie"]).holds
+    assert not delay.limit_changes_nothing(trials_with(total=9.0), ["cubic"], ["pie"]).holds
+    assert not delay.limit_changes_nothing(trials_with(rates=(0.6, 0.2, 0.2)), ["cubic"], ["pie"]).holds
+    assert not delay.limit_changes_nothing(trials_with(queue_ms=lambda t: 15 + 0 * t), ["cubic"], ["pie"]).holds
 
 
 def halvings(*at):
@@ -137,22 +141,22 @@ def halvings(*at):
 
 
 def test_halvings_that_end_slow_start(make_run):
-    place = ("newreno", "codel", 200.0, 180)
-    single = cells(make_run, {place: {"cwnd": halvings(2.5, 30)}}, seeds=(1, 2))
-    double = cells(make_run, {place: {"cwnd": halvings(2.5, 4)}}, seeds=(1, 2))
+    experiment = ("newreno", "codel", 200.0, 180)
+    single = make_trials(make_run, {experiment: {"cwnd": halvings(2.5, 30)}}, seeds=(1, 2))
+    double = make_trials(make_run, {experiment: {"cwnd": halvings(2.5, 4)}}, seeds=(1, 2))
     wanted = {"cc": "newreno", "qdiscs": ["codel"]}
     assert growth.first_halvings(single, **wanted, count=1, between_kb=(250, 330), of_peak=(0.45, 0.55)).holds
     assert not growth.first_halvings(single, **wanted, count=2, between_kb=(250, 330)).holds
     assert growth.first_halvings(double, **wanted, count=2, between_kb=(120, 185)).holds
     assert growth.end_of_slow_start(single, **wanted, between_kb=(570, 590)).holds
     assert growth.start_of_avoidance(single, "newreno", "codel", (285, 295)).holds
-    never = cells(make_run, {place: {"cwnd": lambda t: 100 + 0 * t}}, seeds=(1,))
-    assert not any(growth.first_reductions(trial) for trial in never.of(*place))
+    never = make_trials(make_run, {experiment: {"cwnd": lambda t: 100 + 0 * t}}, seeds=(1,))
+    assert not any(growth.first_reductions(trial) for trial in never.of(*experiment))
 
 
 def test_reductions_are_further_apart_on_the_long_path(make_run):
-    def world(long):
-        return cells(
+    def trials_with(long):
+        return make_trials(
             make_run,
             {
                 ("newreno", "pfifo", 20.0, 180): {"cwnd": lambda t: 100 + 100 * (t % 5)},
@@ -161,12 +165,12 @@ def test_reductions_are_further_apart_on_the_long_path(make_run):
             seeds=(1,),
         )
 
-    assert growth.slower_oscillation(world(15), cc="newreno").holds
-    assert not growth.slower_oscillation(world(6), cc="newreno").holds
+    assert growth.slower_oscillation(trials_with(15), cc="newreno").holds
+    assert not growth.slower_oscillation(trials_with(6), cc="newreno").holds
 
 
 def test_a_control_is_judged_at_the_first_onset_after_the_window_exceeded_400_kb(make_run):
-    def world(control_total):
+    def trials_with(control_total):
         cell = Experiment("newreno", "pie", 200.0, 180)
         wide = {"cwnd": lambda t: np.where(t < 1.15, 100, 300), "queue_ms": lambda t: 0 * t}
         low = {"cwnd": lambda t: np.where(t < 1.0, 300, 140), "total": 140 * 1.448 * 8 / 200, "queue_ms": lambda t: 0 * t}
@@ -174,7 +178,7 @@ def test_a_control_is_judged_at_the_first_onset_after_the_window_exceeded_400_kb
         runs += [make_run(cell, onset_s=onset, total=total) for onset, total in ((1.0, 1.0), (1.2, control_total), (1.4, 1.0))]
         return trials(runs)
 
-    good = growth.deficit_from_early_exit(world(9.56), ["newreno"], ["pie"])
+    good = growth.deficit_from_early_exit(trials_with(9.56), ["newreno"], ["pie"])
     assert good.holds, good
     assert "control from 1.2 s x 1.000 of pfifo" in good.measured
-    assert not growth.deficit_from_early_exit(world(8.0), ["newreno"], ["pie"]).holds
+    assert not growth.deficit_from_early_exit(trials_with(8.0), ["newreno"], ["pie"]).holds

@@ -1,4 +1,4 @@
-"""The whole study, with few repeats."""
+"""The whole study with two repeats."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from dumbbell.studies.folder import open_folder
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """What `reproduce teacup --quick` leaves, with 2 repeats and without figures."""
+    """The folder of `reproduce teacup --quick` with 2 repeats and without figures."""
     from dumbbell.studies import Request, View
     from dumbbell.studies.reproduction import run_part, write_report
 

@@ -114,8 +114,8 @@ def widest_band(
         width = median(own, _width)
         others = {qdisc: median(trials.of(cc, qdisc, rtt_ms, limit), _width) for qdisc in AQMS if qdisc != wide}
         found.add(f"{cc} {wide}: p95 {over:.1f} ms over the base", over <= band_ms)
-        beside = ", ".join(f"{qdisc} {value:.1f}" for qdisc, value in others.items())
-        found.add(f"p95-p5 {width:.1f} ms; {beside}", all(width > value for value in others.values()))
+        widths = ", ".join(f"{qdisc} {value:.1f}" for qdisc, value in others.items())
+        found.add(f"p95-p5 {width:.1f} ms; {widths}", all(width > value for value in others.values()))
     return found.outcome()
 
 
