@@ -243,7 +243,7 @@ def test_what_one_job_raises_ends_it_all_and_what_is_begun_is_kept(tmp_path, mon
     monkeypatch.setattr(sim.native(), "simulate", simulate)
     with pytest.raises(BadInput, match="the simulator refuses this: no"):
         run(scenario(), tmp_path / "out", workers=2)
-    assert 1 <= len(Store(tmp_path / "out").runs()) <= 3
+    assert 1 <= len(Store(tmp_path / "out").runs()) < 11, "what was begun with it is kept, and the rest is not begun"
 
 
 def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
