@@ -54,10 +54,13 @@ SOURCE_HASH: str
 TRACE_HASH: str
 """The same of what reads and measures captures."""
 
-def simulate(network: str) -> Output:
-    """Runs a network (JSON). `t_ns` is int64 and `values` float64 (row-major, one row a time), little-endian.
+class Refused(ValueError):
+    """A plan that cannot be run. `args[0]` is a JSON list of all that is wrong: `{place: {kind, index}, field, what, expected}`."""
 
-    ValueError: not a network, or not one that can be run. RuntimeError: the simulator failed.
+def simulate(plan: str) -> Output:
+    """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, one row a time), little-endian.
+
+    `Refused`: what cannot be run. ValueError: not a plan. RuntimeError: the simulator failed.
     """
 
 def analyze(file: bytes) -> Analysis:
@@ -66,8 +69,8 @@ def analyze(file: bytes) -> Analysis:
 def spp(left: bytes, right: bytes) -> list[Pairs]:
     """RTTs by synthetic packet pairs between two capture files, by direction of data. ValueError: no captures."""
 
-def check(network: str) -> None:
-    """Checks a network (JSON) without running it. ValueError: not a network, or not one that can be run."""
+def check(plan: str) -> None:
+    """Checks a plan (JSON) without running it. `Refused`: what cannot be run. ValueError: not a plan."""
 
 def capabilities() -> str:
     """What can be simulated, as JSON."""

@@ -43,12 +43,6 @@ class Prepared:
         return self.planned.plan
 
     @property
-    def label(self) -> str:
-        """The run in messages: its name and where it is in the sweep."""
-        cell = ", ".join(f"{name}: {value}" for name, value in self.resolved.cell.items())
-        return f"{self.resolved.name} ({cell})" if cell else self.resolved.name
-
-    @property
     def cpu_s(self) -> float:
         """About what the run costs on this machine, CPU seconds."""
         return engine(self.engine).cpu_s(self.plan)

@@ -106,14 +106,14 @@ CASES = {
         "cc: cubic, stack: {base: linux-6.12, hz: 0}",
         10,
         "flows.0.stack.hz",
-        "option hz is 0",
+        "0 ticks a second",
         "100 to 1000",
     ),
     "an option of a stack that is no number": (
         "cc: cubic",
         "cc: cubic, stack: {base: linux-6.12, hz: fast}",
         10,
-        "flows.0.stack",
+        "flows.0.stack.hz",
         "fast",
         "u32",
     ),
@@ -145,8 +145,8 @@ CASES = {
         "cc: cubic",
         "cc: reno, stack: freebsd-9, host: {rcvbuf: 2MiB}",
         10,
-        "flows.0",
-        "a receive buffer of 2097152 bytes",
+        "flows.0.host.rcvbuf",
+        "2097152 bytes",
         "at most 1864135",
     ),
     "sysctls of another kernel": (
@@ -181,7 +181,8 @@ CASES = {
         "unknown option of the stack 'tail_loss_probe'",
         "abc_l_var",
     ),
-    "a transfer beyond all sequence numbers": ("cc: cubic", "cc: cubic, bytes: 9e12B", 10, "flows.0.bytes", "a transfer of", "at most"),
+    "a transfer beyond all sequence numbers": ("cc: cubic", "cc: cubic, bytes: 9e12B", 10, "flows.0.bytes", "9000000000000 bytes", "1 to 6219112640264"),
+    "a first write that fills a segment": ("cc: cubic", "cc: cubic, first_write: 2kB", 10, "flows.0.first_write", "2000 bytes", "1 to 1447"),
     "buffers that fall": (
         "cc: cubic",
         "cc: cubic, host: {rmem: [1MiB, 1KiB, 1KiB]}",
@@ -299,6 +300,46 @@ CASES = {
         "path.bottleneck.qdisc.avpkt",
         "more than min",
         "at most 3kB",
+    ),
+    "a burst that no average can wait for": (
+        "kind: pfifo, limit: 180p",
+        "kind: red, limit: 120kB, min: 30kB, max: 90kB, burst: 5000000000p",
+        8,
+        "path.bottleneck.qdisc.burst",
+        "5000000000 packets",
+        "a shorter burst",
+    ),
+    "thresholds that RED's arithmetic cannot hold": (
+        "kind: pfifo, limit: 180p",
+        "kind: red, limit: 120MB, min: 30kB, max: 900MB, burst: 56p",
+        8,
+        "path.bottleneck.qdisc.max",
+        "900000000 bytes with a burst of 56 packets",
+        "at most 33554431",
+    ),
+    "an sfq without depth": (
+        "kind: pfifo, limit: 180p",
+        "kind: sfq, depth: 0p",
+        8,
+        "path.bottleneck.qdisc.depth",
+        "0 packets",
+        "at least 1",
+    ),
+    "a first turn beyond all turns": (
+        "kind: pfifo, limit: 180p",
+        "kind: fq, initial_quantum: 3MB",
+        8,
+        "path.bottleneck.qdisc.initial_quantum",
+        "3000000 bytes",
+        "at most 1048576",
+    ),
+    "a loss detection without what goes with it": (
+        "cc: cubic",
+        "cc: cubic, stack: {base: linux-6.12, loss_detection: fack, tail_loss_probe: false}",
+        10,
+        "flows.0.stack",
+        "frto is what only goes with loss_detection rack",
+        "rfc4138 or off",
     ),
     "buckets that no mask finds": (
         "kind: pfifo, limit: 180p",
@@ -587,6 +628,20 @@ def test_all_problems_are_told_at_once(dumbbell, tmp_path):
     file.write_text(GOOD.replace("20ms", "20").replace("10mbit", "10").replace("180p", "180"))
     answer = dumbbell("run", file)
     assert [text.split(":")[1] for text in answer.err.splitlines()] == ["3", "6", "8"]
+
+
+def test_all_that_the_simulator_refuses_is_told_at_once(dumbbell, tmp_path):
+    file = tmp_path / "bad.yaml"
+    file.write_text(
+        GOOD.replace("kind: pfifo, limit: 180p", "kind: sfq, depth: 0p").replace("cc: cubic", "cc: cubic, bytes: 9e12B, first_write: 2kB, count: 3")
+    )
+    answer = dumbbell("run", file)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.splitlines() == [
+        f"{file}:8: path.bottleneck.qdisc.depth: 0 packets; expected at least 1",
+        f"{file}:10: flows.0.first_write: 2000 bytes; expected 1 to 1447",
+        f"{file}:10: flows.0.bytes: 9000000000000 bytes; expected 1 to 6219112640264",
+    ]
 
 
 def test_the_good_one_is_good(dumbbell, tmp_path):

@@ -7,33 +7,43 @@ use std::cell::RefCell;
 use std::panic::{self, UnwindSafe};
 
 use dumbbell_sim::output::Output;
+use dumbbell_sim::refusal::Refusal;
 use dumbbell_sim::spec::NetworkSpec;
+use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde_json::json;
+
+create_exception!(
+    _native,
+    Refused,
+    PyValueError,
+    "A plan that cannot be run. `args[0]` is a JSON list of all that is wrong: `{place: {kind, index}, field, what, expected}`."
+);
 
 thread_local! {
     /// Where and why the last panic of this thread happened.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs a network (JSON) and returns its output: tables (bytes for `numpy.frombuffer`), counters, conservation.
+/// Runs a plan (JSON) and returns its output: tables (bytes for `numpy.frombuffer`), counters, conservation.
 #[pyfunction]
-fn simulate<'py>(py: Python<'py>, network: &str) -> PyResult<Bound<'py, PyDict>> {
-    let network = parse(network)?;
+fn simulate<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyDict>> {
+    let network = parse(plan)?;
     let output = caught(py, || dumbbell_sim::simulate(&network))?;
     to_dict(py, output)
 }
 
-fn parse(network: &str) -> PyResult<NetworkSpec> {
-    serde_json::from_str(network).map_err(|e| PyValueError::new_err(e.to_string()))
+fn parse(plan: &str) -> PyResult<NetworkSpec> {
+    serde_json::from_str(plan).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// Runs `work` without the GIL; its refusal becomes a ValueError, its panic a RuntimeError.
-fn caught<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, String> + UnwindSafe + Send) -> PyResult<T> {
+/// Runs `work` without the GIL; its refusals become a [`Refused`], its panic a RuntimeError.
+fn caught<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Vec<Refusal>> + UnwindSafe + Send) -> PyResult<T> {
     py.detach(|| panic::catch_unwind(work))
         .map_err(|_| PyRuntimeError::new_err(PANIC.with(RefCell::take)))?
-        .map_err(PyValueError::new_err)
+        .map_err(|refusals| Refused::new_err(json!(refusals).to_string()))
 }
 
 fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
@@ -75,10 +85,10 @@ fn little_endian<'py, T: Copy>(
     })
 }
 
-/// Checks a network (JSON) without running it.
+/// Checks a plan (JSON) without running it.
 #[pyfunction]
-fn check(py: Python<'_>, network: &str) -> PyResult<()> {
-    let network = parse(network)?;
+fn check(py: Python<'_>, plan: &str) -> PyResult<()> {
+    let network = parse(plan)?;
     caught(py, || dumbbell_sim::check(&network))
 }
 
@@ -92,6 +102,7 @@ fn capabilities() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes a Python exception that says where; the default hook would print it as well.
     panic::set_hook(Box::new(|info| PANIC.with(|last| *last.borrow_mut() = info.to_string())));
+    module.add("Refused", module.py().get_type::<Refused>())?;
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
     module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

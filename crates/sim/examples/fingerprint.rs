@@ -2,10 +2,14 @@
 
 use std::io::{BufRead, Write};
 
+use dumbbell_sim::refusal::lines;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        writeln!(out, "{:016x}", dumbbell_sim::fingerprint(&serde_json::from_str(&line?)?)?)?;
+        let fingerprint =
+            dumbbell_sim::fingerprint(&serde_json::from_str(&line?)?).map_err(|refusals| lines(&refusals))?;
+        writeln!(out, "{fingerprint:016x}")?;
         out.flush()?;
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cap::Cap;
 use dumbbell_sim::cc::{AckEvent, CongestionControl, CustomControl};
+use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate_with;
 use dumbbell_sim::spec::NetworkSpec;
 use dumbbell_sim::tcp::linux::sender::tcb::Tcb;
@@ -43,24 +44,31 @@ impl CustomControl for Watch {}
 
 /// All packets of a window are on the way of the data; ACKs return at once. The watching flow starts when the others are idle.
 fn network(idle: usize) -> NetworkSpec {
-    let flow = |name: String, cc: &str, start_ms: u64, bytes: Value| {
+    let workload = |id: &str, cc: &str, bytes: Value, connections: Vec<Value>| {
         json!({
-            "name": name, "cc": cc, "stack": {"name": "linux-6.12"}, "ecn": false, "sce_echo": false,
+            "kind": "tcp", "id": id, "path": 0, "from": 0, "to": 1, "direction": "forward", "opener": "from",
+            "cc": {"kind": cc}, "stack": {"name": "linux-6.12", "options": {}}, "ecn": false, "sce_echo": false,
             "host": {"tso": false, "rmem": [4096, 131_072, 6_291_456], "rcvbuf": 1 << 30, "wmem": [4096, 16384, 4_194_304],
                      "sndbuf": 1 << 30, "cached_ssthresh": null},
-            "forward": [0], "reverse": [1], "start_ns": start_ms * 1_000_000, "stop_ns": null, "transfer_bytes": bytes,
-            "src_host": 1, "dst_host": 2,
+            "transfer_bytes": bytes, "first_write_bytes": null, "connections": connections,
         })
     };
-    let mut flows: Vec<Value> = (0..idle).map(|i| flow(format!("idle{i}"), "cubic", 0, json!(1448))).collect();
-    flows.push(flow("watch".into(), "watch", 10_000, Value::Null));
+    let connection = |name: String, port: usize, start_ms: u64| json!({"name": name, "start_ns": start_ms * 1_000_000, "stop_ns": null, "ports": [10_000 + port, 5000]});
+    let link = |id: &str, direction: &str, delay_ns: u64| {
+        json!({"kind": "link", "id": id, "name": id, "direction": direction, "delay_ns": delay_ns, "rate_bps": null,
+               "limit_packets": null})
+    };
+    let idle = (0..idle).map(|i| connection(format!("idle{i}"), i, 0)).collect();
     serde_json::from_value(json!({
-        "seed": 1, "duration_ns": 35_000_000_000_u64, "sample_ns": 0,
-        "ports": [
-            {"kind": "delay", "name": "out", "delay_ns": 1_000_000_000, "rate_bps": null, "limit_packets": null},
-            {"kind": "delay", "name": "back", "delay_ns": 0, "rate_bps": null, "limit_packets": null},
+        "format": 1, "seed": 1, "duration_ns": 35_000_000_000_u64, "sample_ns": 0, "capture": false,
+        "hosts": [{"id": "left", "side": "left", "number": 1, "egress": null}, {"id": "right", "side": "right", "number": 2, "egress": null}],
+        "ports": [link("out", "forward", 1_000_000_000), link("back", "reverse", 0)],
+        "paths": [{"id": "path", "forward": [0], "reverse": [1], "base_rtt_ns": 1_000_000_000, "rate_bps": 0}],
+        "workloads": [
+            workload("idle", "cubic", json!(1448), idle),
+            workload("watch", "watch", Value::Null, vec![connection("watch".into(), 9_999, 10_000)]),
         ],
-        "flows": flows,
+        "schedule": [],
     }))
     .expect("a network")
 }
@@ -71,7 +79,7 @@ fn measure(idle: usize, window: u32) -> Result<(usize, usize), String> {
     let before = HEAP.allocated();
     BYTES.store(0, Ordering::Relaxed);
     IN_FLIGHT.store(0, Ordering::Relaxed);
-    simulate_with(&net, &move |_| Some(Box::new(Watch(window))))?;
+    simulate_with(&net, &move |_| Some(Box::new(Watch(window)))).map_err(|refusals| lines(&refusals))?;
     Ok((BYTES.load(Ordering::Relaxed) - before, IN_FLIGHT.load(Ordering::Relaxed)))
 }
 

@@ -3,12 +3,14 @@
 
 use std::io::Read;
 
+use dumbbell_sim::refusal::lines;
+
 fn main() -> Result<(), String> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
     let network = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let started = std::time::Instant::now();
-    let output = dumbbell_sim::simulate(&network)?;
+    let output = dumbbell_sim::simulate(&network).map_err(|refusals| lines(&refusals))?;
     let wall = started.elapsed().as_secs_f64();
     if std::env::args().any(|a| a == "--series") {
         for t in &output.tables {

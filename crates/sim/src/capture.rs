@@ -6,7 +6,7 @@
 
 use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
 use crate::sack::{Blocks, MAX_BLOCKS};
-use crate::spec::FlowSpec;
+use crate::spec::{Direction, TcpSpec, UdpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
 
@@ -116,14 +116,14 @@ impl Capture {
 impl FlowHeaders {
     /// Those of a TCP flow.
     #[must_use]
-    pub fn tcp(spec: &FlowSpec, tuple: FlowTuple, scale: u8) -> Self {
-        Self { from_right: spec.from_right, tuple, layout: Some(Layout::of(spec)), scale }
+    pub fn tcp(spec: &TcpSpec, tuple: FlowTuple, scale: u8) -> Self {
+        Self { from_right: spec.direction == Direction::Reverse, tuple, layout: Some(Layout::of(spec)), scale }
     }
 
     /// Those of a stream of datagrams.
     #[must_use]
-    pub fn udp(from_right: bool, tuple: FlowTuple) -> Self {
-        Self { from_right, tuple, layout: None, scale: 0 }
+    pub fn udp(spec: &UdpSpec, tuple: FlowTuple) -> Self {
+        Self { from_right: spec.direction == Direction::Reverse, tuple, layout: None, scale: 0 }
     }
 
     fn header(&self, layout: Layout, p: &Packet, blocks: &Blocks) -> Header {

@@ -15,6 +15,7 @@ pub mod pool;
 pub mod port;
 pub mod probe;
 pub mod qdisc;
+pub mod refusal;
 pub mod rng;
 pub mod sack;
 pub mod simulation;

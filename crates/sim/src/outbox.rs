@@ -20,8 +20,8 @@ pub trait Outbox {
     /// The current time.
     fn now(&self) -> Time;
 
-    /// Puts a packet of the end `from` on its way. The verdict is that of the first port, before anything else happens: if that port
-    /// belongs to the sending host, a drop there is a transmission that failed.
+    /// Puts a packet of the end `from` on its way. The verdict is that of the first port, before anything else happens, if that port
+    /// belongs to the sending host: a drop there is a transmission that failed. What another host's port does is not told: `Queued`.
     fn send(&mut self, from: End, p: Packet) -> Verdict;
 
     /// Sets the event of a timer of the end, or moves it; `NEVER` takes it away.

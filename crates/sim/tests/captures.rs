@@ -1,22 +1,18 @@
 //! Captures: every packet at both hosts, exactly that packet, and nothing else is different for it.
 
-#[allow(dead_code)] // other tests use more of it
 mod common;
 
 use std::collections::HashMap;
 
-use common::{counter, dumbbell, fingerprint, flow, run, MS, SEC};
+use common::{back, counter, dumbbell, fingerprint, flow, run, udp, with_udp, MS, SEC};
 use dumbbell_sim::capture::{Capture, Header, Wire};
 use dumbbell_sim::packet::Ecn;
-use dumbbell_sim::spec::{CodelFloor, CodelSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
+use dumbbell_sim::spec::{CodelFloor, CodelSpec, Direction, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
 
 /// Two flows of different stacks to the right, one to the left and datagrams; data, ACKs and marks meet full queues on either way.
 fn crowded() -> NetworkSpec {
     let mut flows =
-        vec![flow("a", "cubic", "linux-6.12"), flow("b", "reno", "freebsd-9"), flow("c", "dctcp", "linux-6.12")];
-    flows[2].forward = vec![2];
-    flows[2].reverse = vec![0, 1];
-    flows[2].from_right = true;
+        vec![flow("a", "cubic", "linux-6.12"), flow("b", "reno", "freebsd-9"), back(flow("c", "dctcp", "linux-6.12"))];
     flows[0].transfer_bytes = Some(3_000_001);
     flows[1].first_write_bytes = Some(24);
     let fifo = |limit| QdiscSpec::Pfifo { limit_packets: limit };
@@ -30,23 +26,14 @@ fn crowded() -> NetworkSpec {
     };
     let mut net = dumbbell(fifo(30), ShaperSpec::Link { rate_bps: 10_000_000 }, 20 * MS, 10, flows);
     net.ports[2] = PortSpec::Queue {
+        id: "back".into(),
         name: "back".into(),
+        direction: Direction::Reverse,
         qdisc: QdiscSpec::Codel { limit_packets: 12, control },
         shaper: ShaperSpec::Link { rate_bps: 2_000_000 },
         delay_ns: 10 * MS,
     };
-    net.udp = vec![UdpSpec {
-        name: "u".into(),
-        interval_ns: 7 * MS,
-        size_bytes: 300,
-        forward: vec![0, 1],
-        start_ns: 0,
-        stop_ns: 10 * SEC,
-        src_host: 1,
-        dst_host: 2,
-        from_right: false,
-    }];
-    net
+    with_udp(net, vec![UdpSpec { size_bytes: 300, ..udp(7 * MS, 10 * SEC) }])
 }
 
 /// What the records of each side hold of a flow's packets, by way: (times and packets that left, those that arrived).

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{cake, counter, dumbbell, fingerprint, flow, host, run, MS, MSS, SEC};
+use common::{back, cake, counter, dumbbell, fingerprint, flow, host, queue, run, udp, with_udp, MS, MSS, SEC};
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeIsolation, FlowSpec, HostSpec, ImpairmentSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec,
+    CakeIsolation, ChangeSpec, Direction, HostSettings, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, TcpSpec, UdpSpec,
 };
 use proptest::prelude::*;
 
@@ -115,7 +115,7 @@ fn the_smallest_rtt_is_the_base_rtt() {
 #[test]
 fn isolation_shares_equally_between_unlike_flows() {
     let mut b = flow("b", "cubic", "linux-6.12");
-    b.start_ns = 3 * MS;
+    b.connections[0].start_ns = 3 * MS;
     let flows = vec![flow("a", "reno", "linux-6.12"), b];
     let qdisc = cake(20_000_000, CakeIsolation::TripleIsolate, 0);
     let out = run(&dumbbell(qdisc, ShaperSpec::Own, 20 * MS, 60, flows));
@@ -124,83 +124,37 @@ fn isolation_shares_equally_between_unlike_flows() {
     assert!((0.46..0.54).contains(&share), "{share}");
 }
 
-#[test]
-fn what_cannot_run_is_refused_in_one_line() {
-    let base = || {
-        let shaper = ShaperSpec::Tbf { rate_bps: 1_000_000, burst_bytes: 1540 };
-        dumbbell(QdiscSpec::Pfifo { limit_packets: 10 }, shaper, 20 * MS, 1, vec![flow("f", "reno", "linux-6.12")])
-    };
-    let refused = |change: &dyn Fn(&mut NetworkSpec), what: &str| {
-        let mut net = base();
-        change(&mut net);
-        let message = simulate(&net).expect_err(what);
-        assert!(message.contains(what) && !message.contains('\n'), "{message}");
-    };
-    refused(&|n| n.flows[0].cc = "vegas".into(), "vegas");
-    refused(&|n| n.flows[0].stack.name = "linux-9".into(), "linux-9");
-    let bsd = |n: &mut NetworkSpec| n.flows[0].stack.name = "freebsd-9".into();
-    let fixed = |n: &mut NetworkSpec, bytes| n.flows[0].host.rcvbuf = Some(bytes);
-    refused(&|n| (bsd(n), n.flows[0].cc = "cubic".into()).1, "cc cubic on the stack freebsd-9; expected reno");
-    refused(&|n| (bsd(n), n.flows[0].ecn = true).1, "ECN on the stack freebsd-9");
-    refused(&|n| (bsd(n), n.flows[0].host.tso = true).1, "TSO on the stack freebsd-9");
-    refused(&|n| (bsd(n), fixed(n, 2 << 20)).1, "a receive buffer of 2097152 bytes; at most 1864135");
-    refused(&|n| n.flows[0].forward = vec![7], "port 7");
-    refused(&|n| n.flows[0].reverse = vec![], "reverse");
-    refused(&|n| n.duration_ns = u64::MAX, "duration");
-    refused(&|n| n.flows[0].transfer_bytes = Some(0), "0 bytes");
-    refused(&|n| n.flows[0].first_write_bytes = Some(1448), "first write of 1448");
-    refused(
-        &|n| {
-            if let PortSpec::Queue { shaper, .. } = &mut n.ports[1] {
-                *shaper = ShaperSpec::Own;
-            }
-        },
-        "pace",
-    );
-    refused(
-        &|n| {
-            n.ports.remove(1);
-            n.ports.iter_mut().for_each(|p| {
-                if let PortSpec::Delay { delay_ns, .. } = p {
-                    *delay_ns = 0;
-                }
-            });
-            n.flows[0].forward = vec![0];
-            n.flows[0].reverse = vec![1];
-        },
-        "takes no time",
-    );
-}
-
 prop_compose! {
     fn any_flow()(
         cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"]),
         stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9"]),
-        (ecn, sce_echo, tso, local, back) in any::<(bool, bool, bool, bool, bool)>(),
+        (ecn, sce_echo, tso, local, reverse) in any::<(bool, bool, bool, bool, bool)>(),
         start_ms in 0u64..2000,
         stop_ms in prop::option::of(0u64..6000),
         bytes in prop::option::of(1u64..3_000_000),
         rcvbuf in prop::option::of(5_000u64..500_000),
         sndbuf in prop::option::of(5_000u64..500_000),
-    ) -> FlowSpec {
+    ) -> TcpSpec {
         let mut f = flow("", cc, stack);
         f.ecn |= ecn;
         f.sce_echo = sce_echo;
-        f.local_first_port = local;
-        if back {
-            // Against the others: data and ACKs meet in every port.
-            (f.forward, f.reverse) = (vec![2], vec![0, 1]);
-        }
-        f.start_ns = start_ms * MS;
-        f.stop_ns = stop_ms.map(|ms| (start_ms + ms) * MS);
+        f.connections[0].start_ns = start_ms * MS;
+        f.connections[0].stop_ns = stop_ms.map(|ms| (start_ms + ms) * MS);
         f.transfer_bytes = bytes;
         f.first_write_bytes = start_ms.is_multiple_of(3).then_some(24);
-        f.host = HostSpec { tso, rcvbuf, sndbuf, ..host() };
+        f.host = HostSettings { tso, rcvbuf, sndbuf, ..host() };
         if stack == "freebsd-9" {
-            f.cc = "reno".into();
+            f.cc.kind = "reno".into();
             (f.ecn, f.sce_echo, f.host.tso) = (false, false, false);
         }
-        f
+        if reverse {
+            // Against the others: data and ACKs meet in every port.
+            back(f)
+        } else if local {
+            TcpSpec { from: 2, path: 1, ..f }
+        } else {
+            f
+        }
     }
 }
 
@@ -209,27 +163,23 @@ prop_compose! {
         interval_us in 100u64..50_000,
         size_bytes in 64u32..=1514,
         (start_ms, stop_ms) in (0u64..4000, 0u64..6000),
-        back in any::<bool>(),
+        reverse in any::<bool>(),
     ) -> UdpSpec {
-        UdpSpec {
-            name: String::new(),
-            interval_ns: interval_us * 1000,
-            size_bytes,
-            forward: if back { vec![2] } else { vec![0, 1] },
-            start_ns: start_ms * MS,
-            stop_ns: stop_ms * MS,
-            src_host: 1,
-            dst_host: 2,
-            from_right: false,
+        let mut stream = UdpSpec { size_bytes, ..udp(interval_us * 1000, stop_ms * MS) };
+        stream.streams[0].start_ns = start_ms * MS;
+        if reverse {
+            UdpSpec { from: 1, to: 0, direction: Direction::Reverse, ..stream }
+        } else {
+            stream
         }
     }
 }
 
-fn any_impairment() -> impl Strategy<Value = ImpairmentSpec> {
+fn any_change() -> impl Strategy<Value = ChangeSpec> {
     let at_ns = (0u64..6000).prop_map(|ms| ms * MS);
     prop_oneof![
-        (at_ns.clone(), 1u64..1000).prop_map(|(at_ns, ms)| ImpairmentSpec::Outage { port: 1, at_ns, for_ns: ms * MS }),
-        (at_ns, 10u64..50_000).prop_map(|(at_ns, kbit)| ImpairmentSpec::Rate { port: 1, at_ns, rate_bps: kbit * 1000 }),
+        (at_ns.clone(), 1u64..1000).prop_map(|(at_ns, ms)| ChangeSpec::Outage { port: 1, at_ns, for_ns: ms * MS }),
+        (at_ns, 10u64..50_000).prop_map(|(at_ns, kbit)| ChangeSpec::Rate { port: 1, at_ns, rate_bps: kbit * 1000 }),
     ]
 }
 
@@ -237,7 +187,7 @@ prop_compose! {
     fn any_network()(
         flows in prop::collection::vec(any_flow(), 1..5),
         udp in prop::collection::vec(any_udp(), 0..3),
-        impairments in prop::collection::vec(any_impairment(), 0..4),
+        schedule in prop::collection::vec(any_change(), 0..4),
         rate_kbit in 100u64..50_000,
         limit in 1u64..200,
         kind in 0..10,
@@ -259,9 +209,10 @@ prop_compose! {
             8 => (unlimited(cake(rate_bps, CakeIsolation::TripleIsolate, 0)), htb),
             _ => (QdiscSpec::Pfifo { limit_packets: limit }, htb),
         };
-        let named = flows.into_iter().enumerate().map(|(i, f)| FlowSpec { name: format!("f{i}"), ..f }).collect();
-        let udp = udp.into_iter().enumerate().map(|(i, u)| UdpSpec { name: format!("u{i}"), ..u }).collect();
-        NetworkSpec { seed, udp, impairments, ..dumbbell(qdisc, shaper, rtt_ms * MS, 5, named) }
+        let (mut flows, mut udp) = (flows, udp);
+        flows.iter_mut().enumerate().for_each(|(i, f)| f.connections[0].name = format!("f{i}"));
+        udp.iter_mut().enumerate().for_each(|(i, u)| u.streams[0].name = format!("u{i}"));
+        NetworkSpec { seed, schedule, ..with_udp(dumbbell(qdisc, shaper, rtt_ms * MS, 5, flows), udp) }
     }
 }
 
@@ -291,17 +242,17 @@ proptest! {
     #[test]
     fn packets_are_conserved_and_delivery_is_in_order_at_no_more_than_the_rate(net in any_network()) {
         let out = run(&net);
-        let steady = !net.impairments.iter().any(|i| matches!(i, ImpairmentSpec::Rate { .. }));
+        let steady = !net.schedule.iter().any(|change| matches!(change, ChangeSpec::Rate { .. }));
         for port in net.ports.iter().filter(|_| steady) {
-            if let (PortSpec::Queue { name, .. }, Some(rate_bps)) = (port, pace(port)) {
+            if let Some(rate_bps) = pace(port) {
                 // Besides: a bucket and the packet that overdraws it.
                 let most = u128::from(rate_bps) * u128::from(net.duration_ns) / 8 / u128::from(SEC) + 2 * 1600;
-                let sent = counter(&out, &format!("port/{name}"), "sent_bytes");
+                let sent = counter(&out, &format!("port/{}", port.id()), "sent_bytes");
                 prop_assert!(u128::from(sent) <= most, "{sent} bytes of {most}");
             }
         }
-        for spec in &net.flows {
-            let entity = format!("flow/{}", spec.name);
+        for (_, spec, connection) in net.connections() {
+            let entity = format!("flow/{}", connection.name);
             let read = counter(&out, &entity, "rx_bytes");
             if let Some(bytes) = spec.transfer_bytes {
                 prop_assert!(read <= bytes);
@@ -339,20 +290,16 @@ prop_compose! {
         f.first_write_bytes = seed.is_multiple_of(2).then_some(24);
         let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
         let pfifo = QdiscSpec::Pfifo { limit_packets: limit };
-        let back =
-            PortSpec::Queue { name: "line".into(), qdisc: pfifo.clone(), shaper: shaper.clone(), delay_ns: 0 };
-        let mut net = dumbbell(pfifo, shaper, rtt_ms * MS, 600, vec![f]);
-        net.ports.push(back);
-        net.flows[0].reverse = vec![3, 2];
-        let impairments = outages
+        let line = queue("line", Direction::Reverse, pfifo.clone(), shaper.clone());
+        let net = dumbbell(pfifo, shaper, rtt_ms * MS, 600, vec![f]);
+        let mut net = with_udp(net, vec![udp(interval_us * 1000, 5 * SEC)]);
+        net.ports.push(line);
+        net.paths[0].reverse = vec![3, 2];
+        let schedule = outages
             .into_iter()
-            .map(|(way, ms, for_ms)| ImpairmentSpec::Outage { port: [1, 3][way as usize - 1], at_ns: ms * MS, for_ns: for_ms * MS })
+            .map(|(way, ms, for_ms)| ChangeSpec::Outage { port: [1, 3][way as usize - 1], at_ns: ms * MS, for_ns: for_ms * MS })
             .collect();
-        let udp = vec![UdpSpec {
-            name: "u".into(), interval_ns: interval_us * 1000, size_bytes: 1514, forward: vec![0, 1], start_ns: 0,
-            stop_ns: 5 * SEC, src_host: 1, dst_host: 2, from_right: false,
-        }];
-        NetworkSpec { seed, udp, impairments, sample_ns: 0, ..net }
+        NetworkSpec { seed, schedule, sample_ns: 0, ..net }
     }
 }
 
@@ -362,7 +309,7 @@ proptest! {
     #[test]
     fn freebsd_delivers_everything_whatever_is_lost(net in lossy_transfer()) {
         let out = run(&net);
-        prop_assert_eq!(counter(&out, "flow/f", "rx_bytes"), net.flows[0].transfer_bytes.unwrap());
+        prop_assert_eq!(counter(&out, "flow/f", "rx_bytes"), net.connections().next().unwrap().1.transfer_bytes.unwrap());
         prop_assert!(counter(&out, "flow/f", "completed_ns") > 0);
     }
 }

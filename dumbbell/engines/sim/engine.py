@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.refusal import refusal
 from dumbbell.engines.sim.capabilities import NAME, capabilities
-from dumbbell.engines.sim.network import network
-from dumbbell.errors import BadInput
 from dumbbell.native import native
 from dumbbell.plan import RUN, Plan, Refusal, make
 from dumbbell.scenario import Duration, Scenario
@@ -44,11 +41,11 @@ class Sim(Engine):
         native()
 
     def compile(self, plan: Plan) -> str:
-        """The network that the simulator is given, as JSON."""
-        return json.dumps(network(plan))
+        """The plan as JSON, which is what the simulator reads."""
+        return json.dumps(plan.plain())
 
     def told(self, compiled: str) -> str:
-        """The network."""
+        """The plan."""
         return compiled
 
     def sources(self) -> tuple[str, ...]:
@@ -64,8 +61,8 @@ class Sim(Engine):
             return
         try:
             native().check(compiled)
-        except ValueError as error:
-            yield refusal(plan, str(error))
+        except native().Refused as error:
+            yield from map(Refusal.from_json, json.loads(error.args[0]))
 
     def cpu_s(self, plan: Plan) -> float:
         """About what a run costs; the machine's speed is measured on a short run."""
@@ -83,8 +80,6 @@ class Sim(Engine):
         common: dict[str, Any] = {"key": prepared.key, "name": resolved.name, "cell": resolved.cell, "scenario": prepared.scenario}
         try:
             output = native().simulate(prepared.compiled)
-        except ValueError as error:
-            raise BadInput(f"{prepared.label}: the simulator refuses this: {error}") from None
         except RuntimeError as error:
             failure = (f"the simulator failed: {' '.join(str(error).split())}",)
             return Run(**common, status="invalid", reasons=failure, counters={}, digest=digest(()), engine=facts)

@@ -1,18 +1,19 @@
-//! Ports: a queue discipline behind a shaper, or a delay stage; each with a pipe of packets in flight behind it.
+//! Ports: a queue discipline behind a shaper, or a link; each with a pipe of packets in flight behind it.
 
+mod change;
 mod htb;
-mod impairment;
 mod shaper;
 mod tbf;
 
+pub use change::{resolve, Change, Schedule};
 pub use htb::Htb;
-pub use impairment::{Impairment, Schedule};
 pub use shaper::Shaper;
 pub use tbf::Tbf;
 
 use crate::packet::{DropCause, DROP_CAUSES};
 use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::PortSpec;
 use crate::time::{Duration, Time, NEVER};
@@ -20,8 +21,8 @@ use crate::time::{Duration, Time, NEVER};
 /// A port.
 #[derive(Debug)]
 pub struct Port {
-    /// Name in the results.
-    pub name: String,
+    /// What results call it.
+    pub id: String,
     /// What packets wait for.
     pub kind: Kind,
     /// Packets that have left the shaper, in order of arrival at the far end, which is the time of each.
@@ -42,7 +43,7 @@ pub struct Port {
 #[derive(Debug)]
 pub enum Kind {
     /// A FIFO line and a constant delay: the time a packet leaves is known when it arrives.
-    Delay {
+    Link {
         /// Line rate, bit/s.
         rate_bps: Option<u64>,
         /// Most packets inside.
@@ -91,28 +92,35 @@ impl Counters {
 }
 
 impl Port {
-    /// Builds a port; an error says which parameter cannot be.
-    pub fn build(spec: &PortSpec, seed: u64) -> Result<Self, String> {
-        let (name, delay, kind) = match spec {
-            PortSpec::Delay { name, delay_ns, rate_bps, limit_packets } => {
+    /// Builds a port.
+    ///
+    /// # Errors
+    /// What of it cannot be.
+    pub fn build(spec: &PortSpec, seed: u64) -> Result<Self, Flaws> {
+        let (id, delay, kind) = match spec {
+            PortSpec::Link { id, delay_ns, rate_bps, limit_packets, .. } => {
                 let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
                 if *rate_bps == Some(0) {
-                    return Err(format!("port {name}: rate is 0"));
+                    return Err(Flaws::one("rate_bps", "0 bit/s", "at least 1"));
                 }
-                (name, *delay_ns, Kind::Delay { rate_bps: *rate_bps, limit, free_at: 0 })
+                (id, *delay_ns, Kind::Link { rate_bps: *rate_bps, limit, free_at: 0 })
             }
-            PortSpec::Queue { name, qdisc, shaper, delay_ns } => {
-                let mut rng = Rng::for_component(seed, &format!("qdisc/{name}"));
-                let qdisc = AnyQdisc::build(qdisc, &mut rng).map_err(|e| format!("port {name}: {e}"))?;
-                let shaper = Shaper::build(shaper).map_err(|e| format!("port {name}: {e}"))?;
-                if qdisc.shapes_itself() != matches!(shaper, Shaper::Own) {
-                    return Err(format!("port {name}: exactly one of the qdisc and the shaper must pace packets"));
+            PortSpec::Queue { id, qdisc, shaper, delay_ns, .. } => {
+                let mut rng = Rng::for_component(seed, &format!("qdisc/{id}"));
+                let qdisc = Flaws::within("qdisc", AnyQdisc::build(qdisc, &mut rng));
+                let (qdisc, shaper) = Flaws::both(qdisc, Flaws::within("shaper", Shaper::build(shaper)))?;
+                let shapers = (qdisc.shapes_itself(), matches!(shaper, Shaper::Own));
+                if shapers == (false, true) {
+                    return Err(Flaws::one("shaper", "a qdisc that does not shape itself", "link, tbf or htb"));
                 }
-                (name, *delay_ns, Kind::Queue { qdisc, shaper })
+                if shapers == (true, false) {
+                    return Err(Flaws::one("shaper", "a second one, the qdisc shapes itself", "own"));
+                }
+                (id, *delay_ns, Kind::Queue { qdisc, shaper })
             }
         };
         Ok(Self {
-            name: name.clone(),
+            id: id.clone(),
             kind,
             pipe: Queue::default(),
             delay,
@@ -123,33 +131,27 @@ impl Port {
         })
     }
 
-    /// True if a packet cannot pass in no time.
-    #[must_use]
-    pub fn takes_time(&self) -> bool {
-        self.delay > 0 || !matches!(self.kind, Kind::Delay { rate_bps: None, .. })
-    }
-
-    /// Something befalls a queue port.
-    pub fn impair(&mut self, what: Impairment) {
+    /// Something happens to a queue port.
+    pub fn change(&mut self, what: Change) {
         let Kind::Queue { qdisc, shaper } = &mut self.kind else { unreachable!("the schedule names queue ports only") };
         match (what, shaper) {
-            (Impairment::OutageUntil(end), _) => self.outage_until = self.outage_until.max(end),
+            (Change::OutageUntil(end), _) => self.outage_until = self.outage_until.max(end),
             // A packet on the line is out when it would have been.
-            (Impairment::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
-            (Impairment::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),
-            (Impairment::Rate(rate), Shaper::Own) => qdisc.set_rate(rate),
-            (Impairment::Rate(rate), Shaper::Tbf(tbf)) => {
+            (Change::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
+            (Change::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),
+            (Change::Rate(rate), Shaper::Own) => qdisc.set_rate(rate),
+            (Change::Rate(rate), Shaper::Tbf(tbf)) => {
                 tbf.set_rate(rate);
                 self.refilled = true;
             }
         }
     }
 
-    /// Packets and bytes that wait here (a delay stage holds its packets in the pipe: none wait).
+    /// Packets and bytes that wait here (a link holds its packets in the pipe: none wait).
     #[must_use]
     pub fn backlog(&self) -> (usize, u64) {
         match &self.kind {
-            Kind::Delay { .. } => (0, 0),
+            Kind::Link { .. } => (0, 0),
             Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
         }
     }

@@ -4,6 +4,7 @@ use super::htb::Htb;
 use super::tbf::Tbf;
 use crate::pool::Queue;
 use crate::qdisc::{AnyQdisc, Dequeued, Qdisc, QdiscVisitor, QueueContext};
+use crate::refusal::Flaws;
 use crate::spec::ShaperSpec;
 use crate::time::{serialisation, Time, NEVER, SEC};
 
@@ -26,12 +27,15 @@ pub enum Shaper {
 }
 
 impl Shaper {
-    /// Builds a shaper; an error says which parameter cannot be.
-    pub fn build(spec: &ShaperSpec) -> Result<Self, String> {
+    /// Builds a shaper.
+    ///
+    /// # Errors
+    /// No rate, or a bucket that is too small.
+    pub fn build(spec: &ShaperSpec) -> Result<Self, Flaws> {
         match *spec {
             ShaperSpec::Link { rate_bps: 0 }
             | ShaperSpec::Tbf { rate_bps: 0, .. }
-            | ShaperSpec::Htb { rate_bps: 0, .. } => Err("rate is 0".to_owned()),
+            | ShaperSpec::Htb { rate_bps: 0, .. } => Err(Flaws::one("rate_bps", "0 bit/s", "at least 1")),
             ShaperSpec::Link { rate_bps } => Ok(Self::Link { rate_bps, free_at: 0 }),
             ShaperSpec::Tbf { rate_bps, burst_bytes } => Ok(Self::Tbf(Tbf::new(rate_bps, burst_bytes)?)),
             ShaperSpec::Htb { rate_bps, burst_bytes } => Ok(Self::Htb(Htb::new(rate_bps, burst_bytes))),

@@ -2,6 +2,8 @@
 //! tokens for it.
 
 use super::shaper::tokens_for;
+use crate::packet::FULL_FRAME;
+use crate::refusal::Flaws;
 use crate::time::Time;
 
 /// A token bucket.
@@ -19,11 +21,14 @@ pub struct Tbf {
 }
 
 impl Tbf {
-    /// A full bucket of `burst_bytes`; an error says what cannot be.
-    pub fn new(rate_bps: u64, burst_bytes: u64) -> Result<Self, String> {
-        if burst_bytes < u64::from(crate::packet::FULL_FRAME) {
-            return Err(format!("burst of {burst_bytes} bytes is below one frame (1514)"));
-        }
+    /// A full bucket of `burst_bytes`.
+    ///
+    /// # Errors
+    /// A bucket that never has the tokens for a full packet.
+    pub fn new(rate_bps: u64, burst_bytes: u64) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_least("burst_bytes", burst_bytes, "bytes", u64::from(FULL_FRAME));
+        flaws.done()?;
         let bucket = tokens_for(burst_bytes, rate_bps);
         Ok(Self { rate_bps, burst_bytes, bucket, tokens: bucket, updated: 0, last: (0, 0) })
     }

@@ -53,7 +53,7 @@ impl Sampler {
         Self {
             interval,
             flows: flows.iter().map(|f| table("flow", &f.name, FLOW_COLUMNS)).collect(),
-            ports: ports.iter().map(|p| table("port", &p.name, PORT_COLUMNS)).collect(),
+            ports: ports.iter().map(|p| table("port", &p.id, PORT_COLUMNS)).collect(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Sampler {
 /// What the queue discipline of a port counted.
 pub(crate) fn stats(p: &Port) -> QdiscStats {
     match &p.kind {
-        Kind::Delay { .. } => QdiscStats::default(),
+        Kind::Link { .. } => QdiscStats::default(),
         Kind::Queue { qdisc, .. } => *qdisc.stats(),
     }
 }
@@ -182,6 +182,6 @@ pub fn count(
         if let Some(t) = c.first_drop {
             list.push(("first_drop_ns".to_owned(), t));
         }
-        out.push((format!("port/{}", p.name), list));
+        out.push((format!("port/{}", p.id), list));
     }
 }

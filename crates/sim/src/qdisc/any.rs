@@ -7,6 +7,7 @@ use super::{
 };
 use crate::packet::Packet;
 use crate::pool::{Id, Pool, Queue};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
 use crate::time::Time;
@@ -40,31 +41,35 @@ impl AnyQdisc {
     /// Builds the described discipline; `rng` is the port's stream (hash perturbation).
     ///
     /// # Errors
-    /// A parameter outside what the discipline accepts, named.
-    pub fn build(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, String> {
+    /// Parameters outside what the discipline accepts.
+    pub fn build(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, Flaws> {
         Ok(match *spec {
             QdiscSpec::Pfifo { limit_packets } => {
-                Self::Fifo(Fifo::new(Limit::Packets(at_least_1("pfifo", limit_packets)?)))
+                Self::Fifo(limited(limit_packets, |limit| Ok(Fifo::new(Limit::Packets(limit))))?)
             }
-            QdiscSpec::Bfifo { limit_bytes: 0 } => return Err("bfifo: limit_bytes must be at least 1".into()),
-            QdiscSpec::Bfifo { limit_bytes } => Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes))),
+            QdiscSpec::Bfifo { limit_bytes } => {
+                let mut flaws = Flaws::default();
+                flaws.at_least("limit_bytes", limit_bytes, "bytes", 1);
+                flaws.done()?;
+                Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))
+            }
             QdiscSpec::Cake { .. } => Self::Cake(Box::new(Cake::from_spec(spec, rng)?)),
             QdiscSpec::Codel { limit_packets, ref control } => {
-                Self::Codel(boxed(Codel::new(at_least_1("codel", limit_packets)?, control)?))
+                Self::Codel(boxed(limited(limit_packets, |limit| Codel::new(limit, control))?))
             }
             QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, drops_raise_count, ref control } => {
-                let limit = at_least_1("fq_codel", limit_packets)?;
-                Self::FqCodel(boxed(FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, rng)?))
+                let make = |limit| FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, rng);
+                Self::FqCodel(boxed(limited(limit_packets, make)?))
             }
             QdiscSpec::Pie { limit_packets, ref control } => {
-                Self::Pie(boxed(Pie::new(at_least_1("pie", limit_packets)?, control)?))
+                Self::Pie(boxed(limited(limit_packets, |limit| Pie::new(limit, control))?))
             }
             QdiscSpec::Pie2013 { limit_packets, ref control } => {
-                Self::Pie2013(boxed(Pie2013::new(at_least_1("pie", limit_packets)?, control)?))
+                Self::Pie2013(boxed(limited(limit_packets, |limit| Pie2013::new(limit, control))?))
             }
             QdiscSpec::FqPie { limit_packets, ref queues, ecn_prob, ref control } => {
-                let limit = at_least_1("fq_pie", limit_packets)?;
-                Self::FqPie(boxed(FqPie::new(limit, queues, ecn_prob, control, rng)?))
+                let make = |limit| FqPie::new(limit, queues, ecn_prob, control, rng);
+                Self::FqPie(boxed(limited(limit_packets, make)?))
             }
             QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
             QdiscSpec::Sfq(ref spec) => Self::Sfq(boxed(Sfq::new(spec, rng)?)),
@@ -77,12 +82,11 @@ fn boxed<Q: PeekByDequeue>(qdisc: Q) -> Box<PeekBuffer<Q>> {
     Box::new(PeekBuffer::new(qdisc))
 }
 
-fn at_least_1(kind: &str, limit_packets: u64) -> Result<usize, String> {
-    match usize::try_from(limit_packets) {
-        Ok(0) => Err(format!("{kind}: limit_packets must be at least 1")),
-        Ok(limit) => Ok(limit),
-        Err(e) => Err(format!("{kind}: limit_packets: {e}")),
-    }
+/// What is made with a limit in packets.
+fn limited<Q>(limit_packets: u64, make: impl FnOnce(usize) -> Result<Q, Flaws>) -> Result<Q, Flaws> {
+    let mut flaws = Flaws::default();
+    flaws.at_least("limit_packets", limit_packets, "packets", 1);
+    flaws.and(make(usize::try_from(limit_packets).unwrap_or(usize::MAX)))
 }
 
 impl AnyQdisc {
@@ -159,7 +163,7 @@ mod tests {
         let mut build = |spec| AnyQdisc::build(&spec, &mut rng);
         assert!(matches!(build(QdiscSpec::Pfifo { limit_packets: 1 }), Ok(AnyQdisc::Fifo(_))));
         assert!(matches!(build(QdiscSpec::Bfifo { limit_bytes: 1514 }), Ok(AnyQdisc::Fifo(_))));
-        assert!(build(QdiscSpec::Pfifo { limit_packets: 0 }).unwrap_err().contains("limit_packets"));
-        assert!(build(QdiscSpec::Bfifo { limit_bytes: 0 }).unwrap_err().contains("limit_bytes"));
+        assert_eq!(build(QdiscSpec::Pfifo { limit_packets: 0 }).unwrap_err().fields(), ["limit_packets"]);
+        assert_eq!(build(QdiscSpec::Bfifo { limit_bytes: 0 }).unwrap_err().fields(), ["limit_bytes"]);
     }
 }

@@ -7,6 +7,7 @@ use super::peek_buffer::Backlog;
 use super::truesize::truesize;
 use crate::packet::{flags, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::QueuesSpec;
 use crate::time::Time;
@@ -81,13 +82,11 @@ impl<S> Head<'_, S> {
 
 impl<S: Default> FlowQueues<S> {
     /// No queues yet; the hash key comes from `rng`.
-    pub fn new(spec: &QueuesSpec, kind: &str, rng: &mut Rng) -> Result<Self, String> {
-        if !(1..=MAX_FLOWS).contains(&spec.flows) {
-            return Err(format!("{kind}: flows must be 1 to {MAX_FLOWS}, not {}", spec.flows));
-        }
-        if !(1..=MAX_QUANTUM).contains(&spec.quantum_bytes) {
-            return Err(format!("{kind}: quantum_bytes must be 1 to {MAX_QUANTUM}, not {}", spec.quantum_bytes));
-        }
+    pub fn new(spec: &QueuesSpec, rng: &mut Rng) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.range("flows", spec.flows, "queues", 1..=MAX_FLOWS);
+        flaws.range("quantum_bytes", spec.quantum_bytes, "bytes", 1..=MAX_QUANTUM);
+        flaws.done()?;
         Ok(Self {
             queues: Vec::new(),
             held: Backlog::default(),

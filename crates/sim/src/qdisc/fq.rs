@@ -20,6 +20,7 @@ use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::FqSpec;
 use crate::time::{Time, US};
@@ -82,18 +83,15 @@ impl Fq {
     /// Without flows; the hash key comes from `rng`.
     ///
     /// # Errors
-    /// A parameter that Linux refuses, named.
-    pub fn new(spec: &FqSpec, rng: &mut Rng) -> Result<Self, String> {
-        if spec.initial_quantum_bytes > MAX_QUANTUM {
-            return Err(format!(
-                "fq: initial_quantum_bytes must be at most {MAX_QUANTUM}, not {}",
-                spec.initial_quantum_bytes
-            ));
-        }
-        let packets = |name: &str, limit: u64| usize::try_from(limit).map_err(|e| format!("fq: {name}: {e}"));
+    /// Parameters that Linux refuses.
+    pub fn new(spec: &FqSpec, rng: &mut Rng) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_most("initial_quantum_bytes", spec.initial_quantum_bytes, "bytes", MAX_QUANTUM);
+        flaws.done()?;
+        let packets = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(Self {
-            limit: packets("limit_packets", spec.limit_packets)?,
-            flow_limit: packets("flow_limit_packets", spec.flow_limit_packets)?,
+            limit: packets(spec.limit_packets),
+            flow_limit: packets(spec.flow_limit_packets),
             quantum: i64::from(spec.quantum_bytes.clamp(LEAST_QUANTUM, MAX_QUANTUM)),
             initial_quantum: i64::from(spec.initial_quantum_bytes),
             ce_threshold: spec.ce_threshold_ns.map(|ns| ns / US * US),
@@ -415,6 +413,6 @@ mod tests {
         let fq = Fq::new(&FqSpec { quantum_bytes: 1, ..SPEC }, &mut rng).unwrap();
         assert_eq!(fq.quantum, 256);
         let huge = FqSpec { initial_quantum_bytes: (1 << 20) + 1, ..SPEC };
-        assert!(Fq::new(&huge, &mut rng).unwrap_err().contains("initial_quantum"));
+        assert_eq!(Fq::new(&huge, &mut rng).unwrap_err().fields(), ["initial_quantum_bytes"]);
     }
 }

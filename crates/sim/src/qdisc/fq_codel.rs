@@ -8,6 +8,7 @@ use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{CodelSpec, QueuesSpec};
 
@@ -49,7 +50,7 @@ impl FqCodel {
     /// An empty discipline of at most `limit` packets.
     ///
     /// # Errors
-    /// A parameter that Linux refuses, named.
+    /// Parameters that Linux refuses.
     pub fn new(
         limit: usize,
         queues: &QueuesSpec,
@@ -57,17 +58,19 @@ impl FqCodel {
         drops_raise_count: bool,
         control: &CodelSpec,
         rng: &mut Rng,
-    ) -> Result<Self, String> {
-        if drop_batch == 0 {
-            return Err("fq_codel: drop_batch must be at least 1".into());
-        }
+    ) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_least("drop_batch", drop_batch, "packets", 1);
+        let law = Flaws::within("control", Law::new(control));
+        let flows = Flaws::within("queues", FlowQueues::new(queues, rng));
+        let (law, flows) = flaws.and(Flaws::both(law, flows))?;
         Ok(Self {
             limit,
             memory_limit: queues.memory_limit_bytes.unwrap_or(u64::MAX),
             drop_batch,
             drops_raise_count,
-            law: Law::new(control, "fq_codel")?,
-            flows: FlowQueues::new(queues, "fq_codel", rng)?,
+            law,
+            flows,
             stats: QdiscStats::default(),
         })
     }

@@ -10,6 +10,7 @@ use super::pie::{Law, State, MAX_PROB};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{PieSpec, QueuesSpec};
 use crate::time::Time;
@@ -36,22 +37,23 @@ impl FqPie {
     /// An empty discipline of at most `limit` packets.
     ///
     /// # Errors
-    /// A parameter that Linux refuses, named.
+    /// Parameters that Linux refuses.
     pub fn new(
         limit: usize,
         queues: &QueuesSpec,
         ecn_prob: u64,
         control: &PieSpec,
         rng: &mut Rng,
-    ) -> Result<Self, String> {
-        if ecn_prob > 100 {
-            return Err(format!("fq_pie: ecn_prob must be 0 to 100, not {ecn_prob}"));
-        }
-        let law = Law::new(control, "fq_pie")?;
+    ) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_most("ecn_prob", ecn_prob, "%", 100);
+        let law = Flaws::within("control", Law::new(control));
+        let flows = Flaws::within("queues", FlowQueues::new(queues, rng));
+        let (law, flows) = flaws.and(Flaws::both(law, flows))?;
         Ok(Self {
             limit,
             mark_up_to: MAX_PROB / 100 * ecn_prob,
-            flows: FlowQueues::new(queues, "fq_pie", rng)?,
+            flows,
             slots: queues.flows,
             cursor: 0,
             timer: Timer::new(law.tupdate),

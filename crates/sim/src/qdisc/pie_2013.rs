@@ -6,9 +6,11 @@
 //! 32 bits wide, is that of the source, overflows included: the bound of 2 % on a step is 1 %, and the decay misses above 1 %.
 
 use super::peek_buffer::{Backlog, PeekByDequeue};
+use super::pie::MAX_WEIGHT;
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::Pie2013Spec;
 use crate::time::{Time, MS, SEC};
@@ -54,25 +56,23 @@ impl Pie2013 {
     /// An empty queue of at most `limit` packets.
     ///
     /// # Errors
-    /// A parameter out of range, named.
-    pub fn new(limit: usize, spec: &Pie2013Spec) -> Result<Self, String> {
-        if !(100..=10_000).contains(&spec.hz) {
-            return Err(format!("pie: hz must be 100 to 10000, not {}", spec.hz));
-        }
-        if spec.alpha > 32 || spec.beta > 32 {
-            return Err(format!("pie: alpha and beta must be 0 to 32, not {} and {}", spec.alpha, spec.beta));
-        }
+    /// Parameters out of range.
+    pub fn new(limit: usize, spec: &Pie2013Spec) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.range("control.hz", spec.hz, "ticks a second", 100..=10_000);
+        flaws.at_most("control.alpha", spec.alpha, "sixteenths", MAX_WEIGHT);
+        flaws.at_most("control.beta", spec.beta, "sixteenths", MAX_WEIGHT);
+        flaws.done()?;
         // tc of that time took milliseconds.
         let ticks = |ns: u64| ns / MS * u64::from(spec.hz) / 1000;
-        let target = u32::try_from(ticks(spec.target_ns)).map_err(|e| format!("pie: target_ns: {e}"))?;
-        let tupdate = ticks(spec.tupdate_ns);
-        if tupdate == 0 {
-            return Err(format!("pie: tupdate_ns must be a tick at least, not {}", spec.tupdate_ns));
-        }
+        let (target, tupdate) = (ticks(spec.target_ns), ticks(spec.tupdate_ns));
+        flaws.at_most("control.target_ns", target, "ticks", u64::from(u32::MAX));
+        flaws.at_least("control.tupdate_ns", tupdate, "ticks", 1);
+        flaws.done()?;
         let mut pie = Self {
             limit,
             hz: u64::from(spec.hz),
-            target,
+            target: target as u32,
             tupdate,
             alpha: spec.alpha,
             beta: spec.beta,

@@ -4,7 +4,8 @@ use serde_json::{json, Map, Value};
 
 use super::bsd;
 use crate::cc::CONTROLS;
-use crate::spec::{FlowSpec, StackSpec};
+use crate::refusal::Flaws;
+use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::overrides::overridden;
 use crate::tcp::linux::stack::{Stack, STACKS};
 
@@ -18,35 +19,41 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// The stack of a description; an error names what does not exist.
-    pub fn from_spec(spec: &StackSpec) -> Result<Self, String> {
-        let Some((_, _, base)) = bsd::stack::STACKS.iter().find(|(name, ..)| *name == spec.name) else {
-            return Stack::from_spec(spec).map(Self::Linux);
-        };
-        overridden(base, &spec.options)
-            .and_then(|stack| stack.check().map(|()| Self::Bsd(stack)))
-            .map_err(|e| format!("stack {}: {e}", spec.name))
+    /// The stack of a description.
+    ///
+    /// # Errors
+    /// A name or options that there are not, or values that no kernel can have.
+    pub fn from_spec(spec: &StackSpec) -> Result<Self, Flaws> {
+        if let Some((_, _, base)) = bsd::stack::STACKS.iter().find(|(name, ..)| *name == spec.name) {
+            let made = overridden(base, &spec.options).and_then(|stack| stack.check().map(|()| Self::Bsd(stack)));
+            return Flaws::within("options", made);
+        }
+        Stack::from_spec(spec).map(Self::Linux)
     }
 }
 
-/// Refuses what FreeBSD's TCP does not do; the message names what it does.
-pub(crate) fn check_bsd(spec: &FlowSpec, stack: &bsd::stack::Stack) -> Result<(), String> {
+/// Refuses a name that no stack has.
+pub(in crate::tcp) fn unknown_stack(name: &str) -> Flaws {
+    let names: Vec<String> = listing().into_iter().map(|(name, _)| name).collect();
+    Flaws::one("name", format_args!("unknown {name:?}"), format_args!("one of {}", names.join(", ")))
+}
+
+/// Refuses what FreeBSD's TCP does not do.
+pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(), Flaws> {
     let (name, host) = (&spec.stack.name, &spec.host);
-    if !bsd::stack::CONTROLS.contains(&spec.cc.as_str()) {
-        return Err(format!("cc {} on the stack {name}; expected {}", spec.cc, bsd::stack::CONTROLS.join(" or ")));
+    let mut flaws = Flaws::default();
+    if !bsd::stack::CONTROLS.contains(&spec.cc.kind.as_str()) {
+        flaws.add("cc.kind", format_args!("{} on the stack {name}", spec.cc.kind), bsd::stack::CONTROLS.join(" or "));
     }
-    if spec.ecn || spec.sce_echo {
-        return Err(format!("ECN on the stack {name}; expected none"));
-    }
-    if host.tso {
-        return Err(format!("TSO on the stack {name}; expected no offload"));
-    }
-    for (which, bytes) in [("receive", host.rcvbuf), ("send", host.sndbuf)] {
-        if let Some(bytes) = bytes.filter(|&bytes| bytes > stack.most_buffer()) {
-            return Err(format!("a {which} buffer of {bytes} bytes; at most {}", stack.most_buffer()));
+    for (field, asked) in [("ecn", spec.ecn), ("sce_echo", spec.sce_echo), ("host.tso", host.tso)] {
+        if asked {
+            flaws.add(field, format_args!("true on the stack {name}"), false);
         }
     }
-    Ok(())
+    for (field, bytes) in [("host.rcvbuf", host.rcvbuf), ("host.sndbuf", host.sndbuf)] {
+        flaws.at_most(field, bytes.unwrap_or(0), "bytes", stack.most_buffer());
+    }
+    flaws.done()
 }
 
 /// Every stack by name: summary, options, and what runs on it.
@@ -89,12 +96,12 @@ mod tests {
         assert!(matches!(bsd, Implementation::Bsd(stack) if stack.delacktime_ms == 40));
         assert!(matches!(Implementation::from_spec(&spec("linux-6.12", json!({}))), Ok(Implementation::Linux(_))));
         let refused = |name, options| Implementation::from_spec(&spec(name, options)).unwrap_err();
-        assert_eq!(
-            refused("freebsd-9", json!({"tail_loss_probe": true})),
-            "stack freebsd-9: unknown option \"tail_loss_probe\""
-        );
-        assert_eq!(refused("freebsd-9", json!({"hz": 50})), "stack freebsd-9: option hz is 50; expected 100 to 1000");
-        assert_eq!(refused("freebsd-8", json!({})), "unknown stack \"freebsd-8\"");
+        let flaws = refused("freebsd-9", json!({"tail_loss_probe": true, "abc_l_var": "two", "hz": 50}));
+        assert_eq!(flaws.fields(), ["options.abc_l_var", "options.tail_loss_probe"], "what it is, before its range");
+        let hz = Flaws::one("options.hz", "50 ticks a second", "100 to 1000");
+        assert_eq!(refused("freebsd-9", json!({"hz": 50})), hz);
+        let names = "one of freebsd-9, linux-3.9, linux-5.1-sce, linux-6.12";
+        assert_eq!(refused("freebsd-8", json!({})), Flaws::one("name", "unknown \"freebsd-8\"", names));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::outbox::{End, Outbox};
 use crate::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
-use crate::spec::UdpSpec;
+use crate::refusal::Flaws;
+use crate::spec::{ConnectionSpec, UdpSpec};
 use crate::time::{Time, NEVER};
 
 /// Least frame, bytes.
@@ -27,22 +28,22 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// A stream that has not begun; an error says what cannot be.
-    pub fn build(spec: &UdpSpec, flow: u32, source: usize) -> Result<Self, String> {
-        if spec.interval_ns == 0 {
-            return Err(format!("udp {}: datagrams every 0 ns; at least 1 ns", spec.name));
-        }
-        if !(LEAST_FRAME..=FULL_FRAME).contains(&spec.size_bytes) {
-            let (name, size) = (&spec.name, spec.size_bytes);
-            return Err(format!("udp {name}: frames of {size} bytes; expected {LEAST_FRAME} to {FULL_FRAME}"));
-        }
+    /// A stream that has not begun, in a run that goes on to `end`.
+    ///
+    /// # Errors
+    /// An interval or a size that cannot be.
+    pub fn build(spec: &UdpSpec, stream: &ConnectionSpec, end: Time, flow: u32, source: usize) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_least("interval_ns", spec.interval_ns, "ns", 1);
+        flaws.range("size_bytes", spec.size_bytes, "bytes", LEAST_FRAME..=FULL_FRAME);
+        flaws.done()?;
         Ok(Self {
-            name: spec.name.clone(),
+            name: stream.name.clone(),
             flow,
             source,
             len: spec.size_bytes,
             interval: spec.interval_ns,
-            stop: spec.stop_ns,
+            stop: stream.stop_ns.unwrap_or(end),
             sent: 0,
             arrived: 0,
         })

@@ -1,17 +1,21 @@
 //! Worlds that several tests are made of.
 
+#![allow(dead_code, reason = "each test is a crate of its own, and uses a part of this")]
+
 use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeFraming, CakeIsolation, FlowSpec, HostSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, StackSpec,
+    CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, HostSettings, HostSpec, NetworkSpec, Opener,
+    PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, UdpSpec, WorkloadSpec, FORMAT,
 };
+use serde_json::Map;
 
 pub const MS: u64 = 1_000_000;
 pub const SEC: u64 = 1_000_000_000;
 pub const MSS: u64 = 1448;
 
-pub fn host() -> HostSpec {
-    HostSpec {
+pub fn host() -> HostSettings {
+    HostSettings {
         tso: false,
         rmem: [4096, 131_072, 6_291_456],
         rcvbuf: None,
@@ -21,24 +25,46 @@ pub fn host() -> HostSpec {
     }
 }
 
-pub fn flow(name: &str, cc: &str, stack: &str) -> FlowSpec {
-    FlowSpec {
-        name: name.into(),
-        cc: cc.into(),
-        stack: StackSpec { name: stack.into(), options: serde_json::Map::new() },
+fn connection(name: &str) -> ConnectionSpec {
+    ConnectionSpec { name: name.into(), start_ns: 0, stop_ns: None, ports: [0, 0] }
+}
+
+/// A connection from left to right for the whole run, a workload of its own.
+pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
+    TcpSpec {
+        id: name.into(),
+        path: 0,
+        from: 0,
+        to: 1,
+        direction: Direction::Forward,
+        opener: Opener::From,
+        cc: CcSpec { kind: cc.into(), parameters: Map::new() },
+        stack: StackSpec { name: stack.into(), options: Map::new() },
         host: host(),
         ecn: cc.contains("dctcp"),
         sce_echo: false,
-        local_first_port: false,
-        forward: vec![0, 1],
-        reverse: vec![2],
-        start_ns: 0,
-        stop_ns: None,
         transfer_bytes: None,
-        src_host: 1,
-        dst_host: 2,
-        from_right: false,
         first_write_bytes: None,
+        connections: vec![connection(name)],
+    }
+}
+
+/// The same from right to left.
+pub fn back(flow: TcpSpec) -> TcpSpec {
+    TcpSpec { from: 1, to: 0, direction: Direction::Reverse, ..flow }
+}
+
+/// Datagrams of a full frame, from left to right.
+pub fn udp(interval_ns: u64, stop_ns: u64) -> UdpSpec {
+    UdpSpec {
+        id: "u".into(),
+        path: 0,
+        from: 0,
+        to: 1,
+        direction: Direction::Forward,
+        interval_ns,
+        size_bytes: 1514,
+        streams: vec![ConnectionSpec { stop_ns: Some(stop_ns), ..connection("u") }],
     }
 }
 
@@ -55,24 +81,72 @@ pub fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
     }
 }
 
-/// One way out (delay, then the bottleneck), one delay back.
-pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<FlowSpec>) -> NetworkSpec {
-    let delay =
-        |name: &str| PortSpec::Delay { name: name.into(), delay_ns: rtt_ns / 2, rate_bps: None, limit_packets: None };
-    NetworkSpec {
+fn path(id: &str, forward: &[usize], reverse: &[usize]) -> PathSpec {
+    PathSpec { id: id.into(), forward: forward.into(), reverse: reverse.into(), base_rtt_ns: 0, rate_bps: 0 }
+}
+
+/// A delay.
+pub fn link(id: &str, direction: Direction, delay_ns: u64) -> PortSpec {
+    PortSpec::Link { id: id.into(), name: id.into(), direction, delay_ns, rate_bps: None, limit_packets: None }
+}
+
+/// A queue without a delay.
+pub fn queue(id: &str, direction: Direction, qdisc: QdiscSpec, shaper: ShaperSpec) -> PortSpec {
+    PortSpec::Queue { id: id.into(), name: id.into(), direction, qdisc, shaper, delay_ns: 0 }
+}
+
+/// Path 0 goes out over a delay (port 0) and the bottleneck (port 1), and back over a delay (port 2). Path 1 is the same for host 2,
+/// which has the bottleneck for its own port.
+pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64, flows: Vec<TcpSpec>) -> NetworkSpec {
+    let host = |id: &str, side, number, egress| HostSpec { id: id.into(), side, number, egress };
+    let net = NetworkSpec {
+        format: FORMAT,
         seed: 1,
         duration_ns: seconds * SEC,
         sample_ns: 100 * MS,
-        ports: vec![
-            delay("out"),
-            PortSpec::Queue { name: "bottleneck".into(), qdisc, shaper, delay_ns: 0 },
-            delay("back"),
-        ],
-        flows,
-        udp: vec![],
-        impairments: vec![],
         capture: false,
+        hosts: vec![
+            host("left", Side::Left, 1, None),
+            host("right", Side::Right, 2, None),
+            host("local", Side::Left, 3, Some(1)),
+        ],
+        ports: vec![
+            link("out", Direction::Forward, rtt_ns / 2),
+            queue("bottleneck", Direction::Forward, qdisc, shaper),
+            link("back", Direction::Reverse, rtt_ns / 2),
+        ],
+        paths: vec![path("path", &[0, 1], &[2]), path("local", &[1], &[2])],
+        workloads: flows.into_iter().map(WorkloadSpec::Tcp).collect(),
+        schedule: vec![],
+    };
+    numbered(net)
+}
+
+/// The same with datagrams.
+pub fn with_udp(mut net: NetworkSpec, streams: Vec<UdpSpec>) -> NetworkSpec {
+    net.workloads.extend(streams.into_iter().map(WorkloadSpec::Udp));
+    numbered(net)
+}
+
+/// The other direction gets a queue as well, port 3.
+pub fn two_way(mut net: NetworkSpec) -> NetworkSpec {
+    let PortSpec::Queue { qdisc, shaper, .. } = net.ports[1].clone() else { unreachable!("port 1 is the bottleneck") };
+    net.ports.push(queue("bottleneck-reverse", Direction::Reverse, qdisc, shaper));
+    net.paths[0].reverse = vec![2, 3];
+    net
+}
+
+/// Every flow with a source port of its own.
+fn numbered(mut net: NetworkSpec) -> NetworkSpec {
+    let mut port = 10_000..;
+    for workload in &mut net.workloads {
+        let (WorkloadSpec::Tcp(TcpSpec { connections, .. }) | WorkloadSpec::Udp(UdpSpec { streams: connections, .. })) =
+            workload;
+        for (connection, port) in connections.iter_mut().zip(&mut port) {
+            connection.ports = [port, 5000];
+        }
     }
+    net
 }
 
 pub fn run(network: &NetworkSpec) -> Output {
@@ -84,6 +158,13 @@ pub fn run(network: &NetworkSpec) -> Output {
 pub fn counter(output: &Output, entity: &str, name: &str) -> u64 {
     let (_, list) = output.counters.iter().find(|(e, _)| e == entity).expect("the entity exists");
     list.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
+}
+
+/// The value of a series at a time in ms, where samples are a ms apart.
+pub fn value(out: &Output, entity: &str, series: &str, ms: usize) -> f64 {
+    let table = out.tables.iter().find(|t| t.entity == entity).expect("the entity exists");
+    let column = table.columns.iter().position(|c| c.0 == series).expect("the series exists");
+    table.values[ms * table.columns.len() + column]
 }
 
 /// Bytes of every table, for comparison.

@@ -1,5 +1,6 @@
 //! The length a packet is charged: keywords `overhead`, `mpu`, `raw`, `noatm`, `atm`, `ptm`.
 
+use crate::refusal::Flaws;
 use crate::spec::CakeFraming;
 
 /// Length of the Ethernet header, which `overhead` counts from the end of.
@@ -18,13 +19,11 @@ pub(super) struct Framing {
 
 impl Framing {
     /// Checks the keywords' ranges, which are those of tc.
-    pub fn new(overhead: Option<i64>, mpu: u64, cells: CakeFraming) -> Result<Self, String> {
-        if let Some(o) = overhead.filter(|o| !(-64..=256).contains(o)) {
-            return Err(format!("cake: overhead_bytes must lie in -64..=256, not {o}"));
-        }
-        if mpu > 256 {
-            return Err(format!("cake: mpu_bytes must be at most 256, not {mpu}"));
-        }
+    pub fn new(overhead: Option<i64>, mpu: u64, cells: CakeFraming) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.range("overhead_bytes", overhead.unwrap_or(0), "bytes", -64..=256);
+        flaws.at_most("mpu_bytes", mpu, "bytes", 256);
+        flaws.done()?;
         let adjustment = overhead.map_or(0, |o| o - NETWORK_OFFSET) as i32;
         let identity = adjustment == 0 && mpu == 0 && cells == CakeFraming::Noatm;
         Ok(Self { adjustment, mpu: mpu as i32, cells, identity })
@@ -73,8 +72,9 @@ mod tests {
 
     #[test]
     fn ranges() {
-        assert!(Framing::new(Some(257), 0, Noatm).unwrap_err().contains("overhead_bytes"));
-        assert!(Framing::new(Some(-65), 0, Noatm).unwrap_err().contains("overhead_bytes"));
-        assert!(Framing::new(None, 257, Noatm).unwrap_err().contains("mpu_bytes"));
+        let refused = |overhead, mpu| Framing::new(overhead, mpu, Noatm).unwrap_err();
+        assert_eq!(refused(Some(257), 0).fields(), ["overhead_bytes"]);
+        assert_eq!(refused(Some(-65), 257).fields(), ["overhead_bytes", "mpu_bytes"]);
+        assert_eq!(refused(None, 257).fields(), ["mpu_bytes"]);
     }
 }

@@ -28,6 +28,7 @@ use super::truesize::truesize;
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{self, Id, Pool};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
 use crate::time::{Time, NEVER, US};
@@ -84,8 +85,8 @@ impl Cake {
     /// Builds a cake from `QdiscSpec::Cake`; `rng` gives the hash perturbation.
     ///
     /// # Errors
-    /// Another spec, or a parameter out of range, named.
-    pub fn from_spec(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, String> {
+    /// Parameters out of range.
+    pub fn from_spec(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, Flaws> {
         let QdiscSpec::Cake {
             rate_bps,
             isolation,
@@ -97,29 +98,29 @@ impl Cake {
             sce,
         } = *spec
         else {
-            return Err("cake: not a cake".into());
+            unreachable!("the discipline is a cake")
         };
-        if rate_bps.is_some_and(|bps| bps < LEAST_RATE_BPS) {
-            return Err(format!("cake: rate_bps must be at least {LEAST_RATE_BPS}"));
-        }
-        // tc hands the kernel whole microseconds, at least one.
-        let interval_us = (rtt_ns / US).max(1);
-        if interval_us > u64::from(u32::MAX) {
-            return Err(format!("cake: rtt_ns must be below 4294967296000, not {rtt_ns}"));
-        }
-        let memory_limit = memory_limit_bytes.unwrap_or(0);
-        let memory_limit = u32::try_from(memory_limit)
-            .map_err(|_| format!("cake: memory_limit_bytes must be below 4 GiB, not {memory_limit}"))?;
-        let nominal = Nominal { interval_us, memory_limit, sce };
+        let mut flaws = Flaws::default();
+        flaws.at_least("rate_bps", rate_bps.unwrap_or(LEAST_RATE_BPS), "bit/s", LEAST_RATE_BPS);
+        flaws.at_most("rtt_ns", rtt_ns, "ns", u64::from(u32::MAX) * US + US - 1);
+        flaws.at_most("memory_limit_bytes", memory_limit_bytes.unwrap_or(0), "bytes", u64::from(u32::MAX));
+        let nominal = Nominal {
+            // tc hands the kernel whole microseconds, at least one.
+            interval_us: (rtt_ns / US).clamp(1, u64::from(u32::MAX)),
+            memory_limit: memory_limit_bytes.unwrap_or(0) as u32,
+            sce,
+        };
         let rate = rate_bps.map(|bps| bps / 8);
         let shaper = Shaper::new(rate);
         let cobalt = nominal.cobalt(&shaper);
+        let framing = Framing::new(overhead_bytes, mpu_bytes, framing);
+        let (ramp, framing) = flaws.and(Flaws::both(Ramp::new(sce, cobalt.target), framing))?;
         Ok(Self {
             nominal,
-            framing: Framing::new(overhead_bytes, mpu_bytes, framing)?,
+            framing,
             flows: Flows::new(isolation, rng),
             drr: Drr::new(isolation, rate),
-            ramp: Ramp::new(sce, cobalt.target)?,
+            ramp,
             memory_limit: nominal.memory_limit(rate),
             shaper,
             cobalt,

@@ -6,6 +6,7 @@
 
 use crate::packet::Ecn;
 use crate::qdisc::ecn::set_sce;
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::time::Duration;
 
@@ -36,7 +37,7 @@ impl Ramp {
     ///
     /// # Errors
     /// A parameter that no keyword gives.
-    pub fn new(sce: u32, target: Duration) -> Result<Self, String> {
+    pub fn new(sce: u32, target: Duration) -> Result<Self, Flaws> {
         let half = target / 2;
         let slope = |rise: u32, run: u64| (u64::from(rise) / run) as u32;
         let (knee, low, high) = match sce {
@@ -47,7 +48,7 @@ impl Ramp {
             }
             SINGLE => (0, 0, slope(ONE, target)),
             SINGLE_STEEP => (0, 0, slope(ONE, half)),
-            _ => return Err(format!("cake: sce must be 0..=1024, 65534 or 65535, not {sce}")),
+            _ => return Err(Flaws::one("sce", format_args!("{sce} is out of range"), "0 to 1024, 65534 or 65535")),
         };
         Ok(Self { target, half, knee, low, high })
     }
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(of(1024), (4_194_303, 1, 858));
         assert_eq!(of(65535), (0, 0, 858));
         assert_eq!(of(65534), (0, 0, 1717));
-        assert!(Ramp::new(1025, 5 * MS).unwrap_err().contains("1025"));
+        assert_eq!(Ramp::new(1025, 5 * MS).unwrap_err().fields(), ["sce"]);
     }
 
     #[test]

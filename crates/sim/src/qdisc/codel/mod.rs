@@ -9,8 +9,9 @@ use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{self, Id, Pool, Slot};
+use crate::refusal::Flaws;
 use crate::spec::{CodelFloor, CodelSpec};
-use crate::time::{Time, US};
+use crate::time::{Time, SEC, US};
 
 /// A time, 1024 ns.
 type Tick = u32;
@@ -31,6 +32,9 @@ fn after(a: Tick, b: Tick) -> bool {
 const INV_SQRT_SHIFT: u32 = 16;
 /// Times the interval within which the frequency of the last episode is taken up again.
 const RECENT: u32 = 16;
+
+/// The longest time that the arithmetic of an episode takes, s.
+const MOST_S: u64 = ((Tick::MAX / RECENT) as u64) * 1024 / SEC;
 
 /// What counts as the largest packet before a larger one has left, bytes.
 const LEAST_LARGEST: u32 = 256;
@@ -95,19 +99,26 @@ impl State {
 
 impl Law {
     /// The described law.
-    pub fn new(spec: &CodelSpec, kind: &str) -> Result<Self, String> {
+    pub fn new(spec: &CodelSpec) -> Result<Self, Flaws> {
         // tc hands over whole microseconds.
-        let ticks = |name: &str, ns: u64| {
-            Tick::try_from((ns / US * US) >> 10)
-                .ok()
-                .filter(|&t| t <= Tick::MAX / RECENT)
-                .ok_or_else(|| format!("{kind}: {name} of {ns} ns is too long"))
-        };
+        let ticks = |ns: u64| (ns / US * US) >> 10;
+        let mut flaws = Flaws::default();
+        for (field, ns) in [
+            ("target_ns", spec.target_ns),
+            ("interval_ns", spec.interval_ns),
+            ("ce_threshold_ns", spec.ce_threshold_ns.unwrap_or(0)),
+        ] {
+            if ticks(ns) > u64::from(Tick::MAX / RECENT) {
+                flaws.add(field, format_args!("{ns} ns"), format_args!("at most {MOST_S} s"));
+            }
+        }
+        flaws.done()?;
+        let ticks = |ns: u64| ticks(ns) as Tick;
         Ok(Self {
-            target: ticks("target", spec.target_ns)?,
-            interval: ticks("interval", spec.interval_ns)?,
+            target: ticks(spec.target_ns),
+            interval: ticks(spec.interval_ns),
             ecn: spec.ecn,
-            ce_threshold: spec.ce_threshold_ns.map(|ns| ticks("ce_threshold", ns)).transpose()?,
+            ce_threshold: spec.ce_threshold_ns.map(ticks),
             floor: spec.floor,
             forgets_when_empty: spec.forgets_when_empty,
             largest: LEAST_LARGEST,
@@ -270,9 +281,9 @@ impl Codel {
     /// An empty queue of at most `limit` packets.
     ///
     /// # Errors
-    /// A parameter outside what Linux can hold, named.
-    pub fn new(limit: usize, spec: &CodelSpec) -> Result<Self, String> {
-        let law = Law::new(spec, "codel")?;
+    /// Parameters that Linux cannot hold.
+    pub fn new(limit: usize, spec: &CodelSpec) -> Result<Self, Flaws> {
+        let law = Flaws::within("control", Law::new(spec))?;
         Ok(Self { limit, law, queue: Queue::default(), stats: QdiscStats::default() })
     }
 }

@@ -8,6 +8,7 @@ use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
 use crate::pool::{Id, Pool, Queue};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::PieSpec;
 use crate::time::{Time, MS, SEC, US};
@@ -16,6 +17,8 @@ use crate::time::{Time, MS, SEC, US};
 pub(super) const MAX_PROB: u64 = u64::MAX >> 8;
 /// Units of time in a second.
 const TICKS_PER_SEC: u64 = SEC >> 6;
+/// Largest weight of the controller's terms, sixteenths.
+pub(super) const MAX_WEIGHT: u32 = 32;
 /// Bytes that must leave for an estimate of the departure rate.
 const RATE_CYCLE: u64 = 16 * 1024;
 /// Fraction bits of the departure rate.
@@ -82,13 +85,12 @@ impl State {
 
 impl Law {
     /// The described law.
-    pub fn new(spec: &PieSpec, kind: &str) -> Result<Self, String> {
-        if spec.tupdate_ns == 0 {
-            return Err(format!("{kind}: tupdate_ns must be at least 1"));
-        }
-        if spec.alpha > 32 || spec.beta > 32 {
-            return Err(format!("{kind}: alpha and beta must be 0 to 32, not {} and {}", spec.alpha, spec.beta));
-        }
+    pub fn new(spec: &PieSpec) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_least("tupdate_ns", spec.tupdate_ns, "ns", 1);
+        flaws.at_most("alpha", spec.alpha, "sixteenths", MAX_WEIGHT);
+        flaws.at_most("beta", spec.beta, "sixteenths", MAX_WEIGHT);
+        flaws.done()?;
         Ok(Self {
             target: (spec.target_ns / US * US) >> 6,
             tupdate: ticks(spec.tupdate_ns / US * US),
@@ -237,9 +239,9 @@ impl Pie {
     /// An empty queue of at most `limit` packets.
     ///
     /// # Errors
-    /// A parameter that Linux refuses, named.
-    pub fn new(limit: usize, spec: &PieSpec) -> Result<Self, String> {
-        let law = Law::new(spec, "pie")?;
+    /// Parameters that Linux refuses.
+    pub fn new(limit: usize, spec: &PieSpec) -> Result<Self, Flaws> {
+        let law = Flaws::within("control", Law::new(spec))?;
         Ok(Self {
             limit,
             // The queue was there long before the run, and its timer has run all the while.

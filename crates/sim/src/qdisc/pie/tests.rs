@@ -17,7 +17,7 @@ const SPEC: PieSpec = PieSpec {
 };
 
 fn law(spec: PieSpec) -> Law {
-    Law::new(&spec, "pie").unwrap()
+    Law::new(&spec).unwrap()
 }
 
 fn probability(state: &State) -> f64 {

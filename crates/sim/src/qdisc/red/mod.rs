@@ -23,6 +23,7 @@ use super::jiffies::Timer;
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
+use crate::refusal::Flaws;
 use crate::spec::RedSpec;
 use crate::time::Time;
 
@@ -48,20 +49,20 @@ impl Red {
     /// An empty queue of at most `limit_bytes`.
     ///
     /// # Errors
-    /// A parameter that tc or Linux refuses, named.
-    pub fn new(limit_bytes: u64, spec: &RedSpec) -> Result<Self, String> {
-        if limit_bytes == 0 {
-            return Err("red: limit_bytes must be at least 1".into());
-        }
-        let wlog = tc::weight(spec)?;
-        let mut law = Law::new(spec.min_bytes, spec.max_bytes, tc::probability(spec)?, spec.gentle);
+    /// Parameters that tc or Linux refuses.
+    pub fn new(limit_bytes: u64, spec: &RedSpec) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.at_least("limit_bytes", limit_bytes, "bytes", 1);
+        let made = Flaws::both(tc::probability(spec), tc::filter(spec));
+        let (probability, (wlog, damping)) = flaws.and(Flaws::within("control", made))?;
+        let mut law = Law::new(spec.min_bytes, spec.max_bytes, probability, spec.gentle);
         let timer = spec.adaptive.then(|| Timer::new(ADAPT_TICKS));
         if timer.is_some() {
             // The queue was there, and empty, long before the run.
             while law.adapt(0) {}
         }
         Ok(Self {
-            filter: Filter::new(wlog, tc::idle_damping(spec, wlog)?),
+            filter: Filter::new(wlog, damping),
             average: Average::default(),
             law,
             state: State::default(),

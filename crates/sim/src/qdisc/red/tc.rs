@@ -3,6 +3,7 @@
 //! The table of idle damping counts the time of a packet in the kernel's ticks of 64 ns, while the kernel looks it up by
 //! microseconds: an average falls 16 times as slowly as was meant. So it is in Linux, and here.
 
+use crate::refusal::Flaws;
 use crate::spec::RedSpec;
 
 /// Ticks of the packet scheduler in a microsecond.
@@ -19,33 +20,27 @@ pub(super) struct IdleDamping {
 
 /// log2 of the reciprocal weight of an arrival: the least for which `burst` packets pass before the average is at `min`. The
 /// thresholds must fit 32 bits together with as many fraction bits.
-pub(super) fn weight(spec: &RedSpec) -> Result<u32, String> {
+pub(super) fn weight(spec: &RedSpec) -> Result<u32, Flaws> {
     let RedSpec { min_bytes: min, max_bytes: max, avpkt_bytes: avpkt, burst_packets: burst, .. } = *spec;
-    if min == 0 || max <= min {
-        return Err(format!("red: max of {max} bytes is not above min of {min}; expected 0 < min < max"));
-    }
-    if avpkt == 0 || avpkt > min {
-        return Err(format!("red: avpkt of {avpkt} bytes is not up to min; expected 1 to {min}"));
-    }
-    if burst * avpkt < min {
-        return Err(format!(
-            "red: burst of {burst} packets does not reach min; expected at least {}",
-            min.div_ceil(avpkt)
-        ));
-    }
+    let mut flaws = Flaws::default();
+    flaws.at_least("min_bytes", min, "bytes", 1);
+    flaws.at_least("max_bytes", max, "bytes", min.saturating_add(1));
+    flaws.range("avpkt_bytes", avpkt, "bytes", 1..=min.max(1));
+    flaws.at_least("burst_packets", burst, "packets", min.div_ceil(avpkt.max(1)));
+    flaws.done()?;
     let beyond = burst as f64 + 1.0 - min as f64 / avpkt as f64;
     let wlog = (1..32)
         .find(|&wlog| {
             let weight = 1.0 / f64::from(1_u32 << wlog);
             beyond <= (1.0 - power(1.0 - weight, burst)) / weight
         })
-        .ok_or_else(|| format!("red: burst of {burst} packets is too long; expected less"))?;
+        .ok_or_else(|| Flaws::one("burst_packets", format_args!("{burst} packets"), "a shorter burst"))?;
     let most = (1_u64 << (31 - wlog)) - 1;
     if max > most {
-        return Err(format!(
-            "red: max of {max} bytes is too much for a burst of {burst} packets; expected at most {most}"
-        ));
+        let what = format_args!("{max} bytes with a burst of {burst} packets");
+        flaws.add("max_bytes", what, format_args!("at most {most}"));
     }
+    flaws.done()?;
     Ok(wlog)
 }
 
@@ -63,24 +58,30 @@ fn power(mut x: f64, mut n: u64) -> f64 {
 }
 
 /// The probability of a signal at `max`, units of 2^-32. Certainty does not fit; the kernel then falls back on a power of two.
-pub(super) fn probability(spec: &RedSpec) -> Result<u32, String> {
+pub(super) fn probability(spec: &RedSpec) -> Result<u32, Flaws> {
     let certain = 1_u64 << 32;
-    if spec.max_p == 0 || spec.max_p > certain {
-        return Err(format!("red: max_p must be 1 to {certain}, not {}", spec.max_p));
-    }
+    let mut flaws = Flaws::default();
+    flaws.range("max_p", spec.max_p, "", 1..=certain);
+    flaws.done()?;
     if spec.max_p < certain {
         return Ok(spec.max_p as u32);
     }
-    let delta = (spec.max_bytes - spec.min_bytes) as u32;
+    let delta = spec.max_bytes.saturating_sub(spec.min_bytes) as u32;
     let plog = 32 - delta.leading_zeros();
     Ok((u32::MAX >> plog) * delta)
 }
 
+/// The weight of an arrival and the table of idle damping.
+pub(super) fn filter(spec: &RedSpec) -> Result<(u32, IdleDamping), Flaws> {
+    let wlog = weight(spec)?;
+    Ok((wlog, idle_damping(spec, wlog)?))
+}
+
 /// The table of idle damping for a line of the spec's rate.
-pub(super) fn idle_damping(spec: &RedSpec, wlog: u32) -> Result<IdleDamping, String> {
-    if spec.bandwidth_bps < 8 {
-        return Err(format!("red: bandwidth_bps must be at least 8, not {}", spec.bandwidth_bps));
-    }
+pub(super) fn idle_damping(spec: &RedSpec, wlog: u32) -> Result<IdleDamping, Flaws> {
+    let mut flaws = Flaws::default();
+    flaws.at_least("bandwidth_bps", spec.bandwidth_bps, "bit/s", 8);
+    flaws.done()?;
     let rate = (spec.bandwidth_bps / 8) as f64;
     let us = (1e6 * (spec.avpkt_bytes as f64 / rate)).floor();
     let ticks = (us * TICKS_PER_US).floor();
@@ -94,7 +95,7 @@ pub(super) fn idle_damping(spec: &RedSpec, wlog: u32) -> Result<IdleDamping, Str
     let longest = 31.0 / by_us;
     let cell_log = (0..32)
         .find(|&log| longest / f64::from(1_u32 << log) < 512.0)
-        .ok_or_else(|| format!("red: avpkt of {} bytes takes too long; expected a faster line", spec.avpkt_bytes))?;
+        .ok_or_else(|| Flaws::one("bandwidth_bps", format_args!("{} bit/s", spec.bandwidth_bps), "a faster line"))?;
     for (i, shift) in (0_u64..).zip(shifts.iter_mut()).take(255) {
         *shift = (((i << cell_log) as f64 * by_us) as u8).min(31);
     }
@@ -111,6 +112,7 @@ fn minus_log_of_rest(wlog: u32) -> f64 {
 mod tests {
     use super::super::tests::SPEC;
     use super::{idle_damping, minus_log_of_rest, probability, weight};
+    use crate::refusal::Flaws;
     use crate::spec::RedSpec;
 
     #[test]
@@ -126,15 +128,22 @@ mod tests {
     #[test]
     fn refusals_name_the_parameter() {
         let spec = RedSpec { avpkt_bytes: 1000, min_bytes: 32_000, max_bytes: 96_000, burst_packets: 31, ..SPEC };
-        assert!(weight(&spec).unwrap_err().contains("expected at least 32"));
-        assert!(weight(&RedSpec { avpkt_bytes: 0, ..spec }).unwrap_err().contains("avpkt"));
-        assert!(weight(&RedSpec { min_bytes: 500, ..spec }).unwrap_err().contains("avpkt"));
-        assert!(weight(&RedSpec { max_bytes: 32_000, ..spec }).unwrap_err().contains("not above min"));
-        let fits = |max_bytes| weight(&RedSpec { max_bytes, burst_packets: 56, ..spec });
-        assert!(fits(1 << 26).unwrap_err().contains("at most 67108863"));
+        let refused = |spec| weight(&spec).unwrap_err();
+        assert_eq!(refused(spec), Flaws::one("burst_packets", "31 packets", "at least 32"));
+        let spec = RedSpec { burst_packets: 56, ..spec };
+        assert_eq!(refused(RedSpec { avpkt_bytes: 0, ..spec }).fields(), ["avpkt_bytes", "burst_packets"]);
+        assert_eq!(refused(RedSpec { min_bytes: 500, ..spec }).fields(), ["avpkt_bytes"]);
+        assert_eq!(refused(RedSpec { max_bytes: 32_000, ..spec }).fields(), ["max_bytes"]);
+        assert_eq!(refused(RedSpec { burst_packets: 1 << 40, ..spec }).fields(), ["burst_packets"]);
+        let fits = |max_bytes| weight(&RedSpec { max_bytes, ..spec });
+        let what = "67108864 bytes with a burst of 56 packets";
+        assert_eq!(fits(1 << 26), Err(Flaws::one("max_bytes", what, "at most 67108863")));
         assert_eq!(fits((1 << 26) - 1), Ok(5));
-        assert!(probability(&RedSpec { max_p: 0, ..spec }).unwrap_err().contains("max_p"));
-        assert!(idle_damping(&RedSpec { bandwidth_bps: 7, ..spec }, 5).unwrap_err().contains("bandwidth"));
+        assert_eq!(probability(&RedSpec { max_p: 0, ..spec }).unwrap_err().fields(), ["max_p"]);
+        for (bandwidth_bps, wlog) in [(7, 5), (8, 31)] {
+            let damping = idle_damping(&RedSpec { bandwidth_bps, ..spec }, wlog);
+            assert_eq!(damping.unwrap_err().fields(), ["bandwidth_bps"]);
+        }
     }
 
     #[test]

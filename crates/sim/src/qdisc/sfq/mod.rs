@@ -16,6 +16,7 @@ use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::SfqSpec;
 
@@ -70,23 +71,22 @@ impl Sfq {
     /// Empty; the hash key comes from `rng`.
     ///
     /// # Errors
-    /// A parameter that tc or Linux refuses, named.
-    pub fn new(spec: &SfqSpec, rng: &mut Rng) -> Result<Self, String> {
+    /// Parameters that tc or Linux refuses.
+    pub fn new(spec: &SfqSpec, rng: &mut Rng) -> Result<Self, Flaws> {
+        let mut flaws = Flaws::default();
         if !spec.divisor.is_power_of_two() || spec.divisor > MAX_DIVISOR {
-            return Err(format!("sfq: divisor must be a power of two up to {MAX_DIVISOR}, not {}", spec.divisor));
+            let expected = format_args!("a power of two up to {MAX_DIVISOR}");
+            flaws.add("divisor", format_args!("{} buckets", spec.divisor), expected);
         }
-        if !(1..=MAX_QUANTUM).contains(&spec.quantum_bytes) {
-            return Err(format!("sfq: quantum_bytes must be 1 to {MAX_QUANTUM}, not {}", spec.quantum_bytes));
-        }
-        if spec.depth_packets == 0 {
-            return Err("sfq: depth_packets must be at least 1".into());
-        }
+        flaws.range("quantum_bytes", spec.quantum_bytes, "bytes", 1..=MAX_QUANTUM);
+        flaws.at_least("depth_packets", spec.depth_packets, "packets", 1);
+        flaws.at_least("limit_packets", spec.limit_packets, "packets", 2);
+        flaws.done()?;
         let depth = spec.depth_packets.min(MAX_DEPTH);
         let flows = FLOWS.min(u64::from(spec.divisor));
         let limit = spec.limit_packets.min(depth * flows);
-        if limit < 2 {
-            return Err(format!("sfq: a limit of {limit} packets is too little, expected at least 2"));
-        }
+        flaws.at_least("depth_packets", limit, "packets in all queues together", 2);
+        flaws.done()?;
         let flows = flows.min(limit) as usize;
         let ticks = u64::from(spec.perturb_s) * HZ;
         Ok(Self {

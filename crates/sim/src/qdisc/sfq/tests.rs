@@ -164,14 +164,13 @@ fn limits_are_bounded_as_linux_bounds_them() {
     assert_eq!((sfq.limit, sfq.depth, sfq.slots.len()), (160, 10, 16));
     let sfq = build(SfqSpec { limit_packets: 5, ..SPEC }).unwrap();
     assert_eq!((sfq.limit, sfq.slots.len()), (5, 5));
-    for (spec, word) in [
-        (SfqSpec { divisor: 100, ..SPEC }, "divisor"),
-        (SfqSpec { divisor: 1 << 17, ..SPEC }, "divisor"),
-        (SfqSpec { quantum_bytes: 0, ..SPEC }, "quantum"),
-        (SfqSpec { depth_packets: 0, ..SPEC }, "depth"),
-        (SfqSpec { limit_packets: 1, ..SPEC }, "limit"),
-        (SfqSpec { divisor: 1, depth_packets: 1, ..SPEC }, "limit"),
+    for (spec, fields) in [
+        (SfqSpec { divisor: 100, ..SPEC }, &["divisor"][..]),
+        (SfqSpec { divisor: 1 << 17, ..SPEC }, &["divisor"]),
+        (SfqSpec { quantum_bytes: 0, depth_packets: 0, ..SPEC }, &["quantum_bytes", "depth_packets"]),
+        (SfqSpec { limit_packets: 1, ..SPEC }, &["limit_packets"]),
+        (SfqSpec { divisor: 1, depth_packets: 1, ..SPEC }, &["depth_packets"]),
     ] {
-        assert!(build(spec).unwrap_err().contains(word));
+        assert_eq!(build(spec).unwrap_err().fields(), fields);
     }
 }

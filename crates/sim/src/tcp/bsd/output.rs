@@ -164,7 +164,7 @@ impl Sender {
     /// Puts a packet on its way; false if the local queue dropped it, which leaves a window of one segment.
     fn transmit(&mut self, p: Packet, out: &mut impl Outbox) -> bool {
         self.counters.sent += 1;
-        if out.send(End::Sender, p) == Verdict::Dropped && self.local_first_port {
+        if out.send(End::Sender, p) == Verdict::Dropped {
             if !self.timer.active() {
                 self.set_retransmit(out);
             }

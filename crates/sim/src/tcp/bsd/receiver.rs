@@ -13,7 +13,7 @@ use super::timer::{Callout, Clock};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_SACK, SYN_FRAME};
 use crate::sack::Blocks;
-use crate::spec::FlowSpec;
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::ranges;
 use crate::tcp::linux::receiver::Counters;
@@ -64,7 +64,7 @@ pub struct Receiver {
 impl Receiver {
     /// A listening receiver whose delayed-ACK timer is event source `source`.
     #[must_use]
-    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack) -> Self {
+    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack) -> Self {
         Self {
             flow,
             clock: Clock::new(stack.hz),

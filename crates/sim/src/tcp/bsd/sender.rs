@@ -11,7 +11,7 @@ use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_SACK, SYN_FRAME};
-use crate::spec::FlowSpec;
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::endpoint::SenderSample;
 use crate::tcp::linux::sender::tcb::CaState;
@@ -70,7 +70,6 @@ pub struct Sender {
     /// Tick of the last arrival.
     pub(super) rcv_tick: u64,
     pub(super) buffer: SendBuffer,
-    pub(super) local_first_port: bool,
     pub(super) syn_lost: bool,
     ts_recent: u32,
     /// Segments that the receiver is known to have.
@@ -83,7 +82,7 @@ pub struct Sender {
 impl Sender {
     /// A closed sender whose timer is event source `source`.
     #[must_use]
-    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack) -> Self {
+    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack) -> Self {
         let scale = stack.window_scale();
         let size = Size::new(stack, spec.host.sndbuf, stack.sendspace, stack.sendbuf_inc, stack.sendbuf_max);
         let layout = Layout::of(spec);
@@ -110,7 +109,6 @@ impl Sender {
             ack_now: false,
             rcv_tick: 0,
             buffer: SendBuffer::new(size, layout),
-            local_first_port: spec.local_first_port,
             syn_lost: false,
             ts_recent: 0,
             delivered: 0,

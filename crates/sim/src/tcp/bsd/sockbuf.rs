@@ -83,7 +83,7 @@ mod tests {
     use crate::tcp::common::layout::tests::bulk_flow;
 
     fn layout(transfer_bytes: Option<u64>) -> Layout {
-        Layout::of(&crate::spec::FlowSpec { transfer_bytes, ..bulk_flow() })
+        Layout::of(&crate::spec::TcpSpec { transfer_bytes, ..bulk_flow() })
     }
     use crate::tcp::bsd::stack::STACKS;
 

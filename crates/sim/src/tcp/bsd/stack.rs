@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tcp::common::overrides::range;
+use crate::refusal::Flaws;
+
+/// Most bytes that an option may be.
+const MOST_BYTES: u64 = 1 << 29;
 
 /// One stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,21 +104,29 @@ impl Stack {
     }
 
     /// Refuses values that no kernel can have.
-    pub(in crate::tcp) fn check(&self) -> Result<(), String> {
-        range("hz", self.hz, 100, 1000)?;
-        range("abc_l_var", self.abc_l_var, 1, 100)?;
-        range("delacktime_ms", self.delacktime_ms, 10, 10_000)?;
-        range("rexmit_min_ms", self.rexmit_min_ms, 10, 60_000)?;
-        range("rexmit_slop_ms", self.rexmit_slop_ms, 0, 60_000)?;
-        range("sack_maxholes", self.sack_maxholes, 1, 65_536)?;
-        range("maxsockbuf", self.maxsockbuf, 65_536, 1 << 29)?;
-        for (name, bytes) in [("sendspace", self.sendspace), ("recvspace", self.recvspace)] {
-            range(name, bytes, 8192, self.most_buffer())?;
+    pub(in crate::tcp) fn check(&self) -> Result<(), Flaws> {
+        let mut flaws = Flaws::default();
+        for (name, value, unit, range) in [
+            ("hz", self.hz, "ticks a second", 100..=1000),
+            ("abc_l_var", self.abc_l_var, "segments", 1..=100),
+            ("delacktime_ms", self.delacktime_ms, "ms", 10..=10_000),
+            ("rexmit_min_ms", self.rexmit_min_ms, "ms", 10..=60_000),
+            ("rexmit_slop_ms", self.rexmit_slop_ms, "ms", 0..=60_000),
+            ("sack_maxholes", self.sack_maxholes, "holes", 1..=65_536),
+        ] {
+            flaws.range(name, value, unit, range);
         }
-        for (name, bytes) in [("sendbuf_max", self.sendbuf_max), ("recvbuf_max", self.recvbuf_max)] {
-            range(name, bytes, 8192, 1 << 29)?;
+        for (name, bytes, range) in [
+            ("maxsockbuf", self.maxsockbuf, 65_536..=MOST_BYTES),
+            ("sendspace", self.sendspace, 8192..=self.most_buffer()),
+            ("recvspace", self.recvspace, 8192..=self.most_buffer()),
+            ("sendbuf_max", self.sendbuf_max, 8192..=MOST_BYTES),
+            ("recvbuf_max", self.recvbuf_max, 8192..=MOST_BYTES),
+            ("sendbuf_inc", self.sendbuf_inc, 0..=MOST_BYTES),
+            ("recvbuf_inc", self.recvbuf_inc, 0..=MOST_BYTES),
+        ] {
+            flaws.range(name, bytes, "bytes", range);
         }
-        range("sendbuf_inc", self.sendbuf_inc, 0, 1 << 29)?;
-        range("recvbuf_inc", self.recvbuf_inc, 0, 1 << 29)
+        flaws.done()
     }
 }

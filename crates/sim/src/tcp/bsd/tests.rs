@@ -6,7 +6,8 @@ use super::stack::{Stack, STACKS};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_SACK};
 use crate::sack::Blocks;
-use crate::spec::{FlowSpec, HostSpec, StackSpec};
+use crate::spec::{HostSettings, StackSpec, TcpSpec};
+use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::tcb::CaState;
 use crate::time::{MS, SEC};
@@ -18,24 +19,12 @@ const NOTHING: [u32; 0] = [];
 /// A window that no scale rounds.
 const WIDE: u32 = 512 * 64;
 
-fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> FlowSpec {
-    FlowSpec {
-        name: "f".into(),
-        cc: "reno".into(),
+fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> TcpSpec {
+    TcpSpec {
         stack: StackSpec { name: "freebsd-9".into(), options: serde_json::Map::new() },
-        host: HostSpec { tso: false, rmem: [0; 3], rcvbuf, wmem: [0; 3], sndbuf, cached_ssthresh: None },
-        ecn: false,
-        sce_echo: false,
-        local_first_port: false,
-        forward: vec![0],
-        reverse: vec![1],
-        start_ns: 0,
-        stop_ns: None,
+        host: HostSettings { tso: false, rmem: [0; 3], rcvbuf, wmem: [0; 3], sndbuf, cached_ssthresh: None },
         transfer_bytes: bytes,
-        src_host: 1,
-        dst_host: 2,
-        from_right: false,
-        first_write_bytes: None,
+        ..bulk_flow()
     }
 }
 
@@ -52,7 +41,7 @@ struct Bench {
 
 impl Bench {
     /// Established, with what the initial window allowed taken; one round trip is 10 ms.
-    fn new(spec: &FlowSpec) -> Self {
+    fn new(spec: &TcpSpec) -> Self {
         let mut out = TestOutbox::new(2);
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
         out.now = SEC;

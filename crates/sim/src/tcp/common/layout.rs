@@ -2,7 +2,7 @@
 //! write is a short one that leaves at once, as the header that iperf 2 sends ahead of its data (24 bytes).
 
 use crate::packet::MSS;
-use crate::spec::FlowSpec;
+use crate::spec::TcpSpec;
 
 /// The segments of a flow; number 0 is the SYN.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Layout {
 impl Layout {
     /// The segments of the described flow.
     #[must_use]
-    pub fn of(spec: &FlowSpec) -> Self {
+    pub fn of(spec: &TcpSpec) -> Self {
         let total = spec.transfer_bytes.unwrap_or(u64::MAX);
         let first = u64::from(spec.first_write_bytes.unwrap_or(MSS)).min(total);
         let rest = total - first;
@@ -108,15 +108,15 @@ pub(crate) mod tests {
     }
 
     /// One reno flow of Linux 6.12 without ECN and TSO, its buffers as Linux sets them.
-    pub(crate) fn bulk_flow() -> FlowSpec {
+    pub(crate) fn bulk_flow() -> TcpSpec {
         let host = serde_json::json!({
             "tso": false, "rmem": [4096, 131_072, 6_291_456], "rcvbuf": null,
             "wmem": [4096, 16384, 4_194_304], "sndbuf": null, "cached_ssthresh": null,
         });
         serde_json::from_value(serde_json::json!({
-            "name": "f", "cc": "reno", "stack": {"name": "linux-6.12"}, "host": host, "ecn": false, "sce_echo": false,
-            "forward": [0], "reverse": [1], "start_ns": 0, "stop_ns": null, "transfer_bytes": null,
-            "src_host": 1, "dst_host": 2,
+            "id": "f", "path": 0, "from": 0, "to": 1, "direction": "forward", "opener": "from", "cc": {"kind": "reno"},
+            "stack": {"name": "linux-6.12", "options": {}}, "host": host, "ecn": false, "sce_echo": false,
+            "transfer_bytes": null, "first_write_bytes": null, "connections": [],
         }))
         .unwrap()
     }

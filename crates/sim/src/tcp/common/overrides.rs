@@ -4,35 +4,36 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::refusal::Flaws;
+
 /// Data with fields overridden.
+///
+/// # Errors
+/// Options that there are not, or that cannot have such a value.
 pub(in crate::tcp) fn overridden<T: Clone + Serialize + DeserializeOwned>(
     base: &T,
     options: &Map<String, Value>,
-) -> Result<T, String> {
-    if options.is_empty() {
-        return Ok(base.clone());
-    }
-    let Value::Object(mut fields) = serde_json::to_value(base).map_err(|e| e.to_string())? else {
-        unreachable!("a struct serialises to an object")
-    };
+) -> Result<T, Flaws> {
+    let (mut made, mut flaws) = (base.clone(), Flaws::default());
     for (key, value) in options {
-        if fields.insert(key.clone(), value.clone()).is_none() {
-            return Err(format!("unknown option {key:?}"));
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(&made) else {
+            unreachable!("a struct serialises to an object")
+        };
+        if !fields.contains_key(key) {
+            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            flaws.add(key, "no such option", format_args!("one of {}", names.join(", ")));
+            continue;
+        }
+        fields.insert(key.clone(), value.clone());
+        match serde_json::from_value(Value::Object(fields)) {
+            Ok(overridden) => made = overridden,
+            Err(error) => {
+                let error = error.to_string();
+                let (what, expected) = error.split_once(", expected ").unwrap_or((&error, "another value"));
+                flaws.add(key, what, expected);
+            }
         }
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|e| e.to_string())
-}
-
-/// Refuses a number beyond its bounds.
-pub(in crate::tcp) fn range<T: PartialOrd + std::fmt::Display>(
-    name: &str,
-    value: T,
-    least: T,
-    most: T,
-) -> Result<(), String> {
-    if value >= least && value <= most {
-        Ok(())
-    } else {
-        Err(format!("option {name} is {value}; expected {least} to {most}"))
-    }
+    flaws.done()?;
+    Ok(made)
 }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::packet::MSS;
+use crate::refusal::Flaws;
 use crate::spec::StackSpec;
-use crate::tcp::common::overrides::{overridden, range};
+use crate::tcp::common::overrides::overridden;
+use crate::tcp::implementation::unknown_stack;
 use crate::tcp::linux::options::{
     EarlyRetransmit, Frto, Growth, HystartClock, LossDetection, ReceiveTuning, TimerWheel,
 };
@@ -256,45 +258,56 @@ pub const STACKS: &[(&str, &str, Stack)] = &[
 ];
 
 impl Stack {
-    /// The stack of a description; an error names what does not exist.
-    pub fn from_spec(spec: &StackSpec) -> Result<Self, String> {
-        let (_, _, base) = STACKS
-            .iter()
-            .find(|(name, ..)| *name == spec.name)
-            .ok_or_else(|| format!("unknown stack {:?}", spec.name))?;
-        overridden(base, &spec.options)
-            .and_then(|s| s.check().map(|()| s))
-            .map_err(|e| format!("stack {}: {e}", spec.name))
+    /// The stack of a description.
+    ///
+    /// # Errors
+    /// A name or options that there are not, or values that no kernel can have.
+    pub fn from_spec(spec: &StackSpec) -> Result<Self, Flaws> {
+        let Some((_, _, base)) = STACKS.iter().find(|(name, ..)| *name == spec.name) else {
+            return Err(unknown_stack(&spec.name));
+        };
+        let made = overridden(base, &spec.options).and_then(|stack| stack.check().map(|()| stack));
+        Flaws::within("options", made)
     }
 
     /// Refuses values that no kernel can have.
-    fn check(&self) -> Result<(), String> {
-        range("hz", self.hz, 100, 1000)?;
-        range("initial_cwnd", self.initial_cwnd, 1, 1000)?;
-        range("reordering", self.reordering, 1, 300)?;
-        range("rto_min_ms", self.rto_min_ms, 1, 120_000)?;
-        range("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), 0, 31)?;
-        range("sce_scale_bytes", self.sce_scale_bytes, 88, MSS)?;
-        range("max_reordering", self.max_reordering, 1, 10_000)?;
-        range("adv_win_scale", self.adv_win_scale.unwrap_or(1), 1, 31)?;
-        range("initial_rwnd", self.initial_rwnd.unwrap_or(1), 1, 1000)?;
-        range("receive_truesize", self.receive_truesize, MSS, 65_536)?;
-        range("send_truesize", self.send_truesize, MSS, 65_536)?;
-        self.check_detection()
+    fn check(&self) -> Result<(), Flaws> {
+        let mut flaws = Flaws::default();
+        for (name, value, unit, range) in [
+            ("hz", self.hz, "ticks a second", 100..=1000),
+            ("initial_cwnd", self.initial_cwnd, "segments", 1..=1000),
+            ("reordering", self.reordering, "segments", 1..=300),
+            ("rto_min_ms", self.rto_min_ms, "ms", 1..=120_000),
+            ("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), "", 0..=31),
+            ("sce_scale_bytes", self.sce_scale_bytes, "bytes", 88..=MSS),
+            ("max_reordering", self.max_reordering, "segments", 1..=10_000),
+            ("adv_win_scale", self.adv_win_scale.unwrap_or(1), "", 1..=31),
+            ("initial_rwnd", self.initial_rwnd.unwrap_or(1), "segments", 1..=1000),
+            ("receive_truesize", self.receive_truesize, "bytes", MSS..=65_536),
+            ("send_truesize", self.send_truesize, "bytes", MSS..=65_536),
+        ] {
+            flaws.range(name, value, unit, range);
+        }
+        flaws.and(self.check_detection())
     }
 
     /// Refuses mechanisms that only the other way to find losses has.
-    fn check_detection(&self) -> Result<(), String> {
+    fn check_detection(&self) -> Result<(), Flaws> {
         let (rack, rfc5682) = (self.loss_detection == LossDetection::Rack, self.frto == Frto::Rfc5682);
-        if rack != rfc5682 {
-            Err("option frto is rfc5682 with loss_detection rack, and rfc4138 or off without".to_owned())
-        } else if rack && self.early_retransmit != EarlyRetransmit::Off {
-            Err("option early_retransmit is off with loss_detection rack".to_owned())
-        } else if !rack && self.tail_loss_probe {
-            Err("option tail_loss_probe is false without loss_detection rack".to_owned())
-        } else {
-            Ok(())
+        let mut flaws = Flaws::default();
+        if rack && !rfc5682 {
+            flaws.add("frto", "frto is not what goes with loss_detection rack", "rfc5682");
         }
+        if !rack && rfc5682 {
+            flaws.add("frto", "frto is what only goes with loss_detection rack", "rfc4138 or off");
+        }
+        if rack && self.early_retransmit != EarlyRetransmit::Off {
+            flaws.add("early_retransmit", "early_retransmit does not go with loss_detection rack", "off");
+        }
+        if !rack && self.tail_loss_probe {
+            flaws.add("tail_loss_probe", "tail_loss_probe only goes with loss_detection rack", "false");
+        }
+        flaws.done()
     }
 }
 
@@ -317,15 +330,19 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_named() {
-        let e = |name, v| Stack::from_spec(&spec(name, v)).unwrap_err();
-        assert!(e("linux-6", serde_json::json!({})).contains("linux-6"));
-        assert!(e("linux-6.12", serde_json::json!({"sce": 1})).contains("\"sce\""));
-        assert!(e("linux-6.12", serde_json::json!({"hz": "fast"})).contains("linux-6.12"));
-        assert!(e("linux-6.12", serde_json::json!({"hz": 0})).contains("option hz"));
-        assert!(e("linux-3.9", serde_json::json!({"frto": "rfc5682"})).contains("option frto"));
-        assert!(e("linux-3.9", serde_json::json!({"tail_loss_probe": true})).contains("option tail_loss_probe"));
-        assert!(e("linux-6.12", serde_json::json!({"early_retransmit": "delayed"})).contains("option early_retransmit"));
-        assert!(e("linux-6.12", serde_json::json!({"loss_detection": "fack"})).contains("option frto"));
-        assert!(e("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 0})).contains("sce_scale_bytes"));
+        for (name, options, fields) in [
+            ("linux-6", serde_json::json!({}), &["name"][..]),
+            ("linux-6.12", serde_json::json!({"sce": 1, "hz": "fast"}), &["options.hz", "options.sce"]),
+            ("linux-6.12", serde_json::json!({"hz": 0, "initial_cwnd": 0}), &["options.hz", "options.initial_cwnd"]),
+            ("linux-3.9", serde_json::json!({"frto": "rfc5682"}), &["options.frto"]),
+            ("linux-3.9", serde_json::json!({"tail_loss_probe": true}), &["options.tail_loss_probe"]),
+            ("linux-6.12", serde_json::json!({"early_retransmit": "delayed"}), &["options.early_retransmit"]),
+            ("linux-6.12", serde_json::json!({"loss_detection": "fack"}), &["options.frto", "options.tail_loss_probe"]),
+            ("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 0}), &["options.sce_scale_bytes"]),
+        ] {
+            assert_eq!(Stack::from_spec(&spec(name, options)).unwrap_err().fields(), fields);
+        }
+        let flaws = Stack::from_spec(&spec("linux-6.12", serde_json::json!({"hz": "fast"}))).unwrap_err();
+        assert_eq!(flaws, Flaws::one("options.hz", "invalid type: string \"fast\"", "u32"));
     }
 }

@@ -5,7 +5,7 @@
 //! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
 
 use crate::packet::MSS;
-use crate::spec::HostSpec;
+use crate::spec::HostSettings;
 use crate::tcp::linux::options::ReceiveTuning;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS, NEVER, US};
@@ -67,7 +67,7 @@ struct InOrder {
 }
 
 impl ReceiveBuffer {
-    pub fn new(host: &HostSpec, stack: &Stack) -> Self {
+    pub fn new(host: &HostSettings, stack: &Stack) -> Self {
         let size = host.rcvbuf.unwrap_or(host.rmem[1]);
         let most = host.rmem[2];
         let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
@@ -388,8 +388,8 @@ impl ReceiveBuffer {
 mod tests {
     use super::*;
 
-    fn host(rcvbuf: Option<u64>) -> HostSpec {
-        HostSpec {
+    fn host(rcvbuf: Option<u64>) -> HostSettings {
+        HostSettings {
             tso: false,
             rmem: [4096, 131_072, 67_108_864],
             rcvbuf,
@@ -456,7 +456,7 @@ mod tests {
     fn the_first_windows_are_those_of_the_kernel() {
         // What Linux 6.12 advertised for the first eight segments at the default sysctls, each charged until it is read.
         let mut b =
-            ReceiveBuffer::new(&HostSpec { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"));
+            ReceiveBuffer::new(&HostSettings { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"));
         assert_eq!((b.offered(), b.scale()), (65_160, 7));
         b.measure();
         let windows = (2..10).map(|seq| {

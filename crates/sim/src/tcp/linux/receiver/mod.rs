@@ -19,7 +19,7 @@ use self::ecn::Echo;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
 use crate::sack::Blocks;
-use crate::spec::FlowSpec;
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
@@ -122,7 +122,7 @@ pub struct Receiver {
 impl Receiver {
     /// A listening receiver; `needs_ecn`: the congestion control (DCTCP) sets ECT on ACKs and runs its machine here.
     #[must_use]
-    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: &Stack, needs_ecn: bool) -> Self {
+    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs_ecn: bool) -> Self {
         let clock = Clock::of(stack);
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         Self {

@@ -25,7 +25,7 @@ use self::tso::Tso;
 use crate::cc::{AnyCc, CongestionControl};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, MSS, NO_SACK, SYN_FRAME};
-use crate::spec::FlowSpec;
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::loss::fack::Fack;
@@ -138,7 +138,6 @@ pub struct Sender {
     pub(in crate::tcp::linux) form: Packet,
     /// ACKs without an ECN echo may take the fast path; see [`Self::update_fast_path`].
     pub(in crate::tcp::linux) fast_path_open: bool,
-    pub(in crate::tcp::linux) local_first_port: bool,
     pub(in crate::tcp::linux) buffer: SendBuffer,
     pub(in crate::tcp::linux) layout: Layout,
     syn_sent_us: u64,
@@ -150,7 +149,7 @@ pub struct Sender {
 impl Sender {
     /// A closed sender.
     #[must_use]
-    pub fn new(flow: u32, source: usize, spec: &FlowSpec, stack: Stack, cc: AnyCc, ecn_always: bool) -> Self {
+    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: Stack, cc: AnyCc, ecn_always: bool) -> Self {
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == crate::tcp::linux::stack::CwndLimited::AtMaximum;
         let clock = Clock::of(&stack);
@@ -201,7 +200,6 @@ impl Sender {
                 ecn: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             },
             fast_path_open: false,
-            local_first_port: spec.local_first_port,
             buffer: SendBuffer::new(&spec.host, &stack, layout.end()),
             layout,
             syn_sent_us: 0,

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::tcb::Tcb;
 use super::tso::MAX_TSO_SEGMENTS;
 use crate::packet::MSS;
-use crate::spec::HostSpec;
+use crate::spec::HostSettings;
 use crate::tcp::linux::stack::Stack;
 
 /// Memory counted on for a segment when the buffer grows, bytes.
@@ -58,7 +58,7 @@ pub(in crate::tcp::linux) struct Windows {
 }
 
 impl SendBuffer {
-    pub fn new(host: &HostSpec, stack: &Stack, end: u32) -> Self {
+    pub fn new(host: &HostSettings, stack: &Stack, end: u32) -> Self {
         let head = u64::from(stack.send_truesize - MSS);
         Self {
             written: 1,
@@ -185,8 +185,8 @@ mod tests {
 
     const WIDE: Windows = Windows { largest: 40, end: 10_000 };
 
-    fn host(sndbuf: Option<u64>, most: u64) -> HostSpec {
-        HostSpec {
+    fn host(sndbuf: Option<u64>, most: u64) -> HostSettings {
+        HostSettings {
             tso: false,
             rmem: [4096, 131_072, 6_291_456],
             rcvbuf: None,

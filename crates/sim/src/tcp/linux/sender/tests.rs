@@ -9,10 +9,9 @@ use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
-/// A sender over a path of 20 ms, its handshake done; the first port has the `verdicts` on what it sends then.
-fn connected(local_first_port: bool, verdicts: &[Verdict]) -> (Sender, TestOutbox) {
-    let mut spec = bulk_flow();
-    spec.local_first_port = local_first_port;
+/// A sender over a path of 20 ms, its handshake done; its host's port has the `verdicts` on what it sends then.
+fn connected(verdicts: &[Verdict]) -> (Sender, TestOutbox) {
+    let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let mut s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), false);
     let mut out = TestOutbox::new(1);
@@ -39,15 +38,8 @@ fn connected(local_first_port: bool, verdicts: &[Verdict]) -> (Sender, TestOutbo
 fn a_drop_at_the_hosts_own_port_ends_the_burst_and_reduces_the_window() {
     // The ACK of the handshake and four segments are queued, the fifth is dropped.
     let verdicts = [[Verdict::Queued; 5].as_slice(), &[Verdict::Dropped]].concat();
-    let (s, mut out) = connected(true, &verdicts);
+    let (s, mut out) = connected(&verdicts);
     assert_eq!(out.take_sent().len(), 6);
     assert_eq!((s.t.state, s.t.snd_nxt, s.t.packets_out, s.t.ssthresh), (CaState::Cwr, 5, 4, 5));
     assert_eq!(s.counters.sent, 7, "the SYN and the segment that was dropped count");
-}
-
-#[test]
-fn a_drop_at_another_hosts_port_is_not_seen() {
-    let (s, mut out) = connected(false, &[Verdict::Dropped; 11]);
-    assert_eq!(out.take_sent().len(), 11);
-    assert_eq!((s.t.state, s.t.snd_nxt), (CaState::Open, 11));
 }

@@ -107,7 +107,7 @@ impl Sender {
             } else {
                 out.send(End::Sender, p)
             };
-            if self.is_local_drop(verdict) {
+            if verdict == Verdict::Dropped {
                 dropped = true;
                 break;
             }
@@ -142,16 +142,10 @@ impl Sender {
         let push = pushed || last || self.layout.ends_first_write(seq);
         let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
         let verdict = out.send(End::Sender, Packet { len: self.frame_len(seq) as u16, flags, ..p });
-        if pushed && !self.is_local_drop(verdict) {
+        if pushed && verdict != Verdict::Dropped {
             self.buffer.push_sent();
         }
         verdict
-    }
-
-    /// True if the sender learns that its packet was dropped.
-    #[inline]
-    fn is_local_drop(&self, verdict: Verdict) -> bool {
-        verdict == Verdict::Dropped && self.local_first_port
     }
 
     /// Notes whether the window limited sending, for the growth to come.
@@ -188,7 +182,7 @@ impl Sender {
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         let verdict = out.send(End::Sender, p);
-        let dropped = self.is_local_drop(verdict);
+        let dropped = verdict == Verdict::Dropped;
         if dropped {
             self.enter_cwr();
         }

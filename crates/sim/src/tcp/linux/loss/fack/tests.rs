@@ -6,7 +6,7 @@ use crate::cc::{AnyCc, Reno};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, Way, MSS, NO_SACK};
 use crate::sack::Blocks;
-use crate::spec::{FlowSpec, StackSpec};
+use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::scoreboard::mark;
@@ -24,7 +24,7 @@ impl Rig {
     /// A sender of `segments`, just connected over a path of 20 ms: what the windows allow is out.
     fn new(segments: u32, options: Value) -> Self {
         let Value::Object(options) = options else { panic!("options are a map") };
-        let mut spec = FlowSpec { transfer_bytes: Some(u64::from(segments * MSS)), ..bulk_flow() };
+        let mut spec = TcpSpec { transfer_bytes: Some(u64::from(segments * MSS)), ..bulk_flow() };
         spec.stack = StackSpec { name: "linux-3.9".into(), options };
         spec.host.rmem[1] = 87_380;
         spec.host.wmem[1] = 65_535;

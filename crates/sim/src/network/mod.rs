@@ -1,5 +1,9 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
+mod routes;
+
+pub use routes::Routes;
+
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
@@ -21,24 +25,6 @@ pub struct FlowDrops {
     pub acks: u64,
 }
 
-/// The ports a flow's packets pass, in order.
-#[derive(Clone, Debug)]
-pub struct Route {
-    /// Ports of the data.
-    pub forward: Box<[u16]>,
-    /// Ports of the ACKs.
-    pub reverse: Box<[u16]>,
-}
-
-impl Route {
-    /// The port at position `hop` of the way of `p`; `None` is its end.
-    #[inline]
-    fn port(&self, p: &Packet, hop: usize) -> Option<usize> {
-        let hops = if p.has(flags::ACK) { &self.reverse } else { &self.forward };
-        hops.get(hop).map(|&port| usize::from(port))
-    }
-}
-
 /// Everything between the ends.
 #[derive(Debug)]
 pub struct Network {
@@ -46,8 +32,8 @@ pub struct Network {
     pub events: EventSet,
     /// The ports.
     pub ports: Vec<Port>,
-    /// Routes by flow; streams of datagrams come after the TCP flows.
-    pub routes: Vec<Route>,
+    /// The ways of all flows; streams of datagrams come after the TCP flows.
+    pub routes: Routes,
     /// The current time, packets under way, addresses and what else queues may touch.
     pub shared: QueueContext,
     /// SACK blocks under way.
@@ -66,11 +52,11 @@ pub struct Network {
 pub const PORTS: usize = 2;
 
 impl Network {
-    /// A network at time 0 with `sources` event sources in all; the random stream of each port comes from `seed` and its name.
+    /// A network at time 0 with `sources` event sources in all; the random stream of each port comes from `seed` and its id.
     #[must_use]
-    pub fn new(ports: Vec<Port>, routes: Vec<Route>, tuples: Vec<FlowTuple>, sources: usize, seed: u64) -> Self {
-        let drops = vec![FlowDrops::default(); routes.len()];
-        let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.name))).collect();
+    pub fn new(ports: Vec<Port>, routes: Routes, tuples: Vec<FlowTuple>, sources: usize, seed: u64) -> Self {
+        let drops = vec![FlowDrops::default(); routes.flows()];
+        let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.id))).collect();
         let (packets, dropped) = (Pool::default(), Vec::new());
         Self {
             events: EventSet::new(sources.min(PORTS + 2 * ports.len()), sources),
@@ -94,13 +80,13 @@ impl Network {
 
     /// Hands a packet to the first port of its way, or to the end.
     #[inline]
-    fn set_out(&mut self, p: Packet, first: Option<u16>) -> Verdict {
+    fn set_out(&mut self, p: Packet, first: Option<usize>) -> Verdict {
         let id = self.shared.packets.put(p);
         if self.tap.is_some() {
             self.note_departure(id);
         }
         match first {
-            Some(port) => self.enqueue(usize::from(port), id),
+            Some(port) => self.enqueue(port, id),
             None => {
                 self.arrivals.push(id, &mut self.shared.packets);
                 Verdict::Queued
@@ -142,7 +128,7 @@ impl Network {
     fn enqueue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
         port.counters.arrived += 1;
-        let Kind::Delay { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, id) };
+        let Kind::Link { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, id) };
         if port.pipe.len() >= *limit {
             self.fingerprint.note(
                 self.shared.now,
@@ -151,7 +137,7 @@ impl Network {
                 PacketEvent::Offered(Verdict::Dropped),
             );
             self.shared.dropped.push((id, DropCause::Overflow));
-            self.settle_drops(i);
+            self.count_drops(i);
             return Verdict::Dropped;
         }
         let mut out = self.shared.now;
@@ -172,13 +158,13 @@ impl Network {
     /// Hands a packet to the discipline of port `i`, and asks for the next if nobody is to do so later.
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
-        let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a delay stage queues nothing") };
+        let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a link has no discipline") };
         self.shared.port = i;
         let verdict = qdisc.enqueue(id, &mut self.shared);
         self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(verdict));
         let (next, refilled) = (port.next, port.refilled);
         if !self.shared.dropped.is_empty() {
-            self.settle_drops(i);
+            self.count_drops(i);
         }
         // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
         // except for cake, whose wake-up is the same for whatever packet comes next.
@@ -196,7 +182,7 @@ impl Network {
     /// Lets a port send what it may now; returns when it may send the next, or `NEVER` if nothing waits.
     fn serve(&mut self, i: usize) -> Time {
         let port = &mut self.ports[i];
-        let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a delay stage has no shaper") };
+        let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a link has no shaper") };
         let mut leaving = Queue::default();
         self.shared.port = i;
         let next = shaper.serve(qdisc, &mut self.shared, &mut leaving);
@@ -204,7 +190,7 @@ impl Network {
         // A line takes one packet, and is free when that is out.
         let out = shaper.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
-            self.settle_drops(i);
+            self.count_drops(i);
         }
         while let Some(id) = leaving.pop(&self.shared.packets) {
             self.leave(i, id, out);
@@ -251,7 +237,7 @@ impl Network {
     fn pass_on(&mut self, id: Id) {
         let p = &mut self.shared.packets[id].packet;
         let way = p.way.further();
-        match self.routes[p.flow()].port(p, way.hops()) {
+        match self.routes.next(p, way.hops()) {
             Some(port) => {
                 p.way = way;
                 self.enqueue(port, id);
@@ -280,7 +266,7 @@ impl Network {
 
     /// Accounts for the packets in `dropped`.
     #[cold]
-    fn settle_drops(&mut self, i: usize) {
+    fn count_drops(&mut self, i: usize) {
         let mut dropped = std::mem::take(&mut self.shared.dropped);
         for (id, cause) in dropped.drain(..) {
             self.ports[i].counters.drop(cause, self.shared.now);
@@ -313,7 +299,7 @@ impl Network {
     /// Packets inside the network by flow: data and ACKs.
     #[must_use]
     pub fn inside(&self) -> Vec<(u64, u64)> {
-        let mut counts = vec![(0, 0); self.routes.len()];
+        let mut counts = vec![(0, 0); self.routes.flows()];
         let mut add = |p: &Packet| {
             let count = &mut counts[p.flow()];
             if p.has(flags::ACK) {
@@ -341,14 +327,14 @@ impl Outbox for Network {
 
     #[inline(always)]
     fn send(&mut self, from: End, p: Packet) -> Verdict {
-        let route = &self.routes[p.flow()];
         // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
-        let ports = match from {
-            End::Sender => &route.forward,
-            End::Receiver => &route.reverse,
-        };
-        let first = ports.first().copied();
-        self.set_out(p, first)
+        let (flow, acks) = (p.flow(), from == End::Receiver);
+        let verdict = self.set_out(p, self.routes.first(flow, acks));
+        if verdict == Verdict::Queued || self.routes.has_egress(flow) {
+            verdict
+        } else {
+            Verdict::Queued
+        }
     }
 
     #[inline]

@@ -1,0 +1,82 @@
+//! The ways of packets through the ports.
+
+use crate::packet::{flags, Packet};
+
+/// After the last port of a way.
+const END: u16 = u16::MAX;
+
+/// The ways of all flows. Flows of one path share its ways, so that what is read for every packet is small.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    /// Of each flow, where the ways of its data and of its ACKs begin.
+    begin: Vec<[u32; 2]>,
+    /// Of each flow, whether its data leave the sending host through the first port.
+    egress: Vec<bool>,
+    /// The ports of all ways, one after another, each with `END` behind it.
+    ports: Vec<u16>,
+}
+
+impl Routes {
+    /// Adds a way; returns where it begins.
+    pub fn add_way(&mut self, ports: &[usize]) -> u32 {
+        let begin = self.ports.len() as u32;
+        self.ports.extend(ports.iter().map(|&port| port as u16));
+        self.ports.push(END);
+        begin
+    }
+
+    /// Adds a flow with the ways of its data and of its ACKs. With `egress` its first port is one of the sending host, whose TCP learns
+    /// of drops there.
+    pub fn add_flow(&mut self, data: u32, acks: u32, egress: bool) {
+        self.begin.push([data, acks]);
+        self.egress.push(egress);
+    }
+
+    /// Number of flows.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.begin.len()
+    }
+
+    /// Whether the data of a flow leave the sending host through the first port.
+    #[must_use]
+    pub fn has_egress(&self, flow: usize) -> bool {
+        self.egress[flow]
+    }
+
+    /// The first port of a flow's data or ACKs; `None` if there is none on their way.
+    #[inline]
+    #[must_use]
+    pub fn first(&self, flow: usize, acks: bool) -> Option<usize> {
+        self.port(self.begin[flow][usize::from(acks)])
+    }
+
+    /// The port of `p` after `hops` others; `None` is its end.
+    #[inline]
+    #[must_use]
+    pub fn next(&self, p: &Packet, hops: usize) -> Option<usize> {
+        self.port(self.begin[p.flow()][usize::from(p.has(flags::ACK))] + hops as u32)
+    }
+
+    #[inline]
+    fn port(&self, at: u32) -> Option<usize> {
+        let port = self.ports[at as usize];
+        (port != END).then_some(usize::from(port))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Routes;
+
+    #[test]
+    fn flows_share_ways_and_each_ends() {
+        let mut routes = Routes::default();
+        let [out, back] = [&[3, 1][..], &[]].map(|ports| routes.add_way(ports));
+        routes.add_flow(out, back, false);
+        routes.add_flow(back, out, true);
+        assert_eq!((routes.first(0, false), routes.first(0, true), routes.first(1, true)), (Some(3), None, Some(3)));
+        assert_eq!((routes.has_egress(0), routes.has_egress(1), routes.flows()), (false, true, 2));
+        assert_eq!([0, 1, 2].map(|hops| routes.port(out + hops)), [Some(3), Some(1), None]);
+    }
+}

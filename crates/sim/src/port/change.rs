@@ -1,0 +1,70 @@
+//! What happens to ports at set times: outages and changes of rate.
+
+use std::vec::IntoIter;
+
+use crate::qdisc::cake;
+use crate::refusal::Flaws;
+use crate::spec::{ChangeSpec, PortSpec, ShaperSpec};
+use crate::time::{Time, NEVER};
+
+/// Something that happens to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Whatever leaves its queue before this time is lost.
+    OutageUntil(Time),
+    /// Its shaper's rate changes to this, bit/s.
+    Rate(u64),
+}
+
+/// All changes of a run, in order of time; those of one time in order of the description.
+#[derive(Debug)]
+pub struct Schedule {
+    rest: IntoIter<(Time, usize, Change)>,
+}
+
+impl Schedule {
+    /// The schedule of what [`resolve`] made of each.
+    #[must_use]
+    pub fn new(mut all: Vec<(Time, usize, Change)>) -> Self {
+        all.sort_by_key(|&(at, ..)| at);
+        Self { rest: all.into_iter() }
+    }
+
+    /// When the next is due.
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.rest.as_slice().first().map_or(NEVER, |&(at, ..)| at)
+    }
+
+    /// The next that is due at `now`: the index of its port, and what it is.
+    pub fn due(&mut self, now: Time) -> Option<(usize, Change)> {
+        if self.next() > now {
+            return None;
+        }
+        self.rest.next().map(|(_, port, what)| (port, what))
+    }
+}
+
+/// When something happens to which of `ports`, and what.
+///
+/// # Errors
+/// What cannot happen to that port.
+pub fn resolve(spec: &ChangeSpec, ports: &[PortSpec]) -> Result<(Time, usize, Change), Flaws> {
+    let (at, port, what) = match *spec {
+        ChangeSpec::Outage { port, at_ns, for_ns } => (at_ns, port, Change::OutageUntil(at_ns.saturating_add(for_ns))),
+        ChangeSpec::Rate { port, at_ns, rate_bps } => (at_ns, port, Change::Rate(rate_bps)),
+    };
+    let Some(found) = ports.get(port) else {
+        return Err(Flaws::one("port", format_args!("port {port} of {}", ports.len()), "one that there is"));
+    };
+    let PortSpec::Queue { shaper, .. } = found else {
+        return Err(Flaws::one("port", "a link", "a queue"));
+    };
+    let mut flaws = Flaws::default();
+    if let Change::Rate(rate_bps) = what {
+        let least = if *shaper == ShaperSpec::Own { cake::LEAST_RATE_BPS } else { 1 };
+        flaws.at_least("rate_bps", rate_bps, "bit/s", least);
+    }
+    flaws.done()?;
+    Ok((at, port, what))
+}

@@ -1,0 +1,231 @@
+//! Builds the world of a [`NetworkSpec`] and runs its events.
+
+mod build;
+
+use crate::capture::{Capture, FlowHeaders};
+use crate::cc::CustomControl;
+use crate::flow::Flow;
+use crate::network::{Network, PORTS};
+use crate::output::Output;
+use crate::packet::flags;
+use crate::port::Schedule;
+use crate::probe::Sampler;
+use crate::refusal::Refusal;
+use crate::spec::NetworkSpec;
+use crate::tcp::linux::receiver;
+use crate::time::{Time, NEVER};
+use crate::traffic::Udp;
+
+/// Event source of the sampler.
+const SAMPLER: usize = 0;
+/// Event source of the schedule of changes.
+const CHANGES: usize = 1;
+/// Event sources of a flow: the receiver's, the sender's timer, start and stop.
+const FLOW_SOURCES: usize = receiver::SOURCES + 2;
+const SENDER_TIMER: usize = receiver::SOURCES;
+const CONTROL: usize = receiver::SOURCES + 1;
+
+/// Runs a network to its end.
+///
+/// # Errors
+/// All that cannot be run.
+pub fn simulate(spec: &NetworkSpec) -> Result<Output, Vec<Refusal>> {
+    simulate_with(spec, &|_| None)
+}
+
+/// As [`simulate`], with congestion controls of the caller's own: `controls` is asked for names that are not built in.
+///
+/// # Errors
+/// All that cannot be run.
+pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, Vec<Refusal>> {
+    let mut world = World::build(spec, controls)?;
+    world.run();
+    Ok(world.finish())
+}
+
+/// Runs a network to its end and returns a hash of all that happened to its packets and of what was counted.
+///
+/// # Errors
+/// As [`simulate`].
+#[cfg(feature = "fingerprint")]
+pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
+    let mut world = World::build(spec, &|_| None)?;
+    world.run();
+    let mut fingerprint = world.network.fingerprint;
+    let inside = world.network.inside();
+    for (f, (drops, (data, acks))) in world.flows.iter().zip(world.network.drops.iter().zip(&inside)) {
+        let (s, r) = (f.sender.counters(), f.receiver.counters());
+        let sample = f.sender.sample();
+        for value in [
+            s.sent,
+            s.retransmits,
+            r.arrived,
+            r.duplicates,
+            drops.data,
+            *data,
+            r.acks_sent,
+            s.acks_arrived,
+            drops.acks,
+            *acks,
+            f.receiver.bytes_read(),
+            f.receiver.completed().unwrap_or(NEVER),
+            s.rto_timeouts,
+            s.tlp_probes,
+            s.undos,
+            r.ce,
+            r.sce,
+            s.cwnd_reductions,
+            u64::from(sample.delivered_ce),
+            u64::from(sample.delivered),
+            sample.cwnd.to_bits(),
+            sample.srtt_ms.unwrap_or(f64::NAN).to_bits(),
+        ] {
+            fingerprint.add(value);
+        }
+    }
+    for p in &world.network.ports {
+        let c = &p.counters;
+        let stats = crate::probe::stats(p);
+        for value in
+            [c.arrived, c.sent, c.sent_bytes, c.lost, c.first_drop.unwrap_or(NEVER), stats.ce_marks, stats.sce_marks]
+        {
+            fingerprint.add(value);
+        }
+        c.dropped.iter().for_each(|&n| fingerprint.add(n));
+        fingerprint.add(p.backlog().1);
+    }
+    Ok(fingerprint.value())
+}
+
+/// Checks a network without running it.
+///
+/// # Errors
+/// All that cannot be run.
+pub fn check(spec: &NetworkSpec) -> Result<(), Vec<Refusal>> {
+    World::build(spec, &|_| None).map(|_| ())
+}
+
+/// Makes a congestion control by name.
+pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
+
+/// A run that has been built.
+struct World {
+    network: Network,
+    flows: Vec<Flow>,
+    udp: Vec<Udp>,
+    schedule: Schedule,
+    sampler: Sampler,
+    /// Of the flows, for a capture.
+    headers: Vec<FlowHeaders>,
+    end: Time,
+    first_flow_source: usize,
+    events: u64,
+}
+
+impl World {
+    fn run(&mut self) {
+        while let Some((time, source)) = self.network.events.first() {
+            if time > self.end {
+                break;
+            }
+            debug_assert!(time >= self.network.now(), "time goes back");
+            self.network.shared.now = time;
+            self.events += 1;
+            self.dispatch(source);
+            while let Some(p) = self.network.arrival() {
+                let Some(flow) = self.flows.get_mut(p.flow()) else {
+                    self.udp[p.flow() - self.flows.len()].arrived += 1;
+                    continue;
+                };
+                if p.has(flags::ACK) {
+                    flow.sender.on_ack(&p, &mut self.network);
+                } else {
+                    flow.receiver.on_packet(&p, &mut self.network);
+                }
+            }
+        }
+        self.network.shared.now = self.end;
+    }
+
+    #[inline]
+    fn dispatch(&mut self, source: usize) {
+        if source >= self.first_flow_source {
+            let offset = source - self.first_flow_source;
+            let (flow, which) = (offset / FLOW_SOURCES, offset % FLOW_SOURCES);
+            let Some(f) = self.flows.get_mut(flow) else {
+                return self.udp[offset - FLOW_SOURCES * self.flows.len()].on_timer(&mut self.network);
+            };
+            match which {
+                SENDER_TIMER => f.sender.on_timer(&mut self.network),
+                CONTROL => self.on_control(flow, source),
+                _ => f.receiver.on_timer(which, &mut self.network),
+            }
+        } else if source >= PORTS {
+            let port = (source - PORTS) / 2;
+            if (source - PORTS).is_multiple_of(2) {
+                self.network.on_shaper(port);
+            } else {
+                self.network.on_pipe(port);
+            }
+        } else if source == SAMPLER {
+            let next = self.sampler.sample(&self.flows, &self.network);
+            self.network.events.set(SAMPLER, next);
+        } else {
+            while let Some((port, what)) = self.schedule.due(self.network.now()) {
+                self.network.ports[port].change(what);
+            }
+            self.network.events.set(CHANGES, self.schedule.next());
+        }
+    }
+
+    fn on_control(&mut self, flow: usize, source: usize) {
+        let f = &mut self.flows[flow];
+        if self.network.now() >= f.stop {
+            f.sender.abort();
+            self.network.events.set(source, NEVER);
+        } else {
+            f.sender.connect(&mut self.network);
+            self.network.events.set(source, f.stop);
+        }
+    }
+
+    fn finish(self) -> Output {
+        let inside = self.network.inside();
+        let mut output = Output {
+            conservation: self.conservation(&inside),
+            events: self.events,
+            delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
+            ..Output::default()
+        };
+        crate::probe::count(&self.flows, &self.udp, &self.network, &inside, self.end, &mut output.counters);
+        output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
+        output.tables = self.sampler.finish();
+        output
+    }
+
+    /// Checks that every packet is where it should be.
+    fn conservation(&self, inside: &[(u64, u64)]) -> Vec<String> {
+        let mut wrong = vec![];
+        let mut check = |what: String, sent: u64, found: u64| {
+            if sent != found {
+                wrong.push(format!("{what}: {sent} packets sent, {found} accounted for"));
+            }
+        };
+        for (i, f) in self.flows.iter().enumerate() {
+            let (data, acks) = inside[i];
+            let drops = &self.network.drops[i];
+            let (s, r) = (f.sender.counters(), f.receiver.counters());
+            check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
+            check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
+        }
+        for (i, u) in self.udp.iter().enumerate() {
+            let i = self.flows.len() + i;
+            check(format!("udp {}", u.name), u.sent, u.arrived + self.network.drops[i].data + inside[i].0);
+        }
+        for p in &self.network.ports {
+            let c = &p.counters;
+            check(format!("port {}", p.id), c.arrived, c.sent + c.drops() + p.backlog().0 as u64);
+        }
+        wrong
+    }
+}

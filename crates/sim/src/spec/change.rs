@@ -1,0 +1,27 @@
+//! What happens to ports at set times.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happens to a queue port at a set time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ChangeSpec {
+    /// Whatever leaves the queue is lost for a while: after the shaper, before the propagation delay.
+    Outage {
+        /// Index of the port.
+        port: usize,
+        /// When, ns.
+        at_ns: u64,
+        /// How long, ns.
+        for_ns: u64,
+    },
+    /// The shaper's rate changes, as by `tc qdisc change`.
+    Rate {
+        /// Index of the port.
+        port: usize,
+        /// When, ns.
+        at_ns: u64,
+        /// The new rate, bit/s.
+        rate_bps: u64,
+    },
+}

@@ -1,0 +1,89 @@
+//! Ports and what paces them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, QdiscSpec};
+
+/// A port: somewhere a packet waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PortSpec {
+    /// A constant delay behind an optional store-and-forward line, with a limit of its own, as of netem.
+    Link {
+        /// Unique; entity `port/ID` of the results, and what its random stream comes from.
+        id: String,
+        /// For display.
+        name: String,
+        /// The direction of its packets.
+        direction: Direction,
+        /// Delay, ns.
+        delay_ns: u64,
+        /// Line rate, bit/s; `None` is infinitely fast.
+        rate_bps: Option<u64>,
+        /// Most packets held; `None` is unlimited.
+        limit_packets: Option<u64>,
+    },
+    /// A queue discipline behind a shaper, then a propagation delay.
+    Queue {
+        /// Unique; entity `port/ID` of the results, and what the random streams of the port and of its qdisc come from.
+        id: String,
+        /// For display.
+        name: String,
+        /// The direction of its packets.
+        direction: Direction,
+        /// The queue discipline.
+        qdisc: QdiscSpec,
+        /// The shaper.
+        shaper: ShaperSpec,
+        /// Propagation delay after the shaper, ns.
+        delay_ns: u64,
+    },
+}
+
+impl PortSpec {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Link { id, .. } | Self::Queue { id, .. } => id,
+        }
+    }
+
+    /// True if no packet passes in no time.
+    #[must_use]
+    pub fn takes_time(&self) -> bool {
+        match self {
+            Self::Link { delay_ns, rate_bps, .. } => *delay_ns > 0 || rate_bps.is_some(),
+            Self::Queue { .. } => true,
+        }
+    }
+}
+
+/// How a port paces departures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ShaperSpec {
+    /// Store and forward: a packet has left when its last bit has.
+    Link {
+        /// Rate, bit/s.
+        rate_bps: u64,
+    },
+    /// Token bucket (Linux sch_tbf.c): an idle bucket lets a packet go at once; the next packet is already taken
+    /// out of the qdisc while it waits for tokens.
+    Tbf {
+        /// Rate, bit/s.
+        rate_bps: u64,
+        /// Bucket, bytes.
+        burst_bytes: u64,
+    },
+    /// One class of Linux's htb (sch_htb.c) with rate = ceil and burst = cburst: a packet may leave while there are
+    /// tokens at all, and is taken out of the qdisc only then.
+    Htb {
+        /// Rate, bit/s.
+        rate_bps: u64,
+        /// Bucket, bytes.
+        burst_bytes: u64,
+    },
+    /// The qdisc shapes itself (cake).
+    Own,
+}

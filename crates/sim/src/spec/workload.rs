@@ -1,0 +1,135 @@
+//! What makes traffic.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Direction;
+
+/// Connections or streams that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum WorkloadSpec {
+    /// TCP connections.
+    Tcp(TcpSpec),
+    /// Unresponsive datagrams.
+    Udp(UdpSpec),
+}
+
+/// TCP connections that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpSpec {
+    /// Unique.
+    pub id: String,
+    /// Index of the path.
+    pub path: usize,
+    /// Index of the host that the data come from.
+    pub from: usize,
+    /// Index of the host that the data go to.
+    pub to: usize,
+    /// The direction of the data along the path.
+    pub direction: Direction,
+    /// Who calls connect().
+    pub opener: Opener,
+    /// Congestion control.
+    pub cc: CcSpec,
+    /// The TCP stack of both ends.
+    pub stack: StackSpec,
+    /// Facts about the two hosts that are not TCP's.
+    pub host: HostSettings,
+    /// Negotiate ECN.
+    pub ecn: bool,
+    /// The receiver echoes SCE marks (its sysctl tcp_sce).
+    pub sce_echo: bool,
+    /// Payload to send, bytes; `None` is unlimited.
+    pub transfer_bytes: Option<u64>,
+    /// Payload of a first, short write that leaves in a segment of its own, bytes.
+    pub first_write_bytes: Option<u32>,
+    /// The connections.
+    pub connections: Vec<ConnectionSpec>,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Opener {
+    /// The host that the data come from.
+    From,
+    /// The host that the data go to.
+    To,
+}
+
+/// A connection, or a stream of datagrams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionSpec {
+    /// Unique; entity `flow/NAME` or `udp/NAME` of the results.
+    pub name: String,
+    /// When a connection is opened, or the first datagram is sent, ns.
+    pub start_ns: u64,
+    /// From when on nothing is sent, ns; `None` is the end of the run.
+    pub stop_ns: Option<u64>,
+    /// Source and destination port of the data.
+    pub ports: [u16; 2],
+}
+
+/// Unresponsive datagrams at a constant rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpSpec {
+    /// Unique.
+    pub id: String,
+    /// Index of the path.
+    pub path: usize,
+    /// Index of the host that they come from.
+    pub from: usize,
+    /// Index of the host that they go to.
+    pub to: usize,
+    /// Their direction along the path.
+    pub direction: Direction,
+    /// From one datagram to the next, ns.
+    pub interval_ns: u64,
+    /// Frame length on the meter, bytes.
+    pub size_bytes: u32,
+    /// The streams.
+    pub streams: Vec<ConnectionSpec>,
+}
+
+/// A congestion control.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CcSpec {
+    /// As `list cc` names it.
+    pub kind: String,
+    /// Its parameters.
+    #[serde(flatten)]
+    pub parameters: Map<String, Value>,
+}
+
+/// A named stack with fields of it overridden.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackSpec {
+    /// As `list stack` names it.
+    pub name: String,
+    /// Field name to value; see [`crate::tcp::linux::stack::Stack`].
+    #[serde(default)]
+    pub options: Map<String, Value>,
+}
+
+/// Facts about the hosts of a workload that are not TCP's: offload, socket buffers, metrics cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSettings {
+    /// TCP builds TSO segments (sizing and deferral).
+    pub tso: bool,
+    /// Receive buffer: least (without effect here), initial, most (sysctl tcp_rmem), bytes; Linux only.
+    pub rmem: [u64; 3],
+    /// An explicit SO_RCVBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
+    pub rcvbuf: Option<u64>,
+    /// Send buffer: least, initial (both without effect here), most (sysctl tcp_wmem), bytes; Linux only.
+    pub wmem: [u64; 3],
+    /// An explicit SO_SNDBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
+    pub sndbuf: Option<u64>,
+    /// ssthresh remembered for the destination by the metrics cache, segments.
+    pub cached_ssthresh: Option<u32>,
+}

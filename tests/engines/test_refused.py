@@ -1,0 +1,305 @@
+"""Every refusal of the simulator, through the boundary: a plan goes in, what is wrong with it comes out as data."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support import PATH, plain_plan
+
+from dumbbell.native import native
+from dumbbell.plan import Place, Refusal
+
+SOURCES = Path(__file__).parents[2] / "crates" / "sim" / "src"
+
+RED = {"kind": "red", "limit": "120kB", "min": "30kB", "max": "90kB"}
+QDISCS = {
+    "pfifo": {"kind": "pfifo", "limit": "9p"},
+    "bfifo": {"kind": "bfifo", "limit": "64KiB"},
+    "cake": {"kind": "cake"},
+    "codel": {"kind": "codel"},
+    "fq_codel": {"kind": "fq_codel"},
+    "pie": {"kind": "pie"},
+    "pie2013": {"kind": "pie", "variant": "2013"},
+    "fq_pie": {"kind": "fq_pie"},
+    "red": RED,
+    "sfq": {"kind": "sfq"},
+    "fq": {"kind": "fq"},
+}
+LONG_NS = 2**60
+BEYOND = 2**40
+
+
+def with_qdisc(name, shaper="tbf"):
+    """A plan whose port 1 is a queue with this discipline."""
+    return plain_plan(path={"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": shaper, "qdisc": QDISCS[name]}})
+
+
+def put(plan, where, value):
+    """Sets what is at a dotted place; a name that is no key of a list is an index."""
+    *path, last = [int(part) if part.isdigit() else part for part in where.split(".")]
+    for part in path:
+        plan = plan[part]
+    plan[last] = value
+
+
+def refused(plan):
+    """What the simulator refuses, checking and running alike."""
+    with pytest.raises(native().Refused) as caught:
+        native().check(json.dumps(plan))
+    with pytest.raises(native().Refused) as again:
+        native().simulate(json.dumps(plan))
+    assert again.value.args == caught.value.args
+    return [Refusal.from_json(data) for data in json.loads(caught.value.args[0])]
+
+
+# Discipline: field of the qdisc, value, what is wrong, what was expected.
+OF_QDISCS = [
+    ("pfifo", "limit_packets", 0, "0 packets", "at least 1"),
+    ("bfifo", "limit_bytes", 0, "0 bytes", "at least 1"),
+    ("codel", "limit_packets", 0, "0 packets", "at least 1"),
+    ("codel", "control.target_ns", LONG_NS, f"{LONG_NS} ns", "at most 274 s"),
+    ("codel", "control.interval_ns", LONG_NS, f"{LONG_NS} ns", "at most 274 s"),
+    ("codel", "control.ce_threshold_ns", LONG_NS, f"{LONG_NS} ns", "at most 274 s"),
+    ("fq_codel", "limit_packets", 0, "0 packets", "at least 1"),
+    ("fq_codel", "drop_batch", 0, "0 packets", "at least 1"),
+    ("fq_codel", "queues.flows", 0, "0 queues", "1 to 65536"),
+    ("fq_codel", "queues.quantum_bytes", 0, "0 bytes", "1 to 1048576"),
+    ("fq_codel", "control.target_ns", LONG_NS, f"{LONG_NS} ns", "at most 274 s"),
+    ("pie", "control.tupdate_ns", 0, "0 ns", "at least 1"),
+    ("pie", "control.alpha", 33, "33 sixteenths", "at most 32"),
+    ("pie", "control.beta", 33, "33 sixteenths", "at most 32"),
+    ("pie2013", "control.hz", 99, "99 ticks a second", "100 to 10000"),
+    ("pie2013", "control.alpha", 33, "33 sixteenths", "at most 32"),
+    ("pie2013", "control.beta", 33, "33 sixteenths", "at most 32"),
+    ("pie2013", "control.tupdate_ns", 0, "0 ticks", "at least 1"),
+    ("pie2013", "control.target_ns", LONG_NS, "1152921504606 ticks", f"at most {2**32 - 1}"),
+    ("fq_pie", "ecn_prob", 101, "101 %", "at most 100"),
+    ("fq_pie", "control.alpha", 33, "33 sixteenths", "at most 32"),
+    ("fq_pie", "queues.flows", 0, "0 queues", "1 to 65536"),
+    ("red", "limit_bytes", 0, "0 bytes", "at least 1"),
+    ("red", "control.min_bytes", 0, "0 bytes", "at least 1"),
+    ("red", "control.max_bytes", 30_000, "30000 bytes", "at least 30001"),
+    ("red", "control.max_bytes", BEYOND, f"{BEYOND} bytes with a burst of 50 packets", "at most 67108863"),
+    ("red", "control.avpkt_bytes", 30_001, "30001 bytes", "1 to 30000"),
+    ("red", "control.burst_packets", 29, "29 packets", "at least 30"),
+    ("red", "control.burst_packets", BEYOND, f"{BEYOND} packets", "a shorter burst"),
+    ("red", "control.max_p", 0, "0 is out of range", "1 to 4294967296"),
+    ("red", "control.bandwidth_bps", 7, "7 bit/s", "at least 8"),
+    ("sfq", "divisor", 100, "100 buckets", "a power of two up to 65536"),
+    ("sfq", "quantum_bytes", 0, "0 bytes", "1 to 1048576"),
+    ("sfq", "depth_packets", 0, "0 packets", "at least 1"),
+    ("sfq", "limit_packets", 1, "1 packets", "at least 2"),
+    ("fq", "initial_quantum_bytes", 2**20 + 1, "1048577 bytes", "at most 1048576"),
+    ("cake", "rtt_ns", LONG_NS, f"{LONG_NS} ns", "at most 4294967295999"),
+    ("cake", "memory_limit_bytes", 2**32, "4294967296 bytes", "at most 4294967295"),
+    ("cake", "overhead_bytes", -65, "-65 bytes", "-64 to 256"),
+    ("cake", "mpu_bytes", 257, "257 bytes", "at most 256"),
+    ("cake", "sce", 2000, "2000 is out of range", "0 to 1024, 65534 or 65535"),
+]
+
+# What is set where in the plan: the entry, its field, what is wrong, what was expected. See `base`.
+OTHERS = [
+    ("format", 2, "run", "format", "2 is out of range", "1 to 1"),
+    ("duration_ns", LONG_NS, "run", "duration_ns", f"{LONG_NS // 10**9} s", "at most 17592 s"),
+    ("hosts.0.egress", 9, "host 0", "egress", "port 9 of 4", "one that there is"),
+    ("paths.0.forward", [], "path 0", "forward", "0 ports", "1 to 255"),
+    ("paths.0.forward", [1] * 256, "path 0", "forward", "256 ports", "1 to 255"),
+    ("paths.0.forward", [9], "path 0", "forward", "port 9 of 4", "ports that there are"),
+    ("paths.0.reverse", [], "path 0", "reverse", "0 ports", "1 to 255"),
+    ("ports.0.rate_bps", 0, "port 0", "rate_bps", "0 bit/s", "at least 1"),
+    ("ports.1.shaper", {"kind": "link", "rate_bps": 0}, "port 1", "shaper.rate_bps", "0 bit/s", "at least 1"),
+    ("ports.1.shaper.burst_bytes", 1513, "port 1", "shaper.burst_bytes", "1513 bytes", "at least 1514"),
+    ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),
+    ("workloads.0.path", 3, "workload 0", "path", "path 3 of 1", "one that there is"),
+    ("workloads.0.from", 3, "workload 0", "from", "host 3 of 2", "one that there is"),
+    ("workloads.0.to", 3, "workload 0", "to", "host 3 of 2", "one that there is"),
+    ("workloads.0.opener", "to", "workload 0", "opener", "to", "from"),
+    ("workloads.0.transfer_bytes", 0, "workload 0", "transfer_bytes", "0 bytes", "1 to 6219112640264"),
+    ("workloads.0.first_write_bytes", 1448, "workload 0", "first_write_bytes", "1448 bytes", "1 to 1447"),
+    ("workloads.0.host.rcvbuf", 4607, "workload 0", "host.rcvbuf", "4607 bytes", "at least 4608"),
+    ("workloads.0.host.sndbuf", 4607, "workload 0", "host.sndbuf", "4607 bytes", "at least 4608"),
+    ("workloads.0.host.rmem", [1, 4607, 9999], "workload 0", "host.rmem", "4607 bytes", "at least 4608"),
+    ("workloads.0.host.wmem", [1, 2, 4607], "workload 0", "host.wmem", "4607 bytes", "at least 4608"),
+    ("workloads.0.cc.kind", "vegas2", "workload 0", "cc.kind", 'unknown "vegas2"', "one of reno, cubic, "),
+    ("workloads.0.cc.speed", 3, "workload 0", "cc", "cubic with speed", "no parameters"),
+    ("workloads.0.stack.name", "linux-9", "workload 0", "stack.name", 'unknown "linux-9"', "one of freebsd-9, "),
+    ("workloads.1.interval_ns", 0, "workload 1", "interval_ns", "0 ns", "at least 1"),
+    ("workloads.1.size_bytes", 1515, "workload 1", "size_bytes", "1515 bytes", "64 to 1514"),
+    ("schedule.0.port", 9, "change 0", "port", "port 9 of 4", "one that there is"),
+    ("schedule.0.port", 0, "change 0", "port", "a link", "a queue"),
+    ("schedule.0.rate_bps", 0, "change 0", "rate_bps", "0 bit/s", "at least 1"),
+]
+
+# Stack: option, value, what is wrong, what was expected.
+OF_STACKS = [
+    ("linux-6.12", "hz", 0, "0 ticks a second", "100 to 1000"),
+    ("linux-6.12", "hz", "fast", 'invalid type: string "fast"', "u32"),
+    ("linux-6.12", "warp", 9, "no such option", "one of ack_before_read, "),
+    ("linux-6.12", "initial_cwnd", 0, "0 segments", "1 to 1000"),
+    ("linux-6.12", "reordering", 0, "0 segments", "1 to 300"),
+    ("linux-6.12", "rto_min_ms", 0, "0 ms", "1 to 120000"),
+    ("linux-6.12", "tso_rtt_log", 32, "32 is out of range", "0 to 31"),
+    ("linux-6.12", "sce_scale_bytes", 0, "0 bytes", "88 to 1448"),
+    ("linux-6.12", "max_reordering", 0, "0 segments", "1 to 10000"),
+    ("linux-6.12", "adv_win_scale", 0, "0 is out of range", "1 to 31"),
+    ("linux-6.12", "initial_rwnd", 0, "0 segments", "1 to 1000"),
+    ("linux-6.12", "receive_truesize", 0, "0 bytes", "1448 to 65536"),
+    ("linux-6.12", "send_truesize", 0, "0 bytes", "1448 to 65536"),
+    ("linux-6.12", "frto", "off", "frto is not what goes with loss_detection rack", "rfc5682"),
+    ("linux-3.9", "frto", "rfc5682", "frto is what only goes with loss_detection rack", "rfc4138 or off"),
+    ("linux-6.12", "early_retransmit", "delayed", "early_retransmit does not go with loss_detection rack", "off"),
+    ("linux-3.9", "tail_loss_probe", True, "tail_loss_probe only goes with loss_detection rack", "false"),
+    ("freebsd-9", "hz", 0, "0 ticks a second", "100 to 1000"),
+    ("freebsd-9", "abc_l_var", 0, "0 segments", "1 to 100"),
+    ("freebsd-9", "delacktime_ms", 0, "0 ms", "10 to 10000"),
+    ("freebsd-9", "rexmit_min_ms", 0, "0 ms", "10 to 60000"),
+    ("freebsd-9", "rexmit_slop_ms", 60_001, "60001 ms", "0 to 60000"),
+    ("freebsd-9", "sack_maxholes", 0, "0 holes", "1 to 65536"),
+    ("freebsd-9", "maxsockbuf", 0, "0 bytes", "65536 to "),
+    ("freebsd-9", "sendspace", 0, "0 bytes", "8192 to "),
+    ("freebsd-9", "recvspace", 0, "0 bytes", "8192 to "),
+    ("freebsd-9", "sendbuf_max", 0, "0 bytes", "8192 to "),
+    ("freebsd-9", "recvbuf_max", 0, "0 bytes", "8192 to "),
+    ("freebsd-9", "sendbuf_inc", 2**40, f"{2**40} bytes", "0 to "),
+    ("freebsd-9", "recvbuf_inc", 2**40, f"{2**40} bytes", "0 to "),
+]
+
+
+def base():
+    """A plan with a link (port 0), a queue (port 1), TCP (workload 0), datagrams (workload 1) and a change of rate."""
+    path = {**PATH, "impairments": [{"at": "1s", "kind": "rate", "rate": "1mbit"}]}
+    return plain_plan(path=path, background=[{"rate": "1mbit"}])
+
+
+def test_the_plan_that_is_changed_runs():
+    plan = base()
+    assert [port["kind"] for port in plan["ports"]] == ["link", "queue", "link", "queue"]
+    assert [workload["kind"] for workload in plan["workloads"]] == ["tcp", "udp"]
+    native().check(json.dumps(plan))
+    for name in QDISCS:
+        native().check(json.dumps(with_qdisc(name)))
+
+
+@pytest.mark.parametrize(("name", "field", "value", "what", "expected"), OF_QDISCS)
+def test_a_qdisc(name, field, value, what, expected):
+    plan = with_qdisc(name)
+    put(plan, f"ports.1.qdisc.{field}", value)
+    assert Refusal(Place("port", 1), f"qdisc.{field}", what, expected) in refused(plan)
+
+
+@pytest.mark.parametrize(("where", "value", "entry", "field", "what", "expected"), OTHERS)
+def test_what_is_no_qdisc(where, value, entry, field, what, expected):
+    plan = base()
+    put(plan, where, value)
+    (found,) = refused(plan)
+    kind, _, index = entry.partition(" ")
+    assert (found.place, found.field, found.what) == (Place(kind, int(index) if index else None), field, what)
+    assert found.expected.startswith(expected)
+
+
+@pytest.mark.parametrize(("stack", "option", "value", "what", "expected"), OF_STACKS)
+def test_a_stack(stack, option, value, what, expected):
+    plan = base()
+    plan["workloads"][0] |= {"stack": {"name": stack, "options": {option: value}}, "cc": {"kind": "reno"}, "ecn": False}
+    found = {each.field: each for each in refused(plan)}[f"stack.options.{option}"]
+    assert (found.place, found.what) == (Place("workload", 0), what)
+    assert found.expected.startswith(expected)
+
+
+def test_what_freebsd_does_not_do_is_told_at_once():
+    plan = base()
+    tcp = plan["workloads"][0]
+    tcp |= {"stack": {"name": "freebsd-9", "options": {}}, "ecn": True, "sce_echo": True}
+    tcp["host"] |= {"tso": True, "rcvbuf": 2**30, "sndbuf": 2**30}
+    assert [(each.place, each.field) for each in refused(plan)] == [
+        (Place("workload", 0), field) for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "host.rcvbuf", "host.sndbuf")
+    ]
+
+
+@pytest.mark.parametrize(("name", "shaper", "where", "value"), [("cake", "cake", "shaper", {"kind": "link", "rate_bps": 10**7})])
+def test_one_shaper_is_enough(name, shaper, where, value):
+    plan = with_qdisc(name, shaper)
+    put(plan, f"ports.1.{where}", value)
+    assert refused(plan) == [Refusal(Place("port", 1), "shaper", "a second one, the qdisc shapes itself", "own")]
+    put(plan, "ports.1.shaper", {"kind": "own"})
+    put(plan, "ports.1.qdisc.rate_bps", 7)
+    assert refused(plan) == [Refusal(Place("port", 1), "qdisc.rate_bps", "7 bit/s", "at least 8")]
+
+
+def test_what_only_several_settings_together_give():
+    plan = with_qdisc("sfq")
+    plan["ports"][1]["qdisc"] |= {"depth_packets": 1, "divisor": 1}
+    what = "1 packets in all queues together"
+    assert refused(plan) == [Refusal(Place("port", 1), "qdisc.depth_packets", what, "at least 2")]
+    plan = with_qdisc("red")
+    control = {"min_bytes": 2, "max_bytes": 3, "avpkt_bytes": 1, "burst_packets": 32_000, "bandwidth_bps": 8}
+    plan["ports"][1]["qdisc"]["control"] |= control
+    assert refused(plan) == [Refusal(Place("port", 1), "qdisc.control.bandwidth_bps", "8 bit/s", "a faster line")]
+
+
+def test_a_round_trip_takes_time():
+    plan = base()
+    plan["paths"][0] |= {"forward": [0], "reverse": [2]}
+    plan["schedule"] = []
+    for port in (0, 2):
+        plan["ports"][port] |= {"delay_ns": 0, "rate_bps": None}
+    assert refused(plan) == [Refusal(Place("path", 0), "", "a round trip that takes no time", "a delay or a rate")]
+
+
+def test_a_run_is_not_too_large():
+    plan = base()
+    (connection,) = plan["workloads"][0]["connections"]
+    plan["workloads"][0]["connections"] = [connection] * 300_000
+    (found,) = refused(plan)
+    assert (found.place, found.field, found.expected) == (Place("run"), "workloads", "at most 1048576")
+    plan = base()
+    plan["ports"] += [plan["ports"][0]] * 65_535
+    assert [(each.place, each.field) for each in refused(plan)] == [(Place("run"), "ports")]
+
+
+def test_all_of_a_plan_is_told_at_once_and_a_workload_once_however_many_connections_it_has():
+    plan = base()
+    plan["workloads"][0]["connections"] *= 3
+    for where, value in [
+        ("duration_ns", LONG_NS),
+        ("ports.1.qdisc.limit_packets", 0),
+        ("ports.1.shaper.burst_bytes", 1),
+        ("workloads.0.cc.kind", "vegas2"),
+        ("workloads.0.transfer_bytes", 0),
+        ("workloads.1.interval_ns", 0),
+        ("schedule.0.rate_bps", 0),
+    ]:
+        put(plan, where, value)
+    assert [(each.place, each.field) for each in refused(plan)] == [
+        (Place("run"), "duration_ns"),
+        (Place("port", 1), "qdisc.limit_packets"),
+        (Place("port", 1), "shaper.burst_bytes"),
+        (Place("workload", 0), "transfer_bytes"),
+        (Place("workload", 0), "cc.kind"),
+        (Place("workload", 1), "interval_ns"),
+        (Place("change", 0), "rate_bps"),
+    ]
+
+
+def test_what_is_no_plan_is_no_refusal():
+    plan = base()
+    plan["ports"][0]["colour"] = "red"
+    with pytest.raises(ValueError, match="unknown field `colour`") as caught:
+        native().check(json.dumps(plan))
+    assert not isinstance(caught.value, native().Refused)
+
+
+def test_no_refusal_is_missing_here():
+    """The fields that the sources refuse, by the last part of their names, are those that the tests above provoke."""
+    called = re.compile(r"(?:flaws\.(?:add|range|at_least|at_most)|Flaws::one|check_index)\(\s*\"([a-z_.]+)\"")
+    listed = re.compile(r"^\s+\(\"([a-z_.]+)\", (?:self|spec|host|&path)\.", re.MULTILINE)
+    in_sources = set()
+    for path in SOURCES.rglob("*.rs"):
+        code = path.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests {")[0]
+        if path.stem not in ("tests", "refusal"):
+            in_sources |= {name.rpartition(".")[2] for name in called.findall(code) + listed.findall(code)}
+    provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
+    provoked |= {"ecn", "sce_echo", "host.tso", "ports", "workloads", "qdisc.rate_bps"}
+    assert len(in_sources) > 50
+    assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()
