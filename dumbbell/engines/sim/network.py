@@ -44,7 +44,7 @@ def _port(port: Port) -> dict[str, Any]:
 def _flows(plan: Plan, workload: Tcp) -> list[dict[str, Any]]:
     data, acks = plan.paths[workload.path].ways(workload.direction)
     common = {
-        "cc": workload.cc["kind"],
+        "cc": workload.cc["kind"] if len(workload.cc) == 1 else workload.cc,
         "stack": {"name": workload.stack, "options": workload.options},
         "host": workload.host.plain(),
         "ecn": workload.ecn,
