@@ -29,7 +29,7 @@ def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") 
     written = written_flows(reference)
     furthest = sorted(written, key=lambda entity: -_apart(reference, ours, entity))[:_MOST_FLOWS]
     flows = [entity for entity in written if entity in furthest]
-    colours = style.colours([written[entity].cc for entity in flows])
+    colours = style.colours([written[entity].cc.kind for entity in flows])
 
     def lines(series: str, entities: list[str], of: list[str]) -> list[Line]:
         found = []

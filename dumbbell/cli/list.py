@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dumbbell.cli.output import JsonOption, print_columns, print_json
+
+if TYPE_CHECKING:
+    from dumbbell.engines import Capabilities
 
 
 class Kind(StrEnum):
@@ -31,7 +35,19 @@ def _list(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: Jso
     if json:
         print_json(entries)
     elif entries:
-        print_columns([(entry["name"], *_engines(entry), f"{entry['summary']}{_variants(entry)}") for entry in entries])
+        print_columns([row for entry in entries for row in (_row(entry), *_parameters(entry))])
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+    return (entry["name"], *_engines(entry), f"{entry['summary']}{_variants(entry)}")
+
+
+def _parameters(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    from dumbbell.plan.parameters import shown
+
+    for name, parameter in entry.get("parameters", {}).items():
+        meaning = f"{parameter['meaning']}: " if parameter["meaning"] else ""
+        yield f"  {name}", ", ".join(parameter["engines"]), f"{meaning}{parameter['expected']}, {shown(parameter['default'])} by default"
 
 
 def _engines(entry: dict[str, object]) -> tuple[str, ...]:
@@ -68,9 +84,21 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
         entry: dict[str, object] = {"name": name, "summary": capability.summary, "engines": engines}
         if kind is Kind.CC:
             entry["needs_ecn"] = capability.needs_ecn
+            entry["parameters"] = _described(name, tables)
         if kind is Kind.QDISC and (names := variants(name)):
             entry["variants"] = {v: engines if v == names[0] else others for v in names}
         if kind is Kind.STACK:
             entry["options"] = dict(capability.options)
         entries.append(entry)
     return entries
+
+
+def _described(cc: str, tables: Sequence[Capabilities]) -> dict[str, dict[str, object]]:
+    """The parameters of a congestion control by name, with the engines that have them."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        for parameter in table.cc[cc].parameters.values() if cc in table.cc else ():
+            own = {"kind": parameter.kind, "default": parameter.default, "range": list(parameter.range)}
+            words = {"expected": parameter.expected, "meaning": parameter.meaning, "engines": []}
+            found.setdefault(parameter.name, own | words)["engines"].append(table.engine)
+    return found

@@ -57,7 +57,7 @@ def _flows(run: Run) -> list[tuple[str, str, str]]:
     from dumbbell.scenario import Flow, flow_names
 
     groups = [Flow.model_validate(flow) for flow in run.scenario["flows"]]
-    ccs = {name: group.cc for group, names in zip(groups, flow_names(groups), strict=True) for name in names}
+    ccs = {name: group.cc.kind for group, names in zip(groups, flow_names(groups), strict=True) for name in names}
     found = []
     for entity in run.counters:
         name = entity.removeprefix("flow/")

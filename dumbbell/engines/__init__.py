@@ -1,4 +1,4 @@
-"""The engines: each lowers a scenario to its own world and returns runs."""
+"""The engines: each compiles a plan to its own world and returns runs. This is the only place that knows their names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.engines.capabilities import Capabilities, Capability
 from dumbbell.errors import BadInput
+from dumbbell.scenario import nearest, one_of
 
 if TYPE_CHECKING:
     from dumbbell.engines.base import Engine
@@ -15,14 +16,25 @@ ENGINES = {
     "sim": "packet-level simulator: deterministic, no root",
     "kernel": "the real Linux TCP stack and qdiscs in virtual time: no root, needs `dumbbell kernel build`",
 }
-"""Name to summary."""
+"""Name to summary; the first is the one of scenarios that name none."""
 
 
 def engine(name: str) -> Engine:
     """The engine of that name. Raises `BadInput` if there is none."""
     if name not in ENGINES:
-        raise BadInput(f"engine {name!r} is unknown; expected one of {', '.join(ENGINES)}")
+        what, expected = unknown(name)
+        raise BadInput(f"engine {what}; expected {expected}")
     return import_module(f"dumbbell.engines.{name}").ENGINE  # type: ignore[no-any-return]
 
 
-__all__ = ["ENGINES", "Capabilities", "Capability", "engine"]
+def default() -> str:
+    """The engine of scenarios that name none."""
+    return next(iter(ENGINES))
+
+
+def unknown(name: str) -> tuple[str, str]:
+    """What is wrong with a name that is no engine's, and what is expected."""
+    return f"{name!r} is unknown{nearest(name, ENGINES)}", one_of(ENGINES)
+
+
+__all__ = ["ENGINES", "Capabilities", "Capability", "default", "engine", "unknown"]

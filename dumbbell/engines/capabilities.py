@@ -8,6 +8,7 @@ from typing import Any
 
 from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Udp
 from dumbbell.plan.addresses import Listeners
+from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
 from dumbbell.scenario.check import LEAST_BUFFER
 from dumbbell.scenario.units import Size
@@ -37,6 +38,8 @@ class Capability:
     """For a congestion control: it works on marks."""
     wants_sce: bool = False
     """For a congestion control: it answers to SCE marks."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    """For a congestion control: its parameters by name."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """For a stack: the fields a scenario may override, and their values."""
     cc: Collection[str] | None = None
@@ -60,8 +63,8 @@ class _Need:
     kind: str
     """The table of an engine that must name it."""
     name: str
-    stack: str = ""
-    """For an option: the stack whose it is."""
+    owner: str = ""
+    """For an option the stack, for a parameter the congestion control whose it is."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,19 @@ class Capabilities:
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
         """From plain data.
 
-        `{"cc": {name: {summary, needs_ecn, wants_sce}}, "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload,
-        buffer_factor, buffer_options}}, "shaper": [names], "feature": [names], "listeners": ...}`; what an entry does not name has its
-        default, and what is unknown is left
+        `{"cc": {name: {summary, needs_ecn, wants_sce, parameters: [{name, kind, default, range, meaning}]}}, "qdisc": {name: {summary}},
+        "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}}, "shaper": [names], "feature": [names],
+        "listeners": ...}`; what an entry does not name has its default, and what is unknown is left
         """
         known = [each.name for each in fields(Capability)]
 
         def entries(kind: str) -> dict[str, Capability]:
-            return {name: Capability(**{key: entry[key] for key in known if key in entry}) for name, entry in table[kind].items()}
+            return {
+                name: Capability(**{key: read(key, entry[key]) for key in known if key in entry}) for name, entry in table[kind].items()
+            }
+
+        def read(key: str, value: Any) -> Any:
+            return {each["name"]: Parameter.from_table(each) for each in value} if key == "parameters" else value
 
         own = {"listeners": table["listeners"]} if "listeners" in table else {}
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
@@ -96,28 +104,34 @@ class Capabilities:
     def refusals(self, plan: Plan, others: Callable[[], Sequence[Capabilities]] = tuple) -> Iterator[Refusal]:
         """Everything in a plan that the engine cannot run; a refusal names those of the `others` that have what this engine lacks."""
         for need in _needs(plan):
-            if need.name in self._known(need) or (need.kind == "option" and need.stack not in self.stack):
-                continue  # an unknown stack is complained about as such
+            if need.name in self._known(need) or not self._has_owner(need):
+                continue  # an unknown owner is complained about as such
             holders = [other.engine for other in others() if need.name in other._known(need)]
             yield Refusal(need.place, need.field, *self._lack(need, holders))
         for place, name, what, expected in self._contradictions(plan):
             yield Refusal(place, name, what, f"{expected}; the engine is {self.engine}")
 
+    def _has_owner(self, need: _Need) -> bool:
+        return not need.owner or need.owner in (self.stack if need.kind == "option" else self.cc)
+
     def _known(self, need: _Need) -> Collection[str]:
-        if need.kind == "option":
-            stack = self.stack.get(need.stack)
-            return stack.options if stack else ()
-        return getattr(self, need.kind)  # type: ignore[no-any-return]
+        if not need.owner:
+            return getattr(self, need.kind)  # type: ignore[no-any-return]
+        if not self._has_owner(need):
+            return ()
+        return self.stack[need.owner].options if need.kind == "option" else self.cc[need.owner].parameters
 
     def _lack(self, need: _Need, holders: Sequence[str]) -> tuple[str, str]:
         """What is wrong, and what is expected."""
         if need.kind == "feature":
             return f"the engine {self.engine} has no {need.name}", f"engine: {' or '.join(holders)}" if holders else "a scenario without"
-        noun = "option of the stack" if need.kind == "option" else need.kind
+        noun = {"option": "option of the stack", "parameter": f"parameter of {need.owner}"}.get(need.kind, need.kind)
         known = sorted(self._known(need))
         if holders:
-            return f"the engine {self.engine} has no {noun} {need.name!r}", f"{one_of(known)}, or engine: {' or '.join(holders)}"
-        return f"unknown {noun} {need.name!r}{nearest(need.name, known)}", f"{one_of(known)}; the engine is {self.engine}"
+            expected = " or ".join(f"engine: {holder}" for holder in holders)
+            return f"the engine {self.engine} has no {noun} {need.name!r}", f"{one_of(known)}, or {expected}" if known else expected
+        expected = one_of(known) if known else "none"
+        return f"unknown {noun} {need.name!r}{nearest(need.name, known)}", f"{expected}; the engine is {self.engine}"
 
     def _contradictions(self, plan: Plan) -> Iterator[tuple[Place, str, str, str]]:
         for i, workload in enumerate(plan.workloads):
@@ -125,6 +139,9 @@ class Capabilities:
                 continue
             place, kind = Place("workload", i), workload.cc["kind"]
             cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
+            for name, parameter in (cc.parameters if cc is not None else {}).items():
+                if not parameter.fits(value := workload.cc[name]):
+                    yield place, f"cc.{name}", f"{shown(value)!r} is no value of {name}", parameter.expected
             if cc is not None and cc.needs_ecn and not workload.ecn:
                 yield place, "ecn", f"false leaves {kind} without the marks that it works on", "true, or another cc"
             if stack is None:
@@ -178,6 +195,9 @@ def _needs(plan: Plan) -> Iterator[_Need]:
 
 def _tcp_needs(place: Place, workload: Tcp) -> Iterator[_Need]:
     yield _Need(place, "cc.kind", "cc", workload.cc["kind"])
+    for parameter in workload.cc:
+        if parameter != "kind":
+            yield _Need(place, f"cc.{parameter}", "parameter", parameter, workload.cc["kind"])
     yield _Need(place, "stack.name", "stack", workload.stack)
     for option in workload.options:
         yield _Need(place, f"stack.options.{option}", "option", option, workload.stack)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines import ENGINES, engine
+from dumbbell.engines import ENGINES, default, engine, unknown
 from dumbbell.native import native
 from dumbbell.plan import Plan, Planned, make
 from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
@@ -73,8 +73,12 @@ def refuse(runs: Sequence[ResolvedScenario]) -> None:
 def _compiled(runs: Sequence[ResolvedScenario]) -> list[tuple[ResolvedScenario, Engine, Planned, Any]]:
     problems: dict[Problem, None] = {}
     compiled = []
-    for run in runs:
-        found = engine(run.settings.engine)
+    for asked in runs:
+        name = asked.settings.engine or default()
+        if name not in ENGINES:
+            problems[asked.problem(("engine",), "{}; expected {}".format(*unknown(name)))] = None
+            continue
+        run, found = asked if asked.settings.engine == name else asked.on(name), engine(name)
         table = found.capabilities()
         planned = make(run, table)
         refusals = list(table.refusals(planned.plan, partial(_others, found.name)))

@@ -32,7 +32,7 @@ DELAY: Words = {
 }
 """Of a dumbbell's path."""
 TCP: Words = {
-    "cc.kind": ("cc",),
+    "cc.kind": ("cc", "kind"),
     "stack.name": ("stack", "base"),
     "host.tso": ("host", "offload"),
     "host.gso": ("host", "offload"),

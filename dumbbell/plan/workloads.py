@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.addresses import ports as port_numbers
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
 from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Udp, Workload
+from dumbbell.plan.parameters import Parameter
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import TCP, UDP, Origin
 from dumbbell.plan.qdiscs import number
 from dumbbell.plan.schedule import start_ns
-from dumbbell.scenario import Flow, Settings, flow_names
+from dumbbell.scenario import Cc, Flow, Settings, flow_names
 from dumbbell.scenario import Udp as WrittenUdp
 
 _NS_PER_S = 10**9
@@ -33,6 +34,10 @@ class ControlFacts(Protocol):
     @property
     def wants_sce(self) -> bool:
         """It answers to SCE marks."""
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its parameters by name."""
 
 
 class StackFacts(Protocol):
@@ -90,12 +95,12 @@ class Workloads:
         )
         ecn, sce_echo = _marks(flow, self._table)
         return Tcp(
-            id=self._ids.take(flow.name or flow.cc),
+            id=self._ids.take(flow.name or flow.cc.kind),
             path=self._paths.of(flow),
             source=source,
             target=target,
             direction=flow.direction,
-            cc={"kind": flow.cc},
+            cc=_control(flow.cc, self._table),
             stack=flow.stack.base,
             options=flow.stack.options,
             host=_host(flow, self._table),
@@ -134,9 +139,17 @@ class Workloads:
         return port_numbers(self._table.listeners, index, direction)
 
 
+def _control(cc: Cc, table: Table) -> dict[str, Any]:
+    """A congestion control with all its parameters; those that the table does not know are left for it to refuse."""
+    facts = table.cc.get(cc.kind)
+    known = facts.parameters if facts else {}
+    given = {name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}
+    return {"kind": cc.kind, **{name: parameter.default for name, parameter in known.items()}, **given}
+
+
 def _marks(flow: Flow, table: Table) -> tuple[bool, bool]:
     """Whether ECN is negotiated and SCE echoed."""
-    cc = table.cc.get(flow.cc)
+    cc = table.cc.get(flow.cc.kind)
     wants_sce = cc is not None and cc.wants_sce
     sce_echo = wants_sce and flow.ecn is not False if flow.sce_echo is None else flow.sce_echo
     needs_ecn = cc is not None and (cc.needs_ecn or wants_sce)

@@ -4,6 +4,7 @@ from dumbbell.scenario.check import bottlenecks, flow_names
 from dumbbell.scenario.model import (
     Access,
     Bottleneck,
+    Cc,
     Delay,
     DelayStage,
     Flow,
@@ -31,6 +32,7 @@ __all__ = [
     "Bfifo",
     "Bottleneck",
     "Cake",
+    "Cc",
     "Codel",
     "Delay",
     "DelayStage",

@@ -28,6 +28,10 @@ class Model(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
+LONG = "long"
+"""Context in which what may be written as a bare name is written with its key all the same, so that a sweep can add others."""
+
+
 class Kinded(Model):
     """One of several, told apart by its key `kind`."""
 

@@ -62,7 +62,7 @@ def is_random(settings: Settings) -> bool:
 
 def flow_names(flows: list[Flow]) -> list[list[str]]:
     """The names of each group's flows: the group's name or cc, numbered from 1 where several flows share it."""
-    bases = [flow.name or flow.cc for flow in flows]
+    bases = [flow.name or flow.cc.kind for flow in flows]
     totals: Counter[str] = Counter()
     for base, flow in zip(bases, flows, strict=True):
         totals[base] += flow.count
@@ -311,5 +311,5 @@ def _names(settings: Settings) -> Wrong:
     seen: set[str] = set()
     for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
         if (flow.name is not None and given[flow.name] > 1) or not seen.isdisjoint(names):
-            yield ("flows", i, "name"), f"{flow.name or flow.cc!r} is given twice; expected names that differ"
+            yield ("flows", i, "name"), f"{flow.name or flow.cc.kind!r} is given twice; expected names that differ"
         seen.update(names)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_serializer, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, SerializationInfo, Tag, model_serializer, model_validator
+from pydantic_core import PydanticKnownError
 
-from dumbbell.scenario.base import Kinded, Model, Name
+from dumbbell.scenario.base import LONG, Kinded, Model, Name
 from dumbbell.scenario.qdiscs import Cake, Qdisc
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
@@ -157,6 +158,40 @@ Impairment = Annotated[Outage | RateStep, Field(discriminator="kind")]
 # --- flows ---------------------------------------------------------------------------------------------------------
 
 
+def _split(written: Any, name: str, rest: str) -> Any:
+    """A mapping of a name and whatever else, as the two fields of a model."""
+    if not isinstance(written, dict) or set(written) == {name, rest}:
+        return written
+    named = {name: written[name]} if name in written else {}
+    return {**named, rest: {key: value for key, value in written.items() if key != name}}
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError(f"{'nothing' if value is None else 'a list or a mapping'} is no value of a parameter; expected a number or a word")
+    return value
+
+
+class Cc(Model):
+    """A congestion control by name, with parameters of it: `{kind: cubic, hystart: off}`."""
+
+    kind: str
+    parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, written: Any) -> Any:
+        if isinstance(written, str):
+            return {"kind": written}
+        if not isinstance(written, dict | cls):
+            raise PydanticKnownError("string_type")
+        return _split(written, "kind", "parameters")
+
+    @model_serializer
+    def _join(self, info: SerializationInfo) -> Any:
+        return {"kind": self.kind, **self.parameters} if self.parameters or info.context == LONG else self.kind
+
+
 class Stack(Model):
     """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_cwnd: 4}`."""
 
@@ -168,16 +203,11 @@ class Stack(Model):
     def _split(cls, written: Any) -> Any:
         if isinstance(written, str):
             return {"base": written}
-        if isinstance(written, dict) and set(written) != {"base", "options"}:
-            return {
-                "base": written.get("base", "linux-6.12"),
-                "options": {key: value for key, value in written.items() if key != "base"},
-            }
-        return written
+        return _split(written, "base", "options")
 
     @model_serializer
-    def _join(self) -> Any:
-        return {"base": self.base, **self.options} if self.options else self.base
+    def _join(self, info: SerializationInfo) -> Any:
+        return {"base": self.base, **self.options} if self.options or info.context == LONG else self.base
 
 
 def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
@@ -233,8 +263,8 @@ class Flow(Model):
     name: Name | None = None
     """By default the cc; flows that share a name are numbered."""
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
-    cc: str
-    """Congestion control; `dumbbell list cc` names them."""
+    cc: Cc
+    """Congestion control by name, or with parameters of it; `dumbbell list cc` names both."""
     stack: Stack = Stack()
     host: Host = Host()
     ecn: bool | None = None
@@ -293,7 +323,8 @@ class Settings(Model):
     passive_rtt: bool = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
-    engine: Literal["sim", "kernel"] = "sim"
+    engine: Name | None = None
+    """Who computes it, by a name that `dumbbell list engine` shows; None: the default one."""
 
     @property
     def captures(self) -> bool:

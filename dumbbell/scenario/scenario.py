@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PrivateAttr, ValidationError
 
 from dumbbell.scenario import source
+from dumbbell.scenario.base import LONG
 from dumbbell.scenario.check import is_random, wrong
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.model import Settings
@@ -95,7 +96,7 @@ class Scenario(Settings):
         """The runs, sweep cells in order (first key slowest), seeds within a cell. Raises `ScenarioError`."""
         if problems := [self.locate(location, what) for location, what in wrong(self)]:
             raise ScenarioError(problems)
-        written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"})
+        written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
         runs: list[ResolvedScenario] = []
         seen: dict[str, dict[str, Coordinate]] = {}
         for coordinates in self.sweep.coordinates() if self.sweep else [{}]:

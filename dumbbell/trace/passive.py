@@ -8,9 +8,10 @@ seen at the sender.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +31,6 @@ PASSIVE_RTT = "passive_rtt_ms"
 """Name of the series in a run whose scenario has `passive_rtt: true`."""
 _SIDES = ("left", "right")
 """Prefixes of the names of a run's captures. Hosts with different settings have separate files (`left-1.pcap`)."""
-_FIRST_PORT = 10_000
-"""Port of the first flow of a run at its left-hand host (in the simulator: the sender). Right-hand hosts use ports outside the range."""
-_MAX_FLOWS = 20_000
 
 
 def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
@@ -71,19 +69,18 @@ def _pairs(left: Source, right: Source) -> list[Pairs]:
 def flow_rtt(run: Run) -> dict[str, Series]:
     """RTT of each flow of a run by packet pairs: entity of the flow -> times (s since the start of the run) and RTTs (ms).
 
-    Raises `BadInput` if the run has no captures, i.e. its scenario does not have `capture: true`.
+    Raises `BadInput` if the run has no captures, i.e. its scenario does not have `capture: true`, or no plan, i.e. it is too old.
     """
     left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
     if not left or len(left) != len(right):
         raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures; expected `capture: true` in its scenario")
-    entities = [entity for entity in run.counters if entity.startswith("flow/")]
+    entities = _entities(run.given)
     found: dict[str, Series] = {}
     for names in zip(left, right, strict=True):
         for pair in _pairs(*(run.captures[name] for name in names)):
-            index = _flow((pair["source"][1], pair["destination"][1]))
-            if index is not None and index < len(entities):
-                found[entities[index]] = (int64_array(pair["t_ns"]) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
-    return {entity: found[entity] for entity in entities if entity in found}
+            if entity := entities.get((pair["source"], pair["destination"])):
+                found[entity] = (int64_array(pair["t_ns"]) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
+    return {entity: found[entity] for entity in entities.values() if entity in found}
 
 
 def with_passive_rtt(run: Run) -> Run:
@@ -100,6 +97,16 @@ def with_passive_rtt(run: Run) -> Run:
     return replace(run, samples=samples, digest=digest(samples), captures=run.captures if run.scenario["capture"] else {})
 
 
-def _flow(ports: tuple[int, int]) -> int | None:
-    """The index of the flow with these ports."""
-    return next((port - _FIRST_PORT for port in ports if _FIRST_PORT <= port < _FIRST_PORT + _MAX_FLOWS), None)
+def _entities(plan: Mapping[str, Any]) -> dict[tuple[tuple[str, int], tuple[str, int]], str]:
+    """The flows of a run by where their data come from and go to."""
+    from dumbbell.plan.addresses import address
+
+    found = {}
+    for workload in plan["workloads"]:
+        if workload["kind"] == "tcp":
+            hosts = [plan["hosts"][workload[end]] for end in ("from", "to")]
+            source, target = (address(host["side"], host["number"]) for host in hosts)
+            for connection in workload["connections"]:
+                ports = connection["ports"]
+                found[(source, ports[0]), (target, ports[1])] = f"flow/{connection['name']}"
+    return found

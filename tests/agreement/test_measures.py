@@ -103,4 +103,8 @@ def test_repeats_are_grouped(run):
 
 def test_flows_are_named_as_the_engines_name_them(run):
     groups = written_flows(Run(**{**run.__dict__, "scenario": {"flows": [{"cc": "reno", "count": 2}, {"cc": "cubic"}]}}))
-    assert {entity: group.cc for entity, group in groups.items()} == {"flow/reno-1": "reno", "flow/reno-2": "reno", "flow/cubic": "cubic"}
+    assert {entity: group.cc.kind for entity, group in groups.items()} == {
+        "flow/reno-1": "reno",
+        "flow/reno-2": "reno",
+        "flow/cubic": "cubic",
+    }

@@ -85,7 +85,7 @@ def test_the_smoke_set_is_small_and_has_every_name(shared, wide):
     assert sum(map(kernel_cpu_s, found)) < 35
     for table in (shared, wide):
         found = find_set("smoke", table).scenarios
-        assert {flow.cc for scenario in found for flow in scenario.flows} == set(table.cc)
+        assert {flow.cc.kind for scenario in found for flow in scenario.flows} == set(table.cc)
         assert {scenario.path.bottleneck.qdisc.kind for scenario in found} == set(table.qdisc)
     assert any(flow.bytes for scenario in found for flow in scenario.flows)
 
@@ -94,7 +94,7 @@ def test_the_standard_set_has_every_pair_and_every_condition(shared, wide):
     for table, least, most in ((shared, 140, 150), (wide, 150, 17 * 10)):
         found = find_set("standard", table).scenarios
         assert least <= len(found) <= most
-        pairs = {(scenario.flows[0].cc, scenario.path.bottleneck.qdisc.kind) for scenario in found}
+        pairs = {(scenario.flows[0].cc.kind, scenario.path.bottleneck.qdisc.kind) for scenario in found}
         assert pairs == {(cc, qdisc) for cc in table.cc for qdisc in table.qdisc}
         conditions = [(scenario.path_rate_bps, int(scenario.path.rtt)) for scenario in found]
         assert len(set(conditions)) == 16
@@ -120,11 +120,11 @@ def test_the_random_set_covers_a_wide_range_at_limited_cost(shared):
     assert {flows_of(scenario) for scenario in found} == set(range(1, 9))
     assert all(kernel_cpu_s(scenario) / scenario.repeat < 5 for scenario in found)
     assert {scenario.path.bottleneck.shaper_kind for scenario in found} == set(shared.shaper)
-    assert {flow.cc for scenario in found for flow in scenario.flows} == set(shared.cc)
+    assert {flow.cc.kind for scenario in found for flow in scenario.flows} == set(shared.cc)
     assert {str(flow.ecn) for scenario in found for flow in scenario.flows} == {"None", "True", "False"}
     for what in ("bytes", "duration", "rtt", "src"):
         assert any(getattr(flow, what) is not None for scenario in found for flow in scenario.flows)
-    assert any(len({flow.cc for flow in scenario.flows}) > 1 for scenario in found)
+    assert any(len({flow.cc.kind for flow in scenario.flows}) > 1 for scenario in found)
     assert any(scenario.path.impairments for scenario in found)
     assert any(scenario.background for scenario in found)
 

@@ -415,6 +415,7 @@ CASES = {
     ),
     "an unknown reverse path": ("rtt: 20ms", "rtt: 20ms\n  reverse: miror", 4, "path.reverse", "(did you mean 'mirror'?)", "mirror, none"),
     "an unknown engine": ("sample: 100ms", "engine: ns3", 12, "engine", "'ns3' is unknown", "one of sim"),
+    "an engine misspelt": ("sample: 100ms", "engine: kernal", 12, "engine", "(did you mean 'kernel'?)", "one of sim"),
     "an unknown cc": ("cc: cubic", "cc: cubik", 10, "flows.0.cc", "unknown cc 'cubik' (did you mean 'cubic'?)", "one of "),
     "an unknown stack": ("cc: cubic", "cc: cubic, stack: linux-6.1", 10, "flows.0.stack", "(did you mean 'linux-6.12'?)", "one of "),
     "an unknown option of a stack": (

@@ -23,6 +23,27 @@ def test_what_the_key_depends_on():
     assert len({key(), *others}) == 6
 
 
+def test_the_default_engine_may_be_named():
+    assert key() == key(engine="sim") != key(engine="sim", seed=2)
+
+
+def test_every_unknown_engine_is_told(tmp_path):
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "name: s\npath: {rtt: 2ms, bottleneck: {rate: 10mbit, qdisc: {kind: codel}}}\nflows: [{cc: cubik}]\nduration: 1s\n"
+        "sweep:\n  engine: [sim, sum, ns3]\n"
+    )
+    with pytest.raises(ScenarioError) as error:
+        prepare(Scenario.from_file(file).expand())
+    lines = [str(problem) for problem in error.value.problems]
+    assert len(lines) == 3
+    assert lines[0].startswith(f"{file}:3: flows.0.cc: unknown cc 'cubik' (did you mean 'cubic'?)")
+    assert (
+        lines[1] == f"{file}:6: sweep.engine: 'sum' is unknown (did you mean 'sim'?); expected one of sim, kernel (in the cell engine: sum)"
+    )
+    assert lines[2] == f"{file}:6: sweep.engine: 'ns3' is unknown; expected one of sim, kernel (in the cell engine: ns3)"
+
+
 def test_the_key_depends_on_the_sources(monkeypatch):
     before = key()
     monkeypatch.setattr(sim.native(), "SOURCE_HASH", "0" * 64)

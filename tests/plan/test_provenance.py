@@ -32,7 +32,7 @@ STEPS = [{"kind": "outage", "at": "1s", "for": "1s", "direction": "both"}, {"kin
         (PATH, Place("path", 0), "", "path"),
         (PATH, Place("host", 2), "", "flows.1.src"),
         (PATH, Place("workload", 0), "", "flows.0"),
-        (PATH, Place("workload", 1), "cc.kind", "flows.1.cc"),
+        (PATH, Place("workload", 1), "cc.kind", "flows.1.cc.kind"),
         (PATH, Place("workload", 1), "cc.beta", "flows.1.cc.beta"),
         (PATH, Place("workload", 1), "stack.name", "flows.1.stack.base"),
         (PATH, Place("workload", 1), "stack.options.hz", "flows.1.stack.hz"),
