@@ -58,8 +58,8 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
 
     Raises `EnvironmentFault`, in one line, if the guest does not get to its end.
     """
-    place = _place_for_memory(int(memory[:-1]) * _UNITS[memory[-1]])
-    with _furnished(folder, binary):
+    place = _memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
+    with _prepared(folder, binary):
         ending = _run(binary, folder, place, seed, timeout_s, memory)
         if fault := diagnosis.fault(ending, folder):
             raise EnvironmentFault(fault)
@@ -83,8 +83,8 @@ def probe(binary: Binary) -> str | None:
     return None
 
 
-def _place_for_memory(size: int) -> Path:
-    """A folder for the file that is the guest's memory: in memory itself where there is one, with room, and not mounted noexec."""
+def _memory_folder(size: int) -> Path:
+    """The folder for the file that is the guest's memory: the first that has room and is not mounted noexec; those in memory come first."""
     places = [Path("/dev/shm"), Path(os.environ.get("XDG_RUNTIME_DIR", "/dev/shm")), Path(tempfile.gettempdir())]
     refused = []
     for place in dict.fromkeys(places):
@@ -103,8 +103,8 @@ def _place_for_memory(size: int) -> Path:
 
 
 @contextlib.contextmanager
-def _furnished(folder: Path, binary: Binary) -> Iterator[None]:
-    """What the guest needs is there while it runs."""
+def _prepared(folder: Path, binary: Binary) -> Iterator[None]:
+    """Puts what the guest needs into its folder, and removes it afterwards."""
     agent, host = folder / _AGENT, folder / _HOST_ROOT
     try:
         _link(binary.agent, agent)

@@ -1,6 +1,8 @@
-/* The agent: first process of the guest, traffic generator and sampler in one. main.c carries out the plan, setup.c makes namespaces
- * and settings, traffic.c has the flows and the clock, sample.c reads TCP_INFO and the queues, count.c writes what
- * they come to, capture.c writes packets. */
+/* The agent: first process of the guest, traffic generator and sampler in one. README.md has the language of its script.
+ *
+ * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c is the event loop, socket.c what all
+ * sockets share; bulk.c, exchange.c and datagrams.c are the kinds of traffic; sample.c reads TCP_INFO and the queues, count.c writes
+ * what they come to, capture.c writes packets. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -11,32 +13,46 @@
 #include <time.h>
 
 #define ERROR_FILE "error"
-#define MAX_WORDS 64
 
-struct namespace {
-	const char *name;
-	int fd;
+/* One end of a flow. Of a TCP connection both ends may send and receive. */
+struct end {
+	const char *namespace;
+	uint32_t address; /* network byte order */
+	uint16_t port; /* host byte order */
+	int fd; /* its socket; -1 before it is open and after it is closed */
+	uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
+	struct tcp_info info; /* as last read */
 };
 
-enum state { WAITING, ACTIVE, STOPPED };
+enum traffic { BULK, EXCHANGE, DATAGRAMS };
+enum state { WAITING, ACTIVE, CLOSING, STOPPED }; /* CLOSING: `from` has sent its FIN */
 
-/* One TCP flow, or one stream of datagrams (interval_ns > 0). */
+/* What is particular to requests and responses. */
+struct exchange {
+	int64_t request, response; /* bytes */
+	int64_t count;
+	int64_t think_ns; /* from a response's last byte to the next request */
+	int64_t asked, answered; /* requests begun and responses read whole */
+	int64_t begin_ns; /* of the request that is under way */
+	FILE *transactions;
+};
+
+/* A TCP connection or a stream of datagrams. */
 struct flow {
+	enum traffic traffic;
+	enum state state;
+	struct end from, to; /* bulk: sender and receiver; exchange: client and server */
+	int opened_by_to; /* `to` connects and `from` listens */
+	int closes; /* the connection ends with FINs when all is sent */
 	const char *cc;
-	const char *sender_ns, *receiver_ns;
-	uint32_t saddr, daddr; /* network byte order */
-	uint16_t sport, dport; /* host byte order */
+	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
 	int64_t start_ns, stop_ns;
 	int64_t bytes; /* to send; -1: no end */
+	struct exchange exchange;
 	int64_t interval_ns; /* between datagrams */
 	int payload; /* of a datagram */
-	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
-	int send_fd, listen_fd, receive_fd, timer_fd;
-	enum state state;
-	uint64_t queued; /* bytes handed to the socket, datagrams sent */
-	uint64_t received; /* bytes read, datagrams received */
-	int64_t completed_ns;
-	struct tcp_info sender; /* as last read */
+	int listen_fd, timer_fd;
+	int64_t completed_ns, closed_ns; /* all data read; both ends closed. -1: not yet */
 	FILE *series;
 };
 
@@ -55,11 +71,10 @@ struct hop {
 	const char *device;
 };
 
-/* Something done at a time of the run. */
-struct deed {
+/* A program that is run at a time of the run. */
+struct command {
 	int64_t at_ns;
 	char **words;
-	int timer_fd;
 };
 
 /* Packets seen by a host. */
@@ -70,18 +85,19 @@ struct capture {
 	FILE *file;
 };
 
-struct plan {
+/* What the lines of the script have described so far. */
+struct script {
 	struct flow *flows;
 	int n_flows;
 	struct port *ports;
 	int n_ports;
 	struct hop *hops;
 	int n_hops;
-	struct deed *deeds;
-	int n_deeds;
+	struct command *commands;
+	int n_commands;
 	struct capture *captures;
 	int n_captures;
-	const char *ports_ns; /* of ports and hops */
+	const char *ports_namespace; /* of ports and hops */
 	int64_t sample_ns, duration_ns;
 	struct timespec epoch; /* the run's time 0 on CLOCK_MONOTONIC */
 	struct timespec zero; /* the same on CLOCK_REALTIME */
@@ -99,9 +115,45 @@ void write_sysctl(const char *namespace, const char *key, char **values, int n, 
 void run_program(char **words);
 
 /* traffic.c */
-void make_sockets(struct plan *plan);
-void run_traffic(struct plan *plan);
-int64_t since_epoch(const struct plan *plan);
+enum event { SAMPLE, START, STOP, LISTEN, FROM, TO, TIMER, COMMAND, CAPTURE, END };
+void watch(int fd, uint32_t events, enum event event, int index);
+void change_watch(int fd, uint32_t events, enum event event, int index);
+void unwatch(int fd);
+int make_timer(const struct script *script, int64_t at_ns, int64_t interval_ns);
+void run_traffic(struct script *script);
+int64_t since_epoch(const struct script *script);
+
+/* socket.c */
+#define OVER (-1)
+void make_sockets(struct script *script);
+void connect_to(const struct end *opener, const struct end *listener);
+void accept_from(struct flow *flow, struct end *listener);
+int64_t send_bytes(struct end *end, uint64_t most);
+int64_t receive_bytes(struct end *end);
+void read_info(struct end *end);
+void send_fin(const struct end *end);
+void close_end(const struct script *script, struct flow *flow, struct end *at);
+
+/* bulk.c */
+void start_bulk(struct script *script, int i);
+void accept_bulk(struct script *script, int i);
+void handle_bulk_from(struct script *script, int i);
+void handle_bulk_to(struct script *script, int i);
+void stop_bulk(struct flow *flow);
+
+/* exchange.c */
+void start_exchange(struct script *script, int i);
+void accept_exchange(struct script *script, int i);
+void handle_client(struct script *script, int i);
+void handle_server(struct script *script, int i);
+void think_is_over(struct script *script, int i);
+void stop_exchange(struct flow *flow);
+
+/* datagrams.c */
+void start_datagrams(struct script *script, int i);
+void send_datagrams(struct script *script, int i);
+void receive_datagram(struct script *script, int i);
+void stop_datagrams(struct flow *flow);
 
 /* capture.c */
 void open_capture(struct capture *capture);
@@ -119,14 +171,14 @@ void *payload(const struct rtattr *attribute, void *to, size_t size);
 uint64_t count_packets(const struct rtattr *stats);
 
 /* sample.c */
-void open_series(struct plan *plan);
+void open_series(struct script *script);
 void read_sender(struct flow *flow);
-void sample_flows(struct plan *plan, int64_t t_ns);
-void sample_ports(struct plan *plan, int64_t t_ns);
-void read_qdiscs(struct plan *plan);
-void close_series(struct plan *plan);
+void sample_flows(struct script *script, int64_t t_ns);
+void sample_ports(struct script *script, int64_t t_ns);
+void read_qdiscs(struct script *script);
+void close_series(struct script *script);
 
 /* count.c */
-void write_counters(struct plan *plan);
+void write_counters(struct script *script);
 
 #endif

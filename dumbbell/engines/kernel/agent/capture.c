@@ -13,7 +13,7 @@
 #define SNAPLEN 128
 #define PCAP_NANOSECONDS 0xa1b23c4d
 #define LINKTYPE_ETHERNET 1
-#define ROOM (32 << 20) /* bytes of the socket's queue; it is emptied at the instant it fills */
+#define ROOM (32 << 20) /* bytes that may wait in the socket: one burst at most, since reading them takes no virtual time */
 
 struct pcap_header {
 	uint32_t magic;

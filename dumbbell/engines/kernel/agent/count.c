@@ -2,6 +2,7 @@
 #include "agent.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
@@ -15,26 +16,40 @@
 #define FIRST_ACTION 1
 #define LAST_ACTION 32 /* TCA_ACT_MAX_PRIO */
 
+static void count(FILE *file, int i, const char *key, int64_t value)
+{
+	fprintf(file, "flow %d %s %" PRId64 "\n", i, key, value);
+}
+
 /* flow INDEX KEY VALUE */
 static void count_flow(FILE *file, struct flow *flow, int i)
 {
-	struct tcp_info receiver = { 0 };
-	socklen_t size = sizeof(receiver);
+	const struct tcp_info *from = &flow->from.info, *to = &flow->to.info;
 
-	fprintf(file, "flow %d received %llu\n", i, (unsigned long long)flow->received);
-	if (flow->interval_ns) {
-		fprintf(file, "flow %d sent %llu\n", i, (unsigned long long)flow->queued);
+	count(file, i, "received", flow->to.received);
+	if (flow->traffic == DATAGRAMS) {
+		count(file, i, "sent", flow->from.sent);
 		return;
 	}
 	read_sender(flow);
-	if (flow->receive_fd >= 0 && getsockopt(flow->receive_fd, IPPROTO_TCP, TCP_INFO, &receiver, &size))
-		fail("TCP_INFO: %s", strerror(errno));
-	fprintf(file, "flow %d sent_packets %u\nflow %d retransmits %u\nflow %d arrived_packets %u\n", i, flow->sender.tcpi_data_segs_out, i,
-		flow->sender.tcpi_total_retrans, i, receiver.tcpi_data_segs_in);
-	fprintf(file, "flow %d delivered %u\nflow %d delivered_ce %u\nflow %d acks_arrived %u\n", i, flow->sender.tcpi_delivered, i,
-		flow->sender.tcpi_delivered_ce, i, flow->sender.tcpi_segs_in);
+	read_info(&flow->to);
+	count(file, i, "sent_packets", from->tcpi_data_segs_out);
+	count(file, i, "retransmits", from->tcpi_total_retrans);
+	count(file, i, "arrived_packets", to->tcpi_data_segs_in);
+	count(file, i, "delivered", from->tcpi_delivered);
+	count(file, i, "delivered_ce", from->tcpi_delivered_ce);
+	count(file, i, "acks_arrived", from->tcpi_segs_in);
+	if (flow->traffic == EXCHANGE) {
+		count(file, i, "transactions", flow->exchange.answered);
+		count(file, i, "reply_received", flow->from.received);
+		count(file, i, "reply_sent_packets", to->tcpi_data_segs_out);
+		count(file, i, "reply_retransmits", to->tcpi_total_retrans);
+		count(file, i, "reply_arrived_packets", from->tcpi_data_segs_in);
+	}
 	if (flow->completed_ns >= 0)
-		fprintf(file, "flow %d completed_ns %lld\n", i, (long long)flow->completed_ns);
+		count(file, i, "completed_ns", flow->completed_ns);
+	if (flow->closed_ns >= 0)
+		count(file, i, "closed_ns", flow->closed_ns);
 }
 
 struct counting {
@@ -82,27 +97,27 @@ static void count_filter(const struct nlmsghdr *message, void *context)
 			count_action(context, action);
 }
 
-void write_counters(struct plan *plan)
+void write_counters(struct script *script)
 {
 	struct counting counting = { .file = fopen("counters", "we") };
 	int i;
 
 	if (!counting.file)
 		fail("counters: %s", strerror(errno));
-	read_qdiscs(plan);
-	enter_namespace(plan->ports_ns);
-	for (i = 0; i < plan->n_hops; i++) {
-		counting.hop = &plan->hops[i];
-		dump(RTM_GETTFILTER, if_nametoindex(plan->hops[i].device), TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), count_filter, &counting);
+	read_qdiscs(script);
+	enter_namespace(script->ports_namespace);
+	for (i = 0; i < script->n_hops; i++) {
+		counting.hop = &script->hops[i];
+		dump(RTM_GETTFILTER, if_nametoindex(script->hops[i].device), TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), count_filter, &counting);
 	}
-	for (i = 0; i < plan->n_ports; i++) {
-		const struct port *port = &plan->ports[i];
+	for (i = 0; i < script->n_ports; i++) {
+		const struct port *port = &script->ports[i];
 
 		fprintf(counting.file, "queue %s %.0f %.0f %.0f %.0f %.0f\n", port->device, port->packets, port->bytes, port->drops, port->qlen,
 			port->marks);
 	}
-	for (i = 0; i < plan->n_flows; i++)
-		count_flow(counting.file, &plan->flows[i], i);
+	for (i = 0; i < script->n_flows; i++)
+		count_flow(counting.file, &script->flows[i], i);
 	if (fclose(counting.file))
 		fail("counters: %s", strerror(errno));
 }

@@ -38,6 +38,7 @@ void fail(const char *format, ...)
 	__builtin_unreachable();
 }
 
+/* Makes room for one more entry, of zeros, at the end of a list. */
 void *grow(void *list, int count, size_t size)
 {
 	list = realloc(list, (count + 1) * size);
@@ -80,76 +81,123 @@ static int64_t number(const char *word)
 	return value;
 }
 
-static void read_flow(struct plan *plan, char **words, int datagrams)
+static int64_t least(const char *word, int64_t least)
+{
+	int64_t value = number(word);
+
+	if (value < least)
+		fail("script: %s is too little, expected at least %lld", word, (long long)least);
+	return value;
+}
+
+/* The words that all flows have, after the first: namespaces, addresses and ports of both ends, start, stop. */
+static struct flow *read_flow(struct script *script, char **words, enum traffic traffic)
 {
 	struct flow *flow;
 
-	plan->flows = grow(plan->flows, plan->n_flows, sizeof(*flow));
-	flow = &plan->flows[plan->n_flows++];
-	flow->sender_ns = words[1];
-	flow->receiver_ns = words[2];
-	flow->saddr = inet_addr(words[3]);
-	flow->daddr = inet_addr(words[4]);
-	flow->sport = number(words[5]);
-	flow->dport = number(words[6]);
+	script->flows = grow(script->flows, script->n_flows, sizeof(*flow));
+	flow = &script->flows[script->n_flows++];
+	flow->traffic = traffic;
+	flow->from = (struct end){ .namespace = words[1], .address = inet_addr(words[3]), .port = number(words[5]), .fd = -1 };
+	flow->to = (struct end){ .namespace = words[2], .address = inet_addr(words[4]), .port = number(words[6]), .fd = -1 };
 	flow->start_ns = number(words[7]);
 	flow->stop_ns = number(words[8]);
-	flow->send_fd = flow->listen_fd = flow->receive_fd = flow->timer_fd = -1;
-	flow->completed_ns = -1;
+	flow->listen_fd = flow->timer_fd = -1;
+	flow->completed_ns = flow->closed_ns = -1;
 	flow->bytes = -1;
-	if (datagrams) {
-		flow->interval_ns = number(words[9]);
-		flow->payload = number(words[10]);
-		return;
-	}
+	return flow;
+}
+
+static void read_tcp(struct script *script, char **words)
+{
+	struct flow *flow = read_flow(script, words, BULK);
+
 	flow->cc = words[9];
 	flow->bytes = number(words[10]);
 	flow->sndbuf = number(words[11]);
 	flow->rcvbuf = number(words[12]);
+	for (words += 13; *words; words++)
+		if (!strcmp(*words, "opened-by-receiver"))
+			flow->opened_by_to = 1;
+		else if (!strcmp(*words, "close"))
+			flow->closes = 1;
+		else
+			fail("script: tcp has no option %s", *words);
+	if (flow->closes && flow->bytes < 0)
+		fail("script: a flow without end cannot close");
 }
 
-static void read_port(struct plan *plan, char **words)
+static void read_exchange(struct script *script, char **words)
+{
+	struct flow *flow = read_flow(script, words, EXCHANGE);
+
+	flow->cc = words[9];
+	flow->exchange.request = least(words[10], 1);
+	flow->exchange.response = least(words[11], 1);
+	flow->exchange.count = least(words[12], 1);
+	flow->exchange.think_ns = least(words[13], 0);
+	flow->sndbuf = number(words[14]);
+	flow->rcvbuf = number(words[15]);
+}
+
+static void read_datagrams(struct script *script, char **words)
+{
+	struct flow *flow = read_flow(script, words, DATAGRAMS);
+
+	flow->interval_ns = number(words[9]);
+	flow->payload = number(words[10]);
+}
+
+static void read_port(struct script *script, char **words)
 {
 	struct port *port;
 
-	plan->ports = grow(plan->ports, plan->n_ports, sizeof(*port));
-	port = &plan->ports[plan->n_ports++];
-	plan->ports_ns = words[1];
+	script->ports = grow(script->ports, script->n_ports, sizeof(*port));
+	port = &script->ports[script->n_ports++];
+	script->ports_namespace = words[1];
 	port->device = words[2];
 	port->sampled = !strcmp(words[0], "port");
 	port->leaf = number(words[3]);
 }
 
-static void read_hop(struct plan *plan, char **words)
+static void read_hop(struct script *script, char **words)
 {
-	plan->hops = grow(plan->hops, plan->n_hops, sizeof(*plan->hops));
-	plan->hops[plan->n_hops++].device = words[1];
+	script->hops = grow(script->hops, script->n_hops, sizeof(*script->hops));
+	script->hops[script->n_hops++].device = words[1];
 }
 
-static void read_capture(struct plan *plan, char **words)
+static void read_capture(struct script *script, char **words)
 {
-	plan->captures = grow(plan->captures, plan->n_captures, sizeof(*plan->captures));
-	plan->captures[plan->n_captures].namespace = words[1];
-	plan->captures[plan->n_captures++].name = words[2];
+	script->captures = grow(script->captures, script->n_captures, sizeof(*script->captures));
+	script->captures[script->n_captures].namespace = words[1];
+	script->captures[script->n_captures++].name = words[2];
 }
 
-static void read_deed(struct plan *plan, char **words)
+static void read_command(struct script *script, char **words)
 {
-	plan->deeds = grow(plan->deeds, plan->n_deeds, sizeof(*plan->deeds));
-	plan->deeds[plan->n_deeds].at_ns = number(words[1]);
-	plan->deeds[plan->n_deeds++].words = words + 1;
+	script->commands = grow(script->commands, script->n_commands, sizeof(*script->commands));
+	script->commands[script->n_commands].at_ns = number(words[1]);
+	script->commands[script->n_commands++].words = words + 1;
 }
 
 static const struct {
 	const char *name;
 	int least; /* words */
 } directives[] = {
-	{ "namespace", 2 }, { "run", 4 }, { "sysctl", 4 },    { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
-	{ "udp", 11 },	    { "port", 4 }, { "at", 5 },	       { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
-	{ "capture", 3 }, { "delay", 4 }, { "hop", 2 },
+	{ "namespace", 2 }, { "run", 4 },      { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
+	{ "exchange", 16 }, { "udp", 11 },     { "port", 4 },	{ "at", 5 },		  { "sample", 2 },  { "duration", 2 },
+	{ "traffic", 1 },   { "capture", 3 },  { "delay", 4 },	{ "hop", 2 },
 };
 
-static void carry_out(struct plan *plan, char **words, int n)
+static void make_traffic(struct script *script)
+{
+	open_series(script);
+	run_traffic(script);
+	write_counters(script);
+	close_series(script);
+}
+
+static void carry_out(struct script *script, char **words, int n)
 {
 	const char *what = words[0];
 	size_t i;
@@ -167,30 +215,29 @@ static void carry_out(struct plan *plan, char **words, int n)
 		write_sysctl(words[1], words[2], words + 3, n - 3, !strcmp(what, "sysctl"));
 	else if (!strcmp(what, "offload"))
 		set_offload(words[1], words[2], words[3]);
-	else if (!strcmp(what, "tcp") || !strcmp(what, "udp"))
-		read_flow(plan, words, !strcmp(what, "udp"));
+	else if (!strcmp(what, "tcp"))
+		read_tcp(script, words);
+	else if (!strcmp(what, "exchange"))
+		read_exchange(script, words);
+	else if (!strcmp(what, "udp"))
+		read_datagrams(script, words);
 	else if (!strcmp(what, "hop"))
-		read_hop(plan, words);
+		read_hop(script, words);
 	else if (!strcmp(what, "port") || !strcmp(what, "delay"))
-		read_port(plan, words);
+		read_port(script, words);
 	else if (!strcmp(what, "capture"))
-		read_capture(plan, words);
+		read_capture(script, words);
 	else if (!strcmp(what, "at"))
-		read_deed(plan, words);
+		read_command(script, words);
 	else if (!strcmp(what, "sample"))
-		plan->sample_ns = number(words[1]);
+		script->sample_ns = number(words[1]);
 	else if (!strcmp(what, "duration"))
-		plan->duration_ns = number(words[1]);
-	else {
-		open_series(plan);
-		make_sockets(plan);
-		run_traffic(plan);
-		write_counters(plan);
-		close_series(plan);
-	}
+		script->duration_ns = number(words[1]);
+	else
+		make_traffic(script);
 }
 
-/* Words stay allocated: the plan points into them. */
+/* Words stay allocated: the script points into them. */
 static char **split(char *line, int *n)
 {
 	char **words = NULL;
@@ -205,7 +252,8 @@ static char **split(char *line, int *n)
 	return words;
 }
 
-/* The first process may start without standard input and output: a file that took their place would be the programs' input. */
+/* The guest may start its first process without standard input and output. The next files opened would take their numbers, and programs
+ * that the agent runs would read and write them. */
 static void occupy_standard_files(void)
 {
 	int fd;
@@ -220,7 +268,7 @@ static void occupy_standard_files(void)
 
 int main(void)
 {
-	struct plan plan = { 0 };
+	struct script script = { 0 };
 	char *line = NULL;
 	size_t room = 0;
 	FILE *file;
@@ -238,7 +286,7 @@ int main(void)
 		char **words = split(strdup(line), &n);
 
 		if (n)
-			carry_out(&plan, words, n);
+			carry_out(&script, words, n);
 	}
 	file = fopen("done", "w");
 	if (!file || fclose(file))

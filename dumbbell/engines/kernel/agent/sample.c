@@ -1,5 +1,5 @@
-/* Samples: TCP_INFO of the senders, statistics of the queues from rtnetlink. Rows of doubles in the machine's order; what they hold
- * is named in collect.py. */
+/* Samples: TCP_INFO of the senders, statistics of the queues from rtnetlink, as rows of doubles in the machine's byte order; collect.py
+ * names the columns. */
 #include "agent.h"
 
 #include <errno.h>
@@ -30,24 +30,27 @@ static FILE *open_rows(const char *kind, int i)
 	return file;
 }
 
-void open_series(struct plan *plan)
+void open_series(struct script *script)
 {
 	int i;
 
-	open_netlink(plan->ports_ns);
-	for (i = 0; i < plan->n_ports; i++) {
-		plan->ports[i].index = if_nametoindex(plan->ports[i].device);
-		if (!plan->ports[i].index)
-			fail("device %s is not there", plan->ports[i].device);
+	open_netlink(script->ports_namespace);
+	for (i = 0; i < script->n_ports; i++) {
+		script->ports[i].index = if_nametoindex(script->ports[i].device);
+		if (!script->ports[i].index)
+			fail("device %s is not there", script->ports[i].device);
 	}
-	if (!plan->sample_ns)
+	for (i = 0; i < script->n_flows; i++)
+		if (script->flows[i].traffic == EXCHANGE)
+			script->flows[i].exchange.transactions = open_rows("transactions", i);
+	if (!script->sample_ns)
 		return;
-	for (i = 0; i < plan->n_ports; i++)
-		if (plan->ports[i].sampled)
-			plan->ports[i].series = open_rows("port", i);
-	for (i = 0; i < plan->n_flows; i++)
-		if (!plan->flows[i].interval_ns)
-			plan->flows[i].series = open_rows("flow", i);
+	for (i = 0; i < script->n_ports; i++)
+		if (script->ports[i].sampled)
+			script->ports[i].series = open_rows("port", i);
+	for (i = 0; i < script->n_flows; i++)
+		if (script->flows[i].traffic != DATAGRAMS)
+			script->flows[i].series = open_rows("flow", i);
 }
 
 static void write_row(FILE *file, const double *row, size_t n)
@@ -56,30 +59,31 @@ static void write_row(FILE *file, const double *row, size_t n)
 		fail("samples: %s", strerror(errno));
 }
 
+/* From when a flow is stopped, the sender's numbers stay as they were. */
 void read_sender(struct flow *flow)
 {
-	socklen_t size = sizeof(flow->sender);
-
-	if (flow->state == ACTIVE && getsockopt(flow->send_fd, IPPROTO_TCP, TCP_INFO, &flow->sender, &size))
-		fail("TCP_INFO: %s", strerror(errno));
+	if (flow->state == ACTIVE || flow->state == CLOSING)
+		read_info(&flow->from);
 }
 
-void sample_flows(struct plan *plan, int64_t t_ns)
+void sample_flows(struct script *script, int64_t t_ns)
 {
 	int i;
 
-	for (i = 0; i < plan->n_flows; i++) {
-		struct flow *flow = &plan->flows[i];
-		const struct tcp_info *info = &flow->sender;
+	for (i = 0; i < script->n_flows; i++) {
+		struct flow *flow = &script->flows[i];
+		const struct tcp_info *info = &flow->from.info;
 
-		if (flow->interval_ns || t_ns < flow->start_ns)
+		if (flow->traffic == DATAGRAMS || t_ns < flow->start_ns)
 			continue;
 		read_sender(flow);
+		if (flow->opened_by_to && !info->tcpi_snd_cwnd) /* nobody has connected to it yet */
+			continue;
 		write_row(flow->series,
 			  (double[]){ t_ns, info->tcpi_snd_cwnd, info->tcpi_snd_ssthresh >= NO_SSTHRESH ? NAN : info->tcpi_snd_ssthresh,
 				      info->tcpi_rtt ? info->tcpi_rtt / 1e3 : NAN, info->tcpi_min_rtt == ~0U || !info->tcpi_min_rtt ? NAN : info->tcpi_min_rtt / 1e3,
 				      (double)info->tcpi_unacked - info->tcpi_sacked - info->tcpi_lost + info->tcpi_retrans,
-				      info->tcpi_delivered, info->tcpi_delivered_ce, info->tcpi_total_retrans, flow->received,
+				      info->tcpi_delivered, info->tcpi_delivered_ce, info->tcpi_total_retrans, flow->to.received,
 				      info->tcpi_ca_state },
 			  11);
 	}
@@ -126,7 +130,7 @@ static double marks_of(const char *kind, const struct rtattr *app)
 
 static void read_qdisc(const struct nlmsghdr *message, void *context)
 {
-	struct plan *plan = context;
+	struct script *script = context;
 	const struct tcmsg *about = NLMSG_DATA(message);
 	int left = message->nlmsg_len - NLMSG_LENGTH(sizeof(*about)), left2, i;
 	const struct rtattr *first = (const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about))), *kind, *stats, *part;
@@ -134,9 +138,9 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 	struct gnet_stats_queue queue = { 0 };
 	struct port *port = NULL;
 
-	for (i = 0; i < plan->n_ports; i++)
-		if (plan->ports[i].index == about->tcm_ifindex)
-			port = &plan->ports[i];
+	for (i = 0; i < script->n_ports; i++)
+		if (script->ports[i].index == about->tcm_ifindex)
+			port = &script->ports[i];
 	kind = find(first, left, TCA_KIND);
 	stats = find(first, left, TCA_STATS2);
 	if (!port || !kind || !stats)
@@ -159,18 +163,18 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 	port->bytes = basic.bytes;
 }
 
-void read_qdiscs(struct plan *plan)
+void read_qdiscs(struct script *script)
 {
-	dump(RTM_GETQDISC, 0, 0, read_qdisc, plan);
+	dump(RTM_GETQDISC, 0, 0, read_qdisc, script);
 }
 
-void sample_ports(struct plan *plan, int64_t t_ns)
+void sample_ports(struct script *script, int64_t t_ns)
 {
 	int i;
 
-	read_qdiscs(plan);
-	for (i = 0; i < plan->n_ports; i++) {
-		const struct port *port = &plan->ports[i];
+	read_qdiscs(script);
+	for (i = 0; i < script->n_ports; i++) {
+		const struct port *port = &script->ports[i];
 
 		if (!port->sampled)
 			continue;
@@ -185,12 +189,14 @@ static void close_rows(FILE *file)
 		fail("samples: %s", strerror(errno));
 }
 
-void close_series(struct plan *plan)
+void close_series(struct script *script)
 {
 	int i;
 
-	for (i = 0; i < plan->n_flows; i++)
-		close_rows(plan->flows[i].series);
-	for (i = 0; i < plan->n_ports; i++)
-		close_rows(plan->ports[i].series);
+	for (i = 0; i < script->n_flows; i++) {
+		close_rows(script->flows[i].series);
+		close_rows(script->flows[i].exchange.transactions);
+	}
+	for (i = 0; i < script->n_ports; i++)
+		close_rows(script->ports[i].series);
 }

@@ -15,7 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define INITIAL "init" /* the namespace that the guest starts in, which has the settings that no other has */
+#define INITIAL "init" /* the namespace that the guest starts in; some settings are only there */
+
+struct namespace {
+	const char *name;
+	int fd;
+};
 
 static struct namespace *namespaces;
 static int n_namespaces;
@@ -57,7 +62,7 @@ void enter_namespace(const char *name)
 		fail("namespace %s: cannot be entered", name);
 }
 
-/* words: what, namespace, file for the output (- is `log`), program, arguments. */
+/* Waits for the program's end. Words: what, namespace, file for its output (- is `log`), program, arguments. */
 void run_program(char **words)
 {
 	const char *to = strcmp(words[2], "-") ? words[2] : "log";
@@ -117,7 +122,7 @@ static void set_feature(int fd, const char *device, uint32_t command, uint32_t o
 		fail("offload of %s: %s", device, strerror(errno));
 }
 
-/* Modes none and tso switch segmentation offload off; that TCP sends packet by packet (none) takes `gso_max_segs 1` as well. */
+/* Modes none and tso switch segmentation offload off. For TCP to send packet by packet (none) the device also needs `gso_max_segs 1`. */
 void set_offload(const char *namespace, const char *device, const char *mode)
 {
 	int fd;

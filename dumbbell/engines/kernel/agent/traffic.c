@@ -1,31 +1,38 @@
-/* The flows: one process, sockets in several namespaces, one epoll loop. Nothing here waits busily: under virtual time that would
- * never end. */
+/* The event loop of the run: one process, sockets in several namespaces, one epoll. Nothing here waits busily: under virtual time that
+ * would never end. */
 #include "agent.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define CHUNK (256 << 10) /* bytes per send() */
-#define SETTLE_S 2 /* from the guest's start to time 0: set-up is over by then, whatever it took */
-
-enum kind { SAMPLE, START, STOP, SEND, LISTEN, RECEIVE, DEED, CAPTURE, END };
+#define SETUP_S 2 /* from the guest's start to time 0: set-up is over by then, whatever it took */
 
 static int poll_fd;
-static char chunk[CHUNK];
 
-static void watch(int fd, uint32_t events, enum kind kind, int index)
+static void control(int operation, int fd, uint32_t events, enum event what, int index)
 {
-	struct epoll_event event = { .events = events, .data.u64 = (uint64_t)kind << 32 | (uint32_t)index };
+	struct epoll_event event = { .events = events, .data.u64 = (uint64_t)what << 32 | (uint32_t)index };
 
-	if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event))
+	if (epoll_ctl(poll_fd, operation, fd, &event))
 		fail("epoll: %s", strerror(errno));
+}
+
+void watch(int fd, uint32_t events, enum event event, int index)
+{
+	control(EPOLL_CTL_ADD, fd, events, event, index);
+}
+
+void change_watch(int fd, uint32_t events, enum event event, int index)
+{
+	control(EPOLL_CTL_MOD, fd, events, event, index);
+}
+
+void unwatch(int fd)
+{
+	control(EPOLL_CTL_DEL, fd, 0, END, 0);
 }
 
 static struct timespec after(struct timespec from, int64_t ns)
@@ -35,194 +42,64 @@ static struct timespec after(struct timespec from, int64_t ns)
 	return (struct timespec){ .tv_sec = from.tv_sec + sum / 1000000000, .tv_nsec = sum % 1000000000 };
 }
 
-static void arm(const struct plan *plan, int fd, int64_t at_ns, int64_t interval_ns)
-{
-	struct itimerspec spec = { .it_value = after(plan->epoch, at_ns),
-				   .it_interval = { .tv_sec = interval_ns / 1000000000, .tv_nsec = interval_ns % 1000000000 } };
-
-	if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL))
-		fail("timer: %s", strerror(errno));
-}
-
 /* Fires at `at_ns` of the run, then every `interval_ns` if that is not 0. */
-static int timer(const struct plan *plan, int64_t at_ns, int64_t interval_ns)
+int make_timer(const struct script *script, int64_t at_ns, int64_t interval_ns)
 {
+	struct itimerspec spec = { .it_value = after(script->epoch, at_ns),
+				   .it_interval = { .tv_sec = interval_ns / 1000000000, .tv_nsec = interval_ns % 1000000000 } };
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL))
 		fail("timer: %s", strerror(errno));
-	arm(plan, fd, at_ns, interval_ns);
 	return fd;
 }
 
-int64_t since_epoch(const struct plan *plan)
+int64_t since_epoch(const struct script *script)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - plan->epoch.tv_sec) * 1000000000LL + now.tv_nsec - plan->epoch.tv_nsec;
+	return (now.tv_sec - script->epoch.tv_sec) * 1000000000LL + now.tv_nsec - script->epoch.tv_nsec;
 }
 
-static void set(int fd, int level, int option, const void *value, socklen_t size, const char *what)
+typedef void (*handler)(struct script *script, int i);
+
+/* What each kind of traffic does when an event of its comes. */
+static const struct {
+	handler start, accept, from, to, timer;
+	void (*stop)(struct flow *flow);
+} kinds[] = {
+	[BULK] = { start_bulk, accept_bulk, handle_bulk_from, handle_bulk_to, NULL, stop_bulk },
+	[EXCHANGE] = { start_exchange, accept_exchange, handle_client, handle_server, think_is_over, stop_exchange },
+	[DATAGRAMS] = { start_datagrams, NULL, NULL, receive_datagram, send_datagrams, stop_datagrams },
+};
+
+static void handle(struct script *script, enum event event, int i)
 {
-	if (setsockopt(fd, level, option, value, size))
-		fail("%s: %s", what, strerror(errno));
-}
-
-static int make_socket(int type, uint32_t address, uint16_t port, const struct flow *flow)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = address };
-	int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		fail("socket: %s", strerror(errno));
-	if (flow->cc)
-		set(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc), flow->cc);
-	if (flow->rcvbuf)
-		set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &flow->rcvbuf, sizeof(flow->rcvbuf), "rcvbuf");
-	if (flow->sndbuf)
-		set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &flow->sndbuf, sizeof(flow->sndbuf), "sndbuf");
-	if (bind(fd, (void *)&at, sizeof(at)))
-		fail("bind to port %d: %s", port, strerror(errno));
-	return fd;
-}
-
-void make_sockets(struct plan *plan)
-{
-	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-	int i;
-
-	poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (poll_fd < 0)
-		fail("epoll: %s", strerror(errno));
-	for (i = 0; i < plan->n_flows; i++) {
-		struct flow *flow = &plan->flows[i];
-
-		enter_namespace(flow->receiver_ns);
-		if (flow->interval_ns) {
-			flow->receive_fd = make_socket(SOCK_DGRAM, flow->daddr, flow->dport, flow);
-			watch(flow->receive_fd, EPOLLIN, RECEIVE, i);
-		} else {
-			flow->listen_fd = make_socket(SOCK_STREAM, flow->daddr, flow->dport, flow);
-			if (listen(flow->listen_fd, 1))
-				fail("listen: %s", strerror(errno));
-			watch(flow->listen_fd, EPOLLIN, LISTEN, i);
-		}
-		enter_namespace(flow->sender_ns);
-		flow->send_fd = make_socket(flow->interval_ns ? SOCK_DGRAM : SOCK_STREAM, flow->saddr, flow->sport, flow);
-		if (!flow->interval_ns)
-			set(flow->send_fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset), "linger");
-	}
-}
-
-static void send_more(struct flow *flow)
-{
-	ssize_t sent;
-
-	do {
-		size_t size = sizeof(chunk);
-
-		if (flow->bytes >= 0 && (uint64_t)flow->bytes - flow->queued < size)
-			size = flow->bytes - flow->queued;
-		if (!size)
-			return;
-		sent = send(flow->send_fd, chunk, size, MSG_NOSIGNAL);
-		if (sent > 0)
-			flow->queued += sent;
-	} while (sent > 0);
-}
-
-static void start(struct plan *plan, int i)
-{
-	struct flow *flow = &plan->flows[i];
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(flow->dport), .sin_addr.s_addr = flow->daddr };
-
-	if (!flow->interval_ns)
-		watch(flow->send_fd, EPOLLOUT | EPOLLET, SEND, i);
-	if (connect(flow->send_fd, (void *)&to, sizeof(to)) && errno != EINPROGRESS)
-		fail("connect: %s", strerror(errno));
-	flow->state = ACTIVE;
-	if (flow->interval_ns) {
-		close(flow->timer_fd);
-		flow->timer_fd = timer(plan, flow->start_ns, flow->interval_ns);
-		watch(flow->timer_fd, EPOLLIN, SEND, i);
-	}
-}
-
-/* The sender's numbers stay as they are now. That its packets go nowhere from now on is a filter's work, which the plan has. */
-static void stop(struct flow *flow)
-{
-	if (flow->interval_ns)
-		timerfd_settime(flow->timer_fd, 0, &(struct itimerspec){ 0 }, NULL);
-	else
-		read_sender(flow);
-	flow->state = STOPPED;
-}
-
-static void receive(struct plan *plan, struct flow *flow)
-{
-	char datagram;
-	ssize_t got = flow->interval_ns ? recv(flow->receive_fd, &datagram, 1, MSG_TRUNC) : recv(flow->receive_fd, NULL, 1 << 20, MSG_TRUNC);
-
-	if (got <= 0)
-		return;
-	flow->received += flow->interval_ns ? 1 : got;
-	if (flow->bytes >= 0 && flow->completed_ns < 0 && flow->received >= (uint64_t)flow->bytes)
-		flow->completed_ns = since_epoch(plan);
-}
-
-static void send_datagrams(struct flow *flow)
-{
-	uint64_t due;
-
-	if (flow->state != ACTIVE || read(flow->timer_fd, &due, sizeof(due)) != sizeof(due))
-		return;
-	while (due--)
-		if (send(flow->send_fd, chunk, flow->payload, MSG_NOSIGNAL) > 0)
-			flow->queued++;
-}
-
-static void take_sample(struct plan *plan, int fd, int64_t *next_ns)
-{
-	uint64_t due;
-
-	if (read(fd, &due, sizeof(due)) != sizeof(due))
-		return;
-	sample_flows(plan, *next_ns);
-	sample_ports(plan, *next_ns);
-	*next_ns += due * plan->sample_ns;
-}
-
-static void handle(struct plan *plan, enum kind kind, int i)
-{
-	struct flow *flow = &plan->flows[i];
-
-	switch (kind) {
+	switch (event) {
 	case START:
-		start(plan, i);
+		kinds[script->flows[i].traffic].start(script, i);
 		break;
 	case STOP:
-		stop(flow);
-		break;
-	case SEND:
-		if (flow->interval_ns)
-			send_datagrams(flow);
-		else if (flow->state == ACTIVE)
-			send_more(flow);
+		kinds[script->flows[i].traffic].stop(&script->flows[i]);
 		break;
 	case LISTEN:
-		flow->receive_fd = accept4(flow->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (flow->receive_fd >= 0)
-			watch(flow->receive_fd, EPOLLIN, RECEIVE, i);
+		kinds[script->flows[i].traffic].accept(script, i);
 		break;
-	case RECEIVE:
-		receive(plan, flow);
+	case FROM:
+		kinds[script->flows[i].traffic].from(script, i);
 		break;
-	case DEED:
-		run_program(plan->deeds[i].words);
+	case TO:
+		kinds[script->flows[i].traffic].to(script, i);
+		break;
+	case TIMER:
+		kinds[script->flows[i].traffic].timer(script, i);
+		break;
+	case COMMAND:
+		run_program(script->commands[i].words);
 		break;
 	case CAPTURE:
-		drain_capture(&plan->captures[i], plan->zero);
+		drain_capture(&script->captures[i], script->zero);
 		break;
 	case SAMPLE:
 	case END:
@@ -230,62 +107,82 @@ static void handle(struct plan *plan, enum kind kind, int i)
 	}
 }
 
-static void arm_all(struct plan *plan)
+static void arm_all(struct script *script)
 {
 	int i;
 
-	for (i = 0; i < plan->n_flows; i++) {
-		struct flow *flow = &plan->flows[i];
+	for (i = 0; i < script->n_flows; i++) {
+		struct flow *flow = &script->flows[i];
 
-		flow->timer_fd = timer(plan, flow->start_ns, 0);
+		flow->timer_fd = make_timer(script, flow->start_ns, 0);
 		watch(flow->timer_fd, EPOLLIN | EPOLLONESHOT, START, i);
 		if (flow->stop_ns >= 0)
-			watch(timer(plan, flow->stop_ns, 0), EPOLLIN | EPOLLONESHOT, STOP, i);
+			watch(make_timer(script, flow->stop_ns, 0), EPOLLIN | EPOLLONESHOT, STOP, i);
 	}
-	for (i = 0; i < plan->n_deeds; i++)
-		watch(timer(plan, plan->deeds[i].at_ns, 0), EPOLLIN | EPOLLONESHOT, DEED, i);
-	for (i = 0; i < plan->n_captures; i++) {
-		open_capture(&plan->captures[i]);
-		watch(plan->captures[i].fd, EPOLLIN, CAPTURE, i);
+	for (i = 0; i < script->n_commands; i++)
+		watch(make_timer(script, script->commands[i].at_ns, 0), EPOLLIN | EPOLLONESHOT, COMMAND, i);
+	for (i = 0; i < script->n_captures; i++) {
+		open_capture(&script->captures[i]);
+		watch(script->captures[i].fd, EPOLLIN, CAPTURE, i);
 	}
-	watch(timer(plan, plan->duration_ns, 0), EPOLLIN | EPOLLONESHOT, END, 0);
+	watch(make_timer(script, script->duration_ns, 0), EPOLLIN | EPOLLONESHOT, END, 0);
 }
 
-void run_traffic(struct plan *plan)
+static void set_epoch(struct script *script)
+{
+	struct timespec monotonic, real;
+
+	script->epoch = (struct timespec){ .tv_sec = SETUP_S };
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_REALTIME, &real);
+	script->zero = after(real, (SETUP_S - monotonic.tv_sec) * 1000000000LL - monotonic.tv_nsec);
+	if (since_epoch(script) > 0)
+		fail("set-up took longer than %d s of virtual time", SETUP_S);
+}
+
+static void take_sample(struct script *script, int fd, int64_t *next_ns)
+{
+	uint64_t due;
+
+	if (read(fd, &due, sizeof(due)) != sizeof(due))
+		return;
+	sample_flows(script, *next_ns);
+	sample_ports(script, *next_ns);
+	*next_ns += due * script->sample_ns;
+}
+
+void run_traffic(struct script *script)
 {
 	struct epoll_event events[64];
 	int64_t next_ns = 0;
 	int sampler = -1, n, i;
 
-	struct timespec monotonic, real;
-
-	plan->epoch = (struct timespec){ .tv_sec = SETTLE_S };
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	clock_gettime(CLOCK_REALTIME, &real);
-	plan->zero = after(real, (SETTLE_S - monotonic.tv_sec) * 1000000000LL - monotonic.tv_nsec);
-	if (since_epoch(plan) > 0)
-		fail("set-up took longer than %d s of virtual time", SETTLE_S);
-	arm_all(plan);
-	if (plan->sample_ns) {
-		sampler = timer(plan, 0, plan->sample_ns);
+	poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (poll_fd < 0)
+		fail("epoll: %s", strerror(errno));
+	make_sockets(script);
+	set_epoch(script);
+	arm_all(script);
+	if (script->sample_ns) {
+		sampler = make_timer(script, 0, script->sample_ns);
 		watch(sampler, EPOLLIN, SAMPLE, 0);
 	}
 	for (;;) {
 		n = epoll_wait(poll_fd, events, sizeof(events) / sizeof(*events), -1);
 		for (i = 0; i < n; i++) {
-			enum kind kind = events[i].data.u64 >> 32;
+			enum event event = events[i].data.u64 >> 32;
 
-			if (kind == END) {
-				if (sampler >= 0 && next_ns <= plan->duration_ns)
-					take_sample(plan, sampler, &next_ns);
-				for (i = 0; i < plan->n_captures; i++)
-					close_capture(&plan->captures[i], plan->zero);
+			if (event == END) {
+				if (sampler >= 0 && next_ns <= script->duration_ns)
+					take_sample(script, sampler, &next_ns);
+				for (i = 0; i < script->n_captures; i++)
+					close_capture(&script->captures[i], script->zero);
 				return;
 			}
-			if (kind == SAMPLE)
-				take_sample(plan, sampler, &next_ns);
+			if (event == SAMPLE)
+				take_sample(script, sampler, &next_ns);
 			else
-				handle(plan, kind, (uint32_t)events[i].data.u64);
+				handle(script, event, (uint32_t)events[i].data.u64);
 		}
 	}
 }

@@ -1,0 +1,87 @@
+/* Bulk transfers: `from` sends all it has, or without end, and `to` reads it as it comes. */
+#include "agent.h"
+
+#include <sys/epoll.h>
+
+/* The socket's buffer is filled each time that it has become writable. */
+static void watch_sender(struct flow *flow, int i)
+{
+	watch(flow->from.fd, EPOLLOUT | EPOLLET, FROM, i);
+}
+
+void start_bulk(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+
+	if (flow->opened_by_to) {
+		watch(flow->to.fd, EPOLLIN, TO, i);
+		connect_to(&flow->to, &flow->from);
+	} else {
+		watch_sender(flow, i);
+		connect_to(&flow->from, &flow->to);
+	}
+	flow->state = ACTIVE;
+}
+
+void accept_bulk(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+	struct end *listener = flow->opened_by_to ? &flow->from : &flow->to;
+
+	accept_from(flow, listener);
+	if (listener->fd < 0)
+		return;
+	if (flow->opened_by_to)
+		watch_sender(flow, i);
+	else
+		watch(listener->fd, EPOLLIN, TO, i);
+}
+
+static void send_more(struct flow *flow)
+{
+	uint64_t left;
+
+	do {
+		left = flow->bytes < 0 ? UINT64_MAX : flow->bytes - flow->from.sent;
+	} while (left && send_bytes(&flow->from, left) > 0);
+}
+
+/* Once it has sent its FIN, the sender only waits for the other end's. */
+void handle_bulk_from(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+
+	if (flow->state == CLOSING) {
+		if (receive_bytes(&flow->from) == OVER)
+			close_end(script, flow, &flow->from);
+		return;
+	}
+	if (flow->state != ACTIVE)
+		return;
+	send_more(flow);
+	if (flow->closes && flow->from.sent == (uint64_t)flow->bytes) {
+		send_fin(&flow->from);
+		flow->state = CLOSING;
+		change_watch(flow->from.fd, EPOLLIN, FROM, i);
+	}
+}
+
+void handle_bulk_to(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+	int64_t got = receive_bytes(&flow->to);
+
+	if (got == OVER)
+		close_end(script, flow, &flow->to);
+	else if (got && flow->bytes >= 0 && flow->completed_ns < 0 && flow->to.received >= (uint64_t)flow->bytes)
+		flow->completed_ns = since_epoch(script);
+}
+
+/* The sender's numbers stay as they are now. That its packets go nowhere from now on is a filter's work, which the script has. */
+void stop_bulk(struct flow *flow)
+{
+	read_sender(flow);
+	if (flow->state == CLOSING && flow->from.fd >= 0)
+		unwatch(flow->from.fd);
+	flow->state = STOPPED;
+}

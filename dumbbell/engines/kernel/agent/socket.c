@@ -1,0 +1,127 @@
+/* What all sockets share: they are made and bound before time 0, in the namespaces of their ends, and none ever blocks. */
+#include "agent.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CHUNK (256 << 10) /* most bytes per send() */
+#define READ_MOST (1 << 20) /* most bytes per recv() */
+
+static char chunk[CHUNK];
+
+static void set(int fd, int level, int option, const void *value, socklen_t size, const char *what)
+{
+	if (setsockopt(fd, level, option, value, size))
+		fail("%s: %s", what, strerror(errno));
+}
+
+/* A socket that is bound to an end of a flow. */
+static int make_socket(const struct flow *flow, const struct end *end)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(end->port), .sin_addr.s_addr = end->address };
+	int fd;
+
+	enter_namespace(end->namespace);
+	fd = socket(AF_INET, (flow->traffic == DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		fail("socket: %s", strerror(errno));
+	if (flow->cc)
+		set(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc), flow->cc);
+	if (flow->rcvbuf)
+		set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &flow->rcvbuf, sizeof(flow->rcvbuf), "rcvbuf");
+	if (flow->sndbuf)
+		set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &flow->sndbuf, sizeof(flow->sndbuf), "sndbuf");
+	if (bind(fd, (void *)&at, sizeof(at)))
+		fail("bind to port %d: %s", end->port, strerror(errno));
+	return fd;
+}
+
+void make_sockets(struct script *script)
+{
+	int i;
+
+	for (i = 0; i < script->n_flows; i++) {
+		struct flow *flow = &script->flows[i];
+		struct end *opener = flow->opened_by_to ? &flow->to : &flow->from;
+		struct end *listener = flow->opened_by_to ? &flow->from : &flow->to;
+
+		opener->fd = make_socket(flow, opener);
+		if (flow->traffic == DATAGRAMS) {
+			listener->fd = make_socket(flow, listener);
+			watch(listener->fd, EPOLLIN, TO, i);
+			continue;
+		}
+		flow->listen_fd = make_socket(flow, listener);
+		if (listen(flow->listen_fd, 1))
+			fail("listen: %s", strerror(errno));
+		watch(flow->listen_fd, EPOLLIN, LISTEN, i);
+	}
+}
+
+/* Begins to connect; that it succeeds is an event like any other. */
+void connect_to(const struct end *opener, const struct end *listener)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(listener->port), .sin_addr.s_addr = listener->address };
+
+	if (connect(opener->fd, (void *)&to, sizeof(to)) && errno != EINPROGRESS)
+		fail("connect: %s", strerror(errno));
+}
+
+/* Sets the listener's socket if a connection is there. */
+void accept_from(struct flow *flow, struct end *listener)
+{
+	listener->fd = accept4(flow->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/* One send() of at most so many bytes: what the socket took, or OVER if the connection is dead. */
+int64_t send_bytes(struct end *end, uint64_t most)
+{
+	ssize_t sent = send(end->fd, chunk, most < CHUNK ? most : CHUNK, MSG_NOSIGNAL);
+
+	if (sent < 0)
+		return errno == EAGAIN ? 0 : OVER;
+	end->sent += sent;
+	return sent;
+}
+
+/* One recv(): the bytes, or OVER if the other end has sent a FIN or the connection is dead. */
+int64_t receive_bytes(struct end *end)
+{
+	ssize_t got = recv(end->fd, NULL, READ_MOST, MSG_TRUNC);
+
+	if (got < 0 && errno == EAGAIN)
+		return 0;
+	if (got <= 0)
+		return OVER;
+	end->received += got;
+	return got;
+}
+
+/* Of an end that is closed the last reading stays. */
+void read_info(struct end *end)
+{
+	socklen_t size = sizeof(end->info);
+
+	if (end->fd >= 0 && getsockopt(end->fd, IPPROTO_TCP, TCP_INFO, &end->info, &size))
+		fail("TCP_INFO: %s", strerror(errno));
+}
+
+/* The connection is closed when both ends are; `at` is one of its. */
+void close_end(const struct script *script, struct flow *flow, struct end *at)
+{
+	read_info(at);
+	close(at->fd);
+	at->fd = -1;
+	if (flow->from.fd < 0 && flow->to.fd < 0)
+		flow->closed_ns = since_epoch(script);
+}
+
+/* Sends the FIN that close() would send. close() itself would put TCP_INFO out of reach while data are still on their way. */
+void send_fin(const struct end *end)
+{
+	shutdown(end->fd, SHUT_WR);
+}
