@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dumbbell.engines.kernel import binary, guest
-from dumbbell.engines.kernel.lower import lower
+from dumbbell.engines.kernel.capabilities import capabilities
+from dumbbell.engines.linux import compile_plan
+from dumbbell.plan import make
 from dumbbell.scenario import Scenario
 
 DATA = Path(__file__).parent / "data"
@@ -76,7 +78,7 @@ def files(limit: int, sample: str = "0s") -> dict[str, str]:
     settings = {"name": "exchange", "path": {"rtt": "20ms", "bottleneck": queue}, "flows": [{"cc": "cubic", "host": {"offload": "none"}}]}
     scenario = Scenario.model_validate({**settings, "duration": "4s", "sample": sample, "capture": True, "engine": "kernel"})
     (resolved,) = scenario.expand()
-    return lower(resolved).files
+    return dict(compile_plan(make(resolved, capabilities()).plan).files)
 
 
 def replaced(script: str, line: str, stop_ns: int = -1) -> str:
