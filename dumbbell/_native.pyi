@@ -4,14 +4,20 @@ from typing import TypedDict
 
 class Table(TypedDict):
     entity: str
-    columns: list[tuple[str, str]]
+    columns: list[str]
     t_ns: bytes
+    values: bytes
+
+class Rows(TypedDict):
+    names: list[str]
+    columns: list[str]
     values: bytes
 
 class Output(TypedDict):
     captures: dict[str, bytes]
     tables: list[Table]
-    counters: list[tuple[str, list[tuple[str, int]]]]
+    flows: Rows
+    ports: Rows
     conservation: list[str]
     events: int
     delivered_packets: int
@@ -55,7 +61,7 @@ TRACE_HASH: str
 """The same of what reads and measures captures."""
 
 def simulate(network: str) -> Output:
-    """Runs a network (JSON). `t_ns` is int64 and `values` float64 (row-major, one row a time), little-endian.
+    """Runs a network (JSON). `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
 
     ValueError: not a network, or not one that can be run. RuntimeError: the simulator failed.
     """
@@ -71,3 +77,6 @@ def check(network: str) -> None:
 
 def capabilities() -> str:
     """What can be simulated, as JSON."""
+
+def schema() -> str:
+    """What the series and tables of a run hold, as JSON."""

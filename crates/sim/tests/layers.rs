@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("traffic", &["outbox", "packet", "spec", "time"]),
     ("flow", &["tcp", "time"]),
     ("capture", &["packet", "sack", "spec", "tap", "tcp"]),
-    ("output", &["capture"]),
+    ("output", &["capture", "time"]),
     ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time", "traffic"]),
     (
         "simulation",

@@ -42,7 +42,7 @@ fn only(stream: UdpSpec, qdisc: QdiscSpec, shaper: ShaperSpec, impairments: Vec<
 /// The value of a series at a time in ms; samples are a ms apart.
 fn value(out: &Output, entity: &str, series: &str, ms: usize) -> f64 {
     let table = out.tables.iter().find(|t| t.entity == entity).expect("the entity exists");
-    let column = table.columns.iter().position(|c| c.0 == series).expect("the series exists");
+    let column = table.columns.iter().position(|c| *c == series).expect("the series exists");
     table.values[ms * table.columns.len() + column]
 }
 

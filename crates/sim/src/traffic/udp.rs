@@ -19,7 +19,10 @@ pub struct Udp {
     source: usize,
     len: u32,
     interval: Time,
-    stop: Time,
+    /// Time of the first datagram.
+    pub start: Time,
+    /// No datagram is sent from this time on.
+    pub stop: Time,
     /// Datagrams sent.
     pub sent: u64,
     /// Datagrams that arrived.
@@ -42,6 +45,7 @@ impl Udp {
             source,
             len: spec.size_bytes,
             interval: spec.interval_ns,
+            start: spec.start_ns,
             stop: spec.stop_ns,
             sent: 0,
             arrived: 0,
