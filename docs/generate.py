@@ -3,8 +3,8 @@
     python docs/generate.py results/demo results/oracle results/agree-random-1
 
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
-`<!-- end -->`; those without a folder stay as they are. The block `sources omissions` and those of `benchmarks` need no folder. The same
-folders, sources and records give the same bytes.
+`<!-- end -->`; those without a folder stay as they are. The block `sources omissions`, those of `benchmarks` and those of the `schema` of
+results need no folder. The same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from dumbbell.agreement.tables import agree, summary
 from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import DumbbellError
+from dumbbell.results import schema
+from dumbbell.results.schema import Quantity
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import Reproduction, claims_table, compare_folder
 from dumbbell.studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "fidelity.md", ROOT / "docs" / "limits.md", ROOT / "docs" / "performance.md")
+DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("fidelity", "limits", "performance", "results")))
 SOURCES = ROOT / "crates" / "sim" / "src"
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -105,6 +107,20 @@ def omissions() -> str:
     return Table("", ["file", "left out"], rows).markdown()
 
 
+def schema_of(what: str) -> str:
+    """The series, or the columns of one of the tables: what each is, and who has it."""
+    found = schema()
+    if what == "series":
+        rows = [[f"{kind}/NAME", *_described(each)] for kind, listed in found.series.items() for each in listed.values()]
+        return Table("", ["entity", "series", "unit", "kind", "of", "meaning"], rows).markdown()
+    return Table("", ["column", "unit", "kind", "of", "meaning"], [_described(each) for each in found.table(what).values()]).markdown()
+
+
+def _described(each: Quantity) -> list[str]:
+    of = {"every-engine": "every engine", "every-engine-of-tcp": "every engine, of TCP"}.get(each.source, each.source)
+    return [f"`{each.name}`", each.unit, each.kind, of, each.meaning]
+
+
 def benchmarks_measured() -> str:
     """What benchmarks/measured.json holds."""
     recorded = measured.read()
@@ -140,6 +156,8 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
             return f"{match[1]}\n{omissions()}\n{match[4]}"
         if match["part"] == "benchmarks":
             return f"{match[1]}\n{BENCHMARKS[match['what']]()}\n{match[4]}"
+        if match["part"] == "schema":
+            return f"{match[1]}\n{schema_of(match['what'])}\n{match[4]}"
         kind, _, name = match["part"].partition("/")
         if kind == "agree":
             document = (statements or {}).get(name)

@@ -4,14 +4,20 @@ from typing import TypedDict
 
 class Table(TypedDict):
     entity: str
-    columns: list[tuple[str, str]]
+    columns: list[str]
     t_ns: bytes
+    values: bytes
+
+class Rows(TypedDict):
+    names: list[str]
+    columns: list[str]
     values: bytes
 
 class Output(TypedDict):
     captures: dict[str, bytes]
     tables: list[Table]
-    counters: list[tuple[str, list[tuple[str, int]]]]
+    flows: Rows
+    ports: Rows
     conservation: list[str]
     events: int
     delivered_packets: int
@@ -58,7 +64,7 @@ class Refused(ValueError):
     """A plan that cannot be run. `args[0]` is a JSON list of all that is wrong: `{place: {kind, index}, field, what, expected}`."""
 
 def simulate(plan: str) -> Output:
-    """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, one row a time), little-endian.
+    """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
 
     `Refused`: what cannot be run. ValueError: not a plan. RuntimeError: the simulator failed.
     """
@@ -74,3 +80,6 @@ def check(plan: str) -> None:
 
 def capabilities() -> str:
     """What can be simulated, as JSON."""
+
+def schema() -> str:
+    """What the series and tables of a run hold, as JSON."""

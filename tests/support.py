@@ -12,6 +12,7 @@ from dumbbell.engines import engine as find_engine
 from dumbbell.engines.prepared import Prepared
 from dumbbell.plan import make
 from dumbbell.results import Block, Run, digest
+from dumbbell.results.tables import of_counters
 from dumbbell.scenario import Problem, Scenario, ScenarioError
 
 PATH = {
@@ -29,6 +30,8 @@ FLOW = {
     "acks_arrived": 3,
     "acks_dropped": 1,
     "acks_in_flight": 1,
+    "delivered": 7,
+    "delivered_ce": 0,
     "rx_bytes": 8 * 1448,
     "active_ns": 10**9,
 }
@@ -39,6 +42,9 @@ PORT = {
     "dropped_aqm": 0,
     "dropped_blue": 0,
     "queued_packets": 2,
+    "sent_bytes": 7 * 1514,
+    "dropped_impairment": 0,
+    "ce_marks": 0,
 }
 
 
@@ -58,15 +64,22 @@ def plain_plan(engine="sim", **more):
     return planned(engine, **more).plan.plain()
 
 
+def tables(counters):
+    """The tables of a run, from numbers by entity."""
+    flows, ports = of_counters(counters)
+    return {"flows": flows, "ports": ports}
+
+
 def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno", "port/bottleneck")):
-    """A run with evenly spaced samples. The first value of each series is NaN."""
+    """A run with evenly spaced samples. The first value of a flow's window is NaN."""
     blocks = []
     for i, entity in enumerate(entities):
         names = ("cwnd", "srtt_ms") if entity.startswith("flow") else ("backlog_bytes",)
         values = np.arange(len(names) * samples, dtype=float).reshape(len(names), samples) + 100 * i
-        values[0, 0] = np.nan
+        if entity.startswith("flow"):
+            values[0, 0] = np.nan
         t_ns = np.arange(samples, dtype=np.int64) * 100_000_000
-        blocks.append(Block(entity, names, ("packets", "ms")[: len(names)], t_ns, values))
+        blocks.append(Block(entity, names, t_ns, values))
     return Run(
         key=key,
         name=name,
@@ -74,7 +87,7 @@ def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno
         scenario={"duration": "1s"},
         status="ok",
         reasons=(),
-        counters={"flow/reno": dict(FLOW), "port/bottleneck": dict(PORT)},
+        **tables({"flow/reno": FLOW, "port/bottleneck": PORT}),
         digest=digest(blocks),
         engine={"name": "sim"},
         samples=tuple(blocks),

@@ -127,7 +127,7 @@ class _Sweep:
                 self._error = self._error or finished.error
                 return
             assert run is not None  # there is no error
-            if self._store is not None and run.counters:
+            if self._store is not None and run.is_complete:
                 cost = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
                 run = self._store.write(run, shlex.join(sys.argv), {**host(), **cost})
         self._finish(job, run, finished.wall_s)
@@ -152,24 +152,15 @@ class _Sweep:
 
 def _crashed(job: Prepared, reason: str) -> Run:
     """The run that there is none of."""
-    from dumbbell.results import Run, digest
+    from dumbbell.results import Run
 
-    return Run(
-        key=job.key,
-        name=job.resolved.name,
-        cell=job.resolved.cell,
-        scenario=job.scenario,
-        status="invalid",
-        reasons=(reason,),
-        counters={},
-        digest=digest(()),
-        engine={"name": job.engine},
-    )
+    known = {"key": job.key, "name": job.resolved.name, "cell": job.resolved.cell, "scenario": job.scenario}
+    return Run.crashed(reason, **known, engine={"name": job.engine})
 
 
 def _delivered(run: Run) -> int:
     """Data packets that reached the other end."""
-    return sum(values["arrived_packets"] for entity, values in run.counters.items() if not entity.startswith("port/"))
+    return sum(int(packets or 0) for packets in run.flows.column("arrived_packets"))
 
 
 @cache

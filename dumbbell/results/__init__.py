@@ -2,7 +2,9 @@
 
 from dumbbell.results.conservation import judge
 from dumbbell.results.run import Results, Run
+from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, digest
 from dumbbell.results.store import Store, load
+from dumbbell.results.tables import Table
 
-__all__ = ["Block", "Results", "Run", "Store", "digest", "judge", "load"]
+__all__ = ["Block", "Results", "Run", "Store", "Table", "digest", "judge", "load", "schema"]

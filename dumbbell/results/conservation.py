@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from functools import cache
 from typing import Literal
+
+from dumbbell.results.schema import schema
+from dumbbell.results.tables import UDP
 
 Counters = Mapping[str, Mapping[str, int]]
 Status = Literal["ok", "warn", "invalid"]
@@ -19,12 +23,20 @@ _PORT_SUM = (
 _SUMS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {"flow": _FLOW_SUMS, "udp": _FLOW_SUMS[:1], "port": (_PORT_SUM,)}
 _OPTIONAL = {"dropped_blue"}
 """An engine may count these drops with others."""
-NEEDED: Mapping[str, frozenset[str]] = {
-    "flow": frozenset(("sent_packets", "arrived_packets", "retransmits", "rx_bytes", "active_ns")),
-    "udp": frozenset(("sent_packets", "arrived_packets")),
-    "port": frozenset(("arrived_packets", "sent_packets", "dropped_overflow", "dropped_aqm", "queued_packets")),
-}
-"""The counters that every flow, every stream of datagrams and every port has, whatever engine counted."""
+
+
+@cache
+def _needed(table: str, datagrams: bool) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, quantity in schema().table(table).items()
+        if quantity.is_number and quantity.of_every_engine and not quantity.optional and not (datagrams and quantity.of_tcp_only)
+    )
+
+
+def needed(table: str, row: Mapping[str, object]) -> frozenset[str]:
+    """The numbers that a row of `flows` or `ports` has, whatever engine counted; a stream of datagrams has fewer."""
+    return _needed(table, row.get("transport") == UDP)
 
 
 def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = ()) -> tuple[Status, tuple[str, ...]]:

@@ -1,31 +1,102 @@
-"""The shape of run.json."""
+"""The shape of run.json, of this format and of the one before it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from dumbbell.errors import BadInput
-from dumbbell.results.conservation import NEEDED, Status
+from dumbbell.results.conservation import Status, needed
+from dumbbell.results.schema import Quantity, schema
+from dumbbell.results.series import SeriesFile
+from dumbbell.results.tables import FLOWS, KEYS, MOST_LISTED, PORTS, Table, of_counters
+
+FORMAT = 2
+"""Of what is written."""
+FORMATS = (1, FORMAT)
+"""Of what is read. Format 1 has counters by entity in place of tables, and series that go on behind the ends of flows."""
+_EXPECTED = "expected a run written by dumbbell"
 
 
 def checked(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     """The record of a run as it was read from `path`. Raises `BadInput` if it lacks something or holds something else there."""
-    for key, (expected, fits) in _SHAPE.items():
+    shape = _COMMON | (_TABLES if record["format"] == FORMAT else _COUNTERS)
+    for key, (expected, fits) in shape.items():
         if key not in record:
-            raise BadInput(f"{path}: lacks {key!r}; expected a run written by dumbbell")
+            raise BadInput(f"{path}: lacks {key!r}; {_EXPECTED}")
         if not fits(record[key]):
-            raise BadInput(f"{path}: {key} is not {expected}; expected a run written by dumbbell")
+            raise BadInput(f"{path}: {key} is not {expected}; {_EXPECTED}")
     if not isinstance(record.get("plan"), dict | None):
-        raise BadInput(f"{path}: plan is not a mapping; expected a run written by dumbbell")
-    for entity, values in record["counters"].items():
-        kind, slash, _ = entity.partition("/")
-        if not slash or kind not in NEEDED or not isinstance(values, dict) or not all(map(_is_count, values.values())):
-            raise BadInput(f"{path}: counters of {entity!r} are not whole numbers by name; expected a run written by dumbbell")
-        if lacking := sorted(NEEDED[kind] - values.keys()):
-            raise BadInput(f"{path}: counters of {entity!r} lack {', '.join(lacking)}; expected a run written by dumbbell")
+        raise BadInput(f"{path}: plan is not a mapping; {_EXPECTED}")
     return record
+
+
+def written(table: Table, file: str, size: int) -> Mapping[str, Any]:
+    """A table as it stands in run.json: whole, or where it lies."""
+    return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table), "bytes": size}
+
+
+def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
+    """Flows and ports of a checked record. Raises `BadInput` if they are not what the schema says."""
+    if record["format"] != FORMAT:
+        return _of_counters(record["counters"], path)
+    flows, ports = (_table(name, record[name], path) for name in (FLOWS, PORTS))
+    for table in (flows, ports):
+        for row in table.rows() if len(table) <= MOST_LISTED else ():
+            if lacking := sorted(needed(table.name, row) - row.keys()):
+                raise BadInput(f"{path}: {KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}; {_EXPECTED}")
+    return flows, ports
+
+
+def series_file(record: Mapping[str, Any], flows: Table, path: Path) -> SeriesFile:
+    """The series of a checked record, which lie at `path`."""
+    if record["format"] == FORMAT:
+        return SeriesFile(path, record["series"])
+    lives = zip(flows.names, flows.column("end_ns"), flows.column("rx_bytes"), strict=True)
+    ends_ns = {f"flow/{name}": (int(end), int(read)) for name, end, read in lives if end is not None and read is not None}
+    return SeriesFile(path, {kind: tuple(quantities) for kind, quantities in schema().series.items()}, ends_ns)
+
+
+def _table(name: str, content: Mapping[str, Any], path: Path) -> Table:
+    if "file" in content:
+        place = path.parent / f"{name}.parquet"
+        size, rows = content.get("bytes"), content.get("rows")
+        if content["file"] != place.name or not isinstance(rows, int):
+            raise BadInput(f"{path}: {name} is not a table; {_EXPECTED}")
+        if not place.exists() or place.stat().st_size != size:
+            raise BadInput(f"{place}: is not there, truncated or changed; expected {size} bytes (remove {path.parent} to run it again)")
+        return Table(name, place, rows)
+    known = schema().table(name)
+    if unknown := sorted(content.keys() - known.keys()):
+        raise BadInput(f"{path}: {name} has the unknown column {unknown[0]!r}; {_EXPECTED}, and by no later version than this")
+    lengths = {len(values) if isinstance(values, list) else -1 for values in content.values()}
+    if len(lengths) > 1 or -1 in lengths:
+        raise BadInput(f"{path}: {name} is not columns of the same length; {_EXPECTED}")
+    for column, values in content.items():
+        if not _fits(known[column], values):
+            raise BadInput(f"{path}: column {column!r} of {name} does not hold what it should; {_EXPECTED}")
+    return Table(name, content)
+
+
+def _fits(quantity: Quantity, values: Sequence[Any]) -> bool:
+    """Whether a column holds what it should."""
+    kinds = (str,) if not quantity.is_number else (int,) if quantity.is_whole else (int, float)
+    return all(value is None or (type(value) in kinds and (isinstance(value, str) or value >= 0)) for value in values)
+
+
+def _of_counters(counters: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
+    """The tables of a record of format 1."""
+    for entity, values in counters.items():
+        kind, slash, _ = entity.partition("/")
+        if not slash or kind not in _NEEDED_COUNTERS or not isinstance(values, dict) or not all(map(_is_count, values.values())):
+            raise BadInput(f"{path}: counters of {entity!r} are not whole numbers by name; {_EXPECTED}")
+        if lacking := sorted(_NEEDED_COUNTERS[kind] - values.keys()):
+            raise BadInput(f"{path}: counters of {entity!r} lack {', '.join(lacking)}; {_EXPECTED}")
+    try:
+        return of_counters(counters)
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; {_EXPECTED}") from None
 
 
 def _is_text(value: object) -> bool:
@@ -48,7 +119,19 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_text, value))
 
 
-_SHAPE: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+def _is_names(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_texts, value.values()))
+
+
+_Shape: TypeAlias = dict[str, tuple[str, Callable[[object], bool]]]
+"""Key to what is expected and whether it is that."""
+_NEEDED_COUNTERS: Mapping[str, frozenset[str]] = {
+    "flow": frozenset(("sent_packets", "arrived_packets", "retransmits", "rx_bytes", "active_ns")),
+    "udp": frozenset(("sent_packets", "arrived_packets")),
+    "port": frozenset(("arrived_packets", "sent_packets", "dropped_overflow", "dropped_aqm", "queued_packets")),
+}
+"""Of format 1: what every flow, stream of datagrams and port has."""
+_COMMON: _Shape = {
     "series_bytes": ("a size", _is_count),
     "key": ("text", _is_text),
     "name": ("text", _is_text),
@@ -56,7 +139,12 @@ _SHAPE: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "scenario": ("a mapping", _is_mapping),
     "status": (f"one of {', '.join(get_args(Status))}", lambda value: value in get_args(Status)),
     "reasons": ("a list of text", _is_texts),
-    "counters": ("a mapping", _is_mapping),
     "digest": ("text", _is_text),
     "engine": ("a mapping", _is_mapping),
 }
+_TABLES: _Shape = {
+    "series": ("names of series by kind of entity", _is_names),
+    "flows": ("a table", _is_mapping),
+    "ports": ("a table", _is_mapping),
+}
+_COUNTERS: _Shape = {"counters": ("a mapping", _is_mapping)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from dumbbell.errors import BadInput
 from dumbbell.results.conservation import Status
-from dumbbell.results.series import Block, read_parquet, read_series, to_frame
+from dumbbell.results.series import Block, SeriesFile, digest, to_frame
+from dumbbell.results.tables import FLOWS, PORTS, Table, counters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,13 +37,15 @@ class Run:
     status: Status
     reasons: tuple[str, ...]
     """Why it is not ok; empty if it is."""
-    counters: Mapping[str, Mapping[str, int]]
-    """Entity (`flow/NAME`, `port/NAME`) to counter to value at the end of the run."""
+    flows: Table
+    """A row a TCP connection or stream of datagrams: what it came to."""
+    ports: Table
+    """A row a port: what it came to."""
     digest: str
     """SHA-256 of the canonical series."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     """Name and sources of the engine, and its deterministic facts: events, delivered_packets."""
-    samples: tuple[Block, ...] | Path = field(default=(), repr=False, compare=False)
+    samples: tuple[Block, ...] | SeriesFile = field(default=(), repr=False, compare=False)
     """The series: in memory, or the file that holds them."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
     """pcap files by name: in memory, or where they lie."""
@@ -49,6 +53,35 @@ class Run:
     """What the engine was given, see dumbbell.plan; None of a run that was kept before plans were."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
     """CPU seconds that the engine's processes took; None: it ran in this one."""
+
+    @classmethod
+    def crashed(cls, reason: str, **known: Any) -> Run:
+        """What there is of a run that did not come to its end: `key`, `name`, `cell`, `scenario` and `engine`."""
+        nothing = (Table(FLOWS, {}), Table(PORTS, {}))
+        return cls(**known, status="invalid", reasons=(reason,), flows=nothing[0], ports=nothing[1], digest=digest(()))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it came to its end: one that did not has nothing to keep."""
+        return len(self.ports) > 0
+
+    @cached_property
+    def counters(self) -> Mapping[str, Mapping[str, int]]:
+        """The whole numbers of both tables: entity (`flow/NAME`, `udp/NAME`, `port/NAME`) to column to value.
+
+        Of a flow also `active_ns`, from its start to its end.
+        """
+        return counters(self.flows, self.ports)
+
+    @property
+    def sampled(self) -> Mapping[str, Sequence[str]]:
+        """Kind of entity (`flow`, `port`) to the names of the series that were sampled, whether any sample came or not."""
+        if isinstance(self.samples, SeriesFile):
+            return self.samples.names
+        found: dict[str, dict[str, None]] = {}
+        for block in self.samples:
+            found.setdefault(block.entity.partition("/")[0], {}).update(dict.fromkeys(block.names))
+        return {kind: list(names) for kind, names in found.items()}
 
     @property
     def given(self) -> Mapping[str, Any]:
@@ -60,22 +93,28 @@ class Run:
     @property
     def frame(self) -> pl.DataFrame:
         """The series as a long table: t_ns (int64), entity, series, value. Read from the store at each use, not kept."""
-        return read_parquet(self.samples) if isinstance(self.samples, Path) else to_frame(self.samples)
+        return self.samples.frame() if isinstance(self.samples, SeriesFile) else to_frame(self.samples)
 
     def series(self, entity: str, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Times (s) and values of one series, shape (samples,). KeyError if the run has none of that name."""
-        if isinstance(self.samples, Path):
-            t_ns, values = read_series(self.samples, entity, name)
-        else:
-            rows = [
-                (block.t_ns, block.values[block.names.index(name)])
-                for block in self.samples
-                if block.entity == entity and name in block.names
-            ]
-            t_ns, values = rows[0] if rows else (np.empty(0, np.int64), np.empty(0))
-        if not len(t_ns):
-            raise KeyError(f"run {self.key[:10]} has no series {name!r} of {entity!r}")
+        """Times (s) and values of one series, shape (samples,): the series of a flow ends with the flow.
+
+        Empty if there was never a value (of `ssthresh` before it is set, say). KeyError if it was not sampled.
+        """
+        try:
+            t_ns, values = self.samples.series(entity, name) if isinstance(self.samples, SeriesFile) else self._sampled(entity, name)
+        except KeyError:
+            raise KeyError(f"run {self.key[:10]} has no series {name!r} of {entity!r}") from None
         return t_ns / 1e9, values
+
+    def _sampled(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Times (ns) and values of a series in memory; KeyError if it was not sampled."""
+        assert not isinstance(self.samples, SeriesFile)
+        for block in self.samples:
+            if block.entity == entity and name in block.names:
+                values = block.values[block.names.index(name)]
+                there = ~np.isnan(values)
+                return block.t_ns[there], values[there]
+        raise KeyError(name)
 
 
 @dataclass(frozen=True)
@@ -97,6 +136,16 @@ class Results:
     def frame(self) -> pl.DataFrame:
         """The series of all runs: a column per coordinate of the sweep, then t_ns, entity, series, value."""
         return self._joined([run.frame for run in self.runs])
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """The flows of all runs: a column per coordinate of the sweep, then those of the table; null where a run has no such column."""
+        return self._joined([run.flows.frame for run in self.runs])
+
+    @property
+    def ports(self) -> pl.DataFrame:
+        """The ports of all runs, as `flows`."""
+        return self._joined([run.ports.frame for run in self.runs])
 
     @property
     def counters(self) -> pl.DataFrame:
@@ -128,4 +177,4 @@ class Results:
         parts = [
             frame.select(*(coordinate(run, key) for key in keys), *frame.columns) for run, frame in zip(self.runs, frames, strict=True)
         ]
-        return pl.concat(parts, how="vertical_relaxed") if parts else pl.DataFrame()
+        return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()

@@ -1,11 +1,11 @@
-"""Sampled series: in memory as blocks, on disk as a long Parquet table, and their digest."""
+"""Sampled series: in memory as blocks, on disk as a long Parquet table, and their digest. NaN is no sample, and is not kept."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.errors import BadInput
+from dumbbell.results.schema import schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,42 +29,60 @@ class Block:
     entity: str
     """`flow/NAME` or `port/NAME`."""
     names: tuple[str, ...]
-    """Of its series."""
-    units: tuple[str, ...]
+    """Of its series, as the schema has them."""
     t_ns: NDArray[np.int64]
     """Shape (samples,)."""
     values: NDArray[np.float64]
-    """Shape (series, samples); NaN where there is none yet."""
+    """Shape (series, samples); NaN where there is no sample."""
+
+    def series(self) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+        """Name, times (ns) and values of each series that has samples."""
+        there = ~np.isnan(self.values)
+        for name, row, sampled in zip(self.names, self.values, there, strict=True):
+            if sampled.all():
+                t_ns, values = self.t_ns, row
+            else:
+                t_ns, values = self.t_ns[sampled], row[sampled]
+            if len(values):
+                yield name, t_ns, values
+
+    def until(self, end_ns: int, read: float = 0.0) -> Block:
+        """The samples up to the end of a flow; after it only `rx_bytes` while the receiver has not read all that it ever `read`."""
+        late = self.t_ns > end_ns
+        values = np.where(late, np.nan, self.values)
+        if "rx_bytes" in self.names:
+            received = self.values[self.names.index("rx_bytes")]
+            values[self.names.index("rx_bytes")] = np.where(late & (received >= read), np.nan, received)
+        keep = ~np.isnan(values).all(axis=0)
+        return Block(self.entity, self.names, self.t_ns[keep], np.ascontiguousarray(values[:, keep]))
 
 
 def digest(blocks: Sequence[Block]) -> str:
-    """SHA-256 of the canonical series: entity, name, times and values of each, little-endian, one NaN."""
+    """SHA-256 of the canonical series: entity, name, SHA-256 of the times, and values of each that has samples, in order, little-endian."""
     sha = hashlib.sha256()
     for block in blocks:
-        times = np.ascontiguousarray(block.t_ns, dtype="<i8")
-        sha.update(f"{block.entity}\n{len(block.names)} {len(times)}\n".encode())
-        sha.update(times.tobytes())
-        values = np.array(block.values, dtype="<f8", order="C")
-        values[np.isnan(values)] = np.nan
-        for name, row in zip(block.names, values, strict=True):
-            sha.update(f"{name}\n".encode())
-            sha.update(row.tobytes())
+        whole = _digest_of_times(block.t_ns)
+        for name, t_ns, values in block.series():
+            times = whole if t_ns is block.t_ns else _digest_of_times(t_ns)
+            sha.update(f"{block.entity}\n{name} {len(values)}\n".encode())
+            sha.update(times)
+            sha.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
     return sha.hexdigest()
+
+
+def _digest_of_times(t_ns: NDArray[np.int64]) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(t_ns, dtype="<i8").tobytes()).digest()
 
 
 def to_frame(blocks: Sequence[Block]) -> pl.DataFrame:
     """The long table: `t_ns`, `entity`, `series`, `value`."""
     import polars as pl
 
-    entities = [block.entity for block in blocks for _ in block.names]
-    names = [name for block in blocks for name in block.names]
-    lengths = [len(block.t_ns) for block in blocks for _ in block.names]
-    if not blocks:
-        times, values = np.empty(0, np.int64), np.empty(0)
-    else:
-        times = np.concatenate([np.tile(block.t_ns, len(block.names)) for block in blocks])
-        values = np.concatenate([block.values.reshape(-1) for block in blocks])
-    which = np.repeat(np.arange(len(names), dtype=np.uint32), lengths)
+    listed = [(block.entity, *series) for block in blocks for series in block.series()]
+    entities, names = [each[0] for each in listed], [each[1] for each in listed]
+    times = np.concatenate([np.empty(0, np.int64), *(each[2] for each in listed)])
+    values = np.concatenate([np.empty(0), *(each[3] for each in listed)])
+    which = np.repeat(np.arange(len(listed), dtype=np.uint32), [len(each[2]) for each in listed])
     # Strings of both columns at once: twice as fast as a column by itself.
     whose = pl.DataFrame({"entity": entities, "series": names}, schema={"entity": pl.String, "series": pl.String})[which]
     columns = (times, whose["entity"], whose["series"], values)
@@ -77,8 +96,9 @@ def to_parquet(blocks: Sequence[Block]) -> bytes:
     """
     import nanoarrow as na
 
-    units = {name: unit for block in blocks for name, unit in zip(block.names, block.units, strict=True)}
-    schema = na.Schema(
+    known = schema().units
+    units = {name: known[name] for name in dict.fromkeys(name for block in blocks for name in block.names)}
+    arrow = na.Schema(
         na.Type.STRUCT,
         fields={
             "t_ns": na.Schema(na.Type.INT64, metadata={"unit": "ns"}),
@@ -88,35 +108,69 @@ def to_parquet(blocks: Sequence[Block]) -> bytes:
         },
     )
     buffer = io.BytesIO()
-    to_frame(blocks).write_parquet(buffer, compression="zstd", compression_level=1, statistics=False, arrow_schema=schema)
+    to_frame(blocks).write_parquet(buffer, compression="zstd", compression_level=1, statistics=False, arrow_schema=arrow)
     return buffer.getvalue()
 
 
-def read_parquet(path: Path) -> pl.DataFrame:
-    """The long table of a file. Raises `BadInput` if it is truncated or not one of dumbbell's."""
+@dataclass(frozen=True)
+class SeriesFile:
+    """The series of a run in the store. Read at each use, not kept."""
+
+    path: Path
+    names: Mapping[str, Sequence[str]]
+    """Kind of entity to the names of the series that were sampled, whether any sample came or not."""
+    ends_ns: Mapping[str, tuple[int, int]] | None = None
+    """Of a file of format 1, which goes on behind the ends of flows: entity to end (ns) and to the bytes that its receiver read."""
+
+    def frame(self) -> pl.DataFrame:
+        """The long table. Raises `BadInput` if the file is truncated or not one of dumbbell's."""
+        import polars as pl
+
+        try:
+            frame = pl.read_parquet(self.path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise unreadable(self.path, error) from None
+        if tuple(frame.columns) != COLUMNS:
+            raise BadInput(f"{self.path}: has the columns {', '.join(frame.columns)}; expected {', '.join(COLUMNS)}")
+        return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
+
+    def series(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Times (ns) and values of one series; both empty if it has no sample. Raises `BadInput`, and KeyError if it was not sampled."""
+        import polars as pl
+
+        its = pl.col("entity") == entity
+        try:
+            file = pl.scan_parquet(self.path)
+            rows = file.filter(its & (pl.col("series") == name)).collect()
+            sampled = len(rows) or (name in self.names.get(entity.partition("/")[0], ()) and len(file.filter(its).head(1).collect()))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise unreadable(self.path, error) from None
+        if not sampled:
+            raise KeyError(name)
+        if self.ends_ns is not None:
+            rows = _ended(rows, self.ends_ns)
+        return rows["t_ns"].to_numpy(), rows["value"].to_numpy()
+
+
+def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.DataFrame:
+    """Without the rows that hold no sample, and of flows without those behind the end: of `rx_bytes` behind the last byte."""
     import polars as pl
 
-    try:
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{path}: {_reason(error)}; expected a whole Parquet file") from None
-    if tuple(frame.columns) != COLUMNS:
-        raise BadInput(f"{path}: has the columns {', '.join(frame.columns)}; expected {', '.join(COLUMNS)}")
-    return frame
+    ends = pl.DataFrame(
+        [(entity, end_ns, float(read)) for entity, (end_ns, read) in ends_ns.items()],
+        schema={"entity": pl.String, "end_ns": pl.Int64, "read": pl.Float64},
+        orient="row",
+    )
+    joined = frame.join(ends, on="entity", how="left", maintain_order="left")
+    alive = (
+        pl.col("end_ns").is_null()
+        | (pl.col("t_ns") <= pl.col("end_ns"))
+        | ((pl.col("series") == "rx_bytes") & (pl.col("value") < pl.col("read")))
+    )
+    return joined.filter(pl.col("value").is_not_nan() & alive).select(COLUMNS)
 
 
-def read_series(path: Path, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Times (ns) and values of one series of a file; both empty if it has none of that name. Raises `BadInput`."""
-    import polars as pl
-
-    try:
-        rows = pl.scan_parquet(path).filter((pl.col("entity") == entity) & (pl.col("series") == name)).select("t_ns", "value").collect()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{path}: {_reason(error)}; expected a whole Parquet file") from None
-    return rows["t_ns"].to_numpy(), rows["value"].to_numpy()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    return f"cannot be read ({' '.join(str(error).split())[:120]})"
+def unreadable(path: Path, error: Exception) -> BadInput:
+    """What to raise of a Parquet file that polars cannot read."""
+    what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({' '.join(str(error).split())[:120]})"
+    return BadInput(f"{path}: {what}; expected a whole Parquet file")

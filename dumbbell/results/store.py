@@ -1,10 +1,11 @@
 """The store on disk: one folder per run, there whole or not there.
 
 DIR/study.json              what was asked: name, cell and key of every run, in order
-DIR/KEY/run.json            scenario, engine, command, counters, status; the same on every machine but for the command
+DIR/KEY/run.json            scenario, engine, command, tables of flows and ports, status; the same on every machine but for the command
 DIR/KEY/host.json           facts about the machine that ran it
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
+DIR/KEY/flows.parquet       the table of flows, if it is long; so is that of ports
 DIR/.lock                   held by who writes: shared for a run, alone for study.json
 
 Several processes may work on one folder; locks are the kernel's (flock), so that those of a dead process are gone with it.
@@ -24,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput, EnvironmentFault
-from dumbbell.results.record import checked
+from dumbbell.results.record import FORMAT, FORMATS, checked, series_file, tables, written
 from dumbbell.results.run import Coordinate, Results, Run
-from dumbbell.results.series import to_parquet
+from dumbbell.results.series import SeriesFile, to_parquet
+from dumbbell.results.tables import MOST_LISTED
 
 _STUDY, _RUN, _HOST, _SERIES = "study.json", "run.json", "host.json", "series.parquet"
-_FORMAT = 1
-"""Of study.json and run.json."""
+_STUDY_FORMAT = 1
 _PARTIAL, _CLAIM, _LOCK = ".partial-", ".claim-", ".lock"
 
 
@@ -55,7 +56,7 @@ class Store:
         wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._asked(missing_ok=True)}
         wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
         listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
-        text = json.dumps({"format": _FORMAT, "runs": listed}, indent=1) + "\n"
+        text = json.dumps({"format": _STUDY_FORMAT, "runs": listed}, indent=1) + "\n"
         if (self.path / _STUDY).exists() and (self.path / _STUDY).read_text(encoding="utf-8") == text:
             return
         partial = self._partial("study")
@@ -111,11 +112,12 @@ class Store:
         final = self.path / run.key
         if self._has(run.key):
             return self.get(run.key)
-        if isinstance(run.samples, Path):
+        if isinstance(run.samples, SeriesFile):
             raise ValueError(f"run {run.key[:10]} lies in another store")
         series = to_parquet(run.samples)
+        long = {table.name: table.parquet() for table in (run.flows, run.ports) if len(table) > MOST_LISTED}
         record = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "key": run.key,
             "name": run.name,
             "cell": dict(run.cell),
@@ -127,13 +129,16 @@ class Store:
             "command": command,
             "scenario": dict(run.scenario),
             "plan": None if run.plan is None else dict(run.plan),
-            "counters": {entity: dict(values) for entity, values in run.counters.items()},
+            "series": run.sampled,
+            **{table.name: written(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in (run.flows, run.ports)},
         }
         partial = self._partial(run.key)
         with self._trouble(), self._locked(fcntl.LOCK_SH):
             try:
                 os.mkdir(partial)
                 _write(partial / _SERIES, series)
+                for name, table in long.items():
+                    _write(partial / f"{name}.parquet", table)
                 for name, content in run.captures.items():
                     _write(partial / name, content if isinstance(content, bytes) else content.read_bytes())
                 _write(partial / _HOST, _json(dict(host or {})))
@@ -156,6 +161,7 @@ class Store:
         """A run; `name` and `cell` as it was asked for, which may differ from when it was first run."""
         folder = self.path / key
         record = checked(_load(folder / _RUN, "a run"), folder / _RUN)
+        flows, ports = tables(record, folder / _RUN)
         try:
             size = (folder / _SERIES).stat().st_size
         except OSError:
@@ -172,10 +178,11 @@ class Store:
             scenario=record["scenario"],
             status=record["status"],
             reasons=tuple(record["reasons"]),
-            counters=record["counters"],
+            flows=flows,
+            ports=ports,
             digest=record["digest"],
             engine=record["engine"],
-            samples=folder / _SERIES,
+            samples=series_file(record, flows, folder / _SERIES),
             captures={path.name: path for path in sorted(folder.glob("*.pcap"))},
             plan=record.get("plan"),
         )
@@ -257,8 +264,10 @@ def _load(path: Path, what: str) -> dict[str, Any]:
         raise BadInput(f"{path}: truncated or not JSON; expected {what} written by dumbbell") from None
     if path.name == _STUDY and isinstance(record, dict) and "study" in record:
         raise BadInput(f"{path}: is of dumbbell reproduce; expected another folder, or {path.parent / 'runs'}, which holds its runs")
-    if not isinstance(record, dict) or record.get("format") != _FORMAT:
-        raise BadInput(f"{path}: is not of format {_FORMAT}; expected {what} written by dumbbell")
+    formats = (_STUDY_FORMAT,) if path.name == _STUDY else FORMATS
+    if not isinstance(record, dict) or record.get("format") not in formats:
+        known = " or ".join(map(str, formats))
+        raise BadInput(f"{path}: is not of format {known}; expected {what} written by dumbbell, and by no later version than this")
     return record
 
 
@@ -267,7 +276,15 @@ def _canonical(cell: Mapping[str, Coordinate]) -> str:
 
 
 def _json(record: Mapping[str, Any]) -> bytes:
-    return (json.dumps(record, indent=1) + "\n").encode()
+    """JSON with a line a key, and in a mapping a line a key of that: short to write, and to be read by people all the same."""
+    lines = []
+    for key, value in record.items():
+        if isinstance(value, Mapping) and value:
+            inner = ",\n  ".join(f"{json.dumps(each)}: {json.dumps(of)}" for each, of in value.items())
+            lines.append(f"{json.dumps(key)}: {{\n  {inner}\n }}")
+        else:
+            lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    return ("{\n " + ",\n ".join(lines) + "\n}\n").encode()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,11 +86,11 @@ def with_passive_rtt(run: Run) -> Run:
     """The run with the series `passive_rtt_ms` of each flow added. Captures are removed unless the scenario asks for them."""
     from dumbbell.results import Block, digest
 
-    assert not isinstance(run.samples, Path)  # samples are a path only in runs loaded from a store
-    measured = flow_rtt(run)
+    assert isinstance(run.samples, tuple)  # they are a file only in runs loaded from a store
+    ends_ns = {f"flow/{row['flow']}": row["end_ns"] for row in run.flows.rows()}
     blocks = [
-        Block(entity, (PASSIVE_RTT,), ("ms",), np.round(1e9 * t_s).astype(np.int64), rtt_ms[np.newaxis, :])
-        for entity, (t_s, rtt_ms) in sorted(measured.items())
+        Block(entity, (PASSIVE_RTT,), np.round(1e9 * t_s).astype(np.int64), rtt_ms[np.newaxis, :]).until(ends_ns[entity])
+        for entity, (t_s, rtt_ms) in sorted(flow_rtt(run).items())
     ]
     samples = (*run.samples, *blocks)
     return replace(run, samples=samples, digest=digest(samples), captures=run.captures if run.scenario["capture"] else {})

@@ -1,7 +1,10 @@
 """The measures that are compared, on a synthetic run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from support import tables
 
 from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, QUEUES, measured, measures, written_flows
 from dumbbell.results import Block, Run
@@ -19,7 +22,7 @@ def port(**more):
 
 def series(entity, srtt, cwnd, first_s=0):
     t_ns = (first_s + np.arange(len(srtt))) * SECOND
-    return Block(entity, ("cwnd", "srtt_ms"), ("packets", "ms"), t_ns.astype(np.int64), np.array([cwnd, srtt], dtype=float))
+    return Block(entity, ("cwnd", "srtt_ms"), t_ns.astype(np.int64), np.array([cwnd, srtt], dtype=float))
 
 
 @pytest.fixture
@@ -37,21 +40,23 @@ def run():
         plan={"ports": [{"kind": "link", "id": "delay"}, {"kind": "queue", "id": "bottleneck"}]},
         status="ok",
         reasons=(),
-        counters={
-            "flow/reno": flow(0, 4, 2_000_000),
-            "flow/cubic": flow(2, 1, 500_000, completed_ns=3 * SECOND),
-            "port/delay": port(dropped_overflow=3),
-            "port/bottleneck": port(dropped_overflow=5, dropped_aqm=1, dropped_blue=1, dropped_impairment=100, ce_marks=7),
-        },
+        **tables(
+            {
+                "flow/reno": flow(0, 4, 2_000_000),
+                "flow/cubic": flow(2, 1, 500_000, completed_ns=3 * SECOND),
+                "port/delay": port(dropped_overflow=3),
+                "port/bottleneck": port(dropped_overflow=5, dropped_aqm=1, dropped_blue=1, dropped_impairment=100, ce_marks=7),
+            }
+        ),
         digest="",
         samples=(
             series("flow/reno", [np.nan, 20, 30, 40, 50], [10, 20, 30, 40, 50]),
             series("flow/cubic", [60, 80, 1000], [10, 20, 1000], first_s=2),
             *(
-                Block(f"port/{name}", ("backlog_packets",), ("packets",), np.arange(5) * SECOND, np.array([[0.0, 9, 9, 18, 9]]))
+                Block(f"port/{name}", ("backlog_packets",), np.arange(5) * SECOND, np.array([[0.0, 9, 9, 18, 9]]))
                 for name in ("bottleneck", "delay")
             ),
-            Block("port/bottleneck", ("srtt_ms",), ("ms",), np.array([0]), np.array([[5000.0]])),
+            Block("port/bottleneck", ("srtt_ms",), np.array([0]), np.array([[5000.0]])),
         ),
     )
 
@@ -86,12 +91,12 @@ def test_every_metric_of_a_run(run):
 
 def test_a_flow_alone_has_no_share(run):
     alone = {"flow/reno": run.counters["flow/reno"]}
-    one = Run(**{**run.__dict__, "scenario": {**run.scenario, "flows": [{"cc": "reno"}]}, "counters": alone, "samples": run.samples[:2]})
+    one = replace(run, scenario={**run.scenario, "flows": [{"cc": "reno"}]}, **tables(alone), samples=run.samples[:2])
     assert {metric for _, metric in measures(one)} == {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "retransmits"}
 
 
 def test_without_samples_there_is_no_mean(run):
-    found = measures(Run(**{**run.__dict__, "samples": ()}))
+    found = measures(replace(run, samples=()))
     assert np.isnan(found[ALL, "rtt_mean"])
     assert np.isnan(found[ALL, "cwnd_mean"])
     assert found[ALL, "goodput"] == 5.0
@@ -102,7 +107,7 @@ def test_repeats_are_grouped(run):
 
 
 def test_flows_are_named_as_the_engines_name_them(run):
-    groups = written_flows(Run(**{**run.__dict__, "scenario": {"flows": [{"cc": "reno", "count": 2}, {"cc": "cubic"}]}}))
+    groups = written_flows(replace(run, scenario={"flows": [{"cc": "reno", "count": 2}, {"cc": "cubic"}]}))
     assert {entity: group.cc.kind for entity, group in groups.items()} == {
         "flow/reno-1": "reno",
         "flow/reno-2": "reno",

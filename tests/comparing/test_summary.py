@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import FLOW, PORT, make_run
+from support import FLOW, PORT, make_run, tables
 
 from dumbbell.comparing.summary import flow_metrics, run_metrics, run_table
 
@@ -13,7 +13,7 @@ def measured(**counters):
     run = make_run()
     (flow, port) = run.samples
     values = np.array([np.arange(11.0), 10 * np.arange(11.0)])
-    run = replace(run, samples=(replace(flow, values=values), port), counters={"flow/reno": {**FLOW, **counters}})
+    run = replace(run, samples=(replace(flow, values=values), port), **tables({"flow/reno": {**FLOW, **counters}}))
     return flow_metrics(run, "flow/reno")
 
 
@@ -42,7 +42,7 @@ def two_flows():
         "port/bottleneck": {**PORT, "dropped_overflow": 3, "dropped_aqm": 4, "ce_marks": 5},
         "port/bottleneck-reverse": {**PORT, "dropped_overflow": 1},
     }
-    return replace(run, samples=(first, late, port), counters=counters)
+    return replace(run, samples=(first, late, port), **tables(counters))
 
 
 def test_all_flows_of_a_run_are_summarised():

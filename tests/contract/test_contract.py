@@ -7,6 +7,7 @@ import pytest
 from support import PATH
 
 from dumbbell.engines.capabilities import SCE
+from dumbbell.results import schema
 
 CCS = ["reno", "cubic", "dctcp"]
 CEILING = 1448 / 1514
@@ -96,17 +97,66 @@ def test_the_extra_delay_counts_in_both_directions(run):
 def test_samples_are_regular(run, sample_ms, duration_ms):
     found = run(sample=f"{sample_ms}ms", duration=f"{duration_ms}ms")
     expected = np.arange(0, duration_ms + 1, sample_ms) * 1_000_000
-    groups = found.frame.partition_by("entity", "series")
-    assert {tuple(group.select("entity", "series").row(0)) for group in groups} >= {
-        (FLOW, "cwnd"),
-        (FLOW, "srtt_ms"),
-        (FLOW, "min_rtt_ms"),
-        (FLOW, "rx_bytes"),
-        ("port/bottleneck", "backlog_packets"),
-        ("port/bottleneck", "drops"),
-    }
-    for group in groups:
-        assert np.array_equal(group["t_ns"].to_numpy(), expected)
+    for (entity, name), group in found.frame.partition_by("entity", "series", as_dict=True).items():
+        times = group["t_ns"].to_numpy()
+        known = schema().series[entity.partition("/")[0]][name]
+        assert np.array_equal(times, expected[len(expected) - len(times) :] if known.optional else expected), (entity, name)
+
+
+def test_an_engine_has_what_the_schema_says_and_nothing_else(run, engine):
+    flows = [{"cc": "cubic", "count": 2, "bytes": "2MB"}, {"cc": "reno", "duration": "3s"}]
+    found = run(path=path(qdisc=pfifo("10p")), flows=flows, background=[{"kind": "udp", "rate": "1mbit"}], duration="8s")
+    emitted = {}
+    for entity, name in found.frame.select("entity", "series").unique().rows():
+        emitted.setdefault(entity, set()).add(name)
+    assert emitted.keys() == {"flow/cubic-1", "flow/cubic-2", "flow/reno", *(entity for entity in found.counters if entity[:5] == "port/")}
+    for entity, names in emitted.items():
+        known = schema().series[entity.partition("/")[0]]
+        assert names <= known.keys()
+        assert names >= {name for name, each in known.items() if each.of_every_engine}
+        assert names == set(schema().sampled(entity.partition("/")[0], engine.name))
+    for table in (found.flows, found.ports):
+        known = schema().table(table.name)
+        assert list(table.columns) == [column for column in known if column in table.columns]
+        for row in table.rows():
+            datagrams = row.get("transport") == "udp"
+            has = {name for name, each in known.items() if each.of_every_engine and not (datagrams and each.of_tcp_only)}
+            assert row.keys() >= has - {name for name in has if known[name].optional}
+            assert all(
+                isinstance(value, str if not known[name].is_number else int if known[name].is_whole else float)
+                for name, value in row.items()
+            )
+    assert found.flows.names == ["cubic-1", "cubic-2", "reno", "udp"]
+    assert found.flows.column("group") == ["cubic", "cubic", "reno", "udp"]
+    assert found.flows.column("cc") == ["cubic", "cubic", "reno", None]
+    assert found.flows.column("transport") == ["tcp"] * 3 + ["udp"]
+    assert set(found.flows.column("path")) == {"path"}
+
+
+def test_a_total_never_falls(lossy):
+    for (entity, name), group in lossy.frame.partition_by("entity", "series", as_dict=True).items():
+        if schema().series[entity.partition("/")[0]][name].kind == "total":
+            assert np.all(np.diff(group["value"].to_numpy()) >= 0), (entity, name)
+
+
+def test_the_series_of_a_flow_end_with_it(run):
+    """A transfer when it is complete; a flow that is stopped for its sender at once, for its receiver with the last of its data."""
+    flows = [
+        {"name": "sized", "cc": "cubic", "bytes": "300kB", "start": {"first": "1s"}},
+        {"name": "stopped", "cc": "reno", "duration": "2050ms"},
+    ]
+    found = run(flows=flows, duration="6s", sample="10ms")
+    rows = {row["flow"]: row for row in found.flows.rows()}
+    assert rows["sized"]["end_ns"] == rows["sized"]["completed_ns"]
+    assert rows["stopped"]["end_ns"] == 2_050_000_000
+    for name, series in (("sized", "cwnd"), ("sized", "rx_bytes"), ("stopped", "cwnd"), ("stopped", "delivered")):
+        t_s, _ = found.series(f"flow/{name}", series)
+        assert t_s[0] == pytest.approx(rows[name]["start_ns"] / 1e9)
+        assert 0 <= rows[name]["end_ns"] / 1e9 - t_s[-1] < 0.0101, (name, series)
+    t_s, received = found.series("flow/stopped", "rx_bytes")
+    assert 2.05 < t_s[-1] < 2.3  # a round trip, and what waited in the queue
+    assert received[-1] <= rows["stopped"]["rx_bytes"]
+    assert found.series("port/bottleneck", "drops")[0][-1] == 6
 
 
 def test_without_sampling_there_are_no_samples(run):

@@ -71,11 +71,8 @@ def test_the_digest_is_of_what_the_store_holds(tmp_path):
 
     for found in run(scenario(repeat=1), tmp_path / "out"):
         blocks = []
-        for group in found.frame.partition_by("entity", maintain_order=True):
-            names = tuple(group["series"].unique(maintain_order=True))
-            values = group["value"].to_numpy().reshape(len(names), -1)
-            t_ns = group["t_ns"].to_numpy()[: values.shape[1]]
-            blocks.append(Block(group["entity"][0], names, ("",) * len(names), t_ns, np.ascontiguousarray(values)))
+        for (entity, name), group in found.frame.partition_by("entity", "series", maintain_order=True, as_dict=True).items():
+            blocks.append(Block(entity, (name,), group["t_ns"].to_numpy(), group["value"].to_numpy()[np.newaxis]))
         assert digest(blocks) == found.digest
 
 

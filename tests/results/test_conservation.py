@@ -26,7 +26,9 @@ def test_an_ack_too_many_is_invalid(counter):
     assert judge(counters({counter: FLOW[counter] + 1}))[0] == "invalid"
 
 
-@pytest.mark.parametrize("counter", PORT)
+@pytest.mark.parametrize(
+    "counter", ["arrived_packets", "sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "queued_packets"]
+)
 def test_a_packet_that_a_port_lost_is_invalid(counter):
     status, reasons = judge(counters(bottleneck={counter: PORT[counter] + 1}))
     assert status == "invalid"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import FLOW, PORT
+from support import FLOW, PORT, tables
 
 from dumbbell.results import Block, Run, Store, digest
 from dumbbell.studies import Request, find_part
@@ -21,10 +21,8 @@ def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
     srtt = np.full(len(t_s), float(rtt_ms))
     srtt[0] = np.nan
     blocks = (
-        Block(
-            "flow/1", ("cwnd", "srtt_ms", "rx_bytes"), ("packets", "ms", "bytes"), t_s * 10**9, np.stack([srtt * 0 + 20, srtt, received])
-        ),
-        Block("port/bottleneck", ("backlog_packets",), ("packets",), t_s * 10**9, np.abs(np.sin(t_s))[None, :]),
+        Block("flow/1", ("cwnd", "srtt_ms", "rx_bytes"), t_s * 10**9, np.stack([srtt * 0 + 20, srtt, received])),
+        Block("port/bottleneck", ("backlog_packets",), t_s * 10**9, np.abs(np.sin(t_s))[None, :]),
     )
     name = "-".join(str(value) for value in cell.values())
     return Run(
@@ -34,10 +32,12 @@ def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
         scenario={"flows": [{"name": "1", "cc": cell["cc"]}]},
         status=status,
         reasons=() if status == "ok" else ("packets lost from the books",),
-        counters={
-            "flow/1": {**FLOW, "rx_bytes": round(received[-1]), "active_ns": DURATION_S * 10**9, "retransmits": 0},
-            "port/bottleneck": {**PORT, "dropped_overflow": 0},
-        },
+        **tables(
+            {
+                "flow/1": {**FLOW, "rx_bytes": round(received[-1]), "active_ns": DURATION_S * 10**9, "retransmits": 0},
+                "port/bottleneck": {**PORT, "dropped_overflow": 0},
+            }
+        ),
         digest=digest(blocks),
         engine={"name": "sim"},
         samples=blocks,
@@ -51,7 +51,7 @@ def pair_run(cell, throughputs_mbit, rtts_ms, reductions=(10, 10), status="ok"):
     for name, throughput, rtt, cuts in zip(("1", "2"), throughputs_mbit, rtts_ms, reductions, strict=True):
         received = t_s * throughput * 1e6 / 8
         rows = np.stack([np.full(len(t_s), 20.0), np.full(len(t_s), float(rtt)), received])
-        blocks.append(Block(f"flow/{name}", ("cwnd", "srtt_ms", "rx_bytes"), ("packets", "ms", "bytes"), t_s * 10**9, rows))
+        blocks.append(Block(f"flow/{name}", ("cwnd", "srtt_ms", "rx_bytes"), t_s * 10**9, rows))
         counters[f"flow/{name}"] = {
             **FLOW,
             "rx_bytes": round(received[-1]),
@@ -62,7 +62,18 @@ def pair_run(cell, throughputs_mbit, rtts_ms, reductions=(10, 10), status="ok"):
     counters["port/bottleneck"] = {**PORT, "dropped_overflow": 0}
     name = "-".join(str(value) for value in cell.values())
     flows = [{"name": name, "cc": cell[cc]} for name, cc in (("1", "cc1"), ("2", "cc2"))]
-    return Run(f"key-{name}", f"sce-{name}", cell, {"flows": flows}, status, (), counters, digest(blocks), {"name": "sim"}, tuple(blocks))
+    return Run(
+        key=f"key-{name}",
+        name=f"sce-{name}",
+        cell=cell,
+        scenario={"flows": flows},
+        status=status,
+        reasons=(),
+        **tables(counters),
+        digest=digest(blocks),
+        engine={"name": "sim"},
+        samples=tuple(blocks),
+    )
 
 
 @pytest.fixture(scope="session")

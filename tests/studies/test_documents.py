@@ -55,7 +55,7 @@ def test_ablations_that_were_not_run_leave_their_block(generate, keep, published
 
 def test_the_documents_use_exactly_the_existing_blocks(generate):
     asked = {match["what"] for path in DOCS.glob("*.md") for match in generate.BLOCK.finditer(path.read_text())}
-    assert asked == {*generate.BLOCKS, *generate.BENCHMARKS, "agree", "omissions"}
+    assert asked == {*generate.BLOCKS, *generate.BENCHMARKS, "agree", "omissions", "series", "flows", "ports"}
 
 
 def anchors(path):
@@ -84,6 +84,12 @@ def test_the_document_lists_what_the_sources_leave_out(generate):
 def test_the_document_shows_the_recorded_benchmarks(generate):
     text = (DOCS / "performance.md").read_text()
     assert "32 flows, fq_codel, ECN" in text
+    assert generate.rewritten(text, {}) == text
+
+
+def test_the_schema_of_results_stands_in_the_document(generate):
+    text = (DOCS / "results.md").read_text()
+    assert "| flow/NAME | `cwnd` | packets | gauge | every engine |" in text
     assert generate.rewritten(text, {}) == text
 
 

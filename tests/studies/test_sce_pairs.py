@@ -244,7 +244,7 @@ def ramp_run(make_run, ramp, probability):
     marked = np.floor(np.cumsum(probability(sojourn / TARGET_MS)))
     rows = np.stack([sojourn, np.arange(count), marked, np.zeros(count)])
     names = ("sojourn_ms", "sent_packets", "sce_marks", "ce_marks")
-    block = Block("port/bottleneck", names, ("ms", "packets", "packets", "packets"), np.arange(count) * 10**6, rows)
+    block = Block("port/bottleneck", names, np.arange(count) * 10**6, rows)
     run = make_run({"cc": "reno", "bandwidth_mbit": 10.0, "delay_ms": 20.0}, 9.0, 25.0)
     return replace(run, cell={"ramp": ramp, "seed": 1}, samples=(block,))
 

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import struct
+from dataclasses import replace
 
 import pytest
 from support import PATH
@@ -131,7 +132,7 @@ def test_python_functions_give_what_the_command_gives(run, files):
 
 
 def test_a_run_without_captures_is_refused(run):
-    without_captures = type(run)(**{**run.__dict__, "captures": {}})
+    without_captures = replace(run, captures={})
     with pytest.raises(BadInput, match="has no captures; expected `capture: true` in its scenario"):
         flow_rtt(without_captures)
 

@@ -6,7 +6,7 @@ mod trace;
 use std::cell::RefCell;
 use std::panic::{self, UnwindSafe};
 
-use dumbbell_sim::output::Output;
+use dumbbell_sim::output::{Output, Rows};
 use dumbbell_sim::refusal::Refusal;
 use dumbbell_sim::spec::NetworkSpec;
 use pyo3::create_exception;
@@ -27,7 +27,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs a plan (JSON) and returns its output: tables (bytes for `numpy.frombuffer`), counters, conservation.
+/// Runs a plan (JSON) and returns its output: series and tables (bytes for `numpy.frombuffer`), conservation.
 #[pyfunction]
 fn simulate<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyDict>> {
     let network = parse(plan)?;
@@ -65,10 +65,19 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("captures", captures)?;
     dict.set_item("tables", tables)?;
-    dict.set_item("counters", output.counters)?;
+    dict.set_item("flows", rows(py, output.flows)?)?;
+    dict.set_item("ports", rows(py, output.ports)?)?;
     dict.set_item("conservation", output.conservation)?;
     dict.set_item("events", output.events)?;
     dict.set_item("delivered_packets", output.delivered_packets)?;
+    Ok(dict)
+}
+
+fn rows(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("names", rows.names)?;
+    dict.set_item("columns", rows.columns)?;
+    dict.set_item("values", little_endian(py, &rows.values, |v| v.to_le_bytes())?)?;
     Ok(dict)
 }
 
@@ -98,6 +107,12 @@ fn capabilities() -> String {
     dumbbell_sim::capabilities().to_string()
 }
 
+/// What the tables of a run hold, as JSON.
+#[pyfunction]
+fn schema() -> String {
+    dumbbell_sim::probe::schema::schema().to_string()
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes a Python exception that says where; the default hook would print it as well.
@@ -109,5 +124,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
-    module.add_function(wrap_pyfunction!(capabilities, module)?)
+    module.add_function(wrap_pyfunction!(capabilities, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -1,4 +1,4 @@
-//! Runs a network given as JSON on stdin; prints counters, and with `--series` every sample as CSV.
+//! Runs a network given as JSON on stdin; prints what flows and ports came to, and with `--series` every sample as CSV.
 //! For profilers and for looking at one run without the Python package.
 
 use std::io::Read;
@@ -14,17 +14,18 @@ fn main() -> Result<(), String> {
     let wall = started.elapsed().as_secs_f64();
     if std::env::args().any(|a| a == "--series") {
         for t in &output.tables {
-            let names: Vec<&str> = t.columns.iter().map(|c| c.0).collect();
-            println!("# {}\nt_ns,{}", t.entity, names.join(","));
-            for (time, row) in t.t_ns.iter().zip(t.values.chunks(names.len())) {
+            println!("# {}\nt_ns,{}", t.entity, t.columns.join(","));
+            for (time, row) in t.t_ns.iter().zip(t.values.chunks(t.columns.len())) {
                 let row: Vec<String> = row.iter().map(ToString::to_string).collect();
                 println!("{time},{}", row.join(","));
             }
         }
     }
-    for (entity, list) in &output.counters {
-        for (name, value) in list {
-            eprintln!("{entity} {name} {value}");
+    for (kind, table) in [("flow", &output.flows), ("port", &output.ports)] {
+        for (name, row) in table.names.iter().zip(table.values.chunks(table.columns.len())) {
+            for (column, value) in table.columns.iter().zip(row).filter(|(_, value)| !value.is_nan()) {
+                eprintln!("{kind}/{name} {column} {value}");
+            }
         }
     }
     for line in &output.conservation {

@@ -1,14 +1,17 @@
 //! What a run returns.
 
 use crate::capture::Capture;
+use crate::time::Time;
 
-/// What a run returns.
+/// What a run returns. What its tables hold says [`crate::probe::schema`].
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     /// Sampled series, one table an entity.
     pub tables: Vec<Table>,
-    /// Counters, one map an entity (`flow/NAME`, `udp/NAME`, `port/NAME`), each kind in order of the network's description.
-    pub counters: Vec<(String, Vec<(String, u64)>)>,
+    /// What each flow came to, in order of the network's description: TCP, then streams of datagrams.
+    pub flows: Rows,
+    /// What each port came to, in order of the network's description.
+    pub ports: Rows,
     /// What the conservation check found wrong; empty is good.
     pub conservation: Vec<String>,
     /// Events handled.
@@ -24,10 +27,50 @@ pub struct Output {
 pub struct Table {
     /// `flow/NAME` or `port/NAME`.
     pub entity: String,
-    /// Series names and their units.
-    pub columns: Vec<(&'static str, &'static str)>,
+    /// Names of the series.
+    pub columns: Vec<&'static str>,
     /// Times, ns.
     pub t_ns: Vec<i64>,
-    /// `t_ns.len() * columns.len()` values; NaN where there is none yet.
+    /// `t_ns.len() * columns.len()` values; NaN where there is no sample.
     pub values: Vec<f64>,
+}
+
+impl Table {
+    /// Adds a row.
+    pub(crate) fn push(&mut self, now: Time, row: &[f64]) {
+        self.t_ns.push(now as i64);
+        self.values.extend_from_slice(row);
+    }
+}
+
+/// A row of numbers for each of several things; values are row-major. Counts and times in ns are whole numbers, and exact: they stay below
+/// 2^53.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// What the rows are of.
+    pub names: Vec<String>,
+    /// Names of the columns.
+    pub columns: Vec<&'static str>,
+    /// `names.len() * columns.len()` values; NaN where there is none.
+    pub values: Vec<f64>,
+}
+
+impl Rows {
+    pub(crate) fn new(columns: Vec<&'static str>) -> Self {
+        Self { columns, ..Self::default() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, name: &str, row: &[f64]) {
+        self.names.push(name.to_owned());
+        self.values.extend_from_slice(row);
+    }
+
+    /// The number in a row and a column; none if there is no such row or column, or no number there.
+    #[must_use]
+    pub fn get(&self, name: &str, column: &str) -> Option<f64> {
+        let row = self.names.iter().position(|each| each == name)?;
+        let column = self.columns.iter().position(|each| *each == column)?;
+        Some(self.values[row * self.columns.len() + column]).filter(|value| !value.is_nan())
+    }
 }

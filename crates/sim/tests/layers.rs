@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("traffic", &["outbox", "packet", "refusal", "spec", "time"]),
     ("flow", &["tcp", "time"]),
     ("capture", &["packet", "sack", "spec", "tap", "tcp"]),
-    ("output", &["capture"]),
+    ("output", &["capture", "time"]),
     ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time", "traffic"]),
     (
         "simulation",

@@ -51,7 +51,7 @@ fn freebsds_reno_fills_a_long_path_from_a_buffer_of_its_own_and_halves_at_its_en
     let out = run(&net);
     let table = &out.tables[0];
     let series = |name: &str| {
-        let column = table.columns.iter().position(|c| c.0 == name).unwrap();
+        let column = table.columns.iter().position(|c| *c == name).unwrap();
         table.values.chunks(table.columns.len()).map(move |row| row[column])
     };
     // The path and its queue hold about 350 segments; the window goes on to the receiver's, 600 kB less the segment not yet read.
@@ -106,10 +106,51 @@ fn the_smallest_rtt_is_the_base_rtt() {
     let mut f = flow("f", "reno", "linux-6.12");
     f.transfer_bytes = Some(1000);
     let out = run(&dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 20 * MS, 2, vec![f]));
-    let table = &out.tables[0];
-    let column = table.columns.iter().position(|c| c.0 == "rtt_ms").unwrap();
-    let rtt = table.values[table.values.len() - table.columns.len() + column];
+    let rtt = out.flows.get("f", "min_rtt_ms").unwrap();
     assert!((20.0..20.1).contains(&rtt), "{rtt}");
+}
+
+/// Two flows over 10 Mbit/s and 100 ms: one that is stopped at 2.05 s, one that has 100 kB to send.
+fn stopped_and_complete() -> NetworkSpec {
+    let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
+    let (mut stopped, mut sized) = (flow("stopped", "reno", "linux-6.12"), flow("sized", "reno", "linux-6.12"));
+    stopped.connections[0].stop_ns = Some(2_050 * MS);
+    (sized.connections[0].start_ns, sized.transfer_bytes) = (30 * MS, Some(100_000));
+    let net = dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 100 * MS, 5, vec![stopped, sized]);
+    NetworkSpec { sample_ns: 20 * MS, ..net }
+}
+
+#[test]
+fn the_series_of_a_flow_that_is_complete_end_there() {
+    let out = run(&stopped_and_complete());
+    let (start, completed) = (30 * MS as i64, out.flows.get("sized", "completed_ns").unwrap() as i64);
+    let times = &out.tables[1].t_ns;
+    assert!(times[0] >= start && times[0] < start + 20 * MS as i64);
+    let last = *times.last().unwrap();
+    assert!(last <= completed && completed < last + 20 * MS as i64, "{last} {completed}");
+    assert_eq!(out.flows.get("sized", "end_ns"), out.flows.get("sized", "completed_ns"));
+}
+
+#[test]
+fn a_flow_that_is_stopped_ends_for_the_sender_and_then_for_the_receiver() {
+    let out = run(&stopped_and_complete());
+    let table = &out.tables[0];
+    let series = |name: &str| {
+        let column = table.columns.iter().position(|c| *c == name).unwrap();
+        let values = table.values.chunks(table.columns.len()).map(move |row| row[column]);
+        table.t_ns.iter().copied().zip(values).filter(|(_, value)| !value.is_nan()).collect::<Vec<_>>()
+    };
+    let last = |name| series(name).last().unwrap().0 as u64;
+    for name in ["cwnd", "srtt_ms", "delivered", "ca_state"] {
+        assert_eq!(last(name), 2_040 * MS, "{name}");
+    }
+    // What is under way takes half an RTT at least, and what it finds in the queue.
+    assert!((2_100 * MS..2_300 * MS).contains(&last("rx_bytes")), "{}", last("rx_bytes"));
+    let read = series("rx_bytes");
+    assert!(read.windows(2).all(|w| w[0].1 <= w[1].1) && read.last().unwrap().1 > read[102].1);
+    assert_eq!((read[102].0, out.flows.get("stopped", "end_ns")), (2_040 * MS as i64, Some(2.05e9)));
+    // Ports are sampled to the end.
+    assert_eq!(out.tables[2].t_ns.len(), 251);
 }
 
 #[test]
@@ -262,7 +303,7 @@ proptest! {
             let arrived = counter(&out, &entity, "arrived_packets") - counter(&out, &entity, "duplicate_packets");
             prop_assert!(read.div_ceil(MSS) <= arrived);
             let rows = out.tables.iter().find(|t| t.entity == entity).unwrap();
-            let column = rows.columns.iter().position(|c| c.0 == "rx_bytes").unwrap();
+            let column = rows.columns.iter().position(|c| *c == "rx_bytes").unwrap();
             let series: Vec<f64> = rows.values.chunks(rows.columns.len()).map(|r| r[column]).collect();
             prop_assert!(series.windows(2).all(|w| w[0] <= w[1]));
         }

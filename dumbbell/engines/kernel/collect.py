@@ -1,7 +1,7 @@
-"""From what a guest leaves in its folder to a run: series, counters, conservation.
+"""From what a guest leaves in its folder to a run: series, tables, conservation.
 
 Flows are not followed packet by packet; what is asserted is that every port hands on, drops or holds whatever the filters of the ports
-before it gave it. A flow's counters are those of TCP_INFO at both ends.
+before it gave it. What a flow came to is what TCP_INFO says at both ends.
 """
 
 from __future__ import annotations
@@ -14,36 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.engines.kernel.capabilities import NAME
+from dumbbell.engines.labels import flow_labels
 from dumbbell.engines.linux import Devices, peer
 from dumbbell.plan import Link, Plan
 
 if TYPE_CHECKING:
-    from dumbbell.results import Block
+    from dumbbell.results import Block, Table
 
-_FLOW_COLUMNS = (
-    ("cwnd", "packets"),
-    ("ssthresh", "packets"),
-    ("srtt_ms", "ms"),
-    ("min_rtt_ms", "ms"),
-    ("inflight", "packets"),
-    ("delivered", "packets"),
-    ("delivered_ce", "packets"),
-    ("retransmits", "packets"),
-    ("rx_bytes", "bytes"),
-    ("ca_state", "0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
-)
-_PORT_COLUMNS = (
-    ("backlog_bytes", "bytes"),
-    ("backlog_packets", "packets"),
-    ("drops", "packets"),
-    ("ce_marks", "packets"),
-    ("sent_packets", "packets"),
-    ("sent_bytes", "bytes"),
-)
-"""What a row of the agent's (sample.c) holds after the time in ns, and its units."""
-FLOW_SERIES, PORT_SERIES = len(_FLOW_COLUMNS), len(_PORT_COLUMNS)
-
-Counters = dict[str, dict[str, int]]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,41 +64,48 @@ class _Counted:
         return found
 
 
-def blocks(plan: Plan, folder: Path) -> Iterator[Block]:
-    """The series, flows first."""
-    for i, (_, connection) in enumerate(plan.connections):
-        yield _block(folder / f"flow-{i}", f"flow/{connection.name}", _FLOW_COLUMNS)
+def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
+    """The series, flows first. A row of the agent's (sample.c) is the time in ns, and what the schema has of every engine, in its order."""
+    from dumbbell.results import schema
+
+    of_flow, of_port = (schema().sampled(kind, NAME) for kind in ("flow", "port"))
+    for i, ((_, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
+        yield _block(folder / f"flow-{i}", f"flow/{connection.name}", of_flow).until(row["end_ns"], row["rx_bytes"])
     for i, port in enumerate(plan.ports):
-        yield _block(folder / f"port-{i}", f"port/{port.id}", _PORT_COLUMNS)
+        yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
 
 
-def _block(path: Path, entity: str, columns: tuple[tuple[str, str], ...]) -> Block:
+def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:
     from dumbbell.results import Block
 
-    rows = np.fromfile(path, dtype="<f8").reshape(-1, len(columns) + 1)
-    names, units = zip(*columns, strict=True)
-    return Block(entity, names, units, rows[:, 0].astype(np.int64), np.ascontiguousarray(rows[:, 1:].T))
+    rows = np.fromfile(path, dtype="<f8").reshape(-1, len(names) + 1)
+    return Block(entity, names, rows[:, 0].astype(np.int64), np.ascontiguousarray(rows[:, 1:].T))
 
 
-def counters(plan: Plan, devices: Devices, folder: Path) -> tuple[Counters, list[str]]:
-    """Final counters by entity, and what conservation finds wrong."""
+def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, list[str]]:
+    """Flows and ports, and what conservation finds wrong."""
+    from dumbbell.results import Table
+
     counted = _Counted.read(folder / "counters")
-    ports, wrong = _port_counters(plan, devices, counted, _details(folder / "end.json"))
-    return _flow_counters(plan, counted) | ports, wrong
+    ports, wrong = _ports(plan, devices, counted, _details(folder / "end.json"))
+    return Table.of_rows("flows", _flows(plan, counted)), Table.of_rows("ports", ports), wrong
 
 
-def _flow_counters(plan: Plan, counted: _Counted) -> Counters:
-    found: Counters = {}
-    index = -1
-    for index, (_, connection) in enumerate(plan.connections):
-        values = counted.flows[index]
+def _flows(plan: Plan, counted: _Counted) -> list[Row]:
+    labels = flow_labels(plan)
+    found: list[Row] = []
+    for _, connection in plan.connections:
+        values = counted.flows[len(found)]
         ends = [values.get("completed_ns"), connection.stop_ns, plan.duration_ns]
-        values["rx_bytes"] = values.pop("received")
-        values["start_ns"] = connection.start_ns
-        values["active_ns"] = max(0, min(end for end in ends if end is not None) - connection.start_ns)
-        found[f"flow/{connection.name}"] = values
-    for i, (_, stream) in enumerate(plan.streams, index + 1):
-        found[f"udp/{stream.name}"] = {"sent_packets": counted.flows[i]["sent"], "arrived_packets": counted.flows[i]["received"]}
+        end_ns = max(connection.start_ns, min(end for end in ends if end is not None))
+        found.append({"rx_bytes": values.pop("received"), "start_ns": connection.start_ns, "end_ns": end_ns, **values})
+    for _, stream in plan.streams:
+        values = counted.flows[len(found)]
+        end_ns = max(stream.start_ns, plan.duration_ns if stream.stop_ns is None else stream.stop_ns)
+        numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]}
+        found.append({"start_ns": stream.start_ns, "end_ns": end_ns, **numbers})
+    for i, row in enumerate(found):
+        row |= {column: values[i] for column, values in labels.items()}
     return found
 
 
@@ -129,16 +115,17 @@ def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
     return {(entry["dev"], entry["handle"]): entry for entry in entries}
 
 
-def _port_counters(
+def _ports(
     plan: Plan, devices: Devices, counted: _Counted, details: Mapping[tuple[str, str], Mapping[str, Any]]
-) -> tuple[Counters, list[str]]:
-    found: Counters = {}
+) -> tuple[list[Row], list[str]]:
+    found: list[Row] = []
     wrong: list[str] = []
     for port, device, delay, leaf in zip(plan.ports, devices.queues, devices.delays, devices.leaves, strict=True):
         entity = f"port/{port.id}"
         queue, lost = counted.queues[device], counted.lost.get(peer(device), 0)
         overflow = queue.drops if isinstance(port, Link) else min(queue.drops, _overflow(details[device, leaf], queue.drops))
-        values = {
+        values: Row = {
+            "port": port.id,
             "arrived_packets": counted.arrived.get(device, 0),
             "sent_packets": queue.packets,
             "sent_bytes": queue.bytes,
@@ -155,7 +142,7 @@ def _port_counters(
                 wrong.append(f"{entity}: {handed} packets came to its delay, {last.packets + last.queued} are accounted for")
             if queue.packets != handed + lost:
                 wrong.append(f"{entity}: sent {queue.packets} packets, {handed} came to its delay and {lost} were lost")
-        found[entity] = values
+        found.append(values)
     return found, wrong
 
 

@@ -79,6 +79,7 @@ class Kernel(Engine):
         from dumbbell.engines.kernel import collect
         from dumbbell.engines.kernel.guest import boot
         from dumbbell.results import Run, digest, judge
+        from dumbbell.results.tables import counters
         from dumbbell.trace import with_passive_rtt
 
         binary = _ready()
@@ -93,10 +94,10 @@ class Kernel(Engine):
                 if found := refusal(plan, str(fault)):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
-            blocks = tuple(collect.blocks(plan, folder)) if plan.sample_ns else ()
+            flows, ports, wrong = collect.tables(plan, script.devices, folder)
+            blocks = tuple(collect.blocks(plan, folder, flows)) if plan.sample_ns else ()
             captures = {name: (folder / name).read_bytes() for name in script.captures}
-            counters, wrong = collect.counters(plan, script.devices, folder)
-        status, reasons = judge(counters, wrong, plan.links)
+        status, reasons = judge(counters(flows, ports), wrong, plan.links)
         run = Run(
             key=prepared.key,
             name=resolved.name,
@@ -104,7 +105,8 @@ class Kernel(Engine):
             scenario=prepared.scenario,
             status=status,
             reasons=reasons,
-            counters=counters,
+            flows=flows,
+            ports=ports,
             digest=digest(blocks),
             engine=_facts(binary) | script.metadata,
             samples=blocks,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.labels import flow_labels
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim.capabilities import NAME, capabilities
 from dumbbell.native import native
@@ -17,10 +18,8 @@ from dumbbell.plan import RUN, Plan, Refusal, make
 from dumbbell.scenario import Duration, Scenario
 
 if TYPE_CHECKING:
-    from dumbbell.results import Run
+    from dumbbell.results import Run, Table
 
-_FLOW_SERIES, _PORT_SERIES = 11, 8
-"""Series of a flow and of a port."""
 _MOST_VALUES = 50_000_000
 """Sampled values of a run, which are in memory at once."""
 _RUN_CPU_S = 0.005
@@ -73,6 +72,7 @@ class Sim(Engine):
         import numpy as np
 
         from dumbbell.results import Block, Run, digest, judge
+        from dumbbell.results.tables import counters
         from dumbbell.trace import with_passive_rtt
 
         resolved, plan = prepared.resolved, prepared.plan
@@ -81,25 +81,22 @@ class Sim(Engine):
         try:
             output = native().simulate(prepared.compiled)
         except RuntimeError as error:
-            failure = (f"the simulator failed: {' '.join(str(error).split())}",)
-            return Run(**common, status="invalid", reasons=failure, counters={}, digest=digest(()), engine=facts)
+            return Run.crashed(f"the simulator failed: {' '.join(str(error).split())}", **common, engine=facts)
         blocks = []
         for table in output["tables"]:
-            names = tuple(name for name, _ in table["columns"])
-            units = tuple(unit for _, unit in table["columns"])
             t_ns = np.frombuffer(table["t_ns"], dtype="<i8")
-            values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(names))
-            blocks.append(Block(table["entity"], names, units, t_ns, np.ascontiguousarray(values.T)))
-        counters = {entity: dict(values) for entity, values in output["counters"]}
-        for _, connection in plan.connections:
-            counters[f"flow/{connection.name}"]["start_ns"] = connection.start_ns
-        status, reasons = judge(counters, output["conservation"], plan.links)
+            values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(table["columns"]))
+            blocks.append(Block(table["entity"], tuple(table["columns"]), t_ns, np.ascontiguousarray(values.T)))
+        flows = _table("flows", output["flows"], flow_labels(plan))
+        ports = _table("ports", output["ports"], {"port": output["ports"]["names"]})
+        status, reasons = judge(counters(flows, ports), output["conservation"], plan.links)
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
         run = Run(
             **common,
             status=status,
             reasons=reasons,
-            counters=counters,
+            flows=flows,
+            ports=ports,
             digest=digest(blocks),
             engine=facts,
             samples=tuple(blocks),
@@ -112,12 +109,25 @@ class Sim(Engine):
 ENGINE = Sim()
 
 
+def _table(name: str, rows: Mapping[str, Any], labels: Mapping[str, Sequence[str | None]]) -> Table:
+    """A table of the simulator's numbers, with names that only the plan has."""
+    import numpy as np
+
+    from dumbbell.results import Table
+
+    values = np.frombuffer(rows["values"], dtype="<f8").reshape(len(rows["names"]), len(rows["columns"]))
+    return Table.of_numbers(name, labels, rows["columns"], values)
+
+
 def expected_samples(plan: Plan) -> int:
     """Values of a run's series, on any engine: times x series."""
+    from dumbbell.results import schema
+
     if not plan.sample_ns:
         return 0
+    of_flow, of_port = (len(schema().sampled(kind, NAME)) for kind in ("flow", "port"))
     flows = sum(len(workload.connections) for workload in plan.tcp)
-    return (plan.duration_ns // plan.sample_ns + 1) * (_FLOW_SERIES * flows + _PORT_SERIES * len(plan.ports))
+    return (plan.duration_ns // plan.sample_ns + 1) * (of_flow * flows + of_port * len(plan.ports))
 
 
 @cache

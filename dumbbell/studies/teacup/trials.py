@@ -191,17 +191,15 @@ def trial_of(run: Run) -> Trial | None:
 
     def flow(entity: str) -> FlowTrace:
         start_s = starts[entity] / metrics.NS_PER_S - first_s
-        times, received = shifted(entity, "rx_bytes")
-        before = axis[: len(axis) - len(times)] - first_s
         cwnd = shifted(entity, "cwnd")
         stop_s = start_s + run.counters[entity]["active_ns"] / metrics.NS_PER_S
         active = cwnd[0] <= stop_s
         return FlowTrace(
             start_s=start_s,
             stop_s=stop_s,
-            received=(np.concatenate([before, times]), np.concatenate([np.zeros(len(before)), received])),
+            received=_from_start_to_end(shifted(entity, "rx_bytes"), axis - first_s, run.counters[entity]["rx_bytes"]),
             cwnd_kb=(cwnd[0][active], SEGMENT_KB * cwnd[1][active]),
-            ssthresh_kb=(cwnd[0][active], SEGMENT_KB * series(entity, "ssthresh")[1][active]),
+            ssthresh_kb=(cwnd[0][active], SEGMENT_KB * _where_known(shifted(entity, "ssthresh"), cwnd[0])[active]),
             recovering=series(entity, "ca_state")[1][active] >= _CA_CWR,
             rtt_ms=metrics.in_window(_shifted(rtt(series, entity), first_s), start_s, stop_s),
             sender_rtt_ms=metrics.in_window(shifted(entity, "rtt_ms"), start_s, stop_s),
@@ -236,12 +234,28 @@ def steps_within(start_s: float, stop_s: float) -> Flags:
 
 
 def series_of(run: Run) -> Callable[[str, str], Series]:
-    """A function of (entity, name) that returns times (s) and values. The run's file is read only once."""
+    """A function of (entity, name) that returns times (s) and values, empty if there is no sample. The run's file is read only once."""
     parts = run.frame.partition_by("entity", "series", as_dict=True)
     found: Mapping[tuple[object, ...], Series] = {
         key: (part["t_ns"].to_numpy() / metrics.NS_PER_S, part["value"].to_numpy()) for key, part in parts.items()
     }
-    return lambda entity, name: found[entity, name]
+    return lambda entity, name: found.get((entity, name), (np.empty(0), np.empty(0)))
+
+
+def _from_start_to_end(received: Series, axis: Array, total: float) -> Series:
+    """What a receiver had read at each time of the run: nothing before its first sample, all of it after the last."""
+    times, values = received
+    if not times.size:
+        return axis, np.zeros(len(axis))
+    before, after = axis[axis < times[0]], axis[axis > times[-1]]
+    return np.concatenate([before, times, after]), np.concatenate([np.zeros(len(before)), values, np.full(len(after), float(total))])
+
+
+def _where_known(series: Series, times: Array) -> Array:
+    """The values at some times, NaN where there is none; the series has no others."""
+    values = np.full(len(times), np.nan)
+    values[np.searchsorted(times, series[0])] = series[1]
+    return values
 
 
 def _shifted(series: Series, by_s: float) -> Series:

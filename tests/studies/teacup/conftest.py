@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import tables
 
 from dumbbell.results import Block, Run, digest
 from dumbbell.studies.teacup.scenarios import CONTROL_FROM_S, cell, experiments
@@ -30,16 +31,28 @@ def run(experiment, seed=1, rates=(0.333, 0.333, 0.333), total=9.56, cwnd=None, 
         received = np.concatenate([[0.0], np.cumsum(speed[number] * 1e6 / 8 * STEP_S)[:-1]])
         rows = np.stack([window, np.zeros(len(T_S)), received, experiment.rtt_ms + queue, np.zeros(len(T_S))])[:, first:]
         names = ("cwnd", "ssthresh", "rx_bytes", "rtt_ms", "ca_state")
-        blocks.append(Block(f"flow/{number + 1}", names, ("packets", "packets", "bytes", "ms", ""), t_ns[first:], rows))
+        end_ns, read = round(start * 1e9) + 60 * 10**9, received[-1]
+        blocks.append(Block(f"flow/{number + 1}", names, t_ns[first:], rows).until(end_ns, read))
         pairs = (start <= T_S) & (start + 60 > T_S)
-        blocks.append(Block(f"flow/{number + 1}", ("passive_rtt_ms",), ("ms",), t_ns[pairs], experiment.rtt_ms + queue[pairs][np.newaxis]))
-        counters[f"flow/{number + 1}"] = {"start_ns": round(start * 1e9), "active_ns": 60 * 10**9}
+        blocks.append(Block(f"flow/{number + 1}", ("passive_rtt_ms",), t_ns[pairs], experiment.rtt_ms + queue[pairs][np.newaxis]))
+        counters[f"flow/{number + 1}"] = {"start_ns": round(start * 1e9), "active_ns": 60 * 10**9, "rx_bytes": round(read)}
     for name, delay in (("bottleneck", queue), ("bottleneck-reverse", np.zeros(len(T_S)))):
         drops = np.floor(T_S / 5)
-        blocks.append(Block(f"port/{name}", ("sojourn_ms", "drops"), ("ms", "packets"), t_ns, np.stack([delay, drops])))
+        blocks.append(Block(f"port/{name}", ("sojourn_ms", "drops"), t_ns, np.stack([delay, drops])))
     coordinates = {**cell(experiment), "seed": seed, **({} if onset_s is None else {"onset_s": onset_s})}
     key = f"{experiment.cc}-{experiment.qdisc}-{experiment.rtt_ms:g}-{experiment.limit_packets}-{seed}-{onset_s}"
-    return Run(key, key, coordinates, {"flows": []}, "ok", (), counters, digest(blocks), {"name": "sim"}, tuple(blocks))
+    return Run(
+        key=key,
+        name=key,
+        cell=coordinates,
+        scenario={"flows": []},
+        status="ok",
+        reasons=(),
+        **tables(counters),
+        digest=digest(blocks),
+        engine={"name": "sim"},
+        samples=tuple(blocks),
+    )
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import tables
 
 from dumbbell.studies.claims import MissingRunError
 from dumbbell.studies.teacup.measures import MEASURES, measure_all, summaries
@@ -37,8 +39,8 @@ def test_windows_are_within_their_epoch(make_run):
 
 def test_time_begins_at_the_first_start(make_run):
     run = make_run(HERE)
-    for counters in run.counters.values():
-        counters["start_ns"] += 50_000_000
+    later = {entity: {**counters, "start_ns": counters["start_ns"] + 50_000_000} for entity, counters in run.counters.items()}
+    run = replace(run, **tables(later))
     trial = trial_of(run)
     assert [flow.start_s for flow in trial.flows] == [0, 20, 40]
     assert trial.flows[0].received[0][0] == pytest.approx(-0.05)

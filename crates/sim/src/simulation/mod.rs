@@ -197,7 +197,8 @@ impl World {
             delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
             ..Output::default()
         };
-        crate::probe::count(&self.flows, &self.udp, &self.network, &inside, self.end, &mut output.counters);
+        output.flows = crate::probe::flows(&self.flows, &self.udp, &self.network, &inside, self.end);
+        output.ports = crate::probe::ports(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables = self.sampler.finish();
         output

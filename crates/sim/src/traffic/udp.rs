@@ -20,7 +20,10 @@ pub struct Udp {
     source: usize,
     len: u32,
     interval: Time,
-    stop: Time,
+    /// Time of the first datagram.
+    pub start: Time,
+    /// No datagram is sent from this time on.
+    pub stop: Time,
     /// Datagrams sent.
     pub sent: u64,
     /// Datagrams that arrived.
@@ -43,6 +46,7 @@ impl Udp {
             source,
             len: spec.size_bytes,
             interval: spec.interval_ns,
+            start: stream.start_ns,
             stop: stream.stop_ns.unwrap_or(end),
             sent: 0,
             arrived: 0,

@@ -156,18 +156,21 @@ pub fn run(network: &NetworkSpec) -> Output {
 }
 
 pub fn counter(output: &Output, entity: &str, name: &str) -> u64 {
-    let (_, list) = output.counters.iter().find(|(e, _)| e == entity).expect("the entity exists");
-    list.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
+    let (kind, of) = entity.split_once('/').expect("an entity is KIND/NAME");
+    let table = if kind == "port" { &output.ports } else { &output.flows };
+    assert!(table.names.iter().any(|each| each == of), "the entity exists");
+    table.get(of, name).map_or(0, |value| value as u64)
 }
 
 /// The value of a series at a time in ms, where samples are a ms apart.
 pub fn value(out: &Output, entity: &str, series: &str, ms: usize) -> f64 {
     let table = out.tables.iter().find(|t| t.entity == entity).expect("the entity exists");
-    let column = table.columns.iter().position(|c| c.0 == series).expect("the series exists");
+    let column = table.columns.iter().position(|c| *c == series).expect("the series exists");
     table.values[ms * table.columns.len() + column]
 }
 
-/// Bytes of every table, for comparison.
+/// Bits of every number of a run, for comparison.
 pub fn fingerprint(output: &Output) -> Vec<u64> {
-    output.tables.iter().flat_map(|t| t.values.iter().map(|v| v.to_bits())).collect()
+    let series = output.tables.iter().flat_map(|t| &t.values);
+    series.chain(&output.flows.values).chain(&output.ports.values).map(|v| v.to_bits()).collect()
 }

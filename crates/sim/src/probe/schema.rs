@@ -1,0 +1,255 @@
+//! What the tables of a run hold: name, unit, kind and meaning of every series and of every column. This is the one place that they
+//! stand in: the simulator's samples and counters are put in their places by it, and the Python package reads it as JSON for the other
+//! engines, the store, the documents and exports.
+
+use serde::Serialize;
+
+/// What a number is over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// No number: a name.
+    Label,
+    /// An instant, since the start of the run.
+    Time,
+    /// A value at an instant; of a column at the end.
+    Gauge,
+    /// A total since the start, which never falls.
+    Total,
+}
+
+/// Who fills it in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Every engine.
+    EveryEngine,
+    /// Every engine, of TCP connections only.
+    EveryEngineOfTcp,
+    /// The simulator.
+    Sim,
+    /// The kernel.
+    Kernel,
+    /// Captures at both hosts, whatever engine made them.
+    Captures,
+}
+
+impl Source {
+    const fn includes_sim(self) -> bool {
+        matches!(self, Self::EveryEngine | Self::EveryEngineOfTcp | Self::Sim)
+    }
+}
+
+/// A series or a column.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Quantity {
+    /// As in results; the unit is in it where it is not clear.
+    pub name: &'static str,
+    /// Empty of names and of plain numbers.
+    pub unit: &'static str,
+    /// What it is over time.
+    pub kind: Kind,
+    /// Who fills it in.
+    pub source: Source,
+    /// There may be none even so.
+    pub optional: bool,
+    /// In words.
+    pub meaning: &'static str,
+}
+
+const fn label(name: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit: "", kind: Kind::Label, source: Source::EveryEngine, optional: false, meaning }
+}
+
+const fn time(name: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit: "ns", kind: Kind::Time, source: Source::EveryEngine, optional: false, meaning }
+}
+
+const fn gauge(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, kind: Kind::Gauge, source: Source::EveryEngine, optional: false, meaning }
+}
+
+const fn total(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, kind: Kind::Total, source: Source::EveryEngine, optional: false, meaning }
+}
+
+impl Quantity {
+    const fn by(self, source: Source) -> Self {
+        Self { source, ..self }
+    }
+
+    const fn or_none(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
+/// Series of a TCP flow.
+pub const FLOW_SERIES: &[Quantity] = &[
+    gauge("cwnd", "packets", "congestion window, in segments of full size"),
+    gauge("ssthresh", "packets", "slow-start threshold; no sample before it is set").or_none(),
+    gauge("srtt_ms", "ms", "the stack's own smoothed RTT; no sample before the first measurement").or_none(),
+    gauge("rtt_ms", "ms", "the last raw measurement of the RTT").by(Source::Sim).or_none(),
+    gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory (Linux: of the last 300 s)").or_none(),
+    gauge("inflight", "packets", "segments sent and not known to be delivered or lost, those sent again included"),
+    total("delivered", "packets", "segments that the sender knows to be delivered, by ACK or SACK"),
+    total("delivered_ce", "packets", "of these, those whose ACK echoed a CE mark"),
+    total("retransmits", "packets", "segments sent again"),
+    total("rx_bytes", "bytes", "payload that the receiving application has read"),
+    gauge("ca_state", "state", "0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
+    gauge("passive_rtt_ms", "ms", "RTT by synthetic packet pairs, at the times of the pairs")
+        .by(Source::Captures)
+        .or_none(),
+];
+
+/// Series of a port.
+pub const PORT_SERIES: &[Quantity] = &[
+    gauge("backlog_bytes", "bytes", "queued"),
+    gauge("backlog_packets", "packets", "queued"),
+    gauge("sojourn_ms", "ms", "how long the packet that left last was queued").by(Source::Sim),
+    total("drops", "packets", "dropped by the queue, for whatever cause"),
+    total("ce_marks", "packets", "marked CE by the queue discipline"),
+    total("sce_marks", "packets", "marked SCE by the queue discipline").by(Source::Sim),
+    total("sent_packets", "packets", "handed on"),
+    total("sent_bytes", "bytes", "handed on, headers included"),
+];
+
+/// Columns of the table of flows: TCP connections, then streams of datagrams.
+pub const FLOW_COLUMNS: &[Quantity] = &[
+    label("flow", "name, unique in the run"),
+    label("group", "name of the entry in the scenario that it is of"),
+    label("transport", "tcp or udp"),
+    label("path", "name of its path: the ports from left to right, and back"),
+    label("cc", "congestion control").by(Source::EveryEngineOfTcp),
+    time("start_ns", "connect(), or the first datagram"),
+    time("end_ns", "it was complete, was stopped, or the run ended"),
+    time("completed_ns", "the last byte of a sized transfer was read; none if that did not happen")
+        .by(Source::EveryEngineOfTcp)
+        .or_none(),
+    total("rx_bytes", "bytes", "payload that the receiving application has read").by(Source::EveryEngineOfTcp),
+    total("sent_packets", "packets", "data packets that left the sending host, those sent again included"),
+    total("arrived_packets", "packets", "data packets that reached the receiving host"),
+    total("duplicate_packets", "packets", "of these, those that brought nothing new").by(Source::Sim),
+    total("dropped_packets", "packets", "data packets dropped on the way").by(Source::Sim),
+    gauge("in_flight_packets", "packets", "data packets under way").by(Source::Sim),
+    total("retransmits", "packets", "segments sent again").by(Source::EveryEngineOfTcp),
+    total("acks_sent", "packets", "packets that left the receiving host").by(Source::Sim),
+    total("acks_arrived", "packets", "of these, those that reached the sending host").by(Source::EveryEngineOfTcp),
+    total("acks_dropped", "packets", "of these, those dropped on the way").by(Source::Sim),
+    gauge("acks_in_flight", "packets", "of these, those under way").by(Source::Sim),
+    total("delivered", "packets", "segments that the sender knows to be delivered").by(Source::EveryEngineOfTcp),
+    total("delivered_ce", "packets", "of these, those whose ACK echoed a CE mark").by(Source::EveryEngineOfTcp),
+    total("ce_arrived", "packets", "data packets that arrived with a CE mark").by(Source::Sim),
+    total("sce_arrived", "packets", "data packets that arrived with an SCE mark").by(Source::Sim),
+    total("cwnd_reductions", "", "reductions of the window after a loss, a CE mark or an SCE mark").by(Source::Sim),
+    total("rto_timeouts", "", "retransmission timeouts").by(Source::Sim),
+    total("tlp_probes", "packets", "tail loss probes").by(Source::Sim),
+    total("undos", "", "reductions of the window that were taken back").by(Source::Sim),
+    gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory").by(Source::Sim).or_none(),
+    gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
+];
+
+/// Columns of the table of ports.
+pub const PORT_COLUMNS: &[Quantity] = &[
+    label("port", "name, unique in the run"),
+    total("arrived_packets", "packets", "offered"),
+    total("sent_packets", "packets", "handed on"),
+    total("sent_bytes", "bytes", "handed on, headers included"),
+    total("dropped_overflow", "packets", "dropped for want of room"),
+    total("dropped_aqm", "packets", "dropped by the queue discipline's own decision"),
+    total("dropped_blue", "packets", "of cake, dropped by its BLUE; elsewhere 0").by(Source::Sim),
+    total("dropped_impairment", "packets", "handed on and lost in an outage"),
+    gauge("queued_packets", "packets", "queued"),
+    gauge("delayed_packets", "packets", "handed on and in the port's delay").by(Source::Kernel),
+    total("ce_marks", "packets", "marked CE by the queue discipline"),
+    total("sce_marks", "packets", "marked SCE by the queue discipline").by(Source::Sim),
+    time("first_drop_ns", "the first drop; none if there was none").by(Source::Sim).or_none(),
+];
+
+/// The whole schema, as the Python package reads it.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    serde_json::json!({
+        "series": {"flow": FLOW_SERIES, "port": PORT_SERIES},
+        "flows": FLOW_COLUMNS,
+        "ports": PORT_COLUMNS,
+    })
+}
+
+/// How many numbers of a list the simulator fills in.
+pub(crate) const fn count(list: &[Quantity]) -> usize {
+    let (mut i, mut found) = (0, 0);
+    while i < list.len() {
+        found += is_number(&list[i]) as usize;
+        i += 1;
+    }
+    found
+}
+
+/// Which of the numbers that the simulator fills in has this name. Evaluated when the program is compiled, where a wrong name is an error.
+pub(crate) const fn place(list: &[Quantity], name: &str) -> usize {
+    let (mut i, mut found) = (0, 0);
+    while i < list.len() {
+        if is_number(&list[i]) {
+            if equal(list[i].name.as_bytes(), name.as_bytes()) {
+                return found;
+            }
+            found += 1;
+        }
+        i += 1;
+    }
+    panic!("the schema has no such number of the simulator's")
+}
+
+/// The names of the numbers that the simulator fills in, in order.
+pub(crate) fn names(list: &[Quantity]) -> Vec<&'static str> {
+    list.iter().filter(|quantity| is_number(quantity)).map(|quantity| quantity.name).collect()
+}
+
+const fn is_number(quantity: &Quantity) -> bool {
+    !matches!(quantity.kind, Kind::Label) && quantity.source.includes_sim()
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_once_in_a_list() {
+        for list in [FLOW_SERIES, PORT_SERIES, FLOW_COLUMNS, PORT_COLUMNS] {
+            for (i, quantity) in list.iter().enumerate() {
+                assert!(list[..i].iter().all(|other| other.name != quantity.name), "{}", quantity.name);
+                assert!(!quantity.meaning.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_names() {
+        assert_eq!(place(FLOW_SERIES, "min_rtt_ms"), 4);
+        assert_eq!(place(FLOW_COLUMNS, "start_ns"), 0);
+        for (list, name) in [(FLOW_SERIES, "rx_bytes"), (FLOW_COLUMNS, "undos"), (PORT_COLUMNS, "ce_marks")] {
+            assert_eq!(names(list)[place(list, name)], name);
+            assert_eq!(names(list).len(), count(list));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "no such number")]
+    fn what_another_fills_in_has_no_place() {
+        let _ = place(PORT_COLUMNS, "delayed_packets");
+    }
+}
