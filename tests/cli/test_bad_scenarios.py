@@ -181,8 +181,22 @@ CASES = {
         "unknown option of the stack 'tail_loss_probe'",
         "abc_l_var",
     ),
-    "a transfer beyond all sequence numbers": ("cc: cubic", "cc: cubic, bytes: 9e12B", 10, "flows.0.bytes", "9000000000000 bytes", "1 to 6219112640264"),
-    "a first write that fills a segment": ("cc: cubic", "cc: cubic, first_write: 2kB", 10, "flows.0.first_write", "2000 bytes", "1 to 1447"),
+    "a transfer beyond all sequence numbers": (
+        "cc: cubic",
+        "cc: cubic, bytes: 9e12B",
+        10,
+        "flows.0.bytes",
+        "9000000000000 bytes",
+        "1 to 6219112640264",
+    ),
+    "a first write that fills a segment": (
+        "cc: cubic",
+        "cc: cubic, first_write: 2kB",
+        10,
+        "flows.0.first_write",
+        "2000 bytes",
+        "1 to 1447",
+    ),
     "buffers that fall": (
         "cc: cubic",
         "cc: cubic, host: {rmem: [1MiB, 1KiB, 1KiB]}",
@@ -634,7 +648,9 @@ def test_all_problems_are_told_at_once(dumbbell, tmp_path):
 def test_all_that_the_simulator_refuses_is_told_at_once(dumbbell, tmp_path):
     file = tmp_path / "bad.yaml"
     file.write_text(
-        GOOD.replace("kind: pfifo, limit: 180p", "kind: sfq, depth: 0p").replace("cc: cubic", "cc: cubic, bytes: 9e12B, first_write: 2kB, count: 3")
+        GOOD.replace("kind: pfifo, limit: 180p", "kind: sfq, depth: 0p").replace(
+            "cc: cubic", "cc: cubic, bytes: 9e12B, first_write: 2kB, count: 3"
+        )
     )
     answer = dumbbell("run", file)
     assert (answer.status, answer.out) == (2, "")
