@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from required import missing
 
+from dumbbell.engines import default
 from dumbbell.engines import engine as find_engine
 from dumbbell.errors import EnvironmentFault
 from dumbbell.scenario import Scenario
@@ -15,7 +16,7 @@ EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.yam
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example(dumbbell, file, tmp_path):
-    engine = Scenario.from_file(file).engine
+    engine = Scenario.from_file(file).engine or default()
     try:
         find_engine(engine).require()
     except EnvironmentFault as fault:
@@ -30,7 +31,7 @@ def test_an_example(dumbbell, file, tmp_path):
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example_is_planned(dumbbell, file, tmp_path):
     answer = dumbbell("plan", file, "--out", tmp_path, "--json")
-    engine = Scenario.from_file(file).engine
+    engine = Scenario.from_file(file).engine or default()
     try:
         find_engine(engine).require()
     except EnvironmentFault as fault:
