@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::Direction;
 
-/// Connections or streams that are alike.
+/// Connections or streams that are alike. There is one a group, and none is moved in a run: its size does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkloadSpec {
