@@ -25,6 +25,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.arguments import parse
 from benchmarks.example import rustc_version
 from benchmarks.ns3 import installation, program
@@ -133,7 +135,9 @@ class Comparison:
 def ours(setting: Setting) -> tuple[float, float]:
     """Packets per CPU second and goodput (Mbit/s) of the simulator."""
     rate, output = packets_per_cpu_s(setting.scenario())
-    received = sum(dict(values)["rx_bytes"] for entity, values in output["counters"] if entity.startswith("flow/"))
+    flows = output["flows"]
+    values = np.frombuffer(flows["values"], dtype="<f8").reshape(len(flows["names"]), len(flows["columns"]))
+    received = float(np.nansum(values[:, flows["columns"].index("rx_bytes")]))
     return rate, received * 8e-6 / setting.duration_s
 
 

@@ -99,7 +99,7 @@ def test_the_kernel_engine_refuses_what_would_not_be_what_is_asked_for(qdisc, ke
 def test_thresholds_that_the_kernel_cannot_count_are_refused():
     path = copy.deepcopy(PATH)
     path["bottleneck"]["qdisc"] = {**RED, "max": "5MB", "burst": "2000p"}
-    line = r"path\.bottleneck: red: max of 5000000 bytes is too much for a burst of 2000 packets; expected at most \d+$"
+    line = r"path\.bottleneck\.qdisc\.max: 5000000 bytes with a burst of 2000 packets; expected at most \d+$"
     with pytest.raises(ScenarioError, match=line):
         refuse([resolved(path=path)])
 
