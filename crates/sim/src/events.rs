@@ -1,10 +1,10 @@
-//! The event set: a winner tree with one slot a source (a pipe, a shaper's timer, a flow's timer).
+//! The event set: a tournament tree with one leaf a source (a pipe, a shaper's timer, a flow's timer).
 //!
-//! A key packs the time above the source's index, so that one comparison orders both and equal times are broken
-//! by index, the same on every machine. Moving a source is one walk from leaf to root; nothing is ever inserted
-//! or removed. A node has eight children, which fill a cache line: the least of eight is found in fewer steps than three levels of
-//! pairs take. The sources that move with every packet (ports) have a tree of their own beside that of all others, so that their
-//! walk does not grow with the number of flows. Design after `docs/performance.md`.
+//! A key packs a time and the index of its source into one number, the time above: one comparison orders both, and of equal times the
+//! lower source comes first, on every machine. Setting the time of a source is one walk from its leaf to the root; nothing is ever inserted
+//! or removed. A node has eight children, which fill a cache line: finding the least of eight takes fewer steps than three levels of
+//! pairs. The sources that change with every packet (ports) have a tree of their own beside that of all others, so that their walks
+//! do not get longer with the number of flows.
 
 use crate::time::{Time, MAX_TIME, NEVER};
 
@@ -17,7 +17,7 @@ pub const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 /// Children of a node.
 const WAYS: usize = 8;
 
-/// A winner tree.
+/// A tournament tree.
 #[derive(Clone, Debug)]
 struct Tree {
     /// The least key of all.
@@ -66,18 +66,18 @@ impl Tree {
     }
 }
 
-/// Pending time of every source, with the earliest at hand.
+/// The pending time of every source, and which is the earliest.
 #[derive(Clone, Debug)]
 pub struct EventSet {
-    /// Sources below this one are busy ones.
+    /// Sources below this one are in the tree of those that change with every packet.
     busy_below: usize,
     busy: Tree,
     others: Tree,
 }
 
 impl EventSet {
-    /// A set of `sources` idle sources, of which the first `busy` move often. Panics beyond [`MAX_SOURCES`] (an overflow of the
-    /// packed key would reorder time).
+    /// A set of `sources` idle sources, of which the first `busy` change with every packet. Panics beyond [`MAX_SOURCES`], which is as
+    /// many as a key can tell apart.
     #[must_use]
     pub fn new(busy: usize, sources: usize) -> Self {
         assert!(busy <= sources && sources <= MAX_SOURCES, "{sources} event sources; at most {MAX_SOURCES}");
@@ -104,8 +104,8 @@ impl EventSet {
         }
     }
 
-    /// The event of `source` has come: it is idle from now on, and must be [`Self::set`] before the next event is asked for, because
-    /// the tree is not told. This spares one of two walks.
+    /// The event of `source` has come. Only its leaf is cleared and not the nodes above, which spares one of two walks; so it must be
+    /// [`Self::set`] before the next event is asked for.
     #[inline]
     pub fn begin(&mut self, source: usize) {
         *self.key(source) = NEVER;

@@ -1,22 +1,22 @@
-//! Where packets lie on their way: written once, when they are sent, and read in place until they arrive. Queues and delays are lists
-//! through the pool, so that nothing is moved and nothing is allocated per packet.
+//! All packets under way: a packet is written into a slot when it is sent and read there until it arrives. Queues and delays are linked
+//! lists through the slots, so that nothing is moved and nothing is allocated per packet.
 
 use std::ops::{Index, IndexMut};
 
 use crate::packet::{Ecn, Packet, Way, NO_SACK};
 use crate::time::Time;
 
-/// The place of a packet, until it is taken.
+/// The slot of a packet, until it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id(u32);
 
-/// No place.
+/// No slot.
 const NONE: u32 = u32::MAX;
 
-/// A packet under way.
+/// A packet under way, and the link to the next of its list.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// Of whoever holds it: arrival at a queue, or the moment it leaves a pipe.
+    /// In a queue, when it arrived there; in a pipe, when it comes out.
     pub time: Time,
     /// The packet.
     pub packet: Packet,
@@ -35,27 +35,27 @@ impl Slot {
 
 /// All packets under way.
 ///
-/// Places are given out in the order of memory, round and round, so that the packets of a queue lie one behind another: a list through
-/// places taken at random costs a walk to main memory per packet as soon as the caches are too small for it.
+/// Free slots are given out in the order of memory, round and round, so that packets sent one after another lie one behind another: a list
+/// through slots in random order costs a cache miss per packet as soon as the cache is too small for all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     slots: Vec<Slot>,
-    /// The places that are free for the next round, a bit each, `WORD` to a word.
+    /// A bit for each slot that is free for the next round.
     free: Vec<u64>,
-    /// Those of this round's word that are still to be given out, and the first place of that word.
+    /// The free slots of the current word that are still to be given out, and the first slot of that word.
     word: u64,
     base: usize,
-    /// Where this round ends, and how many free places it has found.
+    /// Where the current round ends, and how many free slots it has found.
     end: usize,
     found: usize,
 }
 
 const WORD: usize = u64::BITS as usize;
-/// A round over all places finds at least one free among so many, or there will be as many more. Few, because they are memory; as many as
-/// it takes to look at half a word of them for a packet at most, on average.
+/// If a round over all slots finds fewer than one in so many free, slots are added. So few that little memory lies idle, and so many that
+/// on average at most half a word of bits is searched for a packet.
 const SPARE: usize = 32;
 
-/// A place that was never used.
+/// A slot that was never used.
 const EMPTY: Slot = Slot {
     time: 0,
     packet: Packet {
@@ -73,7 +73,7 @@ const EMPTY: Slot = Slot {
 };
 
 impl Pool {
-    /// Gives a packet a place.
+    /// Puts a packet into a slot.
     #[inline]
     pub fn put(&mut self, packet: Packet) -> Id {
         if self.word == 0 {
@@ -85,8 +85,8 @@ impl Pool {
         Id(i as u32)
     }
 
-    /// Goes on to the next word with a free place. A round is about half as long again as the places it found taken in the one before: where
-    /// it meets few, as after a burst, it begins anew from the first places, which are warm, and goes further as long as they are taken.
+    /// Goes on to the next word with a free slot. A round is half as long again as there were slots in use in the one before it. So after
+    /// a burst, when few are in use, only the first slots are used, which are in the cache; and rounds get longer as more are in use.
     #[cold]
     #[inline(never)]
     fn find(&mut self) {
@@ -105,23 +105,24 @@ impl Pool {
         }
     }
 
-    /// Adds free places.
+    /// Adds free slots.
     fn grow(&mut self) {
         let more = self.slots.len() / SPARE / WORD * WORD + WORD;
         let end = self.slots.len() + more;
-        assert!(end < NONE as usize, "places are counted in 32 bits");
-        // Not to twice as much, which would lie idle; what is moved more often for that is, on Linux, pages of the address space.
+        assert!(end < NONE as usize, "slots are counted in 32 bits");
+        // Not to twice as many, which would lie idle. That it happens more often costs little: on Linux a large vector grows by moving
+        // pages of the address space.
         self.slots.reserve_exact(more);
         self.slots.resize(end, EMPTY);
         self.free.resize(end / WORD, u64::MAX);
     }
 
-    /// Takes a packet from its place.
+    /// Takes a packet out of its slot.
     #[inline]
     pub fn take(&mut self, id: Id) -> Packet {
         let i = id.0 as usize;
         let bit = 1 << (i % WORD);
-        debug_assert!(self.free[i / WORD] & bit == 0, "a place is left once");
+        debug_assert!(self.free[i / WORD] & bit == 0, "a slot is freed once");
         self.free[i / WORD] |= bit;
         self.slots[i].packet
     }
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn places_left_in_any_order_are_given_out_in_that_of_memory_and_only_as_many_as_needed() {
+    fn slots_freed_in_any_order_are_given_out_in_that_of_memory_and_only_as_many_as_needed() {
         let mut pool = Pool::default();
         let put =
             |pool: &mut Pool, n: usize| (0..n).map(|_| pool.put(packet(0, 66, 0, Ecn::NotEct))).collect::<Vec<_>>();
@@ -241,12 +242,12 @@ mod tests {
                 pool.take(id);
             }
         }
-        assert!(pool.end <= 4 * WORD, "{} places of {} in a round", pool.end, pool.slots.len());
+        assert!(pool.end <= 4 * WORD, "{} slots of {} in a round", pool.end, pool.slots.len());
     }
 
     proptest! {
         #[test]
-        fn places_are_given_to_one_packet_at_a_time(steps in prop::collection::vec((any::<bool>(), 1..500_usize, any::<usize>()), 1..60)) {
+        fn a_slot_holds_one_packet_at_a_time(steps in prop::collection::vec((any::<bool>(), 1..500_usize, any::<usize>()), 1..60)) {
             let (mut pool, mut under_way, mut most) = (Pool::default(), Vec::<Id>::new(), 0);
             for (arrives, count, which) in steps {
                 for i in 0..count {
@@ -260,12 +261,12 @@ mod tests {
                 most = most.max(under_way.len());
                 let different: HashSet<u32> = under_way.iter().map(|id| id.0).collect();
                 prop_assert_eq!(different.len(), under_way.len());
-                prop_assert!(pool.slots.len() <= most + most / 15 + WORD, "{} places for {most}", pool.slots.len());
+                prop_assert!(pool.slots.len() <= most + most / 15 + WORD, "{} slots for {most}", pool.slots.len());
             }
         }
 
         #[test]
-        fn lists_keep_their_order_and_places_are_used_again(steps in prop::collection::vec((0..3_usize, 0..4_u32), 1..400)) {
+        fn lists_keep_their_order_and_slots_are_used_again(steps in prop::collection::vec((0..3_usize, 0..4_u32), 1..400)) {
             let (mut pool, mut lists, mut models) = (Pool::default(), [const { None }; 3], [const { VecDeque::new() }; 3]);
             let (mut seq, mut most) = (0, 0);
             for (list, what) in steps {
@@ -286,7 +287,7 @@ mod tests {
                 prop_assert_eq!((queue.len(), queue.is_empty()), (model.len(), model.is_empty()));
                 most = most.max(models.iter().map(VecDeque::len).sum());
             }
-            prop_assert!(pool.slots.len() <= most + most / 15 + WORD, "{} places for {most}", pool.slots.len());
+            prop_assert!(pool.slots.len() <= most + most / 15 + WORD, "{} slots for {most}", pool.slots.len());
         }
     }
 }

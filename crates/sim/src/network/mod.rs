@@ -155,7 +155,7 @@ impl Network {
         Verdict::Queued
     }
 
-    /// Hands a packet to the discipline of port `i`, and asks for the next if nobody is to do so later.
+    /// Hands a packet to the discipline of port `i`, and serves the port unless its shaper's timer will.
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
         let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a link has no discipline") };
@@ -166,8 +166,7 @@ impl Network {
         if !self.shared.dropped.is_empty() {
             self.count_drops(i);
         }
-        // A later timer means that the shaper knows when it can serve; an earlier packet cannot change that,
-        // except for cake, whose wake-up is the same for whatever packet comes next.
+        // If the shaper's timer is set, it already knows when it can send the next packet, and this one does not change that.
         if next == NEVER {
             let next = self.serve(i);
             if next != NEVER {
@@ -187,7 +186,7 @@ impl Network {
         self.shared.port = i;
         let next = shaper.serve(qdisc, &mut self.shared, &mut leaving);
         port.next = next;
-        // A line takes one packet, and is free when that is out.
+        // A line takes one packet at a time, and that has left when the line is free; the others send at once.
         let out = shaper.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
             self.count_drops(i);
@@ -198,7 +197,7 @@ impl Network {
         next
     }
 
-    /// The bucket of port `i` was filled behind the timer's back, and now somebody looks.
+    /// A change of rate filled the bucket of port `i` without moving the timer: as in Linux, the next arrival finds that out.
     #[cold]
     fn serve_early(&mut self, i: usize) {
         self.ports[i].refilled = false;
@@ -231,8 +230,8 @@ impl Network {
         port.pipe.push(id, packets);
     }
 
-    /// A packet leaves a port for the next on its way, or for the end, where nothing is written into it any more: it is about to be taken,
-    /// and that would wait for the write.
+    /// A packet goes on from a port to the next on its way, or to its end. Its hop count is not written in the second case: the packet is
+    /// read as a whole right after that, and such a read has to wait for a write of a part.
     #[inline]
     fn pass_on(&mut self, id: Id) {
         let p = &mut self.shared.packets[id].packet;
@@ -264,7 +263,7 @@ impl Network {
         self.pass_on(id);
     }
 
-    /// Accounts for the packets in `dropped`.
+    /// Counts the packets that the discipline of port `i` dropped, and forgets them.
     #[cold]
     fn count_drops(&mut self, i: usize) {
         let mut dropped = std::mem::take(&mut self.shared.dropped);
@@ -281,7 +280,7 @@ impl Network {
         self.shared.dropped = dropped;
     }
 
-    /// A packet is no more.
+    /// A packet was dropped or lost.
     #[cold]
     fn forget(&mut self, id: Id) {
         let p = self.shared.packets.take(id);

@@ -33,7 +33,7 @@ pub struct Port {
     pub outage_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
-    /// A change of rate filled the bucket, but left the timer as it was.
+    /// A change of rate filled the shaper's bucket, and left its timer as it was.
     pub refilled: bool,
     /// Counters.
     pub counters: Counters,

@@ -173,7 +173,8 @@ impl<S: Default> FlowQueues<S> {
         }
     }
 
-    /// The queue had nothing to send at its turn. A new one passes once through the old ones, lest it starve them.
+    /// The queue had nothing to send at its turn. A new one passes once through the list of old ones: otherwise a queue that is empty and
+    /// not empty in turns could stay new for ever and starve the others.
     #[cold]
     #[inline(never)]
     pub fn retire(&mut self, queue: usize) {

@@ -2,7 +2,7 @@
 //! for packets that a router forwards: they belong to no socket and carry no time to send, so that nothing is paced.
 //!
 //! - Flows are told apart by a hash of addresses and ports, of 10 bits.
-//! - While no flow waits, up to eight packets pass by in one queue for all.
+//! - While no flow waits, up to eight packets bypass the flows in one queue for all, Linux's `internal`.
 //! - There are three bands of priority, and packets without a DSCP are all of the second. But Linux lists a flow before it notes the
 //!   flow's band, and so a flow that is seen for the first time stands in the first band: the second goes on until it has sent
 //!   its 192 KiB or has nothing to send, and only then does the new flow get its first turn. Later turns are in the second band.
@@ -27,8 +27,8 @@ use crate::time::{Time, US};
 
 /// Flows that the hash tells apart.
 const FLOWS: usize = 1024;
-/// Packets that may pass by the flows' queues.
-const PASSING: usize = 8;
+/// Packets that may bypass the flows.
+const FAST_PATH: usize = 8;
 /// Pause after which a flow gets a quantum, ticks.
 const REFILL_TICKS: u64 = 40;
 /// Bounds of the quantum, bytes.
@@ -51,21 +51,27 @@ struct Flow {
     left: Option<u64>,
 }
 
-/// An fq.
+/// What tc is told.
 #[derive(Clone, Debug)]
-pub struct Fq {
+struct Parameters {
     limit: usize,
     flow_limit: usize,
     quantum: i64,
     initial_quantum: i64,
     ce_threshold: Option<u64>,
+}
+
+/// An fq.
+#[derive(Clone, Debug)]
+pub struct Fq {
+    parameters: Parameters,
     hasher: Hasher,
     /// Of each value of the hash, the index of its flow plus one; 0 is none yet.
     by_hash: Box<[u32]>,
     /// In order of creation.
     flows: Vec<Flow>,
-    /// Flows of the first band.
-    unmet: VecDeque<usize>,
+    /// Flows of the first band, which have not been served yet.
+    first_band: VecDeque<usize>,
     /// Flows of the second.
     lists: Lists,
     /// The band whose turn it is, and the bytes that each may send before its turn ends.
@@ -73,8 +79,8 @@ pub struct Fq {
     band_credits: [i64; 3],
     /// Packets in flows.
     waiting: usize,
-    /// Packets that pass by the flows.
-    passing: Queue,
+    /// Packets that bypass the flows.
+    internal: Queue,
     held: Backlog,
     stats: QdiscStats,
 }
@@ -90,20 +96,22 @@ impl Fq {
         flaws.done()?;
         let packets = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(Self {
-            limit: packets(spec.limit_packets),
-            flow_limit: packets(spec.flow_limit_packets),
-            quantum: i64::from(spec.quantum_bytes.clamp(LEAST_QUANTUM, MAX_QUANTUM)),
-            initial_quantum: i64::from(spec.initial_quantum_bytes),
-            ce_threshold: spec.ce_threshold_ns.map(|ns| ns / US * US),
+            parameters: Parameters {
+                limit: packets(spec.limit_packets),
+                flow_limit: packets(spec.flow_limit_packets),
+                quantum: i64::from(spec.quantum_bytes.clamp(LEAST_QUANTUM, MAX_QUANTUM)),
+                initial_quantum: i64::from(spec.initial_quantum_bytes),
+                ce_threshold: spec.ce_threshold_ns.map(|ns| ns / US * US),
+            },
             hasher: Hasher::new(rng),
             by_hash: vec![0; FLOWS].into(),
             flows: Vec::new(),
-            unmet: VecDeque::new(),
+            first_band: VecDeque::new(),
             lists: Lists::new(),
             band: FIRST,
             band_credits: [0; 3],
             waiting: 0,
-            passing: Queue::default(),
+            internal: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
         })
@@ -114,9 +122,9 @@ impl Fq {
         let hash = self.hasher.flow(&directed(&tuples[p.flow()], p)) as usize % FLOWS;
         if self.by_hash[hash] == 0 {
             self.lists.add_queue();
-            self.flows.push(Flow { packets: Queue::default(), credit: self.initial_quantum, left: None });
+            self.flows.push(Flow { packets: Queue::default(), credit: self.parameters.initial_quantum, left: None });
             self.by_hash[hash] = self.flows.len() as u32;
-            self.unmet.push_back(self.flows.len() - 1);
+            self.first_band.push_back(self.flows.len() - 1);
         }
         self.by_hash[hash] as usize - 1
     }
@@ -130,7 +138,7 @@ impl Fq {
         loop {
             let first = match self.band {
                 _ if self.band_credits[self.band] <= 0 => None,
-                FIRST => self.unmet.front().copied(),
+                FIRST => self.first_band.front().copied(),
                 SECOND => self.lists.first(List::New).or_else(|| self.lists.first(List::Old)),
                 _ => None,
             };
@@ -147,17 +155,17 @@ impl Fq {
         }
     }
 
-    /// The turn of the flow has ended: the next is after those of all others.
+    /// The turn of the flow has ended: its next one comes after those of all others.
     #[inline]
-    fn grow_old(&mut self, f: usize) {
-        if self.unmet.front() == Some(&f) {
-            self.unmet.pop_front();
+    fn end_turn(&mut self, f: usize) {
+        if self.first_band.front() == Some(&f) {
+            self.first_band.pop_front();
         }
         self.lists.move_to_end(f, List::Old);
     }
 }
 
-/// The tick as a flow remembers it: odd, to differ from an address.
+/// The tick as Linux stores it in a flow: odd, to tell it from an address.
 fn tick(now: Time) -> u64 {
     (now / JIFFY) | 1
 }
@@ -167,25 +175,25 @@ impl PeekByDequeue for Fq {
         let slot = &mut s.packets[id];
         slot.time = s.now;
         let len = slot.bytes();
-        if self.waiting >= self.limit {
+        if self.waiting >= self.parameters.limit {
             s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
-        if self.held.packets == 0 || (self.waiting == 0 && self.passing.len() < PASSING) {
+        if self.held.packets == 0 || (self.waiting == 0 && self.internal.len() < FAST_PATH) {
             self.held.add(len);
-            self.passing.push(id, &mut s.packets);
+            self.internal.push(id, &mut s.packets);
             return Verdict::Queued;
         }
         let f = self.classify(&slot.packet, &s.tuples);
         let flow = &mut self.flows[f];
-        if flow.packets.len() >= self.flow_limit {
+        if flow.packets.len() >= self.parameters.flow_limit {
             s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
         if let Some(left) = flow.left.take() {
             self.lists.move_to_end(f, List::New);
             if s.now / JIFFY > left + REFILL_TICKS {
-                flow.credit = flow.credit.max(self.quantum);
+                flow.credit = flow.credit.max(self.parameters.quantum);
             }
         }
         flow.packets.push(id, &mut s.packets);
@@ -195,7 +203,7 @@ impl PeekByDequeue for Fq {
     }
 
     fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
-        if let Some(id) = self.passing.pop(&s.packets) {
+        if let Some(id) = self.internal.pop(&s.packets) {
             let slot = &s.packets[id];
             self.held.remove(slot.bytes());
             self.stats.last_sojourn = s.now - slot.time;
@@ -208,17 +216,17 @@ impl PeekByDequeue for Fq {
             let f = self.select()?;
             let flow = &mut self.flows[f];
             if flow.credit <= 0 {
-                flow.credit += self.quantum;
-                self.grow_old(f);
+                flow.credit += self.parameters.quantum;
+                self.end_turn(f);
                 continue;
             }
             let Some(id) = flow.packets.pop(&s.packets) else {
-                // A new flow passes once through the old ones, lest it starve them.
+                // A new flow passes once through the list of old ones, so that it cannot starve them.
                 if self.lists.list_of(f) == Some(List::Old) {
                     self.lists.remove(f);
                     flow.left = Some(tick(s.now));
                 } else {
-                    self.grow_old(f);
+                    self.end_turn(f);
                 }
                 continue;
             };
@@ -229,7 +237,7 @@ impl PeekByDequeue for Fq {
             self.waiting -= 1;
             self.held.remove(len);
             self.stats.last_sojourn = sojourn;
-            if self.ce_threshold.is_some_and(|most| sojourn > most) && set_ce(&mut slot.packet.ecn) {
+            if self.parameters.ce_threshold.is_some_and(|most| sojourn > most) && set_ce(&mut slot.packet.ecn) {
                 self.stats.ce_marks += 1;
             }
             return Some(id);
@@ -245,7 +253,7 @@ impl PeekByDequeue for Fq {
     }
 
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
-        self.passing.iter(packets).chain(self.flows.iter().flat_map(|flow| flow.packets.iter(packets))).for_each(f);
+        self.internal.iter(packets).chain(self.flows.iter().flat_map(|flow| flow.packets.iter(packets))).for_each(f);
     }
 
     fn stats(&self) -> &QdiscStats {
@@ -411,7 +419,7 @@ mod tests {
     fn bounds() {
         let mut rng = Rng::for_component(1, "fq");
         let fq = Fq::new(&FqSpec { quantum_bytes: 1, ..SPEC }, &mut rng).unwrap();
-        assert_eq!(fq.quantum, 256);
+        assert_eq!(fq.parameters.quantum, 256);
         let huge = FqSpec { initial_quantum_bytes: (1 << 20) + 1, ..SPEC };
         assert_eq!(Fq::new(&huge, &mut rng).unwrap_err().fields(), ["initial_quantum_bytes"]);
     }

@@ -1,6 +1,7 @@
 //! Periodic work of a queue discipline, on the kernel's clock of 1000 ticks a second (Linux 6.12 kernel/time/timer.c).
 //!
-//! Whatever the work does depends on the queue alone, which changes only when packets come or go: it is caught up with then.
+//! What the work does depends on the queue alone, and the queue changes only when packets come or go. So it needs no event of its own:
+//! before a packet comes or goes, all that was due until then is done.
 
 use crate::time::{Time, MS};
 

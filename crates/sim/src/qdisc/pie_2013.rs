@@ -90,7 +90,7 @@ impl Pie2013 {
         now * self.hz / SEC
     }
 
-    /// Forgets everything: the next congestion is met as the first one was.
+    /// Forgets everything: the next congestion gets the burst allowance again.
     fn restart(&mut self) {
         self.state = State { burst: self.hz as u32 / 10, ..State::default() };
     }

@@ -184,7 +184,7 @@ impl Cake {
         self.next_inline(s)
     }
 
-    /// The same, for [`Self::release`] alone: compiled into it twice, its parts would no longer be inlined.
+    /// The same, inlined into [`Self::release`] and nowhere else: were there two copies, the compiler would no longer inline its parts.
     #[inline(always)]
     fn next_inline(&mut self, s: &mut QueueContext) -> Dequeued {
         let mut first = true;
@@ -213,7 +213,7 @@ impl Cake {
         }
     }
 
-    /// The first of the queue was dropped; the last will pass. Out of line: as a loop around every packet it would need more
+    /// Takes on after the first packet was dropped; the last one always passes. Out of line: a loop around every packet would need more
     /// registers than there are.
     #[cold]
     #[inline(never)]
@@ -315,7 +315,7 @@ impl Qdisc for Cake {
         }
     }
 
-    /// In one loop, which keeps its values in registers.
+    /// A loop of its own, which keeps its values in registers.
     #[inline(always)]
     fn release(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> Time {
         if let Some((id, _)) = self.peek_buffer.take() {

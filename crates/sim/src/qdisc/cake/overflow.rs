@@ -3,7 +3,7 @@
 use super::drr::Queue;
 use super::flows::QUEUES;
 
-/// Dequeues without an overflow after which the heap is no longer kept up.
+/// Dequeues without an overflow after which the heap is no longer kept up to date.
 const IDLE_DEQUEUES: u16 = u16::MAX;
 
 /// Entries of the heap: the queues of eight tins, of which one is in use.
@@ -11,8 +11,8 @@ const ENTRIES: usize = 8 * QUEUES;
 /// An entry of another tin, always empty.
 const OTHER_TIN: u16 = u16::MAX;
 
-/// Finds the queue to shed packets of by a max-heap of backlogs, which is built at the first overflow and kept up as long
-/// as overflows recur.
+/// Finds the queue to drop packets of by a max-heap of backlogs, which is built at the first overflow and kept up to date as long as
+/// overflows recur.
 ///
 /// An entry that shrinks is compared, after its first step down, with the backlog of the entry that took its place, and so
 /// hardly ever sinks further: as in Linux, the root is not always the fattest queue.
@@ -24,12 +24,12 @@ pub(super) struct Overflow {
     position: Vec<u16>,
     /// Of each slot, the bytes held.
     backlog: Vec<u32>,
-    /// Dequeues for which the heap is kept up.
+    /// Dequeues for which the heap is still kept up to date.
     timeout: u16,
 }
 
 impl Overflow {
-    /// The heap is kept up: it must be told of changes.
+    /// The heap is kept up to date: it must be told of changes.
     #[inline]
     pub fn is_live(&self) -> bool {
         self.timeout > 0

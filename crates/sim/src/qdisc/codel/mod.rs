@@ -55,7 +55,7 @@ pub(super) struct Law {
 /// State of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// Signals' frequency; more since the qdisc dropped for want of room.
+    /// Signals of this episode: the more, the shorter the gaps. fq_codel adds what it drops at a limit.
     pub count: u32,
     /// The count at the start of the episode.
     last_count: u32,
@@ -125,7 +125,7 @@ impl Law {
         })
     }
 
-    /// The head has waited too long for too long.
+    /// True if heads have waited longer than the target for an interval.
     #[inline]
     fn late(&mut self, state: &mut State, head: &Slot, backlog: u64, now: Tick) -> bool {
         let len = head.bytes();
@@ -137,7 +137,7 @@ impl Law {
                 self.largest
             }
         };
-        // What the head leaves behind counts.
+        // A backlog of a packet is always tolerated; the head itself does not count.
         if after(self.target, state.sojourn) || backlog <= u64::from(floor) + u64::from(len) {
             state.first_above = 0;
             false
@@ -149,7 +149,7 @@ impl Law {
         }
     }
 
-    /// As [`Self::late`], of a queue that may be empty.
+    /// As [`Self::late`], for a queue that may be empty.
     fn head_is_late(&mut self, source: &mut impl Source, now: Tick, pool: &Pool) -> bool {
         let backlog = source.backlog();
         match source.head() {
@@ -185,8 +185,8 @@ impl Law {
         Some(id)
     }
 
-    /// Marks the head or drops heads as an episode goes on, or begins; afterwards the head may pass. Apart, because most packets
-    /// pass without it.
+    /// An episode goes on or begins: marks the head or drops heads, after which the head may pass. Out of line, because most packets pass
+    /// without it.
     #[cold]
     #[inline(never)]
     fn signal(&mut self, source: &mut impl Source, late: bool, at: Tick, s: &mut QueueContext, stats: &mut QdiscStats) {
@@ -217,7 +217,7 @@ impl Law {
             }
             let state = source.state();
             state.dropping = true;
-            // The frequency that controlled the queue lately is a good one to start with.
+            // Soon after the last episode, the frequency that controlled the queue then is a good one to start with.
             let grown = state.count.wrapping_sub(state.last_count);
             if grown > 1 && after(RECENT * self.interval, at.wrapping_sub(state.drop_next)) {
                 state.count = grown;

@@ -68,7 +68,7 @@ impl Default for State {
 }
 
 impl State {
-    /// The next congestion is met as the first one was.
+    /// Back to the beginning: the next congestion gets the burst allowance again.
     fn restart(&mut self) {
         self.burst = BURST;
         self.since = None;
@@ -113,7 +113,7 @@ impl Law {
             state.prob
         };
         state.accumulated = if prob == 0 { 0 } else { state.accumulated.wrapping_add(prob) };
-        // Drops neither cluster nor stay away for long.
+        // Neither two drops soon after each other nor long times without one (RFC 8033, 5.4).
         if state.accumulated < MAX_PROB / 100 * 85 {
             return false;
         }
@@ -244,7 +244,6 @@ impl Pie {
         let law = Flaws::within("control", Law::new(spec))?;
         Ok(Self {
             limit,
-            // The queue was there long before the run, and its timer has run all the while.
             timer: Timer::new(law.tupdate),
             law,
             state: State::default(),
