@@ -96,7 +96,8 @@ class Capabilities:
             }
 
         def read(key: str, value: Any) -> Any:
-            return {each["name"]: Parameter.from_table(each) for each in value} if key == "parameters" else value
+            listed = key == "parameters" and not isinstance(value, Mapping)
+            return {each["name"]: Parameter.from_table(each) for each in value} if listed else value
 
         own = {"listeners": table["listeners"]} if "listeners" in table else {}
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)

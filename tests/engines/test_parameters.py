@@ -79,9 +79,10 @@ def test_what_a_table_refuses(cc, line):
 
 def test_what_only_the_other_engine_has():
     with pytest.raises(
-        ScenarioError, match=r"^flows\.0\.cc\.beta: the engine kernel has no parameter of cubic 'beta'; expected engine: sim$"
+        ScenarioError,
+        match=r"^flows\.0\.cc\.gain: the engine kernel has no parameter of cubic 'gain'; expected one of .*, hystart, .*, or engine: sim$",
     ):
-        refuse([resolved(flows=[{"cc": {"kind": "cubic", "beta": 600}}], engine="kernel")])
+        refuse([resolved(flows=[{"cc": {"kind": "cubic", "gain": 1}}], engine="kernel")])
 
 
 def test_a_parameter_of_what_is_unknown_is_not_complained_about():
@@ -127,4 +128,8 @@ def test_they_are_listed(dumbbell):
     assert listed["cubic"]["parameters"]["beta"] == beta | {"meaning": "window kept, of 1024"}
     lines = dumbbell("list", "cc").out.splitlines()
     after = lines[[line.split()[0] for line in lines].index("cubic") + 1]
-    assert after.split(maxsplit=2) == ["hystart", "sim", "leave slow start when delay rises: on or off, on by default"]
+    assert [part.strip() for part in after.split("  ") if part] == [
+        "hystart",
+        "sim, kernel",
+        "leave slow start when delay rises: on or off, on by default",
+    ]
