@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 
 from dumbbell.engines.capabilities import CAPTURE, OFFLOAD, OUTAGE, RATE_STEP, REVERSE, SYSCTLS, UDP, Capabilities
@@ -50,7 +51,11 @@ def capabilities() -> Capabilities:
         NAME,
         {
             "cc": {
-                name: {"summary": summary, "needs_ecn": name == "dctcp", "parameters": PARAMETERS.get(name, {})}
+                name: {
+                    "summary": summary,
+                    "needs_ecn": name == "dctcp",
+                    "parameters": {each: asdict(parameter) for each, parameter in PARAMETERS.get(name, {}).items()},
+                }
                 for name, summary in _CC.items()
             },
             "qdisc": {name: {"summary": summary} for name, summary in _QDISC.items()},

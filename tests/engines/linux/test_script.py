@@ -124,13 +124,14 @@ def test_a_reverse_flow_sends_from_the_right():
 
 
 def test_parameters_of_a_congestion_control_are_the_modules():
-    flows = [{"cc": {"kind": "cubic", "hystart": "off", "hystart_low_window": 32}}, {"cc": "reno"}]
+    flows = [{"cc": {"kind": "cubic", "hystart": "off", "hystart_detect": "delay"}}, {"cc": {"kind": "dctcp", "shift_g": 5}}]
     script = compiled(flows=flows)
     lines = script.files[SCRIPT].splitlines()
     assert "run init - cp cubic.hystart /sys/module/tcp_cubic/parameters/hystart" in lines
     assert script.files["cubic.hystart"] == "0\n"
-    assert script.files["cubic.hystart_low_window"] == "32\n"
-    assert len([line for line in lines if "/sys/module" in line]) == 2
+    assert script.files["cubic.hystart_detect"] == "2\n"
+    assert "run init - cp dctcp.shift_g /sys/module/tcp_dctcp/parameters/dctcp_shift_g" in lines
+    assert len([line for line in lines if "/sys/module" in line]) == 3
     assert "/sys/module" not in compiled(flows=[{"cc": {"kind": "cubic", "hystart": "on"}}]).files[SCRIPT]
 
 
