@@ -111,7 +111,7 @@ class MadeJob:
         if self.notes is not None:
             (self.notes / self.key).write_text(f"{began} {time.monotonic()}")
         if self.does == "raise":
-            raise ScenarioError([Problem("flows.0.cc", "cubci is unknown; expected another", "a.yaml", 3), Problem("path", "is odd")])
+            raise ScenarioError([Problem("flows.0.cc", "cubci is unknown", "another", "a.yaml", 3), Problem("path", "is odd", "another")])
         if self.does == "raise what cannot be sent":
             raise Unsendable("a", "b")
         if self.does.startswith("exit"):

@@ -97,8 +97,9 @@ def _described(cc: str, tables: Sequence[Capabilities]) -> dict[str, dict[str, o
     """The parameters of a congestion control by name, with the engines that have them."""
     found: dict[str, dict[str, Any]] = {}
     for table in tables:
-        for parameter in table.cc[cc].parameters.values() if cc in table.cc else ():
-            own = {"kind": parameter.kind, "default": parameter.default, "range": list(parameter.range)}
-            words = {"expected": parameter.expected, "meaning": parameter.meaning, "engines": []}
-            found.setdefault(parameter.name, own | words)["engines"].append(table.engine)
+        for name, parameter in table.cc[cc].parameters.items() if cc in table.cc else ():
+            words = {"expected": parameter.expected, "meaning": parameter.meaning}
+            found.setdefault(name, {"kind": parameter.kind, "default": parameter.default, **words, "engines": []})["engines"].append(
+                table.engine
+            )
     return found

@@ -84,7 +84,7 @@ class Capabilities:
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
         """From plain data.
 
-        `{"cc": {name: {summary, needs_ecn, wants_sce, parameters: [{name, kind, default, range, meaning}]}}, "qdisc": {name: {summary}},
+        `{"cc": {name: {summary, needs_ecn, wants_sce, parameters: {name: {kind, default, meaning, ...}}}}, "qdisc": {name: {summary}},
         "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}}, "shaper": [names], "feature": [names],
         "listeners": ...}`; what an entry does not name has its default, and what is unknown is left
         """
@@ -96,7 +96,7 @@ class Capabilities:
             }
 
         def read(key: str, value: Any) -> Any:
-            return {each["name"]: Parameter.from_table(each) for each in value} if key == "parameters" else value
+            return {name: Parameter.from_table(each) for name, each in value.items()} if key == "parameters" else value
 
         own = {"listeners": table["listeners"]} if "listeners" in table else {}
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
@@ -140,7 +140,7 @@ class Capabilities:
             place, kind = Place("workload", i), workload.cc["kind"]
             cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
             for name, parameter in (cc.parameters if cc is not None else {}).items():
-                if not parameter.fits(value := workload.cc[name]):
+                if name in workload.cc and not parameter.takes(value := workload.cc[name]):
                     yield place, f"cc.{name}", f"{shown(value)!r} is no value of {name}", parameter.expected
             if cc is not None and cc.needs_ecn and not workload.ecn:
                 yield place, "ecn", f"false leaves {kind} without the marks that it works on", "true, or another cc"

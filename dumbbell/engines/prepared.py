@@ -76,7 +76,7 @@ def _compiled(runs: Sequence[ResolvedScenario]) -> list[tuple[ResolvedScenario, 
     for asked in runs:
         name = asked.settings.engine or default()
         if name not in ENGINES:
-            problems[asked.problem(("engine",), "{}; expected {}".format(*unknown(name)))] = None
+            problems[asked.problem(("engine",), *unknown(name))] = None
             continue
         run, found = asked if asked.settings.engine == name else asked.on(name), engine(name)
         table = found.capabilities()

@@ -23,7 +23,7 @@ class Planned:
 
     def problem(self, resolved: ResolvedScenario, refusal: Refusal) -> Problem:
         """A refusal in words, at the line of the scenario that it is about."""
-        return resolved.problem(self.provenance.location(refusal), f"{refusal.what}; expected {refusal.expected}")
+        return resolved.problem(self.provenance.location(refusal), refusal.what, refusal.expected)
 
 
 def make(resolved: ResolvedScenario, table: Table) -> Planned:

@@ -8,50 +8,47 @@ from typing import Any, Literal
 
 from dumbbell.scenario import one_of
 
-_WORDS = {"on": True, "off": False}
-"""How scenario files write flags; YAML 1.2 has no such words, so that they arrive as text."""
+_FLAGS = {"on": True, "off": False}
+"""How scenario files may write flags: in YAML 1.2 these words are text."""
 
 
 @dataclass(frozen=True)
 class Parameter:
     """One parameter."""
 
-    name: str
-    kind: Literal["flag", "integer", "number", "word"]
+    kind: Literal["flag", "integer", "choice"]
     default: Any
-    range: tuple[Any, ...] = ()
-    """Of an integer or a number the least and the most; of a word all that there are; empty: any."""
+    """Its value where neither the scenario nor the stack has another."""
     meaning: str = ""
+    least: int = 0
+    """Of an integer, as the next."""
+    most: int = 0
+    words: tuple[str, ...] = ()
+    """Of a choice."""
 
     @classmethod
     def from_table(cls, entry: Mapping[str, Any]) -> Parameter:
-        """From `{"name", "kind", "default", "range", "meaning"}`; without a range every value of the kind will do."""
-        return cls(entry["name"], entry["kind"], entry["default"], tuple(entry.get("range") or ()), entry.get("meaning", ""))
+        """From `{kind, default, meaning}`, with `least` and `most` of an integer and the `words` of a choice."""
+        return cls(**{**entry, "words": tuple(entry.get("words", ()))})
 
     @property
     def expected(self) -> str:
         """The values that it may have, in words."""
         if self.kind == "flag":
             return "on or off"
-        if self.kind == "word":
-            return one_of(map(str, self.range))
-        noun = "a whole number" if self.kind == "integer" else "a number"
-        return f"{noun} from {self.range[0]} to {self.range[1]}" if self.range else noun
+        return one_of(self.words) if self.kind == "choice" else f"a whole number from {self.least} to {self.most}"
 
     def read(self, written: Any) -> Any:
-        """The value that is meant; what is no value of this parameter is returned as it is, and `fits` says so."""
-        if self.kind == "flag" and isinstance(written, str):
-            return _WORDS.get(written, written)
-        return written
+        """The value that is meant; what is no value of this parameter is returned as it is, and `takes` says so."""
+        return _FLAGS.get(written, written) if self.kind == "flag" and isinstance(written, str) else written
 
-    def fits(self, value: Any) -> bool:
+    def takes(self, value: Any) -> bool:
         """Whether it may have that value."""
         if self.kind == "flag":
             return isinstance(value, bool)
-        if self.kind == "word":
-            return value in self.range
-        numeric = isinstance(value, int if self.kind == "integer" else int | float) and not isinstance(value, bool)
-        return numeric and (not self.range or self.range[0] <= value <= self.range[1])
+        if self.kind == "choice":
+            return value in self.words
+        return isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
 
 
 def shown(value: Any) -> str:

@@ -140,11 +140,13 @@ class Workloads:
 
 
 def _control(cc: Cc, table: Table) -> dict[str, Any]:
-    """A congestion control with all its parameters; those that the table does not know are left for it to refuse."""
+    """A congestion control with the parameters that are given: what the others are depends on the stack, as its own options do.
+
+    Those that the table does not know are left for it to refuse.
+    """
     facts = table.cc.get(cc.kind)
     known = facts.parameters if facts else {}
-    given = {name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}
-    return {"kind": cc.kind, **{name: parameter.default for name, parameter in known.items()}, **given}
+    return {"kind": cc.kind, **{name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}}
 
 
 def _marks(flow: Flow, table: Table) -> tuple[bool, bool]:

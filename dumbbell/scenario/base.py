@@ -22,7 +22,7 @@ class Model(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             given = Source(None, settings)
-            raise ScenarioError([given.problem(location, what) for location, what in explain(error, type(self))]) from None
+            raise ScenarioError([given.problem(*wrong) for wrong in explain(error, type(self))]) from None
 
     # Without this mark, as RootModel has it, pydantic would call __init__ for what is nested, and lose where that is.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

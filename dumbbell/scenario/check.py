@@ -10,7 +10,8 @@ from dumbbell.scenario.problems import Location, one_of
 from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Pfifo, Red, Sfq
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
-Wrong = Iterator[tuple[Location, str]]
+Wrong = Iterator[tuple[Location, str, str]]
+"""Where, what is wrong, and what was expected."""
 
 _LONGEST_RUN = Duration.parse("4h")
 _LONGEST_DELAY = Duration.parse("1000s")
@@ -32,24 +33,24 @@ _LEAST_FRAME = Size.parse("64B")
 
 
 def wrong(settings: Settings) -> Wrong:
-    """The location of each contradiction and `what is wrong; expected ...`."""
+    """Every contradiction."""
     if settings.duration == 0:
-        yield ("duration",), "0s is no time at all; expected a time above 0"
+        yield ("duration",), "0s is no time at all", "a time above 0"
     elif settings.sample > settings.duration:
         what = f"{settings.sample} is longer than the run's {settings.duration}"
-        yield ("sample",), f"{what}; expected a shorter interval, or 0s for no samples"
+        yield ("sample",), what, "a shorter interval, or 0s for no samples"
     yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
     stages = _stage_names(settings.path)
     for i, flow in enumerate(settings.flows):
-        for location, what in (*_flow(flow, settings), *_hosts(flow, stages)):
-            yield ("flows", i, *location), what
+        for location, what, expected in (*_flow(flow, settings), *_hosts(flow, stages)):
+            yield ("flows", i, *location), what, expected
     for i, impairment in enumerate(settings.path.impairments):
-        for location, what in _impairment(impairment, settings):
-            yield ("path", "impairments", i, *location), what
+        for location, what, expected in _impairment(impairment, settings):
+            yield ("path", "impairments", i, *location), what, expected
     for i, traffic in enumerate(settings.background):
-        for location, what in _udp(traffic, settings):
-            yield ("background", i, *location), what
+        for location, what, expected in _udp(traffic, settings):
+            yield ("background", i, *location), what, expected
     yield from _names(settings)
 
 
@@ -79,27 +80,27 @@ def _path(settings: Settings) -> Wrong:
     path = settings.path
     if path.forward is None:
         if path.rtt is None:
-            yield ("path", "rtt"), f"is missing; expected {Duration.EXPECTED}"
+            yield ("path", "rtt"), "is missing", Duration.EXPECTED
         if path.bottleneck is None:
-            yield ("path", "bottleneck"), "is missing; expected a rate and a qdisc"
+            yield ("path", "bottleneck"), "is missing", "a rate and a qdisc"
         if isinstance(path.reverse, list):
-            yield ("path", "reverse"), "stages need path.forward; expected mirror, none or a bottleneck"
+            yield ("path", "reverse"), "stages need path.forward", "mirror, none or a bottleneck"
     else:
         for key in ("rtt", "delay", "access", "bottleneck"):
             if key in path.model_fields_set:
-                yield ("path", key), "cannot stand beside path.forward; expected the one or the other"
+                yield ("path", key), "cannot stand beside path.forward", "the one or the other"
         if not path.forward:
-            yield ("path", "forward"), "is empty; expected at least one stage"
+            yield ("path", "forward"), "is empty", "at least one stage"
         elif not any(stage.rate or isinstance(stage, QueueStage) for stage in path.forward):
-            yield ("path", "forward"), "limits no rate anywhere; expected a stage with a rate"
+            yield ("path", "forward"), "limits no rate anywhere", "a stage with a rate"
         if isinstance(path.reverse, Bottleneck):
-            yield ("path", "reverse"), "is a bottleneck beside path.forward; expected mirror, none or stages"
+            yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
         for name in ("forward", "reverse"):
             listed = getattr(path, name)
             names = [stage.name for stage in listed if stage.name] if isinstance(listed, list) else []
             for i, stage in enumerate(listed if isinstance(listed, list) else ()):
                 if stage.name and names.count(stage.name) > 1:
-                    yield ("path", name, i, "name"), f"{stage.name!r} is given twice; expected names that differ"
+                    yield ("path", name, i, "name"), f"{stage.name!r} is given twice", "names that differ"
                 yield from _too_long(("path", name, i, "delay"), stage.delay)
                 if not isinstance(stage, QueueStage):
                     yield from _delay_limit(("path", name, i, "limit"), stage.limit)
@@ -110,8 +111,8 @@ def _path(settings: Settings) -> Wrong:
     if path.access is not None:
         yield from _too_fast(("path", "access", "rate"), path.access.rate)
     for location, bottleneck in bottlenecks(settings):
-        for where, what in _bottleneck(bottleneck):
-            yield location + where, what
+        for where, what, expected in _bottleneck(bottleneck):
+            yield location + where, what, expected
 
 
 def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
@@ -131,121 +132,121 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
     qdisc, shaper = bottleneck.qdisc, bottleneck.shaper_kind
     yield from _too_fast(("rate",), bottleneck.rate)
     if isinstance(qdisc, Cake):
-        for where, what in _cake(qdisc, bottleneck):
-            yield ("qdisc", *where), what
+        for where, what, expected in _cake(qdisc, bottleneck):
+            yield ("qdisc", *where), what, expected
     elif shaper == "cake":
-        yield ("shaper",), f"{qdisc.kind} cannot shape; expected the shaper link, tbf or htb"
+        yield ("shaper",), f"{qdisc.kind} cannot shape", "the shaper link, tbf or htb"
     if bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
-        yield ("rate",), "is missing; expected a rate such as 10mbit"
+        yield ("rate",), "is missing", "a rate such as 10mbit"
     if bottleneck.burst is not None:
         if shaper not in ("tbf", "htb"):
-            yield ("burst",), f"the shaper {shaper} has no bucket; expected the shaper tbf or htb"
+            yield ("burst",), f"the shaper {shaper} has no bucket", "the shaper tbf or htb"
         elif bottleneck.burst < FRAME_BYTES:
             what = f"{bottleneck.burst} never lets a full packet go"
-            yield ("burst",), f"{what}; expected at least {FRAME_BYTES}B"
+            yield ("burst",), what, f"at least {FRAME_BYTES}B"
     for key in ("limit", "min", "max"):
         limit = getattr(qdisc, key, None)
         if not isinstance(limit, Limit):
             continue
         counts_bytes = isinstance(qdisc, Bfifo | Red)
         if limit.unit == "B" and not counts_bytes:
-            yield ("qdisc", key), f"{limit} is in bytes, {qdisc.kind} counts packets; expected e.g. 180p or 1bdp"
+            yield ("qdisc", key), f"{limit} is in bytes, {qdisc.kind} counts packets", "e.g. 180p or 1bdp"
         elif limit.unit == "p" and counts_bytes:
-            yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes; expected e.g. 64KiB or 1bdp"
+            yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes", "e.g. 64KiB or 1bdp"
         elif limit.unit == "B" and limit.value < FRAME_BYTES:
-            yield ("qdisc", key), f"{limit} has no room for a full packet; expected at least {FRAME_BYTES}B"
-    for where, what in _sfq(qdisc) if isinstance(qdisc, Sfq) else _red(qdisc) if isinstance(qdisc, Red) else ():
-        yield ("qdisc", *where), what
+            yield ("qdisc", key), f"{limit} has no room for a full packet", f"at least {FRAME_BYTES}B"
+    for where, what, expected in _sfq(qdisc) if isinstance(qdisc, Sfq) else _red(qdisc) if isinstance(qdisc, Red) else ():
+        yield ("qdisc", *where), what, expected
     for key in ("target", "interval", "tupdate", "ce_threshold"):
         if (time := getattr(qdisc, key, None)) == 0 and key != "ce_threshold":
-            yield ("qdisc", key), "0s is no time at all; expected a time above 0"
+            yield ("qdisc", key), "0s is no time at all", "a time above 0"
         yield from _too_long(("qdisc", key), time, _LONGEST_LAW)
     if (quantum := getattr(qdisc, "quantum", None)) is not None and quantum < _LEAST_QUANTUM:
-        yield ("qdisc", "quantum"), f"{int(quantum)}B is below what the kernel takes; expected at least {_LEAST_QUANTUM}B"
+        yield ("qdisc", "quantum"), f"{int(quantum)}B is below what the kernel takes", f"at least {_LEAST_QUANTUM}B"
 
 
 def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
     if cake.rate is not None and bottleneck.shaper_kind != "cake":
         what = f"{cake.rate} makes cake shape behind the shaper {bottleneck.shaper_kind}"
-        yield ("rate",), f"{what}; expected no rate of cake's own, or the shaper cake"
+        yield ("rate",), what, "no rate of cake's own, or the shaper cake"
     elif None not in (bottleneck.rate, cake.rate) and bottleneck.rate != cake.rate:
-        yield ("rate",), f"{cake.rate} differs from the bottleneck's {bottleneck.rate}; expected one rate"
+        yield ("rate",), f"{cake.rate} differs from the bottleneck's {bottleneck.rate}", "one rate"
     elif bottleneck.shaper_kind == "cake" and (rate := bottleneck.rate_bps) is not None:
         yield from _too_fast(("rate",), Rate(rate))
         if rate < _SLOWEST_CAKE:
-            yield ("rate",), f"{Rate(rate)} is too slow for cake; expected at least {_SLOWEST_CAKE}"
+            yield ("rate",), f"{Rate(rate)} is too slow for cake", f"at least {_SLOWEST_CAKE}"
     if cake.rtt == 0:
-        yield ("rtt",), "0s leaves COBALT no interval; expected a time such as 100ms"
+        yield ("rtt",), "0s leaves COBALT no interval", "a time such as 100ms"
     yield from _too_long(("rtt",), cake.rtt)
     if cake.memlimit is not None and not _LEAST_MEMLIMIT <= cake.memlimit <= _MOST_MEMLIMIT:
         what = "holds no packet" if cake.memlimit < _LEAST_MEMLIMIT else "is too much"
-        yield ("memlimit",), f"{cake.memlimit} {what}; expected {_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
+        yield ("memlimit",), f"{cake.memlimit} {what}", f"{_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
 
 
 def _red(red: Red) -> Wrong:
     """As far as sizes can be compared; tc derives the weight of the average from them."""
     if red.min.unit == red.max.unit and red.max.value <= red.min.value:
-        yield ("max",), f"{red.max} is not above min; expected more than {red.min}"
+        yield ("max",), f"{red.max} is not above min", f"more than {red.min}"
     if red.avpkt == 0:
-        yield ("avpkt",), "0B is no packet; expected e.g. 1000B"
+        yield ("avpkt",), "0B is no packet", "e.g. 1000B"
     elif red.min.unit == "B":
         if red.min.value < red.avpkt:
-            yield ("avpkt",), f"{red.avpkt} is more than min; expected at most {red.min}"
+            yield ("avpkt",), f"{red.avpkt} is more than min", f"at most {red.min}"
         if red.burst is not None and red.burst * red.avpkt < red.min.value:
-            yield ("burst",), f"{red.burst} of {red.avpkt} do not reach min; expected at least {-(-int(red.min.value) // red.avpkt)}p"
+            yield ("burst",), f"{red.burst} of {red.avpkt} do not reach min", f"at least {-(-int(red.min.value) // red.avpkt)}p"
 
 
 def _sfq(sfq: Sfq) -> Wrong:
     if sfq.divisor & (sfq.divisor - 1):
-        yield ("divisor",), f"{sfq.divisor} is no power of two; expected e.g. 128 or 1024"
+        yield ("divisor",), f"{sfq.divisor} is no power of two", "e.g. 128 or 1024"
     if sfq.perturb % 10**9:
-        yield ("perturb",), f"{sfq.perturb} is no whole number of seconds; expected e.g. 10s, or 0s for never"
+        yield ("perturb",), f"{sfq.perturb} is no whole number of seconds", "e.g. 10s, or 0s for never"
     if sfq.limit.unit == "p" and sfq.limit.value < 2:
-        yield ("limit",), f"{sfq.limit} is too little for sfq; expected at least 2p"
+        yield ("limit",), f"{sfq.limit} is too little for sfq", "at least 2p"
 
 
 def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:
     if time is not None and time > most:
-        yield location, f"{time} is too long; expected at most {most}"
+        yield location, f"{time} is too long", f"at most {most}"
 
 
 def _too_fast(location: Location, rate: Rate | None) -> Wrong:
     if rate is not None and rate > _FASTEST:
-        yield location, f"{rate} is too fast; expected at most {_FASTEST}"
+        yield location, f"{rate} is too fast", f"at most {_FASTEST}"
 
 
 def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
     if limit is not None and limit.unit == "B":
-        yield location, f"{limit} is in bytes, a delay stage counts packets; expected {Packets.EXPECTED}"
+        yield location, f"{limit} is in bytes, a delay stage counts packets", Packets.EXPECTED
 
 
 def _flow(flow: Flow, settings: Settings) -> Wrong:
     if flow.bytes == 0:
-        yield ("bytes",), "0B is nothing to send; expected a size above 0"
+        yield ("bytes",), "0B is nothing to send", "a size above 0"
     if flow.duration == 0:
-        yield ("duration",), "0s is no time at all; expected a time above 0"
+        yield ("duration",), "0s is no time at all", "a time above 0"
     if flow.rtt is not None and settings.path.forward is not None:
-        yield ("rtt",), "needs path.rtt to replace; expected a path with rtt"
+        yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
     yield from _too_long(("rtt",), flow.rtt)
     if flow.sce_echo and flow.ecn is False:
-        yield ("sce_echo",), "true needs ECN, which is off; expected ecn: true, or no sce_echo"
+        yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
     if flow.src is not None and flow.src == flow.dst:
-        yield ("dst",), f"{flow.dst!r} is the source as well; expected two hosts"
+        yield ("dst",), f"{flow.dst!r} is the source as well", "two hosts"
     last = flow.start.first + (flow.count - 1) * flow.start.every + flow.start.jitter
     if settings.duration and last >= settings.duration:
         key = "first" if flow.start.first >= settings.duration else "every" if flow.start.every else "jitter"
         what = f"the last flow may start at {Duration(last)}, after the run's {settings.duration}"
-        yield ("start", key), f"{what}; expected an earlier start or a longer duration"
+        yield ("start", key), what, "an earlier start or a longer duration"
     for key in ("rmem", "wmem"):
         sizes = getattr(flow.host, key)
         if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
-            yield ("host", key), f"{', '.join(map(str, sizes))} do not rise; expected least, initial and most"
+            yield ("host", key), f"{', '.join(map(str, sizes))} do not rise", "least, initial and most"
         elif (size := sizes[1] if key == "rmem" else sizes[2]) < LEAST_BUFFER:
             what = f"{size} of {', '.join(map(str, sizes))} has no room for two packets"
-            yield ("host", key), f"{what}; expected at least {LEAST_BUFFER}"
+            yield ("host", key), what, f"at least {LEAST_BUFFER}"
     ssthresh = flow.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
-        yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range; expected 2p to {_MOST_SSTHRESH}"
+        yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"
 
 
 def _stage_names(path: Path) -> set[str]:
@@ -260,56 +261,57 @@ def _stage_names(path: Path) -> set[str]:
 def _hosts(flow: Flow, stages: set[str]) -> Wrong:
     for key in ("src", "dst"):
         if (name := getattr(flow, key)) in stages:
-            yield (key,), f"{name!r} is a stage of the path, and flows pass all stages; expected the name of a host, such as client"
+            yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
 
 
 def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
     if settings.duration and impairment.at >= settings.duration:
-        yield ("at",), f"{impairment.at} is not within the run's {settings.duration}; expected an earlier time"
+        yield ("at",), f"{impairment.at} is not within the run's {settings.duration}", "an earlier time"
     path = settings.path
     if path.forward is None:
         if impairment.stage is not None:
-            yield ("stage",), "names a stage of a dumbbell; expected none, or path.forward"
+            yield ("stage",), "names a stage of a dumbbell", "none, or path.forward"
         if impairment.direction != "forward" and path.reverse == "none":
-            yield ("direction",), f"{impairment.direction} needs a queue on the reverse path; expected forward"
+            yield ("direction",), f"{impairment.direction} needs a queue on the reverse path", "forward"
     else:
         queues = [stage.name for stage in path.forward if isinstance(stage, QueueStage)]
         if impairment.stage is None and len(queues) != 1:
-            yield ("stage",), f"is missing, path.forward has {len(queues)} queue stages; expected the name of one"
+            yield ("stage",), f"is missing, path.forward has {len(queues)} queue stages", "the name of one"
         elif impairment.stage is not None and impairment.stage not in queues:
             yield (
                 ("stage",),
-                f"{impairment.stage!r} is no queue stage of path.forward; expected {one_of([name for name in queues if name])}",
+                f"{impairment.stage!r} is no queue stage of path.forward",
+                one_of([name for name in queues if name]),
             )
         if impairment.direction != "forward" and path.reverse != "mirror":
-            yield ("direction",), f"{impairment.direction} needs the mirrored stages; expected forward, or reverse: mirror"
+            yield ("direction",), f"{impairment.direction} needs the mirrored stages", "forward, or reverse: mirror"
     if isinstance(impairment, Outage) and impairment.for_ == 0:
-        yield ("for",), "0s is no time at all; expected a time above 0"
+        yield ("for",), "0s is no time at all", "a time above 0"
     if isinstance(impairment, RateStep):
         yield from _too_fast(("rate",), impairment.rate)
         if impairment.rate < _SLOWEST_CAKE:
-            yield ("rate",), f"{impairment.rate} is too slow; expected at least {_SLOWEST_CAKE}"
+            yield ("rate",), f"{impairment.rate} is too slow", f"at least {_SLOWEST_CAKE}"
 
 
 def _udp(udp: Udp, settings: Settings) -> Wrong:
     if not _LEAST_FRAME <= udp.size <= FRAME_BYTES:
-        yield ("size",), f"{udp.size} is no Ethernet frame; expected {_LEAST_FRAME} to {FRAME_BYTES}B"
+        yield ("size",), f"{udp.size} is no Ethernet frame", f"{_LEAST_FRAME} to {FRAME_BYTES}B"
     if int(udp.size) * 8 * 10**6 < udp.rate:
-        yield ("rate",), f"{udp.rate} are several datagrams of {udp.size} a microsecond; expected at most {Rate(int(udp.size) * 8 * 10**6)}"
+        yield ("rate",), f"{udp.rate} are several datagrams of {udp.size} a microsecond", f"at most {Rate(int(udp.size) * 8 * 10**6)}"
     if settings.duration and udp.start >= settings.duration:
-        yield ("start",), f"{udp.start} is not within the run's {settings.duration}; expected an earlier time"
+        yield ("start",), f"{udp.start} is not within the run's {settings.duration}", "an earlier time"
     if udp.duration == 0:
-        yield ("duration",), "0s is no time at all; expected a time above 0"
+        yield ("duration",), "0s is no time at all", "a time above 0"
 
 
 def _names(settings: Settings) -> Wrong:
     total = sum(flow.count for flow in settings.flows)
     if total > _MOST_FLOWS:
-        yield ("flows",), f"are {total} in all; expected at most {_MOST_FLOWS}"
+        yield ("flows",), f"are {total} in all", f"at most {_MOST_FLOWS}"
         return
     given = Counter(flow.name for flow in settings.flows)
     seen: set[str] = set()
     for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
         if (flow.name is not None and given[flow.name] > 1) or not seen.isdisjoint(names):
-            yield ("flows", i, "name"), f"{flow.name or flow.cc.kind!r} is given twice; expected names that differ"
+            yield ("flows", i, "name"), f"{flow.name or flow.cc.kind!r} is given twice", "names that differ"
         seen.update(names)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from dumbbell.scenario.problems import Location, nearest, one_of
+from dumbbell.scenario.problems import Location, Unfit, nearest, one_of
 
 _MODEL = ("model_type", "model_attributes_type")
 _NOUNS = {
@@ -21,47 +21,47 @@ _NOUNS = {
 }
 
 
-def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str]]:
-    """For each error its location and `what is wrong; expected ...`; `top` is the model that was validated."""
+def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str, str]]:
+    """For each error its location, what is wrong, and what was expected; `top` is the model that was validated."""
     for detail in error.errors(include_url=False):
-        yield detail["loc"], _what(detail, top)
+        yield detail["loc"], *_words(detail, top)
 
 
-def _what(detail: ErrorDetails, top: type[BaseModel]) -> str:
+def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
     kind, context, given = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "extra_forbidden":
         known = sorted({field.alias or name for model in _models_at(top, detail["loc"][:-1]) for name, field in model.model_fields.items()})
-        return f"unknown key{nearest(detail['loc'][-1], known)}; expected {one_of(known)}"
+        return f"unknown key{nearest(detail['loc'][-1], known)}", one_of(known)
     if kind == "missing":
         models = _models_at(top, detail["loc"][:-1])
-        return f"is missing; expected {_summary(models, str(detail['loc'][-1]))}"
+        return "is missing", _summary(models, str(detail["loc"][-1]))
     if kind == "union_tag_not_found":
-        return f"{_shown(given)} has no {context['discriminator'].strip(chr(39))}; expected keys and values with one"
+        return f"{_shown(given)} has no {context['discriminator'].strip(chr(39))}", "keys and values with one"
     if kind == "union_tag_invalid":
         known = [tag.strip("' ") for tag in str(context["expected_tags"]).split(",")]
         what = str(context["discriminator"]).strip("'")
-        return f"unknown {what} {context['tag']!r}{nearest(context['tag'], known)}; expected {one_of(known)}"
+        return f"unknown {what} {context['tag']!r}{nearest(context['tag'], known)}", one_of(known)
     if kind == "literal_error":
         known = [value.strip("' ") for value in str(context["expected"]).replace(" or ", ", ").split(",")]
-        return f"{_shown(given)} is unknown{nearest(given, known)}; expected {one_of(known)}"
+        return f"{_shown(given)} is unknown{nearest(given, known)}", one_of(known)
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
         words = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
         bound = " and ".join(f"{words[key]} {value}" for key, value in context.items() if key in words)
-        return f"{_shown(given)} is out of range; expected {bound}"
+        return f"{_shown(given)} is out of range", bound
     if kind == "too_short":
-        return f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+        return f"has {context['actual_length']} entries", f"at least {context['min_length']}"
     if kind == "too_long":
-        return f"has more than {context['max_length']} entries; expected at most {context['max_length']}"
+        return f"has more than {context['max_length']} entries", f"at most {context['max_length']}"
     if kind == "string_pattern_mismatch":
-        return f"{_shown(given)} is not a name; expected letters, digits and . _ + - after a letter or digit"
+        return f"{_shown(given)} is not a name", "letters, digits and . _ + - after a letter or digit"
     if kind == "value_error":
-        return str(context["error"])
+        unfit = context["error"]
+        return (unfit.what, unfit.expected) if isinstance(unfit, Unfit) else (str(unfit), "another value")
     if kind in _MODEL:
-        return f"{_shown(given)} is not keys and values; expected keys and values{_keys(_models_at(top, detail['loc']), given)}"
+        return f"{_shown(given)} is not keys and values", f"keys and values{_keys(_models_at(top, detail['loc']), given)}"
     if kind in _NOUNS:
-        return f"{_shown(given)} is not {_NOUNS[kind]}; expected {_NOUNS[kind]}"
-    message = detail["msg"]
-    return message if "; expected" in message else f"{_shown(given)}: {message}; expected another value"
+        return f"{_shown(given)} is not {_NOUNS[kind]}", _NOUNS[kind]
+    return f"{_shown(given)}: {detail['msg']}", "another value"
 
 
 def _shown(value: object) -> str:

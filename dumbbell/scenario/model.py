@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Serializa
 from pydantic_core import PydanticKnownError
 
 from dumbbell.scenario.base import LONG, Kinded, Model, Name
+from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.qdiscs import Cake, Qdisc
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
@@ -168,7 +169,7 @@ def _split(written: Any, name: str, rest: str) -> Any:
 
 def _scalar(value: Any) -> Any:
     if not isinstance(value, bool | int | float | str):
-        raise ValueError(f"{'nothing' if value is None else 'a list or a mapping'} is no value of a parameter; expected a number or a word")
+        raise Unfit(f"{'nothing' if value is None else 'a list or a mapping'} is no value of a parameter", "a number or a word")
     return value
 
 
@@ -213,9 +214,9 @@ class Stack(Model):
 def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
     for key, value in values.items():
         if not re.fullmatch(r"net\.[a-z0-9_.]+", key):
-            raise ValueError(f"{key!r} is not a setting of the network; expected e.g. net.ipv4.tcp_early_retrans")
+            raise Unfit(f"{key!r} is not a setting of the network", "e.g. net.ipv4.tcp_early_retrans")
         if not re.fullmatch(r"-?[A-Za-z0-9_]+( -?[A-Za-z0-9_]+)*", str(value)):
-            raise ValueError(f"{value!r} is no value of {key}; expected numbers or words with a space between")
+            raise Unfit(f"{value!r} is no value of {key}", "numbers or words with a space between")
     return values
 
 

@@ -19,7 +19,9 @@ class Problem:
     key: str
     """Dotted key."""
     what: str
-    """What is wrong; and after `; expected`, what would be right."""
+    """What is wrong."""
+    expected: str
+    """What would be right."""
     file: str | None = None
     """Where it is written; none for a scenario made in Python."""
     line: int | None = None
@@ -27,7 +29,15 @@ class Problem:
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:" if self.line is None else f"{self.file}:{self.line}:"
-        return " ".join(part for part in (place, f"{self.key}:" if self.key else "", self.what) if part)
+        return " ".join(part for part in (place, f"{self.key}:" if self.key else "", f"{self.what}; expected {self.expected}") if part)
+
+
+class Unfit(ValueError):
+    """A value that cannot stand where it is given."""
+
+    def __init__(self, what: str, expected: str) -> None:
+        super().__init__(f"{what}; expected {expected}")
+        self.what, self.expected = what, expected
 
 
 class ScenarioError(BadInput):

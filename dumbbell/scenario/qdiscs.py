@@ -6,9 +6,9 @@ import re
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from dumbbell.scenario.base import Kinded
+from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
@@ -38,8 +38,7 @@ def _sce(value: object) -> object:
         return value
     if isinstance(value, int) and 1 <= value <= 1024:
         return value
-    expected = "true, false, single, single-steep or 1 to 1024"
-    raise PydanticCustomError("sce", "{value} is not an SCE ramp; expected {expected}", {"value": repr(value), "expected": expected})
+    raise Unfit(f"{value!r} is not an SCE ramp", "true, false, single, single-steep or 1 to 1024")
 
 
 class Cake(Kinded):
@@ -68,7 +67,7 @@ def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
     """Refuses what a variant does not have."""
     for key in keys:
         if key in model.model_fields_set and getattr(model, key) != type(model).model_fields[key].default:
-            raise ValueError(f"the variant {variant} has no {key}; expected it left out")
+            raise Unfit(f"the variant {variant} has no {key}", "it left out")
 
 
 _CodelVariant = Literal["linux-6.12", "linux-3.10"]
@@ -149,7 +148,7 @@ class Pie(Kinded):
             _without(self, "2013", ("ecn", "bytemode", "dq_rate_estimator"))
             for key in ("target", "tupdate"):
                 if getattr(self, key) % _MS or not getattr(self, key):
-                    raise ValueError(f"the variant 2013 counts {key} in milliseconds, not {getattr(self, key)}; expected whole ones")
+                    raise Unfit(f"the variant 2013 counts {key} in milliseconds, not {getattr(self, key)}", "whole ones")
         else:
             _without(self, self.variant, ("hz",))
         return self
@@ -237,7 +236,7 @@ class Fq(Kinded):
 
 def _command(written: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*( [A-Za-z0-9._/%:-]+)*", written):
-        raise ValueError(f"{written!r} is no command of tc; expected a name and parameters with one space between, e.g. hhf limit 1000")
+        raise Unfit(f"{written!r} is no command of tc", "a name and parameters with one space between, e.g. hhf limit 1000")
     return written
 
 

@@ -41,9 +41,9 @@ class ResolvedScenario:
         """The seed of every random stream of the run."""
         return self.settings.seed
 
-    def problem(self, location: Location, what: str) -> Problem:
+    def problem(self, location: Location, what: str, expected: str) -> Problem:
         """A problem with a setting, at the line where the file gives it or sweeps it."""
-        return self.origin.locate(location, what, self.cell) if self.origin else Problem(dotted(location), what)
+        return self.origin.locate(location, what, expected, self.cell) if self.origin else Problem(dotted(location), what, expected)
 
     def on(self, engine: str) -> ResolvedScenario:
         """The same on another engine."""
@@ -79,7 +79,7 @@ class Scenario(Settings):
         try:
             scenario = cls.model_validate(data)
         except ValidationError as error:
-            raise ScenarioError([origin.problem(location, what) for location, what in explain(error, cls)]) from None
+            raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
         scenario._source = origin
         scenario.expand()
         return scenario
@@ -94,7 +94,7 @@ class Scenario(Settings):
 
     def expand(self) -> list[ResolvedScenario]:
         """The runs, sweep cells in order (first key slowest), seeds within a cell. Raises `ScenarioError`."""
-        if problems := [self.locate(location, what) for location, what in wrong(self)]:
+        if problems := [self.locate(*found) for found in wrong(self)]:
             raise ScenarioError(problems)
         written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
         runs: list[ResolvedScenario] = []
@@ -104,12 +104,12 @@ class Scenario(Settings):
             resolved = self._resolve(written, coordinates, cell)
             content = str(resolved.dump())
             if content in seen:
-                what = f"{_cell_text(seen[content])} and {_cell_text(cell)} are the same run; expected different cells"
-                raise ScenarioError([self.locate(("sweep",), what)])
+                what = f"{_cell_text(seen[content])} and {_cell_text(cell)} are the same run"
+                raise ScenarioError([self.locate(("sweep",), what, "different cells")])
             seen[content] = cell
             if self.repeat > 1 and not is_random(resolved.settings):
-                what = f"{self.repeat} runs would be identical; expected start.jitter in a flow, or repeat: 1"
-                raise ScenarioError([self.locate(("repeat",), what)])
+                what = f"{self.repeat} runs would be identical"
+                raise ScenarioError([self.locate(("repeat",), what, "start.jitter in a flow, or repeat: 1")])
             for seed in range(resolved.seed, resolved.seed + self.repeat):
                 place = {**cell, "seed": seed} if self.repeat > 1 else cell
                 runs.append(ResolvedScenario(resolved.settings.model_copy(update={"seed": seed}), place, self))
@@ -122,29 +122,29 @@ class Scenario(Settings):
                 _assign(settings, key.split("."), value)
             except (KeyError, IndexError, ValueError) as error:
                 place = next(self.sweep.places(key)) if self.sweep else ()
-                raise ScenarioError([self.locate(place, f"{error.args[0]}; expected a dotted key")]) from None
+                raise ScenarioError([self.locate(place, error.args[0], "a dotted key")]) from None
         try:
             resolved = Settings.model_validate(settings)
         except ValidationError as error:
-            raise ScenarioError([self.locate(place, what, cell) for place, what in explain(error, Settings)]) from None
-        if problems := [self.locate(place, what, cell) for place, what in wrong(resolved)]:
+            raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
+        if problems := [self.locate(*found, cell) for found in wrong(resolved)]:
             raise ScenarioError(problems)
         return ResolvedScenario(resolved, cell, self)
 
-    def locate(self, location: Location, what: str, cell: dict[str, Coordinate] | None = None) -> Problem:
+    def locate(self, location: Location, what: str, expected: str, cell: dict[str, Coordinate] | None = None) -> Problem:
         """A problem at the line where the setting is swept, if it is, else where it is given."""
         for key in cell or {}:
             if self.sweep is None or not _covers(key, location):
                 continue
             for place in self.sweep.places(key):
-                what_cell = f"{what} (in the cell {_cell_text(cell or {})})"
+                there = f"{expected} (in the cell {_cell_text(cell or {})})"
                 if self._source is None:
-                    return Problem(dotted(place), what_cell)
+                    return Problem(dotted(place), what, there)
                 line = self._source.find(place)[1]
-                return Problem(dotted(place), what_cell, self._source.file, line)
+                return Problem(dotted(place), what, there, self._source.file, line)
         if self._source is None:
-            return Problem(dotted(location), what)
-        return self._source.problem(location, what)
+            return Problem(dotted(location), what, expected)
+        return self._source.problem(location, what, expected)
 
 
 def _covers(key: str, location: Location) -> bool:

@@ -38,14 +38,14 @@ class Source:
             found.append(part)
         return tuple(found), line + 1
 
-    def problem(self, location: Location, what: str) -> Problem:
+    def problem(self, location: Location, what: str, expected: str) -> Problem:
         """A problem at the nearest place to `location` that is written; a key that is missing, or of which nothing is written, is
         named all the same.
         """
         found, line = self.find(location)
         last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
         named = found + last if "missing" in what else found or location
-        return Problem(dotted(named), what, self.file, None if self.file is None else line)
+        return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
 
 
 def read(path: str | Path) -> tuple[Any, Source]:
@@ -57,13 +57,13 @@ def read(path: str | Path) -> tuple[Any, Source]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise _unreadable(name, "no such file; expected a scenario file") from None
+        raise _unreadable(name, "no such file") from None
     except IsADirectoryError:
-        raise _unreadable(name, "is a folder; expected a scenario file") from None
+        raise _unreadable(name, "is a folder") from None
     except UnicodeDecodeError:
-        raise _unreadable(name, "is not text in UTF-8; expected a scenario file") from None
+        raise _unreadable(name, "is not text in UTF-8") from None
     except OSError as error:
-        raise _unreadable(name, f"cannot be read ({error.strerror}); expected a scenario file") from None
+        raise _unreadable(name, f"cannot be read ({error.strerror})") from None
     return parse(text, name)
 
 
@@ -78,17 +78,17 @@ def parse(text: str, name: str) -> tuple[Any, Source]:
     except DuplicateKeyError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         key = str(error.problem).split('"')[1] if '"' in str(error.problem) else ""
-        raise ScenarioError([Problem(key, "is given twice; expected each key once", name, line)]) from None
+        raise ScenarioError([Problem(key, "is given twice", "each key once", name, line)]) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(error.problem or error.context).split())
-        raise ScenarioError([Problem("", f"{what}; expected YAML", name, mark.line + 1 if mark else None)]) from None
+        raise ScenarioError([Problem("", what, "YAML", name, mark.line + 1 if mark else None)]) from None
     except YAMLError as error:
         what = " ".join(str(error).split())
-        raise ScenarioError([Problem("", f"{what}; expected YAML", name)]) from None
+        raise ScenarioError([Problem("", what, "YAML", name)]) from None
     if not isinstance(tree, Mapping):
         found = "is empty" if tree is None else f"holds a {'list' if isinstance(tree, list) else 'single value'}"
-        raise ScenarioError([Problem("", f"{found}; expected keys such as path, flows and duration", name, 1)])
+        raise ScenarioError([Problem("", found, "keys such as path, flows and duration", name, 1)])
     return plain(tree), Source(name, tree)
 
 
@@ -110,4 +110,4 @@ def _line_of(tree: Any) -> int:
 
 
 def _unreadable(name: str, what: str) -> ScenarioError:
-    return ScenarioError([Problem("", what, name)])
+    return ScenarioError([Problem("", what, "a scenario file", name)])

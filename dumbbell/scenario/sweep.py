@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
-from pydantic_core import PydanticCustomError
+
+from dumbbell.scenario.problems import Unfit
 
 Values = Annotated[list[Any], Field(min_length=1)]
 Table = Annotated[dict[str, Values], Field(min_length=1)]
@@ -56,14 +57,14 @@ class Sweep(BaseModel):
     def _sound(self) -> Sweep:
         if self.zip and len({len(values) for values in self.zip.values()}) > 1:
             lengths = ", ".join(f"{key} {len(values)}" for key, values in self.zip.items())
-            raise _wrong(f"zip: the lists differ in length ({lengths}); expected equal lengths")
+            raise Unfit(f"zip: the lists differ in length ({lengths})", "equal lengths")
         keys = [*self.grid, *(self.zip or ()), *{key for cell in self.cells or () for key in cell}]
         keys += self.sample.over if self.sample else ()
         for key in keys:
             if keys.count(key) > 1:
-                raise _wrong(f"{key} is swept twice; expected each key in one of grid, zip, cells and sample")
+                raise Unfit(f"{key} is swept twice", "each key in one of grid, zip, cells and sample")
         if self.sample and self.sample.count > (most := math.prod(map(len, self.sample.over.values()))):
-            raise _wrong(f"sample: {self.sample.count} of {most} cells; expected a count of at most {most}")
+            raise Unfit(f"sample: {self.sample.count} of {most} cells", f"a count of at most {most}")
         return self
 
     def coordinates(self) -> Iterator[dict[str, Any]]:
@@ -103,7 +104,3 @@ def _draw(sample: Sample) -> list[dict[str, Any]]:
         if len(cells) == sample.count:
             break
     return list(cells.values())
-
-
-def _wrong(message: str) -> PydanticCustomError:
-    return PydanticCustomError("sweep", "{message}", {"message": message})

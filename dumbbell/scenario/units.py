@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Self
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from dumbbell.scenario.problems import Unfit
+
 FRAME_BYTES = 1514
 """Ethernet frame of a full segment without FCS: the rate basis of `bdp`."""
 
@@ -27,15 +29,15 @@ _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
 def _split(written: object, kind: type[Quantity | Limit]) -> tuple[Fraction, str]:
     """The number and the unit of the written form; `ValueError` in the words of `kind` if it has not both."""
     if isinstance(written, bool) or not isinstance(written, int | float | str):
-        raise ValueError(f"{written!r} is not a {kind.__name__.lower()}; expected {kind.EXPECTED}")
+        raise Unfit(f"{written!r} is not a {kind.__name__.lower()}", kind.EXPECTED)
     match = _WRITTEN.fullmatch(written) if isinstance(written, str) else None
     if isinstance(written, str) and match is None:
-        raise ValueError(f"{written!r} is not a number with a unit; expected {kind.EXPECTED}")
+        raise Unfit(f"{written!r} is not a number with a unit", kind.EXPECTED)
     if match is None or not match["unit"]:
-        raise ValueError(f"{written!r} has no unit; expected {kind.EXPECTED}")
+        raise Unfit(f"{written!r} has no unit", kind.EXPECTED)
     number = Decimal(match["number"])
     if abs(number.adjusted()) > 30:
-        raise ValueError(f"{written!r} is out of range; expected {kind.EXPECTED}")
+        raise Unfit(f"{written!r} is out of range", kind.EXPECTED)
     return Fraction(number), match["unit"]
 
 
@@ -58,14 +60,14 @@ class Quantity(int):
         number, unit = _split(written, cls)
         factor = cls.UNITS.get(unit.lower() if cls.FOLD else unit)
         if factor is None:
-            raise ValueError(f"{written!r} has an unknown unit {unit!r}; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} has an unknown unit {unit!r}", cls.EXPECTED)
         value = number * factor
         if value < 0:
-            raise ValueError(f"{written!r} is negative; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} is negative", cls.EXPECTED)
         if value.denominator != 1:
-            raise ValueError(f"{written!r} is not a whole number of {cls.BASE}; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} is not a whole number of {cls.BASE}", cls.EXPECTED)
         if value >= 1 << 63:
-            raise ValueError(f"{written!r} is out of range; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} is out of range", cls.EXPECTED)
         return cls(value)
 
     def __str__(self) -> str:
@@ -93,7 +95,7 @@ class Rate(Quantity):
     def parse(cls, written: object) -> Self:
         rate = super().parse(written)
         if rate == 0:
-            raise ValueError(f"{written!r}: a rate of 0 never sends; expected {cls.EXPECTED} above 0")
+            raise Unfit(f"{written!r}: a rate of 0 never sends", f"{cls.EXPECTED} above 0")
         return rate
 
 
@@ -162,13 +164,13 @@ class Limit:
         elif unit in Size.UNITS:
             limit = cls(number * Size.UNITS[unit], "B")
         else:
-            raise ValueError(f"{written!r} has an unknown unit {unit!r}; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} has an unknown unit {unit!r}", cls.EXPECTED)
         if limit.value <= 0:
-            raise ValueError(f"{written!r} leaves no room for a packet; expected {cls.EXPECTED} above 0")
+            raise Unfit(f"{written!r} leaves no room for a packet", f"{cls.EXPECTED} above 0")
         if limit.unit != "bdp" and limit.value.denominator != 1:
-            raise ValueError(f"{written!r} is not a whole number; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} is not a whole number", cls.EXPECTED)
         if limit.value >= (_MOST_BDP if limit.unit == "bdp" else 1 << 63):
-            raise ValueError(f"{written!r} is out of range; expected {cls.EXPECTED}")
+            raise Unfit(f"{written!r} is out of range", cls.EXPECTED)
         return limit
 
     def packets(self, rate_bps: int, base_rtt_ns: int) -> int:

@@ -188,3 +188,36 @@ def test_all_of_it_is_conserved_and_the_same_twice(run):
     assert (found.status, found.reasons) == ("ok", ())
     assert found.digest == again.digest
     assert {entity for entity in found.counters if entity.startswith("udp/")} == {"udp/udp", "udp/udp-reverse", "udp/small"}
+
+
+def stage(name, **more):
+    return {"name": name, "rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "50p"}, **more}
+
+
+def mean_bytes(found, entity):
+    """Of the packets that left a port."""
+    return found.counters[entity]["sent_bytes"] / found.counters[entity]["sent_packets"]
+
+
+def test_stages_may_be_called_what_mirrored_ones_would_be(run):
+    path = {"forward": [stage("a", delay="5ms"), stage("a-reverse", delay="5ms")]}
+    found = run(path=path, duration="5s")
+    assert found.status == "ok"
+    assert [entity for entity in found.counters if entity.startswith("port/")] == [
+        "port/a",
+        "port/a-reverse",
+        "port/a-reverse-2",
+        "port/a-reverse-reverse",
+    ]
+    assert mean_bytes(found, "port/a") > 1400
+    assert mean_bytes(found, "port/a-reverse") > 1400
+    assert mean_bytes(found, "port/a-reverse-2") < 100
+    assert mean_bytes(found, "port/a-reverse-reverse") < 100
+
+
+def test_an_outage_of_a_stage_that_is_called_as_a_mirrored_one(run):
+    outage = {"kind": "outage", "at": "2s", "for": "200ms"}
+    found = run(path={"forward": [{"delay": "10ms"}, stage("a-reverse")], "impairments": [outage]}, duration="5s")
+    assert found.status == "ok"
+    assert found.counters["port/a-reverse"]["dropped_impairment"] > 0
+    assert found.counters["port/a-reverse-reverse"].get("dropped_impairment", 0) == 0

@@ -13,19 +13,18 @@ from dumbbell.plan import make
 from dumbbell.plan.parameters import Parameter
 from dumbbell.scenario import Scenario, ScenarioError
 
-PARAMETERS = [
-    {"name": "hystart", "kind": "flag", "default": True, "meaning": "leave slow start when delay rises"},
-    {"name": "beta", "kind": "integer", "default": 717, "range": [1, 1023], "meaning": "window kept, of 1024"},
-    {"name": "gain", "kind": "number", "default": 0.5, "range": [0, 2]},
-    {"name": "growth", "kind": "word", "default": "cube", "range": ["cube", "line"]},
-]
+PARAMETERS = {
+    "hystart": {"kind": "flag", "default": True, "meaning": "leaves slow start by HyStart"},
+    "beta": {"kind": "integer", "default": 717, "least": 1, "most": 1023, "meaning": "window after a loss, 1024ths"},
+    "growth": {"kind": "choice", "default": "cube", "words": ["cube", "line"], "meaning": "curve"},
+}
 
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
     """The simulator's table, with parameters of cubic."""
     found = engine("sim").capabilities()
-    cubic = replace(found.cc["cubic"], parameters={each["name"]: Parameter.from_table(each) for each in PARAMETERS})
+    cubic = replace(found.cc["cubic"], parameters={name: Parameter.from_table(each) for name, each in PARAMETERS.items()})
     changed = replace(found, cc={**found.cc, "cubic": cubic})
     monkeypatch.setattr(Sim, "capabilities", lambda _: changed)
     return changed
@@ -36,13 +35,10 @@ def control(table, cc):
     return workload.cc
 
 
-def test_a_plan_has_every_parameter(table):
-    defaults = {"hystart": True, "beta": 717, "gain": 0.5, "growth": "cube"}
-    assert control(table, "cubic") == {"kind": "cubic", **defaults}
-    assert control(table, {"kind": "cubic"}) == {"kind": "cubic", **defaults}
-    changed = {"hystart": "off", "beta": 600, "gain": 1, "growth": "line"}
-    assert control(table, {"kind": "cubic", **changed}) == {"kind": "cubic", **changed, "hystart": False}
-    assert control(table, "reno") == {"kind": "reno"}
+def test_a_plan_has_the_parameters_that_are_given(table):
+    assert control(table, "cubic") == control(table, {"kind": "cubic"}) == {"kind": "cubic"}
+    for written, meant in (("off", False), ("on", True), (False, False)):
+        assert control(table, {"kind": "cubic", "hystart": written, "beta": 600}) == {"kind": "cubic", "hystart": meant, "beta": 600}
 
 
 def refused(**cc):
@@ -57,7 +53,7 @@ def refused(**cc):
         (
             {"kind": "cubic", "hystrat": False},
             "flows.0.cc.hystrat: unknown parameter of cubic 'hystrat' (did you mean 'hystart'?); "
-            "expected one of beta, gain, growth, hystart; the engine is sim",
+            "expected one of beta, growth, hystart; the engine is sim",
         ),
         ({"kind": "reno", "beta": 600}, "flows.0.cc.beta: unknown parameter of reno 'beta'; expected none; the engine is sim"),
         ({"kind": "cubic", "hystart": 1}, "flows.0.cc.hystart: '1' is no value of hystart; expected on or off; the engine is sim"),
@@ -69,7 +65,6 @@ def refused(**cc):
             {"kind": "cubic", "beta": True},
             "flows.0.cc.beta: 'on' is no value of beta; expected a whole number from 1 to 1023; the engine is sim",
         ),
-        ({"kind": "cubic", "gain": 2.5}, "flows.0.cc.gain: '2.5' is no value of gain; expected a number from 0 to 2; the engine is sim"),
         ({"kind": "cubic", "growth": "x"}, "flows.0.cc.growth: 'x' is no value of growth; expected one of cube, line; the engine is sim"),
     ],
 )
@@ -79,9 +74,10 @@ def test_what_a_table_refuses(cc, line):
 
 def test_what_only_the_other_engine_has():
     with pytest.raises(
-        ScenarioError, match=r"^flows\.0\.cc\.beta: the engine kernel has no parameter of cubic 'beta'; expected engine: sim$"
+        ScenarioError,
+        match=r"^flows\.0\.cc\.growth: the engine kernel has no parameter of cubic 'growth'; expected .*, hystart, .*, or engine: sim$",
     ):
-        refuse([resolved(flows=[{"cc": {"kind": "cubic", "beta": 600}}], engine="kernel")])
+        refuse([resolved(flows=[{"cc": {"kind": "cubic", "growth": "line"}}], engine="kernel")])
 
 
 def test_a_parameter_of_what_is_unknown_is_not_complained_about():
@@ -103,15 +99,14 @@ def test_a_swept_parameter_is_refused_where_it_is_swept(tmp_path, table):
     file = tmp_path / "s.yaml"
     file.write_text(FILE)
     runs = Scenario.from_file(file).expand()
-    assert [make(run, table).plan.workloads[0].cc["beta"] for run in runs] == [600, 2000]
-    assert not make(runs[0], table).plan.workloads[0].cc["hystart"]
+    assert [make(run, table).plan.workloads[0].cc for run in runs] == [{"kind": "cubic", "hystart": False, "beta": n} for n in (600, 2000)]
     place = f"{file}:6: sweep.flows.0.cc.beta: '2000' is no value of beta; expected a whole number from 1 to 1023; the engine is sim"
     with pytest.raises(ScenarioError) as error:
         refuse(runs[1:])
     assert str(error.value) == f"{place} (in the cell flows.0.cc.beta: 2000)"
 
 
-@pytest.mark.parametrize("cc", ["cubic", {"kind": "cubic"}, {"kind": "cubic", "gain": 1}])
+@pytest.mark.parametrize("cc", ["cubic", {"kind": "cubic"}, {"kind": "cubic", "growth": "line"}])
 def test_a_parameter_is_swept_however_the_control_is_written(cc):
     settings = {"name": "s", "path": PATH, "flows": [{"cc": cc}], "duration": "2s", "sweep": {"flows.*.cc.hystart": ["on", "off"]}}
     runs = Scenario.model_validate(settings).expand()
@@ -123,8 +118,12 @@ def test_a_parameter_is_swept_however_the_control_is_written(cc):
 def test_they_are_listed(dumbbell):
     listed = {entry["name"]: entry for entry in json.loads(dumbbell("list", "cc", "--json").out)}
     assert listed["reno"]["parameters"] == {}
-    beta = {"kind": "integer", "default": 717, "range": [1, 1023], "expected": "a whole number from 1 to 1023", "engines": ["sim"]}
-    assert listed["cubic"]["parameters"]["beta"] == beta | {"meaning": "window kept, of 1024"}
+    beta = {"kind": "integer", "default": 717, "expected": "a whole number from 1 to 1023", "engines": ["sim"]}
+    assert listed["cubic"]["parameters"]["beta"] == beta | {"meaning": "window after a loss, 1024ths"}
     lines = dumbbell("list", "cc").out.splitlines()
     after = lines[[line.split()[0] for line in lines].index("cubic") + 1]
-    assert after.split(maxsplit=2) == ["hystart", "sim", "leave slow start when delay rises: on or off, on by default"]
+    assert [part.strip() for part in after.split("  ") if part] == [
+        "hystart",
+        "sim, kernel",
+        "leaves slow start by HyStart: on or off, on by default",
+    ]

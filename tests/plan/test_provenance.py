@@ -54,4 +54,4 @@ def test_where_a_field_is_written(path, place, field, key):
         "background": [{"kind": "udp", "rate": "1mbit", "direction": "both"}],
     }
     problem = planned(**settings).problem(resolved(**settings), Refusal(place, field, "is odd", "another"))
-    assert (problem.key, problem.what) == (key, "is odd; expected another")
+    assert (problem.key, problem.what, problem.expected) == (key, "is odd", "another")

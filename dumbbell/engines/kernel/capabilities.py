@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 
 from dumbbell.engines.capabilities import CAPTURE, OFFLOAD, OUTAGE, RATE_STEP, REVERSE, SYSCTLS, UDP, Capabilities
-from dumbbell.engines.linux import STACK_OPTIONS
+from dumbbell.engines.linux import PARAMETERS, STACK_OPTIONS
 
 NAME = "kernel"
 
@@ -49,7 +50,14 @@ def capabilities() -> Capabilities:
     return Capabilities.from_table(
         NAME,
         {
-            "cc": {name: {"summary": summary, "needs_ecn": name == "dctcp"} for name, summary in _CC.items()},
+            "cc": {
+                name: {
+                    "summary": summary,
+                    "needs_ecn": name == "dctcp",
+                    "parameters": {each: asdict(parameter) for each, parameter in PARAMETERS.get(name, {}).items()},
+                }
+                for name, summary in _CC.items()
+            },
             "qdisc": {name: {"summary": summary} for name, summary in _QDISC.items()},
             "stack": {"linux-6.12": {"summary": "Linux 6.12 itself", "options": STACK_OPTIONS}},
             "shaper": ["link", "tbf", "htb", "cake"],

@@ -13,7 +13,7 @@ from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.attribution import refusal
-from dumbbell.engines.linux import Script, compile_plan
+from dumbbell.engines.linux import Script, compile_plan, conflicts
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import RUN, Place, Plan, Refusal
@@ -65,6 +65,7 @@ class Kernel(Engine):
         yield from super().refusals(plan, compiled)
         if (count := sum(len(workload.connections) for workload in plan.tcp)) > _MOST_FLOWS:
             yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
+        yield from conflicts(plan)
         for i, workload in enumerate(plan.tcp):
             if workload.host.cached_ssthresh is not None:
                 what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route)"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.engines.linux.controls import changed
 from dumbbell.engines.linux.devices import NET, Devices
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
@@ -45,9 +46,12 @@ def compile_plan(plan: Plan) -> Script:
     files |= {f"{host.name}.ip": _text(addressed(host)) for host in hosts.namespaces}
     files[f"{NET}.tc"] = _text((*_qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
     files["end.tc"] = "qdisc show\n"
+    parameters = changed(plan)
+    files |= {name: value for name, (value, _) in parameters.items()}
     captures = hosts.captures() if plan.capture else {}
     script = [
         *lines(hosts),
+        *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
         *_traffic(plan, hosts),
         *_changes(plan, devices),
         *(f"port {NET} {device} {_major(leaf)}" for device, leaf in zip(devices.queues, devices.leaves, strict=True)),
@@ -67,6 +71,7 @@ def compile_plan(plan: Plan) -> Script:
         "offload": {f"host {k}": profile.offload for k, profile in numbered},
         "tc": files[f"{NET}.tc"].splitlines(),
         "later": [line for line in script if line.startswith("at ")],
+        **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
     return Script(files, devices, tuple(captures.values()), metadata)

@@ -136,3 +136,13 @@ def test_the_seed_seeds_the_kernel(kernel):
     runs = [kernel.run(*resolved(seed=seed, flows=[{"cc": "cubic", "count": 3}], path=queue({"kind": "pie"}))) for seed in (1, 1, 2)]
     assert runs[0].digest == runs[1].digest
     assert runs[2].digest != runs[0].digest
+
+
+def test_a_parameter_of_a_congestion_control_takes_effect(kernel):
+    """Without HyStart slow start ends in losses."""
+    path = {"rtt": "40ms", "bottleneck": {"rate": "50mbit", "qdisc": {"kind": "pfifo", "limit": "200p"}}}
+    ccs = ["cubic", {"kind": "cubic", "hystart": "off", "hystart_detect": "delay", "initial_ssthresh": 0}]
+    runs = [kernel.run(*resolved(path=path, flows=[{"cc": cc}], duration="2s")) for cc in ccs]
+    few, many = (run.counters["flow/cubic"]["retransmits"] for run in runs)
+    assert few < 100 < many
+    assert runs[1].engine["parameters"] == {"cubic.hystart": "0", "cubic.hystart_detect": "2"}

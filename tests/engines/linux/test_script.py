@@ -3,7 +3,7 @@
 import pytest
 from support import PATH, planned
 
-from dumbbell.engines.linux import SCRIPT, compile_plan
+from dumbbell.engines.linux import SCRIPT, compile_plan, conflicts
 
 
 def compiled(**more):
@@ -121,3 +121,22 @@ def test_a_flow_that_stops_early_is_cut_off():
 def test_a_reverse_flow_sends_from_the_right():
     plan = compiled(flows=[{"cc": "cubic", "direction": "reverse"}]).files[SCRIPT]
     assert "tcp r0 l0 10.2.0.2 10.1.0.1 30000 10000 0 -1 cubic -1 0 0" in plan.splitlines()
+
+
+def test_parameters_of_a_congestion_control_are_the_modules():
+    flows = [{"cc": {"kind": "cubic", "hystart": "off", "hystart_detect": "delay"}}, {"cc": {"kind": "dctcp", "shift_g": 5}}]
+    script = compiled(flows=flows)
+    lines = script.files[SCRIPT].splitlines()
+    assert "run init - cp cubic.hystart /sys/module/tcp_cubic/parameters/hystart" in lines
+    assert script.files["cubic.hystart"] == "0\n"
+    assert script.files["cubic.hystart_detect"] == "2\n"
+    assert "run init - cp dctcp.shift_g /sys/module/tcp_dctcp/parameters/dctcp_shift_g" in lines
+    assert len([line for line in lines if "/sys/module" in line]) == 3
+    assert "/sys/module" not in compiled(flows=[{"cc": {"kind": "cubic", "hystart": "on"}}]).files[SCRIPT]
+
+
+def test_a_module_has_one_value_for_all_flows():
+    flows = [{"cc": {"kind": "cubic", "hystart": "off"}}, {"cc": {"kind": "cubic"}, "name": "other"}]
+    (refusal,) = conflicts(planned("kernel", flows=flows).plan)
+    assert (refusal.place.index, refusal.field) == (1, "cc.hystart")
+    assert not list(conflicts(planned("kernel", flows=[{"cc": {"kind": "cubic", "hystart": "off"}}, {"cc": "reno"}]).plan))
