@@ -6,11 +6,10 @@ use std::alloc::System;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cap::Cap;
-use dumbbell_sim::cc::{AckEvent, CongestionControl, CustomControl};
+use dumbbell_sim::cc::{CongestionControl, CustomControl, RateSample, View, Window};
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate_with;
 use dumbbell_sim::spec::NetworkSpec;
-use dumbbell_sim::tcp::linux::sender::tcb::Tcb;
 use serde_json::{json, Value};
 
 #[global_allocator]
@@ -25,18 +24,18 @@ static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 struct Watch(u32);
 
 impl CongestionControl for Watch {
-    fn init(&mut self, t: &mut Tcb) {
-        t.cwnd = self.0;
+    fn init(&mut self, _: &View, w: &mut Window) {
+        w.cwnd = self.0;
     }
-    fn ssthresh(&mut self, _: &Tcb) -> u32 {
+    fn ssthresh(&mut self, _: &View, _: &Window) -> u32 {
         self.0
     }
-    fn cong_avoid(&mut self, t: &mut Tcb, _: u32) {
-        t.cwnd = self.0;
+    fn cong_avoid(&mut self, _: &View, w: &mut Window, _: u32) {
+        w.cwnd = self.0;
     }
-    fn in_ack_event(&mut self, t: &mut Tcb, _: AckEvent) {
+    fn on_ack(&mut self, v: &View, _: &mut Window, _: &RateSample) {
         BYTES.fetch_max(HEAP.allocated(), Ordering::Relaxed);
-        IN_FLIGHT.fetch_max(t.in_flight() as usize, Ordering::Relaxed);
+        IN_FLIGHT.fetch_max(v.in_flight() as usize, Ordering::Relaxed);
     }
 }
 

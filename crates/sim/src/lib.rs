@@ -30,15 +30,19 @@ pub use simulation::fingerprint;
 pub use simulation::{check, simulate, simulate_with};
 
 /// What this engine can do, for refusals, listings and random scenarios.
+///
+/// - `cc`: `{name: {summary, needs_ecn, wants_sce}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it answers to SCE marks.
+/// - `stack`: see [`tcp::implementation::listing`]
+/// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
 #[must_use]
 pub fn capabilities() -> serde_json::Value {
+    use cc::Needs;
     use serde_json::{json, Map, Value};
     let cc: Map<String, Value> = cc::CONTROLS
         .iter()
-        .map(|(name, summary, needs_ecn)| {
-            // The SCE senders work without SCE, as what they are named after; that is not what asking for one means.
-            let wants_sce = name.ends_with("-sce");
-            ((*name).to_owned(), json!({"summary": summary, "needs_ecn": needs_ecn, "wants_sce": wants_sce}))
+        .map(|control| {
+            let Needs { ecn, sce, .. } = control.needs;
+            (control.name.to_owned(), json!({"summary": control.summary, "needs_ecn": ecn, "wants_sce": sce}))
         })
         .collect();
     json!({

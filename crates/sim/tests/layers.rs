@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("qdisc", &["packet", "pool", "refusal", "rng", "spec", "time"]),
     ("port", &["packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
     ("network", &["events", "fingerprint", "outbox", "packet", "pool", "port", "qdisc", "rng", "sack", "tap", "time"]),
-    ("cc", &["packet", "tcp"]),
+    ("cc", &["packet", "refusal"]),
     ("tcp", &["cc", "outbox", "packet", "refusal", "sack", "spec", "time"]),
     ("traffic", &["outbox", "packet", "refusal", "spec", "time"]),
     ("flow", &["tcp", "time"]),
@@ -35,9 +35,6 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-
-/// A control works on the state of the connection, and the connection calls its control.
-const KNOW_EACH_OTHER: (&str, &str) = ("cc", "tcp");
 
 /// The source files of a module, without those of its tests.
 fn sources(module: &Path, out: &mut Vec<PathBuf>) {
@@ -110,8 +107,7 @@ fn every_module_knows_exactly_those_that_it_may() {
 fn there_is_no_circle() {
     for (i, (module, known)) in LAYERS.iter().enumerate() {
         for other in *known {
-            let below = LAYERS[..i].iter().any(|(name, _)| name == other);
-            assert!(below || (*module, *other) == KNOW_EACH_OTHER, "{module} knows {other}");
+            assert!(LAYERS[..i].iter().any(|(name, _)| name == other), "{module} knows {other}");
         }
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{back, cake, counter, dumbbell, fingerprint, flow, host, queue, run, udp, with_udp, MS, MSS, SEC};
+use dumbbell_sim::cc::{CongestionControl, CustomControl, View, Window};
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
     CakeIsolation, ChangeSpec, Direction, HostSettings, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, TcpSpec, UdpSpec,
@@ -359,27 +360,26 @@ proptest! {
 #[derive(Debug)]
 struct FixedWindow(u32);
 
-impl dumbbell_sim::cc::CongestionControl for FixedWindow {
-    fn init(&mut self, t: &mut dumbbell_sim::tcp::linux::sender::tcb::Tcb) {
-        t.cwnd = self.0;
+impl CongestionControl for FixedWindow {
+    fn init(&mut self, _: &View, w: &mut Window) {
+        w.cwnd = self.0;
     }
-    fn ssthresh(&mut self, _: &dumbbell_sim::tcp::linux::sender::tcb::Tcb) -> u32 {
+    fn ssthresh(&mut self, _: &View, _: &Window) -> u32 {
         self.0
     }
-    fn cong_avoid(&mut self, t: &mut dumbbell_sim::tcp::linux::sender::tcb::Tcb, _: u32) {
-        t.cwnd = self.0;
+    fn cong_avoid(&mut self, _: &View, w: &mut Window, _: u32) {
+        w.cwnd = self.0;
     }
 }
 
-impl dumbbell_sim::cc::CustomControl for FixedWindow {}
+impl CustomControl for FixedWindow {}
 
 #[test]
 fn a_control_of_ones_own_steers_the_window() {
     let shaper = ShaperSpec::Link { rate_bps: 100_000_000 };
     let net =
         dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 100 * MS, 20, vec![flow("f", "fixed", "linux-6.12")]);
-    let control =
-        |name: &str| (name == "fixed").then(|| Box::new(FixedWindow(20)) as Box<dyn dumbbell_sim::cc::CustomControl>);
+    let control = |name: &str| (name == "fixed").then(|| Box::new(FixedWindow(20)) as Box<dyn CustomControl>);
     let out = dumbbell_sim::simulate_with(&net, &control).unwrap();
     // A window of 20 segments every 100 ms and the little that serialisation adds.
     let rate = counter(&out, "flow/f", "rx_bytes") as f64 / 20.0;

@@ -2,105 +2,155 @@
 //! (RFC 9438 in the integer arithmetic of Linux 6.12 net/ipv4/tcp_cubic.c, version 2.3; where ACKs are counted, of Linux 3.9's, which has the
 //! same version number: the plan is made for segments and divided by how many of them an ACK stands for).
 //!
-//! Leaves out: the module parameters (all at their defaults). Linux 5.1 kept HyStart's clock and the least delay in
-//! ticks; here both are in microseconds for that stack, too.
+//! Leaves out: Linux 5.1 kept HyStart's clock and the least delay in ticks; here both are in microseconds for that stack, too.
 
-use super::hystart::HyStart;
-use super::{AckSample, CongestionControl, Event};
-use crate::tcp::linux::options::{Growth, HystartClock};
-use crate::tcp::linux::sender::tcb::{CaState, Tcb};
-use crate::tcp::linux::stack::Stack;
+use super::hystart::{self, HyStart};
+use super::{
+    AnyCc, CaState, CongestionControl, Control, Event, Growth, Needs, Parameter, Parameters, RateSample, View, Window,
+};
 
-/// Multiplicative decrease, 1024ths.
-const BETA: u32 = 717;
+/// Unit of the parameter `beta`.
 const BETA_SCALE: u32 = 1024;
-/// C, 1024ths of a segment a tenth of a second cubed.
-const CUBIC_SCALE: u64 = 41 * 10;
 /// Time unit of the cubic: 2^-10 s.
 const TIME_SHIFT: u32 = 10;
-/// Segments acknowledged per increase of the Reno estimate, times 8 over the window: 8 (1024 + 717) / 3 / (1024 - 717).
-const FRIENDLY_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+/// Fraction bits of the curve: of its scale and of the cube of a time.
+const CURVE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
 
 /// Fraction bits of the ratio of segments to ACKs.
 const ACK_RATIO_SHIFT: u32 = 4;
 /// Most segments an ACK counts for.
 const ACK_RATIO_LIMIT: u32 = 32 << ACK_RATIO_SHIFT;
 
-/// State of CUBIC.
+pub(super) const CONTROL: Control = Control {
+    name: "cubic",
+    summary: "CUBIC with HyStart (RFC 9438, Linux 6.12)",
+    needs: Needs { ecn: false, sce: false, cong_control: false },
+    parameters: &[
+        Parameter::flag(
+            "fast_convergence",
+            true,
+            "a flow that meets congestion below its last peak aims lower (module parameter)",
+        ),
+        Parameter::integer("beta", 717, 1, BETA_SCALE - 1, "window after a loss, 1024ths (module parameter)"),
+        Parameter::integer(
+            "initial_ssthresh",
+            0,
+            0,
+            1 << 24,
+            "threshold at the start if HyStart is off, segments; 0: none (module parameter)",
+        ),
+        Parameter::integer("bic_scale", 41, 1, 1024, "scale of the cubic: C is bic_scale/100 (module parameter)"),
+        Parameter::flag("tcp_friendliness", true, "grows at least as Reno would (module parameter)"),
+        Parameter::flag("idle_shift", true, "the curve stands still while nothing is sent (not in linux-3.9)"),
+        hystart::ENABLED,
+        hystart::DETECT,
+        hystart::LOW_WINDOW,
+        hystart::ACK_DELTA_US,
+        hystart::CLOCK,
+    ],
+    build: |p| AnyCc::Cubic(Cubic::new(p)),
+};
+
+/// CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    /// Segments to acknowledge per increase.
-    cnt: u32,
-    /// Window at the last reduction.
-    pub(super) last_max_cwnd: u32,
-    last_cwnd: u32,
-    last_time: u32,
-    /// Plateau of the curve.
-    pub(super) origin_point: u32,
-    /// Time from the start of the epoch to the plateau, 2^-10 s.
-    pub(super) k: u32,
-    delay_min_us: u32,
-    /// Start of the epoch, ticks; 0 before.
-    pub(super) epoch_start: u32,
-    ack_cnt: u32,
-    tcp_cwnd: u32,
-    /// What one segment counts for in `ack_cnt`, per `friendly_unit` of them: 1 but for CUBIC-SCE, which counts bytes.
-    friendly_weight: u32,
-    friendly_unit: u32,
-    /// Segments per ACK, times 16; None where segments are counted.
-    ack_ratio: Option<u32>,
-    /// The epoch moves with time spent idle.
-    idle_shift: bool,
+    pub(super) curve: Curve,
+    config: Config,
     hystart: HyStart,
 }
 
+/// What is forgotten after a timeout.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    /// Segments to acknowledge per increase.
+    cnt: u32,
+    /// Window at the last reduction.
+    pub last_max_cwnd: u32,
+    last_cwnd: u32,
+    last_time: u32,
+    /// Plateau of the curve.
+    pub origin_point: u32,
+    /// Time from the start of the epoch to the plateau, 2^-10 s.
+    pub k: u32,
+    delay_min_us: u32,
+    /// Start of the epoch, ticks; 0 before.
+    pub epoch_start: u32,
+    /// Segments counted towards the Reno estimate, and that estimate.
+    ack_cnt: u32,
+    tcp_cwnd: u32,
+    /// Segments per ACK, times 16, where ACKs are counted.
+    ack_ratio: u32,
+}
+
+impl Curve {
+    const START: Self = Self {
+        cnt: 0,
+        last_max_cwnd: 0,
+        last_cwnd: 0,
+        last_time: 0,
+        origin_point: 0,
+        k: 0,
+        delay_min_us: 0,
+        epoch_start: 0,
+        ack_cnt: 0,
+        tcp_cwnd: 0,
+        ack_ratio: 2 << ACK_RATIO_SHIFT,
+    };
+}
+
+/// What stays as it is for the whole connection.
+#[derive(Clone, Debug)]
+struct Config {
+    beta: u32,
+    fast_convergence: bool,
+    tcp_friendliness: bool,
+    idle_shift: bool,
+    /// On a stack that counts ACKs, what a segment is planned for is divided by the segments of an ACK.
+    weighs_acks: bool,
+    initial_ssthresh: u32,
+    /// C, 1024ths of a segment a tenth of a second cubed.
+    scale: u64,
+    /// Segments acknowledged per increase of the Reno estimate, times 8 over the window: 8 (1024 + beta) / 3 / (1024 - beta).
+    friendly_scale: u32,
+    /// What one segment counts for in `ack_cnt`, per `friendly_unit` of them: 1 but for CUBIC-SCE, which counts bytes.
+    friendly_weight: u32,
+    friendly_unit: u32,
+}
+
 impl Cubic {
-    /// The CUBIC of a stack.
-    #[must_use]
-    pub fn new(stack: &Stack) -> Self {
+    /// CUBIC with these parameters.
+    fn new(p: &Parameters) -> Self {
+        let beta = p.integer("beta");
         Self {
-            ack_ratio: (stack.growth == Growth::Acks).then_some(2 << ACK_RATIO_SHIFT),
-            idle_shift: stack.cubic_idle_shift,
-            hystart: HyStart::new(stack.hystart_clock),
-            ..Self::with_friendly_unit(1, 1)
+            curve: Curve::START,
+            config: Config {
+                beta,
+                fast_convergence: p.flag("fast_convergence"),
+                tcp_friendliness: p.flag("tcp_friendliness"),
+                idle_shift: p.flag("idle_shift"),
+                weighs_acks: true,
+                initial_ssthresh: p.integer("initial_ssthresh"),
+                scale: u64::from(p.integer("bic_scale")) * 10,
+                friendly_scale: 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta),
+                friendly_weight: 1,
+                friendly_unit: 1,
+            },
+            hystart: HyStart::new(p),
         }
     }
 
-    /// CUBIC whose Reno estimate counts `weight` for a segment acknowledged and grows by one per `unit` times the usual.
+    /// CUBIC with its defaults, but a Reno estimate that counts `weight` for a segment acknowledged and grows by one per `unit` times the
+    /// usual.
     pub(super) fn with_friendly_unit(weight: u32, unit: u32) -> Self {
-        Self {
-            cnt: 0,
-            last_max_cwnd: 0,
-            last_cwnd: 0,
-            last_time: 0,
-            origin_point: 0,
-            k: 0,
-            delay_min_us: 0,
-            epoch_start: 0,
-            ack_cnt: 0,
-            tcp_cwnd: 0,
-            friendly_weight: weight,
-            friendly_unit: unit,
-            ack_ratio: None,
-            idle_shift: true,
-            hystart: HyStart::new(HystartClock::Microseconds),
-        }
-    }
-
-    /// The same at the start of a connection.
-    fn fresh(&self) -> Self {
-        Self {
-            ack_ratio: self.ack_ratio.map(|_| 2 << ACK_RATIO_SHIFT),
-            idle_shift: self.idle_shift,
-            hystart: self.hystart.fresh(),
-            ..Self::with_friendly_unit(self.friendly_weight, self.friendly_unit)
-        }
+        let mut cubic = Self::new(&Parameters::defaults(CONTROL.parameters));
+        cubic.config = Config { weighs_acks: false, friendly_weight: weight, friendly_unit: unit, ..cubic.config };
+        cubic
     }
 }
 
 /// Integer cube root: a table for the leading bits, then one Newton-Raphson step (error below 0.2 %).
 #[must_use]
-pub fn cubic_root(a: u64) -> u32 {
+fn cubic_root(a: u64) -> u32 {
     // (cbrt(x << 18) - 1), refined by hand in Linux for x in 0..=63.
     const V: [u8; 64] = [
         0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176,
@@ -121,140 +171,150 @@ pub fn cubic_root(a: u64) -> u32 {
 impl Cubic {
     /// Plans `cnt` for a window and `acked` segments.
     #[inline]
-    fn update(&mut self, t: &Tcb, acked: u32) {
-        self.ack_cnt += acked * self.friendly_weight;
-        if self.last_cwnd != t.cwnd || t.jiffies.wrapping_sub(self.last_time) as i32 > (t.hz / 32) as i32 {
-            self.plan(t, acked);
+    fn update(&mut self, v: &View, cwnd: u32, acked: u32) {
+        let c = &mut self.curve;
+        c.ack_cnt += acked * self.config.friendly_weight;
+        if c.last_cwnd != cwnd || v.jiffies.wrapping_sub(c.last_time) as i32 > (v.hz / 32) as i32 {
+            self.plan(v, cwnd, acked);
         }
     }
 
     /// The same for another window, or after 1/32 s.
-    fn plan(&mut self, t: &Tcb, acked: u32) {
-        let (cwnd, now) = (t.cwnd, t.jiffies);
-        if self.epoch_start == 0 || now != self.last_time || self.ack_ratio.is_some() {
-            self.last_cwnd = cwnd;
-            self.last_time = now;
-            self.follow_curve(t, acked);
+    fn plan(&mut self, v: &View, cwnd: u32, acked: u32) {
+        let now = v.jiffies;
+        let by_ack = self.config.weighs_acks && v.growth == Growth::Acks;
+        if self.curve.epoch_start == 0 || now != self.curve.last_time || by_ack {
+            self.curve.last_cwnd = cwnd;
+            self.curve.last_time = now;
+            self.follow_curve(v, cwnd, acked);
         }
-        self.cnt = self.friendly(cwnd);
-        self.cnt = match self.ack_ratio {
-            Some(ratio) => ((self.cnt << ACK_RATIO_SHIFT) / ratio).max(1),
-            None => self.cnt.max(2),
-        };
+        if self.config.tcp_friendliness {
+            self.curve.cnt = self.friendly(cwnd);
+        }
+        let cnt = self.curve.cnt;
+        self.curve.cnt = if by_ack { ((cnt << ACK_RATIO_SHIFT) / self.curve.ack_ratio).max(1) } else { cnt.max(2) };
     }
 
-    fn follow_curve(&mut self, t: &Tcb, acked: u32) {
-        let (cwnd, now) = (t.cwnd, t.jiffies);
-        if self.epoch_start == 0 {
-            self.epoch_start = now;
-            self.ack_cnt = acked * self.friendly_weight;
-            self.tcp_cwnd = cwnd;
-            if self.last_max_cwnd <= cwnd {
-                self.k = 0;
-                self.origin_point = cwnd;
+    fn follow_curve(&mut self, v: &View, cwnd: u32, acked: u32) {
+        let (c, config, now) = (&mut self.curve, &self.config, v.jiffies);
+        if c.epoch_start == 0 {
+            c.epoch_start = now;
+            c.ack_cnt = acked * config.friendly_weight;
+            c.tcp_cwnd = cwnd;
+            if c.last_max_cwnd <= cwnd {
+                c.k = 0;
+                c.origin_point = cwnd;
             } else {
-                let factor = (1u64 << (10 + 3 * TIME_SHIFT)) / CUBIC_SCALE;
-                self.k = cubic_root(factor * u64::from(self.last_max_cwnd - cwnd));
-                self.origin_point = self.last_max_cwnd;
+                let factor = (1u64 << CURVE_SHIFT) / config.scale;
+                c.k = cubic_root(factor * u64::from(c.last_max_cwnd - cwnd));
+                c.origin_point = c.last_max_cwnd;
             }
         }
-        let hz = u64::from(t.hz);
-        let ticks = i64::from(now.wrapping_sub(self.epoch_start) as i32)
-            + (u64::from(self.delay_min_us) * hz).div_ceil(1_000_000) as i64;
+        let hz = u64::from(v.hz);
+        let ticks = i64::from(now.wrapping_sub(c.epoch_start) as i32)
+            + (u64::from(c.delay_min_us) * hz).div_ceil(1_000_000) as i64;
         let time = ((ticks as u64) << TIME_SHIFT) / hz;
-        let k = u64::from(self.k);
+        let k = u64::from(c.k);
         let offset = time.abs_diff(k);
-        let delta = ((CUBIC_SCALE * offset * offset * offset) >> (10 + 3 * TIME_SHIFT)) as u32;
-        let target =
-            if time < k { self.origin_point.wrapping_sub(delta) } else { self.origin_point.wrapping_add(delta) };
-        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        let delta = ((config.scale * offset * offset * offset) >> CURVE_SHIFT) as u32;
+        let target = if time < k { c.origin_point.wrapping_sub(delta) } else { c.origin_point.wrapping_add(delta) };
+        c.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         // Without a plateau yet, grow by at least 5 % an RTT.
-        if self.last_max_cwnd == 0 {
-            self.cnt = self.cnt.min(20);
+        if c.last_max_cwnd == 0 {
+            c.cnt = c.cnt.min(20);
         }
     }
 
     /// Never slower than Reno would be.
     fn friendly(&mut self, cwnd: u32) -> u32 {
-        let per_increase = ((cwnd * FRIENDLY_SCALE) >> 3) * self.friendly_unit;
-        while self.ack_cnt > per_increase {
-            self.ack_cnt -= per_increase;
-            self.tcp_cwnd += 1;
+        let c = &mut self.curve;
+        let per_increase = ((cwnd * self.config.friendly_scale) >> 3) * self.config.friendly_unit;
+        while c.ack_cnt > per_increase {
+            c.ack_cnt -= per_increase;
+            c.tcp_cwnd += 1;
         }
-        if self.tcp_cwnd > cwnd {
-            self.cnt.min(cwnd / (self.tcp_cwnd - cwnd))
+        if c.tcp_cwnd > cwnd {
+            c.cnt.min(cwnd / (c.tcp_cwnd - cwnd))
         } else {
-            self.cnt
+            c.cnt
         }
     }
 }
 
 impl CongestionControl for Cubic {
-    fn init(&mut self, t: &mut Tcb) {
-        self.hystart.reset(t);
+    fn init(&mut self, v: &View, w: &mut Window) {
+        if self.hystart.is_enabled() {
+            self.hystart.reset(v);
+        } else if self.config.initial_ssthresh > 0 {
+            w.ssthresh = self.config.initial_ssthresh;
+        }
     }
 
-    fn ssthresh(&mut self, t: &Tcb) -> u32 {
-        self.epoch_start = 0;
-        self.last_max_cwnd =
-            if t.cwnd < self.last_max_cwnd { t.cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { t.cwnd };
-        (t.cwnd * BETA / BETA_SCALE).max(2)
+    fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
+        let (c, beta) = (&mut self.curve, self.config.beta);
+        c.epoch_start = 0;
+        let gives_way = self.config.fast_convergence && w.cwnd < c.last_max_cwnd;
+        c.last_max_cwnd = if gives_way { w.cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE) } else { w.cwnd };
+        (w.cwnd * beta / BETA_SCALE).max(2)
     }
 
     #[inline(always)]
-    fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
-        if t.in_slow_start() && t.cwnd_limited() {
-            self.hystart.on_growth(t);
+    fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
+        if w.in_slow_start(v) && w.is_limiting(v) {
+            self.hystart.on_growth(v);
         }
-        let acked = t.beyond_slow_start(acked);
+        let acked = w.beyond_slow_start(v, acked);
         if acked > 0 {
-            self.update(t, acked);
-            t.additive_increase(self.cnt, acked);
+            self.update(v, w.cwnd, acked);
+            w.additive_increase(v, self.curve.cnt, acked);
         }
     }
 
-    fn set_state(&mut self, t: &mut Tcb, new: CaState) {
-        if new == CaState::Loss {
-            *self = self.fresh();
-            self.hystart.reset(t);
-        }
-    }
-
-    fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
-        if e == Event::TxStart && self.epoch_start != 0 && self.idle_shift {
-            let idle = t.jiffies.wrapping_sub(t.last_sent_jiffies) as i32;
-            if idle > 0 {
-                self.epoch_start = self.epoch_start.wrapping_add(idle as u32).min(t.jiffies);
+    fn on_event(&mut self, v: &View, _: &mut Window, e: Event) {
+        match e {
+            Event::State(CaState::Loss) => {
+                self.curve = Curve::START;
+                self.hystart.restart(v);
             }
+            Event::TxStart if self.curve.epoch_start != 0 && self.config.idle_shift => {
+                let idle = v.jiffies.wrapping_sub(v.last_sent_jiffies) as i32;
+                if idle > 0 {
+                    self.curve.epoch_start = self.curve.epoch_start.wrapping_add(idle as u32).min(v.jiffies);
+                }
+            }
+            _ => {}
         }
     }
 
     #[inline]
-    fn pkts_acked(&mut self, t: &mut Tcb, s: AckSample) {
-        if let (Some(ratio), CaState::Open) = (&mut self.ack_ratio, t.state) {
-            *ratio = (*ratio - (*ratio >> ACK_RATIO_SHIFT) + s.acked).min(ACK_RATIO_LIMIT);
+    fn pkts_acked(&mut self, v: &View, w: &mut Window, s: &RateSample) {
+        let c = &mut self.curve;
+        if v.growth == Growth::Acks && v.state == CaState::Open {
+            c.ack_ratio = (c.ack_ratio - (c.ack_ratio >> ACK_RATIO_SHIFT) + s.acked).min(ACK_RATIO_LIMIT);
         }
         if s.rtt_us < 0 {
             return;
         }
         // Just after a fast recovery delays are not to be trusted.
-        if self.epoch_start != 0 && (t.jiffies.wrapping_sub(self.epoch_start) as i32) < t.hz as i32 {
+        if c.epoch_start != 0 && (v.jiffies.wrapping_sub(c.epoch_start) as i32) < v.hz as i32 {
             return;
         }
         let delay = (s.rtt_us as u32).max(1);
-        if self.delay_min_us == 0 || self.delay_min_us > delay {
-            self.delay_min_us = delay;
+        if c.delay_min_us == 0 || c.delay_min_us > delay {
+            c.delay_min_us = delay;
         }
-        if t.in_slow_start() {
-            self.hystart.update(t, delay, self.delay_min_us);
+        if w.in_slow_start(v) {
+            self.hystart.update(v, w, delay, self.curve.delay_min_us);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
 
     proptest! {
         #[test]
@@ -265,68 +325,115 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_curve_returns_to_the_plateau_after_k() {
-        let mut c = Cubic::with_friendly_unit(1, 1);
-        let mut t = Tcb::new(1000, 1, 1000, false);
-        t.is_cwnd_limited = true;
-        t.cwnd = c.ssthresh(&t);
-        assert_eq!(t.cwnd, 700);
-        t.jiffies = 5000;
-        c.cong_avoid(&mut t, 1);
-        // K = cbrt(300 / 0.4) s = 9.09 s
-        let k_ms = (u64::from(c.k) * 1000) >> TIME_SHIFT;
-        assert!((9050..9120).contains(&k_ms), "{k_ms}");
-        for ms in 0..9100u32 {
-            t.jiffies = 5000 + ms;
-            c.cong_avoid(&mut t, 10);
-        }
-        assert!((985..=1003).contains(&t.cwnd), "{}", t.cwnd);
+    fn cubic(given: &serde_json::Value) -> Cubic {
+        Cubic::new(&Parameters::resolve(CONTROL.parameters, &[], given.as_object().unwrap()).unwrap())
+    }
+
+    /// A connection in congestion avoidance at a window of `cwnd`.
+    fn at(cwnd: u32, growth: Growth) -> (View, Window) {
+        let mut v = View::new(1000, growth, false);
+        (v.is_cwnd_limited, v.jiffies) = (true, 5000);
+        (v, Window::new(cwnd, 1))
     }
 
     #[test]
-    fn fast_convergence_gives_way() {
-        let mut c = Cubic::with_friendly_unit(1, 1);
-        let mut t = Tcb::new(1000, 1, 1000, false);
-        c.ssthresh(&t);
-        t.cwnd = 900;
-        c.ssthresh(&t);
-        assert_eq!(c.last_max_cwnd, 900 * 1741 / 2048);
+    fn the_curve_returns_to_the_plateau_after_k() {
+        let (mut c, (mut v, mut w)) = (cubic(&json!({})), at(1000, Growth::Segments));
+        w.cwnd = c.ssthresh(&v, &w);
+        assert_eq!(w.cwnd, 700);
+        c.cong_avoid(&v, &mut w, 1);
+        // K = cbrt(300 / 0.4) s = 9.09 s
+        let k_ms = (u64::from(c.curve.k) * 1000) >> TIME_SHIFT;
+        assert!((9050..9120).contains(&k_ms), "{k_ms}");
+        for ms in 0..9100u32 {
+            v.jiffies = 5000 + ms;
+            c.cong_avoid(&v, &mut w, 10);
+        }
+        assert!((985..=1003).contains(&w.cwnd), "{}", w.cwnd);
+    }
+
+    #[test]
+    fn scale_and_beta_are_parameters() {
+        // K = cbrt(500 / 3.2) s = 5.39 s.
+        let (mut c, (v, mut w)) = (cubic(&json!({"bic_scale": 328, "beta": 512})), at(1000, Growth::Segments));
+        w.cwnd = c.ssthresh(&v, &w);
+        assert_eq!(w.cwnd, 500);
+        c.cong_avoid(&v, &mut w, 1);
+        let k_ms = (u64::from(c.curve.k) * 1000) >> TIME_SHIFT;
+        assert!((5350..5400).contains(&k_ms), "{k_ms}");
+    }
+
+    #[test]
+    fn fast_convergence_gives_way_if_it_is_on() {
+        for (on, aim) in [(true, 900 * 1741 / 2048), (false, 900)] {
+            let (mut c, (v, mut w)) = (cubic(&json!({"fast_convergence": on})), at(1000, Growth::Segments));
+            c.ssthresh(&v, &w);
+            w.cwnd = 900;
+            c.ssthresh(&v, &w);
+            assert_eq!(c.curve.last_max_cwnd, aim);
+        }
+    }
+
+    #[test]
+    fn a_window_far_below_the_plateau_grows_as_reno_does_only_with_tcp_friendliness() {
+        // Half an RTT of 10 ms after a reduction from 20: the cubic itself has hardly moved.
+        let grown = |on: bool| {
+            let (mut c, (mut v, mut w)) = (cubic(&json!({"tcp_friendliness": on})), at(20, Growth::Segments));
+            w.cwnd = c.ssthresh(&v, &w);
+            for ms in 0..500u32 {
+                v.jiffies = 5000 + ms;
+                c.cong_avoid(&v, &mut w, 2);
+            }
+            w.cwnd
+        };
+        assert!(grown(true) > grown(false) + 10, "{} {}", grown(true), grown(false));
+    }
+
+    #[test]
+    fn without_hystart_slow_start_ends_at_the_initial_threshold() {
+        let start = |given| {
+            let (mut c, (v, _)) = (cubic(&given), at(10, Growth::Segments));
+            let mut w = Window::new(10, crate::cc::INFINITE_SSTHRESH);
+            c.init(&v, &mut w);
+            w.ssthresh
+        };
+        assert_eq!(start(json!({"hystart": false, "initial_ssthresh": 50})), 50);
+        assert_eq!(start(json!({"initial_ssthresh": 50})), crate::cc::INFINITE_SSTHRESH);
     }
 
     /// CUBIC that counts ACKs, of 2 segments each, at a window of 1000 reduced to 700.
-    fn counting_acks() -> (Cubic, Tcb) {
-        let spec = crate::spec::StackSpec { name: "linux-3.9".into(), options: serde_json::Map::new() };
-        let mut c = Cubic::new(&Stack::from_spec(&spec).unwrap());
-        let mut t = Tcb::new(1000, 1, 1000, false);
-        (t.growth, t.is_cwnd_limited) = (Growth::Acks, true);
-        t.cwnd = c.ssthresh(&t);
-        t.jiffies = 5000;
-        (c, t)
+    fn counting_acks() -> (Cubic, View, Window) {
+        let (mut c, (v, mut w)) = (cubic(&json!({})), at(1000, Growth::Acks));
+        w.cwnd = c.ssthresh(&v, &w);
+        (c, v, w)
+    }
+
+    fn acked(acked: u32) -> RateSample {
+        RateSample { acked, rtt_us: -1, ..RateSample::default() }
     }
 
     #[test]
     fn counted_acks_stand_for_their_segments() {
         // Linux 3.9 bictcp_update: cnt = (cnt << 4) / delayed_ack.
-        let (mut c, mut t) = counting_acks();
-        c.cong_avoid(&mut t, 1);
-        let per_two = c.cnt;
-        let (mut c, mut t) = counting_acks();
+        let (mut c, v, mut w) = counting_acks();
+        c.cong_avoid(&v, &mut w, 1);
+        let per_two = c.curve.cnt;
+        let (mut c, v, mut w) = counting_acks();
         for _ in 0..500 {
-            c.pkts_acked(&mut t, AckSample { acked: 1, rtt_us: -1 });
+            c.pkts_acked(&v, &mut w, &acked(1));
         }
         // The ratio keeps what its shift loses: 15/16 above one.
-        assert_eq!(c.ack_ratio, Some(31));
-        (0..500).for_each(|_| c.pkts_acked(&mut t, AckSample { acked: 4, rtt_us: -1 }));
-        c.cong_avoid(&mut t, 1);
-        assert_eq!((c.ack_ratio, c.cnt), (Some(64), per_two / 2));
+        assert_eq!(c.curve.ack_ratio, 31);
+        (0..500).for_each(|_| c.pkts_acked(&v, &mut w, &acked(4)));
+        c.cong_avoid(&v, &mut w, 1);
+        assert_eq!((c.curve.ack_ratio, c.curve.cnt), (64, per_two / 2));
     }
 
     #[test]
     fn the_ratio_is_learnt_in_the_open_state_alone() {
-        let (mut c, mut t) = counting_acks();
-        t.state = CaState::Disorder;
-        c.pkts_acked(&mut t, AckSample { acked: 30, rtt_us: -1 });
-        assert_eq!(c.ack_ratio, Some(32));
+        let (mut c, mut v, mut w) = counting_acks();
+        v.state = CaState::Disorder;
+        c.pkts_acked(&v, &mut w, &acked(30));
+        assert_eq!(c.curve.ack_ratio, 32);
     }
 }

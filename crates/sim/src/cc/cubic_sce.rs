@@ -4,10 +4,18 @@
 //! Leaves out: the partial pull. The source scales the time to the plateau by acknowledged bytes over the root of a
 //! count of segments, which is never below 1, so the plateau always collapses to the present; only that is here.
 
-use super::{AckEvent, AckSample, CongestionControl, Cubic, Event};
+use super::sce::SCALE_BYTES;
+use super::{AnyCc, CongestionControl, Control, Event, Needs, Parameters, RateSample, View, Window};
+use crate::cc::cubic::Cubic;
 use crate::packet::MSS;
-use crate::tcp::linux::sender::tcb::{CaState, Tcb};
-use crate::tcp::linux::stack::Stack;
+
+pub(super) const CONTROL: Control = Control {
+    name: "cubic-sce",
+    summary: "CUBIC that answers SCE marks (SCE tree, in progress in 2019)",
+    needs: Needs { ecn: false, sce: true, cong_control: false },
+    parameters: &[SCALE_BYTES],
+    build: |p| AnyCc::CubicSce(CubicSce::new(p)),
+};
 
 /// State of CUBIC-SCE.
 #[derive(Clone, Debug)]
@@ -20,78 +28,68 @@ pub struct CubicSce {
 }
 
 impl CubicSce {
-    /// CUBIC-SCE on a stack.
-    #[must_use]
-    pub fn new(stack: &Stack) -> Self {
-        Self {
-            cubic: Cubic::with_friendly_unit(MSS, stack.sce_scale_bytes),
-            scale: i64::from(stack.sce_scale_bytes),
-            credit: 0,
-            root: 1,
-            recent: 0,
-        }
+    fn new(p: &Parameters) -> Self {
+        let scale = p.integer(SCALE_BYTES.name);
+        Self { cubic: Cubic::with_friendly_unit(MSS, scale), scale: i64::from(scale), credit: 0, root: 1, recent: 0 }
     }
 
-    fn on_echo(&mut self, t: &mut Tcb, acked: u32) {
-        if self.cubic.epoch_start != 0 {
-            self.cubic.epoch_start = t.jiffies;
-            self.cubic.k = 0;
-            self.cubic.origin_point = self.cubic.origin_point.min(t.cwnd);
-            while self.root * self.root > t.cwnd {
+    fn on_echo(&mut self, v: &View, w: &mut Window, acked: u32) {
+        let curve = &mut self.cubic.curve;
+        if curve.epoch_start != 0 {
+            curve.epoch_start = v.jiffies;
+            curve.k = 0;
+            curve.origin_point = curve.origin_point.min(w.cwnd);
+            while self.root * self.root > w.cwnd {
                 self.root -= 1;
             }
-            while (self.root + 1) * (self.root + 1) <= t.cwnd {
+            while (self.root + 1) * (self.root + 1) <= w.cwnd {
                 self.root += 1;
             }
             self.credit -= i64::from(acked) * i64::from(MSS) * i64::from(self.root);
-            let over = self.scale * i64::from(t.cwnd);
+            let over = self.scale * i64::from(w.cwnd);
             while self.credit <= -over {
                 self.credit += over;
-                if t.cwnd > 2 {
-                    t.cwnd -= 1;
-                    self.cubic.origin_point = self.cubic.origin_point.saturating_sub(1);
-                    self.cubic.last_max_cwnd = self.cubic.last_max_cwnd.saturating_sub(1);
+                if w.cwnd > 2 {
+                    w.cwnd -= 1;
+                    curve.origin_point = curve.origin_point.saturating_sub(1);
+                    curve.last_max_cwnd = curve.last_max_cwnd.saturating_sub(1);
                 }
             }
         }
-        t.ssthresh = (t.cwnd / 2).max(2);
-        self.recent = t.cwnd + 1;
+        w.ssthresh = (w.cwnd / 2).max(2);
+        self.recent = w.cwnd + 1;
     }
 }
 
 impl CongestionControl for CubicSce {
-    fn init(&mut self, t: &mut Tcb) {
-        self.cubic.init(t);
+    fn init(&mut self, v: &View, w: &mut Window) {
+        self.cubic.init(v, w);
     }
 
-    fn ssthresh(&mut self, t: &Tcb) -> u32 {
-        let plain = self.cubic.ssthresh(t);
+    fn ssthresh(&mut self, v: &View, w: &Window) -> u32 {
+        let without_sce = self.cubic.ssthresh(v, w);
         if self.recent > 0 {
-            (t.cwnd - t.cwnd / 8).max(2)
+            (w.cwnd - w.cwnd / 8).max(2)
         } else {
-            plain
+            without_sce
         }
     }
 
-    fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
-        self.cubic.cong_avoid(t, acked);
+    fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
+        self.cubic.cong_avoid(v, w, acked);
     }
 
-    fn set_state(&mut self, t: &mut Tcb, new: CaState) {
-        self.cubic.set_state(t, new);
+    fn on_event(&mut self, v: &View, w: &mut Window, e: Event) {
+        self.cubic.on_event(v, w, e);
     }
 
-    fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
-        self.cubic.cwnd_event(t, e);
+    fn pkts_acked(&mut self, v: &View, w: &mut Window, s: &RateSample) {
+        self.cubic.pkts_acked(v, w, s);
     }
 
-    fn pkts_acked(&mut self, t: &mut Tcb, s: AckSample) {
-        self.cubic.pkts_acked(t, s);
-    }
-
-    fn in_ack_event(&mut self, t: &mut Tcb, e: AckEvent) {
-        if e.esce && !e.ece {
-            self.on_echo(t, e.acked.max(1));
+    fn on_ack(&mut self, v: &View, w: &mut Window, s: &RateSample) {
+        if s.esce && !s.ece {
+            self.on_echo(v, w, s.acked.max(1));
         }
         self.recent = self.recent.saturating_sub(1);
     }
@@ -99,23 +97,26 @@ impl CongestionControl for CubicSce {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::spec::StackSpec;
+    use crate::cc::Growth;
 
     #[test]
     fn echoes_shrink_the_window_and_soften_ce() {
-        let spec = StackSpec { name: "linux-5.1-sce".into(), options: serde_json::Map::new() };
-        let mut c = CubicSce::new(&Stack::from_spec(&spec).unwrap());
-        let mut t = Tcb::new(100, 5, 1000, true);
-        t.is_cwnd_limited = true;
-        t.jiffies = 10;
-        assert_eq!(c.ssthresh(&t), 70);
-        c.cong_avoid(&mut t, 2);
+        let given = json!({"scale_bytes": 536});
+        let p = Parameters::resolve(CONTROL.parameters, &[], given.as_object().unwrap()).unwrap();
+        let (mut c, mut w) = (CubicSce::new(&p), Window::new(100, 5));
+        let mut v = View::new(1000, Growth::Segments, true);
+        (v.is_cwnd_limited, v.jiffies) = (true, 10);
+        assert_eq!(c.ssthresh(&v, &w), 70);
+        c.cong_avoid(&v, &mut w, 2);
         for _ in 0..50 {
-            c.in_ack_event(&mut t, AckEvent { acked: 2, window_update: true, ece: false, esce: true });
+            let echo = RateSample { acked: 2, window_update: true, esce: true, ..RateSample::default() };
+            c.on_ack(&v, &mut w, &echo);
         }
         // A round trip of echoes: 2.7 times the root of the window.
-        assert!((70..=76).contains(&t.cwnd), "{}", t.cwnd);
-        assert_eq!(c.ssthresh(&t), t.cwnd - t.cwnd / 8);
+        assert!((70..=76).contains(&w.cwnd), "{}", w.cwnd);
+        assert_eq!(c.ssthresh(&v, &w), w.cwnd - w.cwnd / 8);
     }
 }

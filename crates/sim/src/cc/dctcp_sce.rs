@@ -1,11 +1,13 @@
-//! DCTCP-SCE: a round trip of SCE echoes takes half the window, scaled by `Stack::sce_scale_bytes`
+//! DCTCP-SCE: a round trip of SCE echoes takes half the window, scaled by the parameter `scale_bytes`
 //! (chromi/sce net/ipv4/tcp_dctcp_sce.c, June 2019; draft-morton-tsvwg-sce).
 
-use super::sce::{Response, SceWindow};
-use crate::tcp::linux::stack::Stack;
+use super::sce::{Response, SceWindow, CUT_TWICE, SCALE_BYTES, SSTHRESH_RATCHET};
+use super::{AnyCc, Control, Needs};
 
-/// DCTCP-SCE on a stack.
-#[must_use]
-pub fn dctcp_sce(stack: &Stack) -> SceWindow {
-    SceWindow::new(stack, Response::HalfWindow)
-}
+pub(super) const CONTROL: Control = Control {
+    name: "dctcp-sce",
+    summary: "DCTCP's response to SCE marks (SCE tree, June 2019)",
+    needs: Needs { ecn: false, sce: true, cong_control: false },
+    parameters: &[SCALE_BYTES, SSTHRESH_RATCHET, CUT_TWICE],
+    build: |p| AnyCc::SceWindow(SceWindow::new(p, Response::HalfWindow)),
+};

@@ -1,11 +1,18 @@
-//! Reno-SCE: a round trip of SCE echoes takes sqrt(W) segments, scaled by `Stack::sce_scale_bytes`
+//! Reno-SCE: a round trip of SCE echoes takes sqrt(W) segments, scaled by the parameter `scale_bytes`
 //! (chromi/sce net/ipv4/tcp_reno_sce.c, June 2019; draft-morton-tsvwg-sce).
 
-use super::sce::{Response, SceWindow};
-use crate::tcp::linux::stack::Stack;
+use super::sce::{Response, SceWindow, CUT_TWICE, SCALE_BYTES, SSTHRESH_RATCHET};
+use super::{AnyCc, Control, Needs, Parameter};
 
-/// Reno-SCE on a stack.
-#[must_use]
-pub fn reno_sce(stack: &Stack) -> SceWindow {
-    SceWindow::new(stack, Response::SquareRoot { half: stack.sce_half_response })
-}
+pub(super) const CONTROL: Control = Control {
+    name: "reno-sce",
+    summary: "Reno that answers SCE marks (SCE tree, June 2019)",
+    needs: Needs { ecn: false, sce: true, cong_control: false },
+    parameters: &[
+        SCALE_BYTES,
+        SSTHRESH_RATCHET,
+        CUT_TWICE,
+        Parameter::flag("half_response", false, "answers an SCE echo half as strongly (an older form)"),
+    ],
+    build: |p| AnyCc::SceWindow(SceWindow::new(p, Response::SquareRoot { half: p.flag("half_response") })),
+};

@@ -1,10 +1,24 @@
 //! What the SCE senders share: signed byte credit, slow start, the cut after CE
 //! (chromi/sce net/ipv4/tcp_reno_sce.c and tcp_dctcp_sce.c, the form of June 2019 as far as it is known).
 
-use super::{AckEvent, CongestionControl, Event};
+use super::{CongestionControl, Event, Parameter, Parameters, RateSample, View, Window};
 use crate::packet::MSS;
-use crate::tcp::linux::sender::tcb::Tcb;
-use crate::tcp::linux::stack::Stack;
+
+/// Parameters that the SCE senders share.
+pub(super) const SCALE_BYTES: Parameter = Parameter::integer(
+    "scale_bytes",
+    MSS,
+    88,
+    MSS,
+    "bytes taken for one segment (536: the estimate of a peer that sends no data)",
+);
+pub(super) const SSTHRESH_RATCHET: Parameter =
+    Parameter::flag("ssthresh_ratchet", false, "an SCE echo may only raise ssthresh");
+pub(super) const CUT_TWICE: Parameter = Parameter::flag(
+    "cut_twice",
+    false,
+    "cuts twice for one CE mark or loss: the stack to half, then the module to 3/4 or 7/8 of that; else only the module cuts",
+);
 
 /// How strongly one byte acknowledged with an SCE echo counts against the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +48,14 @@ pub struct SceWindow {
 }
 
 impl SceWindow {
-    /// A window on a stack.
+    /// An SCE sender with these parameters.
     #[must_use]
-    pub fn new(stack: &Stack, response: Response) -> Self {
+    pub fn new(p: &Parameters, response: Response) -> Self {
         Self {
             response,
-            scale: i64::from(stack.sce_scale_bytes),
-            ratchet: stack.sce_ssthresh_ratchet,
-            cut_twice: stack.sce_cut_twice,
+            scale: i64::from(p.integer("scale_bytes")),
+            ratchet: p.flag("ssthresh_ratchet"),
+            cut_twice: p.flag("cut_twice"),
             credit: 0,
             reference_cwnd: 0,
             recent: 0,
@@ -50,10 +64,10 @@ impl SceWindow {
     }
 
     /// Half the reference window; the ratchet only raises the threshold.
-    fn threshold(&self, t: &Tcb) -> u32 {
+    fn threshold(&self, w: &Window) -> u32 {
         let half = (self.reference_cwnd / 2).max(2);
         if self.ratchet {
-            t.ssthresh.max(half)
+            w.ssthresh.max(half)
         } else {
             half
         }
@@ -75,78 +89,78 @@ fn less_a_share(cwnd: u32, shift: u32) -> u32 {
 }
 
 impl CongestionControl for SceWindow {
-    fn ssthresh(&mut self, t: &Tcb) -> u32 {
+    fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
         if self.cut_twice {
-            self.threshold(t)
+            self.threshold(w)
         } else {
-            less_a_share(t.cwnd, self.shift())
+            less_a_share(w.cwnd, self.shift())
         }
     }
 
     /// Slow start; what lies beyond the threshold becomes credit.
-    fn cong_avoid(&mut self, t: &mut Tcb, acked: u32) {
-        if t.in_slow_start() && t.cwnd_limited() {
-            let surplus = t.slow_start(acked);
+    fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
+        if w.in_slow_start(v) && w.is_limiting(v) {
+            let surplus = w.slow_start(v, acked);
             self.credit += i64::from(surplus) * self.scale;
         }
     }
 
-    fn undo_cwnd(&mut self, t: &Tcb) -> u32 {
-        t.cwnd.max(self.reference_cwnd)
+    fn undo_cwnd(&mut self, _: &View, w: &Window) -> u32 {
+        w.cwnd.max(self.reference_cwnd)
     }
 
     /// The cut that follows the stack's own, and the one after a timeout.
-    fn cwnd_event(&mut self, t: &mut Tcb, e: Event) {
+    fn on_event(&mut self, _: &View, w: &mut Window, e: Event) {
         let shift = match e {
             Event::CompleteCwr if self.cut_twice => Some(self.shift()),
             Event::CompleteCwr => None,
             Event::Loss => Some(1),
-            Event::TxStart => return,
+            Event::TxStart | Event::State(_) => return,
         };
-        self.reference_cwnd = t.cwnd;
+        self.reference_cwnd = w.cwnd;
         self.credit = 0;
         if let Some(shift) = shift {
-            t.cwnd = less_a_share(t.cwnd, shift);
+            w.cwnd = less_a_share(w.cwnd, shift);
         }
-        while self.root > 1 && self.root * self.root >= t.cwnd {
+        while self.root > 1 && self.root * self.root >= w.cwnd {
             self.root -= 1;
         }
     }
 
     /// Runs on every ACK, whatever the state.
-    fn in_ack_event(&mut self, t: &mut Tcb, e: AckEvent) {
-        let bytes = match e.acked {
-            0 if e.window_update => return,
+    fn on_ack(&mut self, v: &View, w: &mut Window, s: &RateSample) {
+        let bytes = match s.acked {
+            0 if s.window_update => return,
             0 => self.scale,
             n => i64::from(n) * i64::from(MSS),
         };
-        let over = self.scale * i64::from(t.cwnd);
-        if e.esce && !e.ece {
+        let over = self.scale * i64::from(w.cwnd);
+        if s.esce && !s.ece {
             self.credit -= match self.response {
                 Response::SquareRoot { half: false } => bytes * i64::from(self.root),
                 Response::SquareRoot { half: true } => bytes * i64::from(self.root) / 2,
-                Response::HalfWindow => bytes * i64::from(t.cwnd) / 2,
+                Response::HalfWindow => bytes * i64::from(w.cwnd) / 2,
             };
-            self.reference_cwnd = t.cwnd;
-            t.ssthresh = self.threshold(t);
-            self.recent = t.cwnd + 1;
-        } else if !t.in_slow_start() && t.cwnd_limited() {
+            self.reference_cwnd = w.cwnd;
+            w.ssthresh = self.threshold(w);
+            self.recent = w.cwnd + 1;
+        } else if !w.in_slow_start(v) && w.is_limiting(v) {
             self.credit += bytes;
-            self.reference_cwnd = self.reference_cwnd.max(t.cwnd);
+            self.reference_cwnd = self.reference_cwnd.max(w.cwnd);
         }
         while self.credit <= -over {
             self.credit += over;
-            if t.cwnd > 2 {
-                t.cwnd -= 1;
+            if w.cwnd > 2 {
+                w.cwnd -= 1;
             }
-            if self.root * self.root >= t.cwnd {
+            if self.root * self.root >= w.cwnd {
                 self.root -= 1;
             }
         }
         while self.credit >= over {
             self.credit -= over;
-            t.cwnd += 1;
-            if self.root * self.root < t.cwnd {
+            w.cwnd += 1;
+            if self.root * self.root < w.cwnd {
                 self.root += 1;
             }
         }
@@ -156,26 +170,30 @@ impl CongestionControl for SceWindow {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::spec::StackSpec;
+    use serde_json::json;
 
-    fn window(response: Response, cwnd: u32) -> (SceWindow, Tcb) {
-        let spec = StackSpec { name: "linux-5.1-sce".into(), options: serde_json::Map::new() };
-        let mut t = Tcb::new(cwnd, 5, 1000, true);
-        t.is_cwnd_limited = true;
-        (SceWindow::new(&Stack::from_spec(&spec).unwrap(), response), t)
+    use super::*;
+    use crate::cc::{dctcp_sce, Growth};
+
+    /// A sender of the SCE tree's kernel of June 2019, at a window of `cwnd`.
+    fn window(response: Response, cwnd: u32, cut_twice: bool) -> (SceWindow, View, Window) {
+        let given = json!({"scale_bytes": 536, "cut_twice": cut_twice});
+        let p = Parameters::resolve(dctcp_sce::CONTROL.parameters, &[], given.as_object().unwrap()).unwrap();
+        let mut v = View::new(1000, Growth::Segments, true);
+        v.is_cwnd_limited = true;
+        (SceWindow::new(&p, response), v, Window::new(cwnd, 5))
     }
 
-    fn ack(n: u32, esce: bool) -> AckEvent {
-        AckEvent { acked: n, window_update: true, ece: false, esce }
+    fn ack(acked: u32, esce: bool) -> RateSample {
+        RateSample { acked, window_update: true, esce, ..RateSample::default() }
     }
 
     #[test]
     fn growth_is_2_7_segments_a_round_trip() {
-        let (mut w, mut t) = window(Response::HalfWindow, 100);
+        let (mut c, v, mut w) = window(Response::HalfWindow, 100, true);
         let mut segments = 0;
-        while t.cwnd < 370 {
-            w.in_ack_event(&mut t, ack(2, false));
+        while w.cwnd < 370 {
+            c.on_ack(&v, &mut w, &ack(2, false));
             segments += 2;
         }
         // Sum of W from 100 to 370 over 2.7015 segments of growth an RTT.
@@ -185,31 +203,26 @@ mod tests {
 
     #[test]
     fn a_round_of_echoes_takes_2_7_roots() {
-        let (mut w, mut t) = window(Response::SquareRoot { half: false }, 10);
+        let (mut c, v, mut w) = window(Response::SquareRoot { half: false }, 10, true);
         // Let the root follow by unit steps.
-        while t.cwnd < 400 {
-            w.in_ack_event(&mut t, ack(2, false));
+        while w.cwnd < 400 {
+            c.on_ack(&v, &mut w, &ack(2, false));
         }
         for _ in 0..200 {
-            w.in_ack_event(&mut t, ack(2, true));
+            c.on_ack(&v, &mut w, &ack(2, true));
         }
-        let fall = 400 - t.cwnd;
+        let fall = 400 - w.cwnd;
         assert!((50..=56).contains(&fall), "{fall}");
     }
 
     /// What one CE mark leaves of a window of 100: the stack goes to the threshold, then the module is told.
     fn after_ce(twice: bool, recent: bool) -> u32 {
-        let spec = StackSpec { name: "linux-5.1-sce".into(), options: serde_json::Map::new() };
-        let mut stack = Stack::from_spec(&spec).unwrap();
-        stack.sce_cut_twice = twice;
-        let mut t = Tcb::new(100, 5, 1000, true);
-        t.is_cwnd_limited = true;
-        let mut w = SceWindow::new(&stack, Response::HalfWindow);
-        w.in_ack_event(&mut t, ack(1, false));
-        w.recent = u32::from(recent);
-        t.cwnd = w.ssthresh(&t);
-        w.cwnd_event(&mut t, Event::CompleteCwr);
-        t.cwnd
+        let (mut c, v, mut w) = window(Response::HalfWindow, 100, twice);
+        c.on_ack(&v, &mut w, &ack(1, false));
+        c.recent = u32::from(recent);
+        w.cwnd = c.ssthresh(&v, &w);
+        c.on_event(&v, &mut w, Event::CompleteCwr);
+        w.cwnd
     }
 
     #[test]
@@ -220,10 +233,10 @@ mod tests {
 
     #[test]
     fn the_floor_is_two() {
-        let (mut w, mut t) = window(Response::HalfWindow, 2);
+        let (mut c, v, mut w) = window(Response::HalfWindow, 2, true);
         for _ in 0..50 {
-            w.in_ack_event(&mut t, ack(1, true));
+            c.on_ack(&v, &mut w, &ack(1, true));
         }
-        assert_eq!(t.cwnd, 2);
+        assert_eq!(w.cwnd, 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Controls, World, CHANGES, CONTROL, FLOW_SOURCES, SAMPLER, SENDER_TIMER};
 use crate::capture::FlowHeaders;
-use crate::cc::{AnyCc, CONTROLS};
+use crate::cc;
 use crate::events::MAX_SOURCES;
 use crate::flow::Flow;
 use crate::network::{Network, Routes, PORTS};
@@ -259,14 +259,10 @@ fn ends(
     match stack {
         Implementation::Linux(stack) => {
             let CcSpec { kind, parameters } = &spec.cc;
-            if let Some((name, _)) = parameters.iter().next() {
-                return Err(Flaws::one("cc", format_args!("{kind} with {name}"), "no parameters"));
-            }
-            let own = || controls(kind).map(AnyCc::Custom);
-            let cc = AnyCc::build(kind, stack).or_else(own).ok_or_else(|| unknown_control(kind))?;
-            let needs_ecn = CONTROLS.iter().any(|(name, _, needs)| name == kind && *needs);
-            let receiver = receiver::Receiver::new(index, source, spec, stack, needs_ecn);
-            let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs_ecn);
+            let built = cc::build(kind, parameters, &stack.control_parameters(), controls);
+            let (cc, needs) = Flaws::within("cc", built)?;
+            let receiver = receiver::Receiver::new(index, source, spec, stack, needs.ecn);
+            let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs);
             Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
         }
         Implementation::Bsd(stack) => {
@@ -275,11 +271,6 @@ fn ends(
             Ok((Sender::Bsd(sender), Receiver::Bsd(bsd::receiver::Receiver::new(index, source, spec, stack))))
         }
     }
-}
-
-fn unknown_control(name: &str) -> Flaws {
-    let known: Vec<&str> = CONTROLS.iter().map(|(name, ..)| *name).collect();
-    Flaws::one("cc.kind", format_args!("unknown {name:?}"), format_args!("one of {}", known.join(", ")))
 }
 
 /// The streams of a workload; the first of them has the given index and event source.

@@ -2,9 +2,9 @@
 
 use super::bsd;
 use super::linux::{receiver, sender};
+use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::tcp::linux::sender::tcb::{CaState, INFINITE_SSTHRESH};
 use crate::time::Time;
 
 /// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
@@ -94,18 +94,18 @@ impl Sender {
 }
 
 fn sample_linux(s: &sender::Sender) -> SenderSample {
-    let t = &s.t;
-    let measured = t.srtt_us8 != 0;
+    let (v, w) = (&s.view, &s.window);
+    let measured = v.srtt_us8 != 0;
     SenderSample {
-        cwnd: f64::from(t.cwnd),
-        ssthresh: (t.ssthresh != INFINITE_SSTHRESH).then(|| f64::from(t.ssthresh)),
-        srtt_ms: measured.then(|| f64::from(t.srtt_us8) / 8e3),
+        cwnd: f64::from(w.cwnd),
+        ssthresh: (w.ssthresh != INFINITE_SSTHRESH).then(|| f64::from(w.ssthresh)),
+        srtt_ms: measured.then(|| f64::from(v.srtt_us8) / 8e3),
         rtt_ms: measured.then(|| f64::from(s.rtt.last_us()) / 1e3),
-        min_rtt_ms: (t.min_rtt_us != u32::MAX).then(|| f64::from(t.min_rtt_us) / 1e3),
-        in_flight: t.in_flight(),
-        delivered: t.delivered,
-        delivered_ce: t.delivered_ce,
-        state: t.state,
+        min_rtt_ms: (v.min_rtt_us != u32::MAX).then(|| f64::from(v.min_rtt_us) / 1e3),
+        in_flight: v.in_flight(),
+        delivered: v.delivered,
+        delivered_ce: v.delivered_ce,
+        state: v.state,
     }
 }
 

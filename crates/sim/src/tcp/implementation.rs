@@ -3,7 +3,7 @@
 use serde_json::{json, Map, Value};
 
 use super::bsd;
-use crate::cc::CONTROLS;
+use crate::cc::{Parameters, CONTROLS};
 use crate::refusal::Flaws;
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::overrides::overridden;
@@ -53,7 +53,7 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
     for (field, bytes) in [("host.rcvbuf", host.rcvbuf), ("host.sndbuf", host.sndbuf)] {
         flaws.at_most(field, bytes.unwrap_or(0), "bytes", stack.most_buffer());
     }
-    flaws.done()
+    flaws.and(Flaws::within("cc", Parameters::resolve(&[], &[], &spec.cc.parameters).map(|_| ())))
 }
 
 /// Every stack by name: summary, options, and what runs on it.
@@ -62,7 +62,7 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
 /// application asks for, and the options in place of Linux's sysctls `rmem` and `wmem`.
 #[must_use]
 pub fn listing() -> Map<String, Value> {
-    let linux_cc: Vec<&str> = CONTROLS.iter().map(|(name, ..)| *name).collect();
+    let linux_cc: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
     let linux = STACKS.iter().map(|(name, summary, data)| {
         let entry = json!({
             "summary": summary, "options": data, "implementation": "linux",

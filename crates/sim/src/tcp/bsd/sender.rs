@@ -9,12 +9,12 @@ use super::sack::Holes;
 use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
+use crate::cc::CaState;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_SACK, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::endpoint::SenderSample;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::Counters;
 use crate::time::{Time, MS};
 

@@ -3,13 +3,13 @@
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stack::{Stack, STACKS};
+use crate::cc::CaState;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_SACK};
 use crate::sack::Blocks;
 use crate::spec::{HostSettings, StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::time::{MS, SEC};
 
 const RECEIVER_TIMER: usize = 0;

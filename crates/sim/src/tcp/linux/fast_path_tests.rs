@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use serde_json::Map;
 
-use crate::cc::AnyCc;
+use crate::cc;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, NO_SACK};
 use crate::sack::Blocks;
@@ -54,13 +55,12 @@ impl Path {
     fn new(stack: &str, cc: &str, ecn: bool, tso: bool, disguise: bool) -> Self {
         let mut spec = bulk_flow();
         (spec.ecn, spec.sce_echo, spec.host.tso) = (ecn, cc.ends_with("sce"), tso);
-        let stack = StackSpec { name: stack.into(), options: serde_json::Map::new() };
+        let stack = StackSpec { name: stack.into(), options: Map::new() };
         let stack = Stack::from_spec(&stack).unwrap();
-        let needs_ecn = cc == "dctcp";
+        let (control, needs) = cc::build(cc, &Map::new(), &stack.control_parameters(), |_| None).unwrap();
         let out = TestOutbox::new(receiver::SOURCES + 1);
-        let r = Receiver::new(0, 0, &spec, &stack, needs_ecn);
-        let control = AnyCc::build(cc, &stack).unwrap();
-        let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs_ecn);
+        let r = Receiver::new(0, 0, &spec, &stack, needs.ecn);
+        let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs);
         Self { out, s, r, data: VecDeque::new(), acks: VecDeque::new(), fast: [0; 2], disguise }
     }
 
@@ -133,7 +133,10 @@ impl Path {
             }
             self.carry(&mut fates, &mut sent);
         }
-        Course { sent, state: format!("{:?} {:?} {:?}", self.s.t, self.s.counters, self.r.counters()) }
+        Course {
+            sent,
+            state: format!("{:?} {:?} {:?} {:?}", self.s.view, self.s.window, self.s.counters, self.r.counters()),
+        }
     }
 }
 

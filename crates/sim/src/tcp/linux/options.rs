@@ -39,16 +39,6 @@ pub enum Frto {
     Off,
 }
 
-/// What the window grows by; the number is how far slow start goes beyond its threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Growth {
-    /// Segments that were delivered (3.13 and later).
-    Segments = 0,
-    /// ACKs: each counts once, whatever it acknowledges. The threshold itself still belongs to slow start.
-    Acks = 1,
-}
-
 /// When kernel timers fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -59,13 +49,13 @@ pub enum TimerWheel {
     Slack,
 }
 
-/// What HyStart measures with.
+/// What HyStart measures with; see the parameter `hystart_clock` of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HystartClock {
-    /// Microseconds; the delay of a round is its least, and may exceed the path's by an eighth.
+    /// Microseconds.
     Microseconds,
-    /// Ticks; the delay of a round is the least of its first eight ACKs, and may exceed the path's by a sixteenth.
+    /// Ticks.
     Ticks,
 }
 

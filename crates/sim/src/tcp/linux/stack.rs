@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cc::{Growth, Value};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::StackSpec;
 use crate::tcp::common::overrides::overridden;
 use crate::tcp::implementation::unknown_stack;
-use crate::tcp::linux::options::{
-    EarlyRetransmit, Frto, Growth, HystartClock, LossDetection, ReceiveTuning, TimerWheel,
-};
+use crate::tcp::linux::options::{EarlyRetransmit, Frto, HystartClock, LossDetection, ReceiveTuning, TimerWheel};
 
 /// Which rule says that the window limited sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -268,6 +267,25 @@ impl Stack {
         };
         let made = overridden(base, &spec.options).and_then(|stack| stack.check().map(|()| stack));
         Flaws::within("options", made)
+    }
+
+    /// What the stack's fields say of the parameters of congestion controls.
+    #[must_use]
+    pub fn control_parameters(&self) -> Vec<(&'static str, Value)> {
+        let clock = match self.hystart_clock {
+            HystartClock::Microseconds => "microseconds",
+            HystartClock::Ticks => "ticks",
+        };
+        vec![
+            ("hystart_clock", Value::Word(clock)),
+            ("idle_shift", Value::Flag(self.cubic_idle_shift)),
+            ("count", Value::Word(if self.ack_event_first { "acked" } else { "delivered" })),
+            ("window_cut", Value::Flag(self.dctcp_window_cut)),
+            ("scale_bytes", Value::Integer(self.sce_scale_bytes)),
+            ("ssthresh_ratchet", Value::Flag(self.sce_ssthresh_ratchet)),
+            ("half_response", Value::Flag(self.sce_half_response)),
+            ("cut_twice", Value::Flag(self.sce_cut_twice)),
+        ]
     }
 
     /// Refuses values that no kernel can have.

@@ -2,9 +2,9 @@
 //!
 //! Leaves out: the newreno variant for connections without SACK.
 
+use crate::cc::CaState;
 use crate::outbox::Outbox;
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
 
 /// Least timeout of RACK and TLP, us.
@@ -58,8 +58,8 @@ impl Sender {
     /// A segment with `marks`, ending at `end`, sent at `sent_us`, was delivered.
     #[inline]
     pub(in crate::tcp::linux) fn rack_advance(&mut self, marks: u8, end: u32, sent_us: u64) {
-        let rtt_us = (self.t.mstamp_us - sent_us) as u32;
-        if rtt_us < self.t.min_rtt_us && marks & mark::ANY_RETRANS != 0 {
+        let rtt_us = (self.view.mstamp_us - sent_us) as u32;
+        if rtt_us < self.view.min_rtt_us && marks & mark::ANY_RETRANS != 0 {
             // Probably the original arrived, not the retransmission.
             return;
         }
@@ -73,16 +73,17 @@ impl Sender {
     }
 
     fn reorder_window_us(&self) -> u32 {
-        if !self.rec.reordering_seen && (self.t.state >= CaState::Recovery || self.t.sacked_out >= self.rec.reordering)
+        if !self.rec.reordering_seen
+            && (self.view.state >= CaState::Recovery || self.view.sacked_out >= self.rec.reordering)
         {
             return 0;
         }
-        ((self.t.min_rtt_us >> 2).saturating_mul(self.rack.window_steps)).min(self.t.srtt_us8 >> 3)
+        ((self.view.min_rtt_us >> 2).saturating_mul(self.rack.window_steps)).min(self.view.srtt_us8 >> 3)
     }
 
     /// us until the segment counts as lost.
     pub(in crate::tcp::linux) fn rack_remaining(&self, sent_us: u64, window_us: u32) -> i64 {
-        i64::from(self.rack.rtt_us) + i64::from(window_us) - (self.t.mstamp_us - sent_us) as i64
+        i64::from(self.rack.rtt_us) + i64::from(window_us) - (self.view.mstamp_us - sent_us) as i64
     }
 
     /// Marks what was sent long enough before the latest delivery; returns the longest wait for the rest, us.
@@ -138,7 +139,7 @@ impl Sender {
         if rack.dsack_seen {
             rack.window_steps = (rack.window_steps + 1).min(0xff);
             rack.dsack_seen = false;
-            rack.last_delivered = self.t.delivered;
+            rack.last_delivered = self.view.delivered;
             rack.persist = REORDER_PERSIST;
         } else if rack.persist == 0 {
             rack.window_steps = 1;
@@ -146,14 +147,16 @@ impl Sender {
     }
 
     pub(in crate::tcp::linux) fn on_reorder_timeout(&mut self, out: &mut impl Outbox) {
-        let prior = self.t.in_flight();
+        let prior = self.view.in_flight();
         let lost = self.rec.lost;
         self.rack_detect_loss();
-        if prior != self.t.in_flight() {
-            if self.t.state != CaState::Recovery {
+        if prior != self.view.in_flight() {
+            if self.view.state != CaState::Recovery {
                 self.enter_recovery(false);
-                let newly_lost = self.rec.lost - lost;
-                self.reduce_cwnd(1, newly_lost, 0);
+                if !self.needs.cong_control {
+                    let newly_lost = self.rec.lost - lost;
+                    self.reduce_cwnd(1, newly_lost, 0);
+                }
             }
             self.retransmit_lost(out);
         }
@@ -170,10 +173,10 @@ impl Sender {
         }
         if s.marks & mark::LOST == 0 {
             s.marks |= mark::LOST;
-            self.t.lost_out += 1;
+            self.view.lost_out += 1;
         } else if s.marks & mark::RETRANS != 0 {
             s.marks &= !mark::RETRANS;
-            self.t.retrans_out -= 1;
+            self.view.retrans_out -= 1;
         } else {
             return;
         }

@@ -3,9 +3,8 @@
 //! Leaves out: challenge ACKs, urgent data, window probes (the receiving application always reads).
 
 use super::scoreboard::mark;
-use super::tcb::CaState;
 use super::{Phase, Sender};
-use crate::cc::{AckEvent, AckSample, CongestionControl};
+use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, FULL_FRAME};
 use crate::sack::Blocks;
@@ -61,6 +60,8 @@ pub(in crate::tcp::linux) struct AckState {
     /// Lowest segment that shows reordering.
     pub reord: u32,
     pub sack_delivered: u32,
+    /// What congestion control is told; filled on the way.
+    pub sample: RateSample,
     /// Delivered count when the latest-sent of the delivered segments was sent, and its time.
     prior_delivered: Option<(u64, u32, u32)>,
 }
@@ -78,8 +79,16 @@ impl AckState {
             last_sacked_us: 0,
             reord: snd_nxt,
             sack_delivered: 0,
+            sample: RateSample { rtt_us: -1, ..RateSample::default() },
             prior_delivered: None,
         }
+    }
+
+    /// Notes what the ACK for `ack` says by itself, before anything is removed.
+    pub fn note_ack(&mut self, ack: u32, ece: bool, esce: bool) {
+        self.sample.acked = ack - self.prior_una;
+        self.sample.window_update = self.flags & flag::WIN_UPDATE != 0;
+        (self.sample.ece, self.sample.esce) = (ece, esce);
     }
 
     /// Notes a delivered segment for the rate sample.
@@ -116,11 +125,11 @@ impl Sender {
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
     pub(in crate::tcp::linux) fn send_allowed(&mut self, out: &mut impl Outbox) -> u32 {
-        let allowed = self.t.cwnd.saturating_sub(self.t.in_flight());
+        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
         let sent = self.write(out, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering) {
+        if self.buffer.refill(&self.view, self.window.cwnd, window_full, self.windows(), self.rec.reordering) {
             sent + self.write(out, false)
         } else {
             sent
@@ -147,8 +156,9 @@ impl Sender {
 
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
         let ack = p.seq;
-        let prior_una = self.t.snd_una;
-        let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
+        let prior_una = self.view.snd_una;
+        let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
+        a.sample.prior_in_flight = self.view.in_flight();
         if ack < prior_una {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
@@ -158,8 +168,8 @@ impl Sender {
             }
             return;
         }
-        let prior_packets = self.t.packets_out;
-        let (prior_delivered, prior_lost) = (self.t.delivered, self.rec.lost);
+        let prior_packets = self.view.packets_out;
+        let (prior_delivered, prior_lost) = (self.view.delivered, self.rec.lost);
         let prior_sacked_seq = self.highest_sacked_seq();
         let ece = p.has(flags::ECE) && self.ecn;
         if ack > prior_una {
@@ -169,7 +179,7 @@ impl Sender {
         if self.update_window(p, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
-        self.t.snd_una = ack;
+        self.view.snd_una = ack;
         if ece {
             a.flags |= flag::ECE;
         }
@@ -177,18 +187,13 @@ impl Sender {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
         }
-        let event = AckEvent {
-            acked: ack - prior_una,
-            window_update: a.flags & flag::WIN_UPDATE != 0,
-            ece,
-            esce: p.has(flags::ESCE),
-        };
+        a.note_ack(ack, ece, p.has(flags::ESCE));
         if self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
+            self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
         if prior_packets == 0 {
             if !self.stack.ack_event_first {
-                self.cc.in_ack_event(&mut self.t, event);
+                self.cc.on_ack(&self.view, &mut self.window, &a.sample);
             }
             if a.flags & flag::DSACKING != 0 {
                 self.on_dubious_ack(&mut a, out);
@@ -199,25 +204,33 @@ impl Sender {
         self.remove_acked(&mut a, prior_sacked_seq, ece);
         self.rack_update_window(a.prior_delivered.map_or(0, |(_, _, d)| d));
         if !self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
+            self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
         self.process_tlp_ack(ack, a.flags);
-        if a.flags & flag::NOT_DUP == 0 || a.flags & flag::ALERT != 0 || self.t.state != CaState::Open {
+        if a.flags & flag::NOT_DUP == 0 || a.flags & flag::ALERT != 0 || self.view.state != CaState::Open {
             a.duplicate = a.flags & (flag::UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING) == 0;
             self.on_dubious_ack(&mut a, out);
         }
         if a.flags & flag::SET_XMIT_TIMER != 0 {
             self.set_xmit_timer(out);
         }
-        let delivered = self.t.delivered - prior_delivered;
-        let lost = self.rec.lost - prior_lost;
-        if self.t.in_reduction() {
-            self.reduce_cwnd(delivered, lost, a.flags);
+        a.sample.delivered = self.view.delivered - prior_delivered;
+        a.sample.losses = self.rec.lost - prior_lost;
+        self.steer_window(&a);
+        self.send_recovery(a.rexmit, out);
+    }
+
+    /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).
+    fn steer_window(&mut self, a: &AckState) {
+        if self.needs.cong_control {
+            return self.cc.cong_control(&self.view, &mut self.window, &a.sample);
+        }
+        if self.view.in_reduction() {
+            self.reduce_cwnd(a.sample.delivered, a.sample.losses, a.flags);
         } else if self.may_raise_cwnd(a.flags) {
-            self.cc.cong_avoid(&mut self.t, delivered);
+            self.cc.cong_avoid(&self.view, &mut self.window, a.sample.delivered);
         }
         self.update_pacing_rate();
-        self.send_recovery(a.rexmit, out);
     }
 
     /// Growth needs in-order progress, unless the path is known to reorder.
@@ -232,23 +245,23 @@ impl Sender {
 
     #[inline]
     pub(in crate::tcp::linux) fn count_delivered(&mut self, n: u32, ece: bool) {
-        self.t.delivered += n;
+        self.view.delivered += n;
         if ece {
-            self.t.delivered_ce += n;
+            self.view.delivered_ce += n;
         }
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples.
     fn remove_acked(&mut self, a: &mut AckState, prior_sacked_seq: u32, ece: bool) {
-        let (una, now) = (self.t.snd_una, self.t.mstamp_us);
-        let prior_sacked = self.t.sacked_out;
+        let (una, now) = (self.view.snd_una, self.view.mstamp_us);
+        let prior_sacked = self.view.sacked_out;
         let (mut first_us, mut last_us) = (None, 0);
-        let mut reord = self.t.snd_nxt;
+        let mut reord = self.view.snd_nxt;
         for seq in a.prior_una..una {
             let s = *self.board.get(seq);
             if s.marks & mark::ANY_RETRANS != 0 {
                 if s.marks & mark::RETRANS != 0 {
-                    self.t.retrans_out -= 1;
+                    self.view.retrans_out -= 1;
                 }
                 a.flags |= flag::RETRANS_ACKED;
             } else if s.marks & mark::SACKED == 0 {
@@ -260,7 +273,7 @@ impl Sender {
                 }
             }
             if s.marks & mark::SACKED != 0 {
-                self.t.sacked_out -= 1;
+                self.view.sacked_out -= 1;
             } else {
                 self.count_delivered(1, ece);
                 let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us() / 1000) as u32;
@@ -269,20 +282,20 @@ impl Sender {
                 }
             }
             if s.marks & mark::LOST != 0 {
-                self.t.lost_out -= 1;
+                self.view.lost_out -= 1;
             }
             a.note_delivery(s.sent_us(), seq, s.noted);
             self.board.unlist(seq);
         }
         let acked = una - a.prior_una;
-        self.t.packets_out -= acked;
+        self.view.packets_out -= acked;
         if acked > 0 {
             a.flags |= flag::DATA_ACKED;
         }
         if prior_sacked > 0 {
             self.board.trim_runs(una);
         }
-        if self.t.packets_out > 0 && self.board.get(una).marks & mark::SACKED != 0 {
+        if self.view.packets_out > 0 && self.board.get(una).marks & mark::SACKED != 0 {
             a.flags |= flag::RENEGING;
         }
         let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (-1, -1, -1);
@@ -305,14 +318,15 @@ impl Sender {
                 self.check_reordering(reord);
             }
         } else if updated
-            && self.t.packets_out > 0
+            && self.view.packets_out > 0
             && sack_rtt >= 0
             && sack_rtt > (now - self.board.get(una).sent_us()) as i64
         {
             // Measured on data sent before the head was last sent.
             a.flags |= flag::SET_XMIT_TIMER;
         }
-        self.cc.pkts_acked(&mut self.t, AckSample { acked, rtt_us: ca_rtt });
+        a.sample.rtt_us = ca_rtt;
+        self.cc.pkts_acked(&self.view, &mut self.window, &a.sample);
     }
 
     /// Chooses the RTT sample: acknowledged, else SACKed, else by timestamp; true if there was one.
@@ -332,12 +346,12 @@ impl Sender {
     /// Feeds the estimators.
     #[inline(always)]
     pub(in crate::tcp::linux) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, maybe_delayed: bool) {
-        if !(maybe_delayed && ca_rtt_us > self.t.min_rtt_us) {
+        if !(maybe_delayed && ca_rtt_us > self.view.min_rtt_us) {
             let sample = if ca_rtt_us == 0 { self.clock.to_us(1) as u32 } else { ca_rtt_us };
-            self.t.min_rtt_us = self.min_rtt.update(self.t.jiffies, sample);
+            self.view.min_rtt_us = self.min_rtt.update(self.view.jiffies, sample);
         }
-        self.rtt.sample(rtt_us, self.t.snd_una, self.t.snd_nxt);
-        self.t.srtt_us8 = self.rtt.srtt_us8();
+        self.rtt.sample(rtt_us, self.view.snd_una, self.view.snd_nxt);
+        self.view.srtt_us8 = self.rtt.srtt_us8();
         self.rto_us = self.rtt.rto_us();
         self.backoff = 0;
     }

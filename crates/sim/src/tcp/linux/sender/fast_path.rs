@@ -3,10 +3,9 @@
 //! (`fast_path_tests`) shows that it ends where the full path does.
 
 use super::ack::flag;
-use super::tcb::CaState;
 use super::transmit::NONE;
 use super::{Deadline, Pending, Phase, Sender};
-use crate::cc::{AckEvent, AckSample, CongestionControl};
+use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
@@ -17,8 +16,8 @@ impl Sender {
     /// the window is being reduced in CWR. Every question that [`Self::process_ack`] asks of each segment then has one answer.
     #[inline]
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
-        p.seq > self.t.snd_una
-            && p.seq < self.t.snd_nxt
+        p.seq > self.view.snd_una
+            && p.seq < self.view.snd_nxt
             && p.sack == NO_SACK
             && if self.fast_path_open {
                 !p.has(flags::SYN | flags::ECE)
@@ -30,20 +29,21 @@ impl Sender {
     /// Looks again whether ACKs may [take the fast path](Self::takes_fast_path) in state Open. Called after everything that is not on the
     /// fast path; the fast path itself changes nothing about that, unless sending changes the congestion state.
     pub(in crate::tcp::linux) fn update_fast_path(&mut self) {
-        self.fast_path_open = self.t.state == CaState::Open && self.nothing_in_flight_is_marked();
+        self.fast_path_open = self.view.state == CaState::Open && self.nothing_in_flight_is_marked();
     }
 
     fn nothing_in_flight_is_marked(&self) -> bool {
-        self.board.is_unmarked(self.t.snd_una)
+        self.board.is_unmarked(self.view.snd_una)
             && self.rec.tlp_high_seq.is_none()
             && self.stack.tail_loss_probe
+            && !self.needs.cong_control
             && self.phase == Phase::Established
     }
 
     /// In state CWR, if `una` does not end it, and the segment at `una` was sent too late for RACK to suspect it.
     #[inline(never)]
     fn may_take_fast_path_in_cwr(&self, una: u32) -> bool {
-        self.t.state == CaState::Cwr
+        self.view.state == CaState::Cwr
             && una < self.rec.high_seq
             && !self.rack.is_past(self.board.get(una).sent_us(), una + 1)
             && self.nothing_in_flight_is_marked()
@@ -70,17 +70,17 @@ impl Sender {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         self.rec.timeouts = 0;
         self.update_window(p, p.seq);
-        let (prior_una, una, now) = (self.t.snd_una, p.seq, self.t.mstamp_us);
+        let (prior_una, una, now) = (self.view.snd_una, p.seq, self.view.mstamp_us);
         let acked = una - prior_una;
-        self.t.snd_una = una;
+        self.view.snd_una = una;
         let ece = !open && p.has(flags::ECE) && self.ecn;
-        let event = |acked| AckEvent { acked, window_update: true, ece, esce: p.has(flags::ESCE) };
+        let esce = p.has(flags::ESCE);
         if self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event(acked));
+            self.tell_of_ack(acked, ece, esce);
         }
         let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
         self.board.unlist_unmarked(una);
-        self.t.packets_out -= acked;
+        self.view.packets_out -= acked;
         self.count_delivered(acked, ece);
         self.rack_advance(0, una, last.sent_us());
         let ca_rtt_us = now - last.sent_us();
@@ -89,48 +89,56 @@ impl Sender {
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);
         }
-        let sample = AckSample { acked, rtt_us: ca_rtt_us as i64 };
         if open && !self.stack.ack_event_first {
-            self.cc.on_progress(&mut self.t, sample, p.has(flags::ESCE));
+            self.cc.on_progress(&self.view, &mut self.window, acked, ca_rtt_us as i64, esce);
         } else {
-            self.steer_window_separately(sample, event(acked));
+            self.steer_window_separately(acked, ca_rtt_us as i64, ece, esce);
         }
         self.update_pacing_rate();
         ca_rtt_us
     }
 
+    /// Tells congestion control of an ACK on a stack that does so before the acknowledged segments are counted.
+    #[inline(never)]
+    fn tell_of_ack(&mut self, acked: u32, ece: bool, esce: bool) {
+        let prior_in_flight = self.view.packets_out;
+        let progress = RateSample::progress(&self.view, acked, -1, esce);
+        self.cc.on_ack(&self.view, &mut self.window, &RateSample { ece, prior_in_flight, ..progress });
+    }
+
     /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before.
     #[inline(never)]
-    fn steer_window_separately(&mut self, sample: AckSample, event: AckEvent) {
-        self.cc.pkts_acked(&mut self.t, sample);
+    fn steer_window_separately(&mut self, acked: u32, rtt_us: i64, ece: bool, esce: bool) {
+        let sample = RateSample { ece, ..RateSample::progress(&self.view, acked, rtt_us, esce) };
+        self.cc.pkts_acked(&self.view, &mut self.window, &sample);
         if !self.stack.ack_event_first {
-            self.cc.in_ack_event(&mut self.t, event);
+            self.cc.on_ack(&self.view, &mut self.window, &sample);
         }
-        if self.t.state == CaState::Open {
-            self.cc.cong_avoid(&mut self.t, event.acked);
+        if self.view.state == CaState::Open {
+            self.cc.cong_avoid(&self.view, &mut self.window, sample.acked);
             return;
         }
         self.rack.advanced = false;
         self.rec.retrans_stamp = None;
-        if event.ece {
+        if sample.ece {
             self.rec.prior_ssthresh = 0;
         }
-        self.reduce_cwnd(event.acked, 0, flag::UNA_ADVANCED);
+        self.reduce_cwnd(sample.acked, 0, flag::UNA_ADVANCED);
     }
 
     /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one
     /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_loss_probe_lazily`].
     #[inline(always)]
     fn send_allowed_in_one_run(&mut self, out: &mut impl Outbox) -> u32 {
-        let from = self.t.snd_nxt;
-        let cwnd_end = self.t.snd_una + self.t.cwnd;
+        let from = self.view.snd_nxt;
+        let cwnd_end = self.view.snd_una + self.window.cwnd;
         let allowed = cwnd_end.saturating_sub(from);
         let to = cwnd_end.min(self.window_end).min(self.buffer.written);
         let sent = if from < to { self.send_segments(out, to, NONE) } else { 0 };
-        self.note_sent(sent, self.t.packets_out >= self.t.cwnd);
+        self.note_sent(sent, self.view.packets_out >= self.window.cwnd);
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.may_refill(&self.t, window_full, self.rec.reordering)
-            && self.buffer.refill(&self.t, window_full, self.windows(), self.rec.reordering)
+        if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.rec.reordering)
+            && self.buffer.refill(&self.view, self.window.cwnd, window_full, self.windows(), self.rec.reordering)
         {
             sent + self.write(out, false)
         } else {
@@ -143,8 +151,8 @@ impl Sender {
     /// if the probe is still what the timer is set for when that event comes.
     #[inline(always)]
     fn schedule_loss_probe_lazily(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {
-        let after_us = u64::from(self.t.srtt_us8 >> 2) + TIMEOUT_MIN_US;
-        if self.t.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {
+        let after_us = u64::from(self.view.srtt_us8 >> 2) + TIMEOUT_MIN_US;
+        if self.view.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {
             self.pending = Pending::LossProbe;
             self.set_deadline(Deadline::AfterUs(after_us));
         } else {

@@ -8,7 +8,7 @@ mod rtt;
 mod sacktag;
 pub(super) mod scoreboard;
 mod send_buffer;
-pub mod tcb;
+
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -20,9 +20,8 @@ use self::recovery::Recovery;
 use self::rtt::{RttEstimator, WindowedMin};
 use self::scoreboard::Scoreboard;
 use self::send_buffer::{SendBuffer, Windows};
-use self::tcb::{Tcb, INFINITE_SSTHRESH};
 use self::tso::Tso;
-use crate::cc::{AnyCc, CongestionControl};
+use crate::cc::{AnyCc, CongestionControl, Needs, View, Window, INFINITE_SSTHRESH};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, MSS, NO_SACK, SYN_FRAME};
 use crate::spec::TcpSpec;
@@ -95,8 +94,10 @@ pub struct Counters {
 pub struct Sender {
     pub(in crate::tcp::linux) source: usize,
     pub(in crate::tcp::linux) phase: Phase,
-    /// Window, sequence numbers, estimates.
-    pub t: Tcb,
+    /// Sequence numbers, counts and estimates: what congestion control sees.
+    pub view: View,
+    /// What congestion control sets.
+    pub window: Window,
     pub(in crate::tcp::linux) cc: AnyCc,
     pub(in crate::tcp::linux) stack: Stack,
     pub(in crate::tcp::linux) clock: Clock,
@@ -131,7 +132,8 @@ pub struct Sender {
     /// Largest retransmission timeout, ticks.
     pub(in crate::tcp::linux) rto_max: u64,
     pub(in crate::tcp::linux) ecn: bool,
-    pub(in crate::tcp::linux) ecn_always: bool,
+    /// What congestion control needs.
+    pub(in crate::tcp::linux) needs: Needs,
     pub(in crate::tcp::linux) queue_cwr: bool,
     /// What segments have in common, with the timestamps of now. A packet is put together from single fields where it is sent: what was
     /// written in pieces just before cannot be moved as a whole without waiting.
@@ -149,18 +151,17 @@ pub struct Sender {
 impl Sender {
     /// A closed sender.
     #[must_use]
-    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: Stack, cc: AnyCc, ecn_always: bool) -> Self {
+    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: Stack, cc: AnyCc, needs: Needs) -> Self {
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == crate::tcp::linux::stack::CwndLimited::AtMaximum;
         let clock = Clock::of(&stack);
         let rtt_unit_us = if stack.rtt_in_ticks { clock.to_us(1) as u32 } else { 1 };
-        let mut t = Tcb::new(stack.initial_cwnd, ssthresh, stack.hz, limited);
-        t.growth = stack.growth;
         let layout = Layout::of(spec);
         Self {
             source,
             phase: Phase::Closed,
-            t,
+            view: View::new(stack.hz, stack.growth, limited),
+            window: Window::new(stack.initial_cwnd, ssthresh),
             cc,
             clock,
             board: Scoreboard::default(),
@@ -186,7 +187,7 @@ impl Sender {
             after_event_us: u64::MAX,
             rto_max: clock.from_ms(RTO_MAX_MS),
             ecn: spec.ecn,
-            ecn_always,
+            needs,
             queue_cwr: false,
             form: Packet {
                 way: Way::new(flow),
@@ -212,9 +213,9 @@ impl Sender {
     /// Advances the sender's clocks.
     #[inline]
     pub(in crate::tcp::linux) fn refresh(&mut self, now: Time) {
-        self.t.mstamp_us = now / 1000;
-        self.form.tsval = (self.t.mstamp_us / 1000) as u32;
-        self.t.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.jiffies(now) as u32 };
+        self.view.mstamp_us = now / 1000;
+        self.form.tsval = (self.view.mstamp_us / 1000) as u32;
+        self.view.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.jiffies(now) as u32 };
     }
 
     /// Timestamp option value, ms.
@@ -232,7 +233,7 @@ impl Sender {
 
     fn send_syn(&mut self, out: &mut impl Outbox) {
         if self.syn_retransmits == 0 {
-            self.syn_sent_us = self.t.mstamp_us;
+            self.syn_sent_us = self.view.mstamp_us;
         }
         let p = self.packet(0, SYN_FRAME, flags::SYN, self.control_ecn());
         self.counters.sent += 1;
@@ -243,7 +244,7 @@ impl Sender {
     /// Codepoint of what is not first-time data: a control that needs ECN marks everything.
     #[inline]
     pub(in crate::tcp::linux) fn control_ecn(&self) -> Ecn {
-        if self.ecn && self.ecn_always {
+        if self.ecn && self.needs.ecn {
             Ecn::Ect0
         } else {
             Ecn::NotEct
@@ -264,25 +265,25 @@ impl Sender {
         self.phase = Phase::Established;
         self.clear_timer();
         self.form.tsecr = p.tsval;
-        self.t.snd_una = 1;
-        self.t.snd_nxt = 1;
-        self.t.delivered = 1;
+        self.view.snd_una = 1;
+        self.view.snd_nxt = 1;
+        self.view.delivered = 1;
         self.board.highest_sacked = 1;
         self.cwnd_usage_seq = 1;
         self.update_window(p, 1);
         if self.syn_retransmits == 0 {
-            let rtt = (self.t.mstamp_us - self.syn_sent_us).max(1) as u32;
+            let rtt = (self.view.mstamp_us - self.syn_sent_us).max(1) as u32;
             self.take_rtt(rtt, rtt, false);
         }
         if self.syn_retransmits > 1 {
-            self.t.cwnd = 1;
+            self.window.cwnd = 1;
         }
-        self.cc.init(&mut self.t);
+        self.cc.init(&self.view, &mut self.window);
         self.update_pacing_rate();
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, ack);
-        self.buffer.open(&self.t, self.windows(), self.rec.reordering);
+        self.buffer.open(&self.view, self.window.cwnd, self.windows(), self.rec.reordering);
         self.write(out, false);
     }
 
@@ -296,7 +297,7 @@ impl Sender {
     /// There is a new segment that the application has written.
     #[inline]
     pub(in crate::tcp::linux) fn has_data(&self) -> bool {
-        self.t.snd_nxt < self.buffer.written
+        self.view.snd_nxt < self.buffer.written
     }
 
     /// What the receiver has advertised.
@@ -353,7 +354,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp::linux) fn set_timer(&mut self, out: &mut impl Outbox, what: Pending, after: u64) {
         self.pending = what;
-        let expires = u64::from(self.t.jiffies) + after.min(self.rto_max);
+        let expires = u64::from(self.view.jiffies) + after.min(self.rto_max);
         self.set_deadline(Deadline::Tick(expires));
         // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
         if self.clock.start(expires) < self.armed {
@@ -368,14 +369,14 @@ impl Sender {
     #[inline]
     pub(in crate::tcp::linux) fn set_deadline(&mut self, deadline: Deadline) {
         self.running = true;
-        self.set_in = u64::from(self.t.jiffies);
+        self.set_in = u64::from(self.view.jiffies);
         self.deadline = deadline;
     }
 
     /// True if the tick that begins within `after_us` cannot be before the timer's event.
     #[inline]
     pub(in crate::tcp::linux) fn comes_after_event(&self, after_us: u64) -> bool {
-        self.t.mstamp_us + after_us >= self.after_event_us
+        self.view.mstamp_us + after_us >= self.after_event_us
     }
 
     /// Moves the timer's event.
@@ -445,18 +446,18 @@ impl Sender {
     #[inline]
     pub(in crate::tcp::linux) fn update_pacing_rate(&mut self) {
         // Only HyStart and the size of TSO segments depend on it.
-        if self.tso.enabled || self.t.in_slow_start() {
+        if self.tso.enabled || self.window.in_slow_start(&self.view) {
             self.compute_pacing_rate();
         }
     }
 
     #[inline(never)]
     fn compute_pacing_rate(&mut self) {
-        if self.t.srtt_us8 == 0 {
+        if self.view.srtt_us8 == 0 {
             return;
         }
-        let ratio = if self.t.cwnd < self.t.ssthresh / 2 { 200 } else { 120 };
-        let window = u64::from(self.t.cwnd.max(self.t.packets_out));
-        self.t.pacing_rate = u64::from(MSS) * 80_000 * ratio * window / u64::from(self.t.srtt_us8);
+        let ratio = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
+        let window = u64::from(self.window.cwnd.max(self.view.packets_out));
+        self.window.pacing_rate = u64::from(MSS) * 80_000 * ratio * window / u64::from(self.view.srtt_us8);
     }
 }

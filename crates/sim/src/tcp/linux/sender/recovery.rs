@@ -5,9 +5,8 @@
 
 use super::ack::{flag, AckState, Rexmit};
 use super::scoreboard::mark;
-use super::tcb::{CaState, INFINITE_SSTHRESH};
 use super::{Pending, Sender};
-use crate::cc::{CongestionControl, Event};
+use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::linux::stack::{PrrBelowSsthresh, Stack};
 
@@ -63,14 +62,14 @@ impl Recovery {
 
 impl Sender {
     pub(in crate::tcp::linux) fn set_state(&mut self, new: CaState) {
-        self.cc.set_state(&mut self.t, new);
-        self.t.state = new;
+        self.cc.on_event(&self.view, &mut self.window, Event::State(new));
+        self.view.state = new;
         self.fast_path_open = false;
     }
 
     pub(in crate::tcp::linux) fn init_undo(&mut self) {
-        self.rec.undo_marker = Some(self.t.snd_una);
-        let mut out = self.t.retrans_out as i32;
+        self.rec.undo_marker = Some(self.view.snd_una);
+        let mut out = self.view.retrans_out as i32;
         if self.rec.tlp_high_seq.is_some() && self.rec.tlp_retrans {
             out += 1;
         }
@@ -80,16 +79,16 @@ impl Sender {
 
     pub(in crate::tcp::linux) fn init_reduction(&mut self) {
         self.start_reduction();
-        self.t.ssthresh = self.cc.ssthresh(&self.t);
+        self.window.ssthresh = self.cc.ssthresh(&self.view, &self.window);
         self.counters.cwnd_reductions += 1;
     }
 
     /// A reduction to the threshold that there is.
     pub(in crate::tcp::linux) fn start_reduction(&mut self) {
-        self.rec.high_seq = self.t.snd_nxt;
+        self.rec.high_seq = self.view.snd_nxt;
         self.rec.tlp_high_seq = None;
-        self.t.cwnd_cnt = 0;
-        self.t.prior_cwnd = self.t.cwnd;
+        self.window.cwnd_cnt = 0;
+        self.view.prior_cwnd = self.window.cwnd;
         self.rec.prr_delivered = 0;
         self.rec.prr_out = 0;
         self.queue_cwr = self.ecn;
@@ -112,13 +111,13 @@ impl Sender {
     ) {
         let rec = &mut self.rec;
         rec.prr_delivered += delivered;
-        let in_flight = self.t.in_flight();
-        let delta = i64::from(self.t.ssthresh) - i64::from(in_flight);
+        let in_flight = self.view.in_flight();
+        let delta = i64::from(self.window.ssthresh) - i64::from(in_flight);
         let (prr_delivered, prr_out) = (i64::from(rec.prr_delivered), i64::from(rec.prr_out));
         let delivered = i64::from(delivered);
         let mut quota = if delta < 0 {
-            let prior = i64::from(self.t.prior_cwnd);
-            (i64::from(self.t.ssthresh) * prr_delivered + prior - 1) / prior - prr_out
+            let prior = i64::from(self.view.prior_cwnd);
+            (i64::from(self.window.ssthresh) * prr_delivered + prior - 1) / prior - prr_out
         } else {
             let slow_start = (prr_delivered - prr_out).max(delivered);
             let quota = match self.stack.prr_below_ssthresh {
@@ -135,20 +134,25 @@ impl Sender {
             quota.min(delta)
         };
         quota = quota.max(i64::from(send_one));
-        self.t.cwnd = (i64::from(in_flight) + quota).max(0) as u32;
+        self.window.cwnd = (i64::from(in_flight) + quota).max(0) as u32;
     }
 
     pub(in crate::tcp::linux) fn end_reduction(&mut self) {
-        if self.t.ssthresh < INFINITE_SSTHRESH && (self.t.state == CaState::Cwr || self.rec.undo_marker.is_some()) {
-            self.t.cwnd = self.t.ssthresh;
+        if self.needs.cong_control {
+            return;
         }
-        self.cc.cwnd_event(&mut self.t, Event::CompleteCwr);
+        if self.window.ssthresh < INFINITE_SSTHRESH
+            && (self.view.state == CaState::Cwr || self.rec.undo_marker.is_some())
+        {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.cc.on_event(&self.view, &mut self.window, Event::CompleteCwr);
     }
 
     /// A mark or a local drop: reduce without retransmitting; not to be undone.
     pub(in crate::tcp::linux) fn enter_cwr(&mut self) {
         self.rec.prior_ssthresh = 0;
-        if self.t.state < CaState::Cwr {
+        if self.view.state < CaState::Cwr {
             self.rec.undo_marker = None;
             self.init_reduction();
             self.set_state(CaState::Cwr);
@@ -161,9 +165,9 @@ impl Sender {
         }
         self.rec.prior_ssthresh = 0;
         self.init_undo();
-        if !self.t.in_reduction() {
+        if !self.view.in_reduction() {
             if !ece {
-                self.rec.prior_ssthresh = self.t.current_ssthresh();
+                self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
             }
             self.init_reduction();
         }
@@ -171,11 +175,11 @@ impl Sender {
     }
 
     pub(in crate::tcp::linux) fn try_keep_open(&mut self) {
-        let disorder = self.t.sacked_out + self.t.lost_out > 0 || self.any_retrans_done();
+        let disorder = self.view.sacked_out + self.view.lost_out > 0 || self.any_retrans_done();
         let state = if disorder { CaState::Disorder } else { CaState::Open };
-        if self.t.state != state {
+        if self.view.state != state {
             self.set_state(state);
-            self.rec.high_seq = self.t.snd_nxt;
+            self.rec.high_seq = self.view.snd_nxt;
         }
     }
 
@@ -186,25 +190,25 @@ impl Sender {
         if flags & flag::ECE != 0 {
             self.enter_cwr();
         }
-        if self.t.state != CaState::Cwr {
+        if self.view.state != CaState::Cwr {
             self.try_keep_open();
         }
     }
 
     pub(in crate::tcp::linux) fn any_retrans_done(&self) -> bool {
-        self.t.retrans_out > 0
-            || (self.t.packets_out > 0 && self.board.get(self.t.snd_una).marks & mark::EVER_RETRANS != 0)
+        self.view.retrans_out > 0
+            || (self.view.packets_out > 0 && self.board.get(self.view.snd_una).marks & mark::EVER_RETRANS != 0)
     }
 
     fn identify_loss(&mut self, a: &mut AckState, out: &mut impl Outbox) {
-        if self.t.packets_out == 0 {
+        if self.view.packets_out == 0 {
             return;
         }
-        let retrans = self.t.retrans_out;
+        let retrans = self.view.retrans_out;
         if self.rack_mark_lost(out) {
             a.flags &= !flag::SET_XMIT_TIMER;
         }
-        if retrans > self.t.retrans_out {
+        if retrans > self.view.retrans_out {
             a.flags |= flag::LOST_RETRANS;
         }
     }
@@ -212,24 +216,24 @@ impl Sender {
     /// What an unusual ACK means for the state.
     pub(in crate::tcp::linux) fn on_dubious_ack(&mut self, a: &mut AckState, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
-        if self.t.packets_out == 0 {
-            self.t.sacked_out = 0;
+        if self.view.packets_out == 0 {
+            self.view.sacked_out = 0;
         }
         if ece {
             self.rec.prior_ssthresh = 0;
         }
         if a.flags & flag::RENEGING != 0 && a.flags & flag::UNA_ADVANCED != 0 {
             // The receiver may only be slow to say so: wait half an RTT.
-            let after = self.clock.from_us(u64::from(self.t.srtt_us8 >> 4)).max(self.clock.from_ms(10));
+            let after = self.clock.from_us(u64::from(self.view.srtt_us8 >> 4)).max(self.clock.from_ms(10));
             self.set_timer(out, Pending::Retransmit, after);
             a.flags &= !flag::SET_XMIT_TIMER;
             return;
         }
-        if self.t.state == CaState::Open {
+        if self.view.state == CaState::Open {
             self.rec.retrans_stamp = None;
-        } else if self.t.snd_una >= self.rec.high_seq {
-            match self.t.state {
-                CaState::Cwr if self.t.snd_una != self.rec.high_seq => {
+        } else if self.view.snd_una >= self.rec.high_seq {
+            match self.view.state {
+                CaState::Cwr if self.view.snd_una != self.rec.high_seq => {
                     self.end_reduction();
                     self.set_state(CaState::Open);
                 }
@@ -240,7 +244,7 @@ impl Sender {
                 _ => {}
             }
         }
-        match self.t.state {
+        match self.view.state {
             CaState::Recovery => {
                 if a.flags & flag::UNA_ADVANCED != 0 && self.try_undo_partial(a) {
                     return;
@@ -249,8 +253,8 @@ impl Sender {
                     self.try_to_open(a.flags);
                 }
                 self.identify_loss(a, out);
-                if self.t.state != CaState::Recovery {
-                    if self.t.lost_out == 0 {
+                if self.view.state != CaState::Recovery {
+                    if self.view.lost_out == 0 {
                         return;
                     }
                     self.enter_recovery(ece);
@@ -259,7 +263,7 @@ impl Sender {
             CaState::Loss => {
                 self.process_loss(a);
                 self.identify_loss(a, out);
-                if self.t.state != CaState::Open && a.flags & flag::LOST_RETRANS == 0 {
+                if self.view.state != CaState::Open && a.flags & flag::LOST_RETRANS == 0 {
                     return;
                 }
                 if !self.look_for_recovery(a, out, ece) {
@@ -277,11 +281,11 @@ impl Sender {
 
     /// Enters recovery if something is lost; true if it did.
     fn look_for_recovery(&mut self, a: &mut AckState, out: &mut impl Outbox, ece: bool) -> bool {
-        if self.t.state <= CaState::Disorder {
+        if self.view.state <= CaState::Disorder {
             self.try_undo_dsack();
         }
         self.identify_loss(a, out);
-        if self.t.lost_out == 0 {
+        if self.view.lost_out == 0 {
             self.try_to_open(a.flags);
             return false;
         }
@@ -291,7 +295,7 @@ impl Sender {
 
     /// An ACK after a timeout.
     fn process_loss(&mut self, a: &mut AckState) {
-        let recovered = self.t.snd_una >= self.rec.high_seq;
+        let recovered = self.view.snd_una >= self.rec.high_seq;
         if a.flags & flag::UNA_ADVANCED != 0 && self.try_undo_loss(false, a.tsecr) {
             return;
         }
@@ -299,13 +303,13 @@ impl Sender {
             if a.flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(true, a.tsecr) {
                 return;
             }
-            if self.t.snd_nxt > self.rec.high_seq {
+            if self.view.snd_nxt > self.rec.high_seq {
                 if a.flags & flag::DATA_SACKED != 0 || a.duplicate {
                     self.rec.frto = false;
                 }
             } else if a.flags & flag::UNA_ADVANCED != 0 && !recovered {
-                self.rec.high_seq = self.t.snd_nxt;
-                if self.has_data() && self.window_end > self.t.snd_nxt {
+                self.rec.high_seq = self.view.snd_nxt;
+                if self.has_data() && self.window_end > self.view.snd_nxt {
                     a.rexmit = Rexmit::New;
                     return;
                 }
@@ -321,19 +325,19 @@ impl Sender {
 
     /// Retransmits lost segments, lowest first, as the window allows.
     pub(in crate::tcp::linux) fn retransmit_lost(&mut self, out: &mut impl Outbox) {
-        if self.t.packets_out == 0 {
+        if self.view.packets_out == 0 {
             return;
         }
         let mut rearm = false;
-        while self.t.cwnd > self.t.in_flight() && self.t.retrans_out < self.t.lost_out {
-            let Some(seq) = self.board.next_lost(self.t.snd_una) else { break };
+        while self.window.cwnd > self.view.in_flight() && self.view.retrans_out < self.view.lost_out {
+            let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
             if !self.retransmit(out, seq, true) {
                 break;
             }
-            if self.t.in_reduction() {
+            if self.view.in_reduction() {
                 self.rec.prr_out += 1;
             }
-            rearm |= seq == self.t.snd_una && self.pending != Pending::Reorder;
+            rearm |= seq == self.view.snd_una && self.pending != Pending::Reorder;
         }
         if rearm {
             self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
@@ -346,7 +350,7 @@ impl Sender {
             Rexmit::None => return,
             Rexmit::New => {
                 self.write(out, false);
-                if self.t.snd_nxt > self.rec.high_seq {
+                if self.view.snd_nxt > self.rec.high_seq {
                     return;
                 }
                 self.rec.frto = false;

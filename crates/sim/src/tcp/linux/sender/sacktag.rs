@@ -4,19 +4,19 @@
 use super::ack::{flag, AckState};
 use super::recovery::Recovery;
 use super::scoreboard::mark;
-use super::tcb::CaState;
 use super::Sender;
+use crate::cc::CaState;
 use crate::sack::Blocks;
 
 impl Sender {
     /// Takes in the blocks of an ACK for `ack`.
     pub(in crate::tcp::linux) fn tag_sacked(&mut self, ack: u32, blocks: &Blocks, a: &mut AckState) {
         let blocks = blocks.as_slice();
-        if self.t.sacked_out == 0 {
-            self.board.highest_sacked = self.t.snd_una;
+        if self.view.sacked_out == 0 {
+            self.board.highest_sacked = self.view.snd_una;
         }
         let duplicate = self.check_dsack(ack, blocks, a);
-        if self.t.packets_out == 0 {
+        if self.view.packets_out == 0 {
             return;
         }
         if duplicate {
@@ -29,7 +29,7 @@ impl Sender {
         }
         let mut sorted = Blocks::default();
         for &(start, end) in &blocks[usize::from(duplicate)..] {
-            if start < end && end <= self.t.snd_nxt && start > self.t.snd_una && end > a.prior_una {
+            if start < end && end <= self.view.snd_nxt && start > self.view.snd_una && end > a.prior_una {
                 sorted.insert((start, end));
             }
         }
@@ -49,8 +49,8 @@ impl Sender {
         }
         self.holes = holes;
         self.mark_lost_retrans();
-        let frto_done = self.fack.frto_highmark.is_none_or(|mark| self.t.snd_una > mark);
-        if (self.t.state != CaState::Loss || self.rec.undo_marker.is_some()) && frto_done {
+        let frto_done = self.fack.frto_highmark.is_none_or(|mark| self.view.snd_una > mark);
+        if (self.view.state != CaState::Loss || self.rec.undo_marker.is_some()) && frto_done {
             self.check_reordering(a.reord);
         }
     }
@@ -90,14 +90,14 @@ impl Sender {
 
     /// A D-SACK block that still concerns segments in the ring.
     fn dsack_in_window(&self, start: u32, end: u32) -> bool {
-        if end > self.t.snd_nxt {
+        if end > self.view.snd_nxt {
             return false;
         }
-        if start > self.t.snd_una {
+        if start > self.view.snd_una {
             return true;
         }
         match self.rec.undo_marker {
-            Some(marker) => end <= self.t.snd_una && (start >= marker || end > marker),
+            Some(marker) => end <= self.view.snd_una && (start >= marker || end > marker),
             None => false,
         }
     }
@@ -116,7 +116,7 @@ impl Sender {
                 a.reord = a.reord.min(seq);
             }
         }
-        if seq < self.t.snd_una {
+        if seq < self.view.snd_una {
             return;
         }
         if marks & mark::SACKED == 0 {
@@ -125,8 +125,8 @@ impl Sender {
                 // Not marked lost any more: believe that the retransmission is still on its way.
                 if marks & mark::LOST != 0 {
                     marks &= !(mark::LOST | mark::RETRANS);
-                    self.t.lost_out -= 1;
-                    self.t.retrans_out -= 1;
+                    self.view.lost_out -= 1;
+                    self.view.retrans_out -= 1;
                 }
             } else {
                 if marks & mark::ANY_RETRANS == 0 {
@@ -142,19 +142,19 @@ impl Sender {
                 }
                 if marks & mark::LOST != 0 {
                     marks &= !mark::LOST;
-                    self.t.lost_out -= 1;
+                    self.view.lost_out -= 1;
                 }
             }
             marks |= mark::SACKED;
             a.flags |= flag::DATA_SACKED;
-            self.t.sacked_out += 1;
+            self.view.sacked_out += 1;
             a.sack_delivered += 1;
             a.note_delivery(s.sent_us(), seq, s.noted);
             self.board.unlist(seq);
         }
         if duplicate && marks & mark::RETRANS != 0 {
             marks &= !mark::RETRANS;
-            self.t.retrans_out -= 1;
+            self.view.retrans_out -= 1;
         }
         let listed = self.board.get(seq).marks & mark::LISTED;
         self.board.get_mut(seq).marks = marks & !mark::LISTED | listed;

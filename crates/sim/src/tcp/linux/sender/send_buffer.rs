@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use super::tcb::Tcb;
 use super::tso::MAX_TSO_SEGMENTS;
+use crate::cc::View;
 use crate::packet::MSS;
 use crate::spec::HostSettings;
 use crate::tcp::linux::stack::Stack;
@@ -77,33 +77,33 @@ impl SendBuffer {
     }
 
     /// The connection is established: the application writes.
-    pub fn open(&mut self, t: &Tcb, windows: Windows, reordering: u32) {
-        self.grow(t, reordering);
-        self.fill(t, windows);
+    pub fn open(&mut self, v: &View, cwnd: u32, windows: Windows, reordering: u32) {
+        self.grow(cwnd, reordering);
+        self.fill(v, cwnd, windows);
     }
 
     /// False if [`Self::refill`] has nothing to do while nothing is SACKed.
     #[inline]
-    pub fn may_refill(&self, t: &Tcb, window_full: bool, reordering: u32) -> bool {
-        t.snd_una >= self.refill_from || (!window_full && t.cwnd.max(reordering + 1) > self.grown_for)
+    pub fn may_refill(&self, v: &View, cwnd: u32, window_full: bool, reordering: u32) -> bool {
+        v.snd_una >= self.refill_from || (!window_full && cwnd.max(reordering + 1) > self.grown_for)
     }
 
     /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
-    pub fn refill(&mut self, t: &Tcb, window_full: bool, windows: Windows, reordering: u32) -> bool {
+    pub fn refill(&mut self, v: &View, cwnd: u32, window_full: bool, windows: Windows, reordering: u32) -> bool {
         if self.written == self.end {
             return false;
         }
         if !window_full {
-            self.grow(t, reordering);
+            self.grow(cwnd, reordering);
         }
-        let free = if t.sacked_out == 0 {
-            t.snd_una >= self.refill_from
+        let free = if v.sacked_out == 0 {
+            v.snd_una >= self.refill_from
         } else {
-            let used = self.used(t);
+            let used = self.used(v);
             self.size.saturating_sub(used) >= used >> 1
         };
         if free {
-            self.fill(t, windows);
+            self.fill(v, cwnd, windows);
         }
         free
     }
@@ -116,9 +116,9 @@ impl SendBuffer {
     }
 
     /// Bytes charged now. Segments that are SACKed may have been merged with their neighbours, and their heads freed.
-    fn used(&self, t: &Tcb) -> u64 {
-        let segments = u64::from(self.written - t.snd_una);
-        let freed = if self.merges { u64::from(t.sacked_out) * self.head } else { 0 };
+    fn used(&self, v: &View) -> u64 {
+        let segments = u64::from(self.written - v.snd_una);
+        let freed = if self.merges { u64::from(v.sacked_out) * self.head } else { 0 };
         segments * (u64::from(MSS) + self.head) - freed
     }
 
@@ -130,21 +130,21 @@ impl SendBuffer {
 
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
     /// What it writes ends in a PSH if it cannot be sent at once, and so does every half of the largest window.
-    fn fill(&mut self, t: &Tcb, windows: Windows) {
-        let room = self.size.saturating_sub(self.used(t));
+    fn fill(&mut self, v: &View, cwnd: u32, windows: Windows) {
+        let room = self.size.saturating_sub(self.used(v));
         let segments = room.div_ceil(u64::from(MSS) + self.head);
         let from = self.written;
         self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
         self.plan_refill();
-        while self.pushed.front().is_some_and(|&seq| seq < t.snd_una) {
+        while self.pushed.front().is_some_and(|&seq| seq < v.snd_una) {
             self.pushed.pop_front();
         }
         let half = (windows.largest / 2).max(1);
         while self.pushed_until + half < self.written {
             self.push(self.pushed_until + half);
         }
-        let allowed = t.cwnd.saturating_sub(t.in_flight()).min(windows.end.saturating_sub(t.snd_nxt));
-        let waits = self.tso || self.written - t.snd_nxt > allowed;
+        let allowed = cwnd.saturating_sub(v.in_flight()).min(windows.end.saturating_sub(v.snd_nxt));
+        let waits = self.tso || self.written - v.snd_nxt > allowed;
         if waits && self.written > from && self.written > self.pushed_until {
             self.push(self.written - 1);
         }
@@ -163,8 +163,8 @@ impl SendBuffer {
     }
 
     #[inline]
-    fn grow(&mut self, t: &Tcb, reordering: u32) {
-        let window = t.cwnd.max(LEAST_WINDOW).max(reordering + 1);
+    fn grow(&mut self, cwnd: u32, reordering: u32) {
+        let window = cwnd.max(LEAST_WINDOW).max(reordering + 1);
         if window > self.grown_for {
             self.grow_for(window);
         }
@@ -182,6 +182,7 @@ impl SendBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Growth;
 
     const WIDE: Windows = Windows { largest: 40, end: 10_000 };
 
@@ -201,26 +202,26 @@ mod tests {
         Stack::from_spec(&spec).unwrap()
     }
 
-    fn tcb(cwnd: u32, snd_una: u32, snd_nxt: u32) -> Tcb {
-        let mut t = Tcb::new(cwnd, u32::MAX, 1000, false);
-        (t.snd_una, t.snd_nxt, t.packets_out) = (snd_una, snd_nxt, snd_nxt - snd_una);
-        t
+    fn view(snd_una: u32, snd_nxt: u32) -> View {
+        let mut v = View::new(1000, Growth::Segments, false);
+        (v.snd_una, v.snd_nxt, v.packets_out) = (snd_una, snd_nxt, snd_nxt - snd_una);
+        v
     }
 
     #[test]
     fn a_new_buffer_takes_two_windows() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
-        b.open(&tcb(10, 1, 1), WIDE, 3);
+        b.open(&view(1, 1), 10, WIDE, 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
         let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
-        b.open(&tcb(200, 1, 1), WIDE, 3);
+        b.open(&view(1, 1), 200, WIDE, 3);
         assert_eq!(b.written, 101);
-        assert!(!b.refill(&tcb(200, 34, 101), false, WIDE, 3), "66 of 100 segments are still there");
-        assert!(b.refill(&tcb(200, 35, 101), false, WIDE, 3));
+        assert!(!b.refill(&view(34, 101), 200, false, WIDE, 3), "66 of 100 segments are still there");
+        assert!(b.refill(&view(35, 101), 200, false, WIDE, 3));
         assert_eq!(b.written, 135);
     }
 
@@ -228,20 +229,20 @@ mod tests {
     fn what_is_sacked_gives_room_only_where_it_is_merged() {
         for (merge_sacked, room) in [(true, true), (false, false)] {
             let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, u32::MAX);
-            b.open(&tcb(200, 1, 1), WIDE, 3);
-            let mut t = tcb(200, 21, 101);
-            t.sacked_out = 79;
-            assert_eq!(b.refill(&t, false, WIDE, 3), room);
+            b.open(&view(1, 1), 200, WIDE, 3);
+            let mut v = view(21, 101);
+            v.sacked_out = 79;
+            assert_eq!(b.refill(&v, 200, false, WIDE, 3), room);
         }
     }
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
-        b.open(&tcb(10, 1, 1), WIDE, 3);
-        b.refill(&tcb(20, 10, 30), true, WIDE, 3);
+        b.open(&view(1, 1), 10, WIDE, 3);
+        b.refill(&view(10, 30), 20, true, WIDE, 3);
         assert_eq!(b.size, 46_080);
-        b.refill(&tcb(20, 12, 22), false, WIDE, 3);
+        b.refill(&view(12, 22), 20, false, WIDE, 3);
         assert_eq!(b.size, 2 * 20 * 2304);
     }
 
@@ -249,7 +250,7 @@ mod tests {
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
             let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
-            b.open(&tcb(cwnd, 1, 1), Windows { largest: 80, end: 10_000 }, 3);
+            b.open(&view(1, 1), cwnd, Windows { largest: 80, end: 10_000 }, 3);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
         assert_eq!(pushed(99), [41, 82, 100]);
@@ -259,8 +260,8 @@ mod tests {
     #[test]
     fn a_transfer_ends() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), 5);
-        b.open(&tcb(10, 1, 1), WIDE, 3);
+        b.open(&view(1, 1), 10, WIDE, 3);
         assert_eq!(b.written, 5);
-        assert!(!b.refill(&tcb(10, 3, 5), false, WIDE, 3));
+        assert!(!b.refill(&view(3, 5), 10, false, WIDE, 3));
     }
 }

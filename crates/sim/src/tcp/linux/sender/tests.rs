@@ -1,45 +1,196 @@
 //! The sender against a peer that the test plays.
 
-use super::tcb::CaState;
+use std::sync::{Arc, Mutex};
+
 use super::Sender;
-use crate::cc::{AnyCc, Reno};
+use crate::cc::{AnyCc, CaState, CongestionControl, CustomControl, Event, Needs, RateSample, Reno, View, Window};
+use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, Verdict, Way, ACK_FRAME, MSS, NO_SACK};
+use crate::sack::Blocks;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
-/// A sender over a path of 20 ms, its handshake done; its host's port has the `verdicts` on what it sends then.
-fn connected(verdicts: &[Verdict]) -> (Sender, TestOutbox) {
-    let spec = bulk_flow();
-    let stack = Stack::from_spec(&spec.stack).unwrap();
-    let mut s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), false);
-    let mut out = TestOutbox::new(1);
-    s.connect(&mut out);
-    out.take_sent();
-    out.now = 20 * MS;
-    out.verdicts = verdicts.iter().copied().collect();
-    let syn_ack = Packet {
-        way: Way::new(0),
-        len: ACK_FRAME as u16,
-        seq: 1,
-        window: 100 * MSS,
-        tsval: 0,
-        tsecr: 0,
-        sack: NO_SACK,
-        flags: flags::ACK | flags::SYN,
-        ecn: Ecn::NotEct,
-    };
-    s.on_ack(&syn_ack, &mut out);
-    (s, out)
+/// A sender over a path of 20 ms, and its receiver.
+struct Pair {
+    s: Sender,
+    out: TestOutbox,
+}
+
+impl Pair {
+    /// The handshake is done and the initial window sent; its host's port has the `verdicts` on that.
+    fn new(cc: AnyCc, needs: Needs, verdicts: &[Verdict]) -> Self {
+        let spec = bulk_flow();
+        let stack = Stack::from_spec(&spec.stack).unwrap();
+        let mut pair = Self { s: Sender::new(0, 0, &spec, stack, cc, needs), out: TestOutbox::new(1) };
+        pair.s.connect(&mut pair.out);
+        pair.out.take_sent();
+        pair.out.verdicts = verdicts.iter().copied().collect();
+        pair.receive(1, &[], flags::SYN);
+        pair
+    }
+
+    fn reno(verdicts: &[Verdict]) -> Self {
+        Self::new(AnyCc::Reno(Reno), Needs::default(), verdicts)
+    }
+
+    fn custom(control: impl CustomControl + 'static) -> Self {
+        let needs = control.needs();
+        Self::new(AnyCc::Custom(Box::new(control)), needs, &[])
+    }
+
+    /// A packet of the receiver, 20 ms after the one before; it echoes the time of that.
+    fn receive(&mut self, ack: u32, blocks: &[(u32, u32)], flags: u8) {
+        let tsecr = (self.out.now / MS) as u32;
+        self.out.now += 20 * MS;
+        let mut p = Packet {
+            way: Way::new(0),
+            len: ACK_FRAME as u16,
+            seq: ack,
+            window: 1000 * MSS,
+            tsval: 0,
+            tsecr,
+            sack: NO_SACK,
+            flags: flags | flags::ACK,
+            ecn: Ecn::NotEct,
+        };
+        if !blocks.is_empty() {
+            let mut list = Blocks::default();
+            blocks.iter().for_each(|&b| list.push(b));
+            self.out.attach(&mut p, list);
+        }
+        self.s.on_ack(&p, &mut self.out);
+    }
+
+    fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) {
+        self.receive(ack, blocks, 0);
+    }
 }
 
 #[test]
 fn a_drop_at_the_hosts_own_port_ends_the_burst_and_reduces_the_window() {
     // The ACK of the handshake and four segments are queued, the fifth is dropped.
     let verdicts = [[Verdict::Queued; 5].as_slice(), &[Verdict::Dropped]].concat();
-    let (s, mut out) = connected(&verdicts);
+    let Pair { s, mut out } = Pair::reno(&verdicts);
     assert_eq!(out.take_sent().len(), 6);
-    assert_eq!((s.t.state, s.t.snd_nxt, s.t.packets_out, s.t.ssthresh), (CaState::Cwr, 5, 4, 5));
+    assert_eq!((s.view.state, s.view.snd_nxt, s.view.packets_out, s.window.ssthresh), (CaState::Cwr, 5, 4, 5));
     assert_eq!(s.counters.sent, 7, "the SYN and the segment that was dropped count");
+}
+
+/// Writes down what it is told.
+#[derive(Clone, Debug, Default)]
+struct Recorder(Arc<Mutex<Vec<String>>>);
+
+impl Recorder {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn taken(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl CongestionControl for Recorder {
+    fn init(&mut self, _: &View, _: &mut Window) {
+        self.note("init");
+    }
+    fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
+        self.note("ssthresh");
+        w.cwnd / 2
+    }
+    fn cong_avoid(&mut self, _: &View, w: &mut Window, acked: u32) {
+        self.note(format!("cong_avoid {acked}"));
+        w.cwnd += acked;
+    }
+    fn undo_cwnd(&mut self, _: &View, w: &Window) -> u32 {
+        self.note("undo_cwnd");
+        w.cwnd
+    }
+    fn on_event(&mut self, _: &View, _: &mut Window, e: Event) {
+        self.note(format!("{e:?}"));
+    }
+    fn pkts_acked(&mut self, _: &View, _: &mut Window, s: &RateSample) {
+        self.note(format!("pkts_acked {} {}", s.acked, s.rtt_us));
+    }
+    fn on_ack(&mut self, _: &View, _: &mut Window, s: &RateSample) {
+        self.note(format!("on_ack {}", s.acked));
+    }
+    fn on_sent(&mut self, v: &View, _: &mut Window, segments: u32) {
+        self.note(format!("on_sent {segments} of {}", v.packets_out));
+    }
+}
+
+impl CustomControl for Recorder {}
+
+#[test]
+fn a_control_hears_of_everything_in_the_order_that_the_trait_says() {
+    let told = Recorder::default();
+    let mut pair = Pair::custom(told.clone());
+    assert_eq!(told.taken(), ["init", "TxStart", "on_sent 10 of 10"]);
+    pair.ack(3, &[]);
+    assert_eq!(told.taken(), ["pkts_acked 2 20000", "on_ack 2", "cong_avoid 2", "on_sent 4 of 12"]);
+    // Segment 3 is missing, and what was SACKed was sent with it: that may be reordering.
+    pair.ack(3, &[(4, 6)]);
+    let disorder = ["pkts_acked 0 40000", "on_ack 0", "State(Disorder)"];
+    assert_eq!(told.taken()[..3], disorder);
+    // What was sent a round trip later has arrived: it is lost.
+    pair.ack(3, &[(4, 15)]);
+    let recovery = ["pkts_acked 0 40000", "on_ack 0", "ssthresh", "State(Recovery)", "on_sent 1 of 14"];
+    assert_eq!(told.taken()[..5], recovery);
+    // A timeout comes without an ACK.
+    pair.out.now = pair.out.timer(0);
+    while pair.s.counters.rto_timeouts == 0 {
+        pair.s.on_timer(&mut pair.out);
+        pair.out.now = pair.out.timer(0);
+    }
+    let told = told.taken();
+    let lost = told.iter().position(|what| what == "State(Loss)").unwrap();
+    assert!(told[lost + 1].starts_with("on_sent 1 of"), "{told:?}");
+}
+
+/// Sets a window and a pacing rate of its own, whatever happens.
+#[derive(Debug)]
+struct Stubborn {
+    samples: Arc<Mutex<Vec<RateSample>>>,
+}
+
+impl CongestionControl for Stubborn {
+    fn ssthresh(&mut self, _: &View, _: &Window) -> u32 {
+        2
+    }
+    fn cong_avoid(&mut self, _: &View, _: &mut Window, _: u32) {
+        unreachable!("it has a cong_control");
+    }
+    fn cong_control(&mut self, _: &View, w: &mut Window, s: &RateSample) {
+        self.samples.lock().unwrap().push(*s);
+        (w.cwnd, w.pacing_rate) = (20, 1_000_000);
+    }
+}
+
+impl CustomControl for Stubborn {
+    fn needs(&self) -> Needs {
+        Needs { cong_control: true, ..Needs::default() }
+    }
+}
+
+#[test]
+fn a_control_that_sets_the_window_is_asked_after_every_ack_and_not_overruled() {
+    let samples = Arc::<Mutex<Vec<RateSample>>>::default();
+    let mut pair = Pair::custom(Stubborn { samples: Arc::clone(&samples) });
+    pair.ack(3, &[]);
+    assert_eq!((pair.s.window.cwnd, pair.s.view.packets_out), (20, 20));
+    pair.ack(3, &[(4, 6)]);
+    pair.ack(3, &[(4, 15)]);
+    assert_eq!((pair.s.view.state, pair.s.window.cwnd), (CaState::Recovery, 20), "PRR does not reduce it");
+    // Recovery ends: the window does not become the threshold.
+    let end = pair.s.view.snd_nxt;
+    pair.ack(end, &[]);
+    assert_eq!((pair.s.view.state, pair.s.window.cwnd, pair.s.window.ssthresh), (CaState::Open, 20, 2));
+    assert_eq!(pair.s.window.pacing_rate, 1_000_000);
+    let samples = samples.lock().unwrap();
+    let [first, .., lossy, _] = samples[..] else { panic!("four ACKs") };
+    assert_eq!((samples.len(), first.acked, first.delivered, first.prior_in_flight), (4, 2, 2, 10));
+    assert_eq!((lossy.acked, lossy.delivered, lossy.losses), (0, 9, 1));
 }

@@ -20,17 +20,17 @@ impl Sender {
         if self.phase != Phase::Established {
             return 0;
         }
-        let idle = self.t.packets_out == 0;
+        let idle = self.view.packets_out == 0;
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
         while self.has_data() {
-            let mut quota = self.t.cwnd.saturating_sub(self.t.in_flight());
+            let mut quota = self.window.cwnd.saturating_sub(self.view.in_flight());
             if quota == 0 {
                 if !probe {
                     break;
                 }
                 quota = 1;
             }
-            let room = self.window_end.saturating_sub(self.t.snd_nxt);
+            let room = self.window_end.saturating_sub(self.view.snd_nxt);
             if room == 0 {
                 receiver_limited = true;
                 break;
@@ -45,7 +45,7 @@ impl Sender {
                 break;
             }
             if self.stack.tso_half_window {
-                quota = quota.min((self.t.cwnd / 2).max(1));
+                quota = quota.min((self.window.cwnd / 2).max(1));
             }
             let n = self.send_tso_segment(out, quota.min(limit).min(room));
             sent += n;
@@ -53,14 +53,14 @@ impl Sender {
                 break;
             }
         }
-        limited |= self.t.in_flight() >= self.t.cwnd;
+        limited |= self.view.in_flight() >= self.window.cwnd;
         self.note_sent(sent, limited);
         if sent > 0 {
             let rearm = idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit);
             if (probe || !self.schedule_loss_probe(out, false)) && rearm {
                 self.rearm_rto(out);
             }
-        } else if self.t.packets_out == 0 && !receiver_limited && self.has_data() {
+        } else if self.view.packets_out == 0 && !receiver_limited && self.has_data() {
             self.set_timer(out, Pending::Resend, self.rto_jiffies());
         }
         sent
@@ -72,7 +72,7 @@ impl Sender {
         if sent > 0 || (limited && self.stack.cwnd_limited == CwndLimited::Sticky) {
             self.validate_cwnd(limited);
         }
-        if self.t.in_reduction() {
+        if self.view.in_reduction() {
             self.rec.prr_out += sent;
         }
     }
@@ -80,10 +80,10 @@ impl Sender {
     /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop).
     #[inline]
     pub(super) fn send_run(&mut self, out: &mut impl Outbox, n: u32) -> u32 {
-        if self.t.in_flight() == 0 {
-            self.cc.cwnd_event(&mut self.t, Event::TxStart);
+        if self.view.in_flight() == 0 {
+            self.cc.on_event(&self.view, &mut self.window, Event::TxStart);
         }
-        let end = self.t.snd_nxt.saturating_add(n);
+        let end = self.view.snd_nxt.saturating_add(n);
         let tso_end = if self.tso.enabled && self.stack.tso_push && n > 1 { end - 1 } else { NONE };
         self.send_segments(out, self.buffer.written.min(end), tso_end)
     }
@@ -92,8 +92,8 @@ impl Sender {
     /// [`NONE`] where there are none, and need not be among those sent.
     #[inline(always)]
     pub(in crate::tcp::linux) fn send_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
-        self.t.last_sent_jiffies = self.t.jiffies;
-        let from = self.t.snd_nxt;
+        self.view.last_sent_jiffies = self.view.jiffies;
+        let from = self.view.snd_nxt;
         debug_assert!(self.buffer.next_push >= from);
         let mut special = if self.queue_cwr { from } else { self.next_special(from).min(tso_end) };
         let mut seq = from;
@@ -117,9 +117,12 @@ impl Sender {
         self.counters.sent += u64::from(sent) + u64::from(dropped);
         if sent > 0 {
             self.queue_cwr = false;
-            self.board.push_run(self.t.snd_una, from..seq, self.t.mstamp_us, self.t.delivered);
-            self.t.snd_nxt = seq;
-            self.t.packets_out += sent;
+            self.board.push_run(self.view.snd_una, from..seq, self.view.mstamp_us, self.view.delivered);
+            self.view.snd_nxt = seq;
+            self.view.packets_out += sent;
+        }
+        if sent > 0 {
+            self.cc.on_sent(&self.view, &mut self.window, sent);
         }
         if dropped {
             self.enter_cwr();
@@ -150,32 +153,32 @@ impl Sender {
 
     /// Notes whether the window limited sending, for the growth to come.
     fn validate_cwnd(&mut self, limited: bool) {
-        let t = &mut self.t;
-        let new_window = t.snd_una >= self.cwnd_usage_seq;
+        let v = &mut self.view;
+        let new_window = v.snd_una >= self.cwnd_usage_seq;
         let refresh = match self.stack.cwnd_limited {
-            CwndLimited::Sticky => limited || new_window || (!t.is_cwnd_limited && t.packets_out > t.max_packets_out),
-            CwndLimited::AtMaximum => new_window || t.packets_out > t.max_packets_out,
+            CwndLimited::Sticky => limited || new_window || (!v.is_cwnd_limited && v.packets_out > v.max_packets_out),
+            CwndLimited::AtMaximum => new_window || v.packets_out > v.max_packets_out,
             // The ACK tells.
             CwndLimited::AtAck => false,
         };
         if refresh {
-            t.is_cwnd_limited = limited;
-            t.max_packets_out = t.packets_out;
-            self.cwnd_usage_seq = t.snd_nxt;
+            v.is_cwnd_limited = limited;
+            v.max_packets_out = v.packets_out;
+            self.cwnd_usage_seq = v.snd_nxt;
         }
     }
 
     fn noted_at_retransmission(&self) -> u32 {
         match self.stack.loss_detection {
-            LossDetection::Rack => self.t.delivered,
-            LossDetection::Fack | LossDetection::Sack => self.t.snd_nxt,
+            LossDetection::Rack => self.view.delivered,
+            LossDetection::Fack | LossDetection::Sack => self.view.snd_nxt,
         }
     }
 
     /// Retransmits segment `seq`; false if the window or the local queue forbids it.
     pub(in crate::tcp::linux) fn retransmit(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> bool {
         use super::scoreboard::mark;
-        if seq >= self.window_end && seq != self.t.snd_una {
+        if seq >= self.window_end && seq != self.view.snd_una {
             return false;
         }
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
@@ -186,7 +189,7 @@ impl Sender {
         if dropped {
             self.enter_cwr();
         }
-        let now = self.t.mstamp_us;
+        let now = self.view.mstamp_us;
         let noted = self.noted_at_retransmission();
         self.board.unlist(seq);
         self.board.append(seq);
@@ -198,16 +201,19 @@ impl Sender {
         }
         if count_as_lost {
             if !dropped {
-                if self.t.retrans_out == 0 {
-                    self.fack.lost_retrans_low = self.t.snd_nxt;
+                if self.view.retrans_out == 0 {
+                    self.fack.lost_retrans_low = self.view.snd_nxt;
                 }
                 self.board.get_mut(seq).marks |= mark::RETRANS;
-                self.t.retrans_out += 1;
+                self.view.retrans_out += 1;
             }
             let stamp = self.ts_ms();
             let rec: &mut Recovery = &mut self.rec;
             rec.retrans_stamp.get_or_insert(stamp);
             rec.undo_retrans = rec.undo_retrans.max(0) + 1;
+        }
+        if !dropped {
+            self.cc.on_sent(&self.view, &mut self.window, 1);
         }
         !dropped
     }

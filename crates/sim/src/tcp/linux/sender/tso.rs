@@ -3,9 +3,9 @@
 //! 3.9). A TSO segment is a run of full segments that the device cuts apart; on the line it is a burst.
 
 use super::Sender;
+use crate::cc::CaState;
 use crate::outbox::Outbox;
 use crate::packet::MSS;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::stack::TsoDefer;
 use crate::time::{Time, MS};
 
@@ -47,9 +47,9 @@ impl Sender {
         if !self.stack.tso_autosize {
             return MAX_TSO_SEGMENTS;
         }
-        let mut bytes = self.t.pacing_rate >> PACING_SHIFT;
+        let mut bytes = self.window.pacing_rate >> PACING_SHIFT;
         if let Some(log) = self.stack.tso_rtt_log {
-            let halvings = self.t.min_rtt_us >> log;
+            let halvings = self.view.min_rtt_us >> log;
             if halvings < u32::BITS {
                 bytes += GSO_MAX_SIZE >> halvings;
             }
@@ -79,12 +79,12 @@ impl Sender {
 
     /// Two ticks at most, if the TSO segment is not full and a third of the window is not free.
     fn defers_two_ticks(&mut self, limit: u32, room: u32) -> bool {
-        let now = self.t.jiffies;
+        let now = self.view.jiffies;
         let overdue = self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
-        let sendable = room.min(self.t.cwnd - self.t.in_flight().min(self.t.cwnd));
-        let window = self.t.cwnd.min(self.window_end - self.t.snd_una);
+        let sendable = room.min(self.window.cwnd - self.view.in_flight().min(self.window.cwnd));
+        let window = self.window.cwnd.min(self.window_end - self.view.snd_una);
         let enough = sendable >= limit.min(self.tso.left) || sendable * MSS >= window * MSS / WINDOW_DIVISOR;
-        if self.t.state != CaState::Open || overdue || enough {
+        if self.view.state != CaState::Open || overdue || enough {
             self.tso.deferred = None;
             return false;
         }
@@ -94,21 +94,21 @@ impl Sender {
 
     /// Until the next ACK, if that is near.
     fn defers_until_ack(&self, now: Time, limit: u32, room: u32, limited: &mut bool) -> bool {
-        if self.t.state >= CaState::Recovery || now > self.tso.last_sent + MS {
+        if self.view.state >= CaState::Recovery || now > self.tso.last_sent + MS {
             return false;
         }
-        let quota = self.t.cwnd - self.t.in_flight().min(self.t.cwnd);
+        let quota = self.window.cwnd - self.view.in_flight().min(self.window.cwnd);
         let sendable = room.min(quota);
         if sendable >= limit || sendable >= self.tso.left {
             return false;
         }
-        let window = self.t.cwnd.min(self.window_end - self.t.snd_una);
+        let window = self.window.cwnd.min(self.window_end - self.view.snd_una);
         // Linux compares bytes: a third of the window, not of its segments.
-        if sendable * MSS >= window * MSS / WINDOW_DIVISOR || self.t.packets_out == 0 {
+        if sendable * MSS >= window * MSS / WINDOW_DIVISOR || self.view.packets_out == 0 {
             return false;
         }
-        let srtt_ns = u64::from(self.t.srtt_us8) * 125;
-        let head_ns = self.board.get(self.t.snd_una).sent_us() * 1000;
+        let srtt_ns = u64::from(self.view.srtt_us8) * 125;
+        let head_ns = self.board.get(self.view.snd_una).sent_us() * 1000;
         let wait = if self.stack.tso_defer == TsoDefer::HeadOld {
             now - head_ns >= srtt_ns / 2
         } else {

@@ -3,9 +3,8 @@
 
 use super::ack::AckState;
 use super::scoreboard::mark;
-use super::tcb::CaState;
 use super::Sender;
-use crate::cc::CongestionControl;
+use crate::cc::{CaState, CongestionControl};
 use crate::tcp::linux::loss::rack::REORDER_PERSIST;
 
 impl Sender {
@@ -20,16 +19,16 @@ impl Sender {
 
     fn undo_reduction(&mut self, unmark_loss: bool) {
         if unmark_loss {
-            for seq in self.t.snd_una..self.t.snd_nxt {
+            for seq in self.view.snd_una..self.view.snd_nxt {
                 self.board.get_mut(seq).marks &= !mark::LOST;
             }
-            self.t.lost_out = 0;
+            self.view.lost_out = 0;
             self.board.clear_lost();
         }
         if self.rec.prior_ssthresh != 0 {
-            self.t.cwnd = self.cc.undo_cwnd(&self.t);
-            if self.rec.prior_ssthresh > self.t.ssthresh {
-                self.t.ssthresh = self.rec.prior_ssthresh;
+            self.window.cwnd = self.cc.undo_cwnd(&self.view, &self.window);
+            if self.rec.prior_ssthresh > self.window.ssthresh {
+                self.window.ssthresh = self.rec.prior_ssthresh;
                 self.queue_cwr = false;
             }
         }
@@ -70,7 +69,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn try_undo_partial(&mut self, a: &AckState) -> bool {
         if self.rec.undo_marker.is_some() && self.packet_delayed(a.tsecr) {
             self.check_reordering(a.prior_una);
-            if self.t.retrans_out > 0 {
+            if self.view.retrans_out > 0 {
                 return true;
             }
             if !self.any_retrans_done() {
@@ -102,10 +101,10 @@ impl Sender {
 
     /// End of the highest SACKed range, or the cumulative point.
     pub(in crate::tcp::linux) fn highest_sacked_seq(&self) -> u32 {
-        if self.t.sacked_out == 0 {
-            self.t.snd_una
+        if self.view.sacked_out == 0 {
+            self.view.snd_una
         } else {
-            self.board.highest_sacked.max(self.t.snd_una)
+            self.board.highest_sacked.max(self.view.snd_una)
         }
     }
 }

@@ -3,14 +3,12 @@
 //!
 //! Leaves out: reneging (the receiver keeps what it has SACKed), growth's end after an idle time.
 
-use crate::cc::{AckEvent, AckSample, CongestionControl};
+use crate::cc::{CaState, CongestionControl, Growth};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet};
 use crate::sack::Blocks;
-use crate::tcp::linux::options::Growth;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::tso::MAX_TSO_SEGMENTS;
 use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::CwndLimited;
@@ -23,8 +21,8 @@ const MAX_DEFERRED: u32 = 3;
 impl Sender {
     /// Takes in an ACK, up to what it retransmits.
     pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
-        let (ack, prior_una, prior_sacked) = (p.seq, self.t.snd_una, self.t.sacked_out);
-        let mut a = AckState::new(prior_una, p.tsecr, self.t.snd_nxt);
+        let (ack, prior_una, prior_sacked) = (p.seq, self.view.snd_una, self.view.sacked_out);
+        let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
         if ack < prior_una {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
@@ -36,15 +34,15 @@ impl Sender {
         if self.pending == Pending::EarlyRetransmit {
             self.rearm_rto(out);
         }
-        let (prior_highest, prior_in_flight) = (self.highest_sacked_seq(), self.t.in_flight());
-        let prior_packets = self.t.packets_out;
+        let (prior_highest, prior_in_flight) = (self.highest_sacked_seq(), self.view.in_flight());
+        let prior_packets = self.view.packets_out;
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }
         if self.update_window(p, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
-        self.t.snd_una = ack;
+        self.view.snd_una = ack;
         let ece = p.has(flags::ECE) && self.ecn;
         if ece {
             a.flags |= flag::ECE;
@@ -53,15 +51,8 @@ impl Sender {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
         }
-        self.cc.in_ack_event(
-            &mut self.t,
-            AckEvent {
-                acked: ack - prior_una,
-                window_update: a.flags & flag::WIN_UPDATE != 0,
-                ece,
-                esce: p.has(flags::ESCE),
-            },
-        );
+        a.note_ack(ack, ece, p.has(flags::ESCE));
+        self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         if prior_packets == 0 {
             if a.flags & flag::DSACKING != 0 {
                 self.alert(&a, 0, prior_sacked, out);
@@ -70,13 +61,13 @@ impl Sender {
         }
         let acked = self.clean_acked(&mut a, prior_highest, ece, out);
         let held = self.process_frto(&a);
-        if self.fack.frto_highmark.is_some_and(|mark| mark < self.t.snd_una) {
+        if self.fack.frto_highmark.is_some_and(|mark| mark < self.view.snd_una) {
             self.fack.frto_highmark = None;
         }
         let dubious = a.flags & flag::NOT_DUP == 0
             || a.flags & (flag::DATA_SACKED | flag::ECE) != 0
-            || self.t.state != CaState::Open;
-        let may_raise = (!ece || self.t.cwnd < self.t.ssthresh) && !self.t.in_reduction();
+            || self.view.state != CaState::Open;
+        let may_raise = (!ece || self.window.cwnd < self.window.ssthresh) && !self.view.in_reduction();
         if a.flags & flag::DATA_ACKED != 0 && !held && may_raise {
             self.raise_cwnd(prior_in_flight, acked);
         }
@@ -88,30 +79,30 @@ impl Sender {
 
     /// Growth, given what was in flight before the ACK.
     fn raise_cwnd(&mut self, prior_in_flight: u32, acked: u32) {
-        let t = &mut self.t;
+        let cwnd = self.window.cwnd;
         if self.stack.cwnd_limited == CwndLimited::AtAck {
-            let left = t.cwnd.saturating_sub(prior_in_flight);
-            let deferred = self.tso.enabled && left * WINDOW_DIVISOR < t.cwnd && left < MAX_TSO_SEGMENTS;
-            t.is_cwnd_limited = deferred || left <= MAX_DEFERRED;
+            let left = cwnd.saturating_sub(prior_in_flight);
+            let deferred = self.tso.enabled && left * WINDOW_DIVISOR < cwnd && left < MAX_TSO_SEGMENTS;
+            self.view.is_cwnd_limited = deferred || left <= MAX_DEFERRED;
         }
         let amount = match self.stack.growth {
             Growth::Acks => 1,
             Growth::Segments => acked,
         };
-        self.cc.cong_avoid(t, amount);
+        self.cc.cong_avoid(&self.view, &mut self.window, amount);
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples; returns how many segments that were.
     fn clean_acked(&mut self, a: &mut AckState, prior_highest: u32, ece: bool, out: &mut impl Outbox) -> u32 {
-        let una = self.t.snd_una;
-        let (had_sacks, highest) = (self.t.sacked_out > 0, self.board.highest_sacked);
+        let una = self.view.snd_una;
+        let (had_sacks, highest) = (self.view.sacked_out > 0, self.board.highest_sacked);
         let mut last_us = None;
-        let mut reord = self.t.snd_nxt;
+        let mut reord = self.view.snd_nxt;
         for seq in a.prior_una..una {
             let s = *self.board.get(seq);
             if s.marks & mark::ANY_RETRANS != 0 {
                 if s.marks & mark::RETRANS != 0 {
-                    self.t.retrans_out -= 1;
+                    self.view.retrans_out -= 1;
                 }
                 a.flags |= flag::RETRANS_ACKED;
                 if seq > a.prior_una {
@@ -126,10 +117,10 @@ impl Sender {
             if s.marks & mark::SACKED == 0 {
                 self.count_delivered(1, ece);
             } else {
-                self.t.sacked_out -= 1;
+                self.view.sacked_out -= 1;
             }
             if s.marks & mark::LOST != 0 {
-                self.t.lost_out -= 1;
+                self.view.lost_out -= 1;
             }
             self.board.unlist(seq);
         }
@@ -137,7 +128,7 @@ impl Sender {
         if acked == 0 {
             return 0;
         }
-        self.t.packets_out -= acked;
+        self.view.packets_out -= acked;
         a.flags |= flag::DATA_ACKED;
         // Whatever timed out before has been answered.
         self.rec.timeouts = 0;
@@ -157,12 +148,13 @@ impl Sender {
         if reord < prior_highest {
             self.note_reordering(reord, highest);
         }
-        self.cc.pkts_acked(&mut self.t, AckSample { acked, rtt_us });
+        a.sample.rtt_us = rtt_us;
+        self.cc.pkts_acked(&self.view, &mut self.window, &a.sample);
         acked
     }
 
     /// Ticks since a time, us.
     pub(in crate::tcp::linux) fn ticks_since(&self, sent_us: u64) -> u64 {
-        self.clock.jiffies(self.t.mstamp_us * 1000) - self.clock.jiffies(sent_us * 1000)
+        self.clock.jiffies(self.view.mstamp_us * 1000) - self.clock.jiffies(sent_us * 1000)
     }
 }

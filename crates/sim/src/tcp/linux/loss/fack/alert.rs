@@ -3,12 +3,11 @@
 //!
 //! Leaves out: thin streams (sysctls tcp_thin_*), MTU probing, the head-of-queue rules for connections without SACK.
 
-use crate::cc::CongestionControl;
+use crate::cc::{CaState, CongestionControl};
 use crate::outbox::Outbox;
 use crate::tcp::linux::options::EarlyRetransmit;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
 
 /// Most segments out at which early retransmit is considered (RFC 5827: fewer than four).
@@ -28,8 +27,8 @@ impl Sender {
             self.rec.prior_ssthresh = 0;
         }
         self.leave_finished_state(a.tsecr);
-        let newly = acked + self.t.sacked_out - prior_sacked;
-        let state = self.t.state;
+        let newly = acked + self.view.sacked_out - prior_sacked;
+        let state = self.view.state;
         match state {
             CaState::Recovery => {
                 if a.flags & flag::UNA_ADVANCED != 0 {
@@ -42,7 +41,8 @@ impl Sender {
                 return;
             }
             _ => {
-                if self.t.state <= CaState::Disorder && self.rec.undo_marker.is_some() && self.rec.undo_retrans == 0 {
+                if self.view.state <= CaState::Disorder && self.rec.undo_marker.is_some() && self.rec.undo_retrans == 0
+                {
                     self.undo_window(true);
                     self.rec.undo_marker = None;
                 }
@@ -63,15 +63,15 @@ impl Sender {
 
     /// An episode ends when all that was out at its start is acknowledged.
     fn leave_finished_state(&mut self, tsecr: u32) {
-        if self.t.state == CaState::Open {
+        if self.view.state == CaState::Open {
             self.rec.retrans_stamp = None;
             return;
         }
-        if self.t.snd_una < self.rec.high_seq {
+        if self.view.snd_una < self.rec.high_seq {
             return;
         }
-        match self.t.state {
-            CaState::Cwr if self.t.snd_una != self.rec.high_seq => {
+        match self.view.state {
+            CaState::Cwr if self.view.snd_una != self.rec.high_seq => {
                 self.end_reduction();
                 self.set_state(CaState::Open);
             }
@@ -94,22 +94,22 @@ impl Sender {
         if self.frto_waits() {
             return false;
         }
-        let (t, reordering) = (&self.t, self.rec.reordering);
-        if t.lost_out > 0 || self.dupacks() > reordering || self.fack_head_timed_out() {
+        let (v, reordering) = (&self.view, self.rec.reordering);
+        if v.lost_out > 0 || self.dupacks() > reordering || self.fack_head_timed_out() {
             return true;
         }
-        if t.packets_out <= reordering
-            && t.sacked_out >= (t.packets_out / 2).max(self.stack.reordering)
+        if v.packets_out <= reordering
+            && v.sacked_out >= (v.packets_out / 2).max(self.stack.reordering)
             && !self.may_send_now()
         {
             // Nothing to send: no more SACKs will come.
             return true;
         }
         self.may_retransmit_early()
-            && t.retrans_out == 0
-            && t.sacked_out > 0
-            && t.packets_out == t.sacked_out + 1
-            && t.packets_out < EARLY_SEGMENTS
+            && v.retrans_out == 0
+            && v.sacked_out > 0
+            && v.packets_out == v.sacked_out + 1
+            && v.packets_out < EARLY_SEGMENTS
             && !self.may_send_now()
             && !self.delay_early_retransmit(ece, out)
     }
@@ -122,10 +122,10 @@ impl Sender {
 
     /// True if early retransmit waits; not if the RTO would come first.
     fn delay_early_retransmit(&mut self, ece: bool, out: &mut impl Outbox) -> bool {
-        if self.stack.early_retransmit != EarlyRetransmit::Delayed || ece || self.t.srtt_us8 == 0 {
+        if self.stack.early_retransmit != EarlyRetransmit::Delayed || ece || self.view.srtt_us8 == 0 {
             return false;
         }
-        let quarter_rtt = u64::from(self.t.srtt_us8 >> 5) / self.clock.to_us(1);
+        let quarter_rtt = u64::from(self.view.srtt_us8 >> 5) / self.clock.to_us(1);
         let delay = quarter_rtt.max(self.clock.from_ms(EARLY_DELAY_MS));
         if self.expires() <= self.clock.jiffies(out.now()) + delay {
             return false;
@@ -137,7 +137,7 @@ impl Sender {
     /// The wait of early retransmit is over.
     pub(in crate::tcp::linux) fn resume_early_retransmit(&mut self, out: &mut impl Outbox) {
         self.rearm_rto(out);
-        if self.may_retransmit_early() && self.t.packets_out > 0 {
+        if self.may_retransmit_early() && self.view.packets_out > 0 {
             self.enter_recovery_by_count(false);
             self.update_scoreboard(true);
             self.retransmit_by_count(out);
@@ -146,11 +146,11 @@ impl Sender {
 
     fn enter_recovery_by_count(&mut self, ece: bool) {
         self.rec.prior_ssthresh = 0;
-        self.rec.undo_marker = Some(self.t.snd_una);
-        self.rec.undo_retrans = self.t.retrans_out as i32;
-        if !self.t.in_reduction() {
+        self.rec.undo_marker = Some(self.view.snd_una);
+        self.rec.undo_retrans = self.view.retrans_out as i32;
+        if !self.view.in_reduction() {
             if !ece {
-                self.rec.prior_ssthresh = self.t.current_ssthresh();
+                self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
             }
             self.init_reduction();
         }
@@ -164,28 +164,28 @@ impl Sender {
         if ece {
             self.enter_cwr();
         }
-        if self.t.state == CaState::Cwr {
+        if self.view.state == CaState::Cwr {
             self.reduce_proportionally(newly, 0, 0, false);
             return;
         }
         self.try_keep_open();
-        if self.t.state != CaState::Open {
+        if self.view.state != CaState::Open {
             self.moderate_cwnd();
         }
     }
 
     /// No bursts in doubtful times.
     fn moderate_cwnd(&mut self) {
-        self.t.cwnd = self.t.cwnd.min(self.t.in_flight() + self.rec.reordering);
+        self.window.cwnd = self.window.cwnd.min(self.view.in_flight() + self.rec.reordering);
     }
 
     fn undo_window(&mut self, with_ssthresh: bool) {
         if self.rec.prior_ssthresh == 0 {
-            self.t.cwnd = self.t.cwnd.max(self.t.ssthresh);
+            self.window.cwnd = self.window.cwnd.max(self.window.ssthresh);
         } else {
-            self.t.cwnd = self.cc.undo_cwnd(&self.t);
-            if with_ssthresh && self.rec.prior_ssthresh > self.t.ssthresh {
-                self.t.ssthresh = self.rec.prior_ssthresh;
+            self.window.cwnd = self.cc.undo_cwnd(&self.view, &self.window);
+            if with_ssthresh && self.rec.prior_ssthresh > self.window.ssthresh {
+                self.window.ssthresh = self.rec.prior_ssthresh;
                 self.queue_cwr = false;
             }
         }
@@ -201,7 +201,7 @@ impl Sender {
             self.rec.retrans_stamp = None;
         }
         // The hole was filled by what was late, not by a retransmission.
-        self.note_reordering(self.t.snd_una, self.t.snd_una + self.fackets_out() + acked);
+        self.note_reordering(self.view.snd_una, self.view.snd_una + self.fackets_out() + acked);
         self.undo_window(false);
         false
     }
@@ -211,10 +211,10 @@ impl Sender {
         if !self.may_undo(tsecr) {
             return false;
         }
-        for seq in self.t.snd_una..self.t.snd_nxt {
+        for seq in self.view.snd_una..self.view.snd_nxt {
             self.board.get_mut(seq).marks &= !mark::LOST;
         }
-        self.t.lost_out = 0;
+        self.view.lost_out = 0;
         self.board.clear_lost();
         self.undo_window(true);
         self.rec.timeouts = 0;

@@ -3,10 +3,9 @@
 //!
 //! Leaves out: the other responses to a spurious timeout (sysctl tcp_frto_response 1 and 2), basic F-RTO (tcp_frto 1).
 
-use crate::cc::{CongestionControl, Event};
+use crate::cc::{CaState, CongestionControl, Event};
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::Sender;
 
 /// Segments that may be sent when the first ACK shows that the timeout was for a loss, and when a later one does.
@@ -21,19 +20,19 @@ impl Sender {
 
     /// The timer fired: waits for what the retransmission of the first segment brings.
     pub(in crate::tcp::linux) fn enter_frto(&mut self) {
-        let (una, high_seq, waits) = (self.t.snd_una, self.rec.high_seq, self.frto_waits());
-        let untouched = !waits && self.t.state <= CaState::Disorder;
-        let answered = (self.t.state == CaState::Loss || waits) && self.rec.timeouts == 0;
+        let (una, high_seq, waits) = (self.view.snd_una, self.rec.high_seq, self.frto_waits());
+        let untouched = !waits && self.view.state <= CaState::Disorder;
+        let answered = (self.view.state == CaState::Loss || waits) && self.rec.timeouts == 0;
         if untouched || una == high_seq || answered {
-            self.rec.prior_ssthresh = self.t.current_ssthresh();
-            let cwnd = self.t.cwnd;
+            self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
+            let cwnd = self.window.cwnd;
             if waits {
                 // The reduction of the timeout before has not been made yet.
-                self.t.cwnd = 2;
+                self.window.cwnd = 2;
             }
-            self.t.prior_cwnd = self.t.cwnd;
-            self.t.ssthresh = self.cc.ssthresh(&self.t);
-            self.t.cwnd = cwnd;
+            self.view.prior_cwnd = self.window.cwnd;
+            self.window.ssthresh = self.cc.ssthresh(&self.view, &self.window);
+            self.window.cwnd = cwnd;
             self.counters.cwnd_reductions += 1;
         }
         self.rec.undo_marker = Some(una);
@@ -44,13 +43,13 @@ impl Sender {
         }
         if head.marks & mark::RETRANS != 0 {
             head.marks &= !mark::RETRANS;
-            self.t.retrans_out -= 1;
+            self.view.retrans_out -= 1;
         }
-        self.t.cwnd = self.t.cwnd.min(self.t.in_flight() + 1);
-        let recovering = waits || self.t.state >= CaState::Recovery;
-        self.fack.frto_highmark = Some(if recovering && high_seq > una { high_seq } else { self.t.snd_nxt });
+        self.window.cwnd = self.window.cwnd.min(self.view.in_flight() + 1);
+        let recovering = waits || self.view.state >= CaState::Recovery;
+        self.fack.frto_highmark = Some(if recovering && high_seq > una { high_seq } else { self.view.snd_nxt });
         self.set_state(CaState::Disorder);
-        self.rec.high_seq = self.t.snd_nxt;
+        self.rec.high_seq = self.view.snd_nxt;
         self.fack.frto_step = 1;
     }
 
@@ -62,21 +61,21 @@ impl Sender {
         if has(flag::NONHEAD_RETRANS_ACKED) || (later && has(flag::RETRANS_ACKED)) {
             self.rec.undo_marker = None;
         }
-        if self.t.snd_una >= highmark {
+        if self.view.snd_una >= highmark {
             self.enter_frto_loss(if later { AFTER_LATER } else { AFTER_FIRST }, a.flags);
             return true;
         }
         if !later {
             if !has(flag::DATA_ACKED) {
-                if self.t.in_flight() == 0 {
+                if self.view.in_flight() == 0 {
                     self.enter_frto_loss(AFTER_FIRST, a.flags);
                 } else {
                     // Nothing new before the first ACK.
-                    self.t.cwnd = self.t.cwnd.min(self.t.in_flight());
+                    self.window.cwnd = self.window.cwnd.min(self.view.in_flight());
                 }
                 return true;
             }
-            self.t.cwnd = self.t.in_flight() + AFTER_FIRST;
+            self.window.cwnd = self.view.in_flight() + AFTER_FIRST;
             self.fack.frto_step = 2;
             if !self.may_send_now() {
                 self.enter_frto_loss(AFTER_FIRST, a.flags);
@@ -92,7 +91,7 @@ impl Sender {
         }
         // Spurious: what was sent before the timeout still arrives. The threshold stays reduced.
         self.rec.prior_ssthresh = 0;
-        if self.t.state < CaState::Cwr {
+        if self.view.state < CaState::Cwr {
             self.start_reduction();
             self.set_state(CaState::Cwr);
         }
@@ -103,15 +102,15 @@ impl Sender {
 
     /// The timeout was for a loss: all is lost but what is SACKed; `allowed` segments may be sent now.
     fn enter_frto_loss(&mut self, allowed: u32, flags: u32) {
-        self.t.lost_out = 0;
-        self.t.retrans_out = 0;
+        self.view.lost_out = 0;
+        self.view.retrans_out = 0;
         self.board.clear_lost();
         let head_waits = self.fack.frto_step == 1 && flags & flag::DATA_ACKED == 0;
-        for seq in self.t.snd_una..self.t.snd_nxt {
+        for seq in self.view.snd_una..self.view.snd_nxt {
             let s = self.board.get_mut(seq);
-            if head_waits && seq == self.t.snd_una {
+            if head_waits && seq == self.view.snd_una {
                 // The retransmission that the timer made is still out.
-                self.t.retrans_out += u32::from(s.marks & mark::RETRANS != 0);
+                self.view.retrans_out += u32::from(s.marks & mark::RETRANS != 0);
             } else {
                 if s.marks & mark::ANY_RETRANS != 0 {
                     self.rec.undo_marker = None;
@@ -121,30 +120,30 @@ impl Sender {
             s.marks &= !mark::LOST;
             self.lose(seq);
         }
-        self.t.cwnd = self.t.in_flight() + allowed;
+        self.window.cwnd = self.view.in_flight() + allowed;
         self.start_loss();
     }
 
     /// The timer fired: slow start from one segment; all is lost but what is SACKed.
     pub(in crate::tcp::linux) fn enter_loss_by_count(&mut self) {
-        let una = self.t.snd_una;
-        if self.t.state <= CaState::Disorder
+        let una = self.view.snd_una;
+        if self.view.state <= CaState::Disorder
             || una == self.rec.high_seq
-            || (self.t.state == CaState::Loss && self.rec.timeouts == 0)
+            || (self.view.state == CaState::Loss && self.rec.timeouts == 0)
         {
-            self.rec.prior_ssthresh = self.t.current_ssthresh();
-            self.t.prior_cwnd = self.t.cwnd;
-            self.t.ssthresh = self.cc.ssthresh(&self.t);
-            self.cc.cwnd_event(&mut self.t, Event::Loss);
+            self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
+            self.view.prior_cwnd = self.window.cwnd;
+            self.window.ssthresh = self.cc.ssthresh(&self.view, &self.window);
+            self.cc.on_event(&self.view, &mut self.window, Event::Loss);
             self.counters.cwnd_reductions += 1;
         }
-        self.t.cwnd = 1;
-        self.t.lost_out = 0;
-        self.t.retrans_out = 0;
+        self.window.cwnd = 1;
+        self.view.lost_out = 0;
+        self.view.retrans_out = 0;
         self.board.clear_lost();
         self.rec.undo_marker = Some(una);
         self.rec.undo_retrans = 0;
-        for seq in una..self.t.snd_nxt {
+        for seq in una..self.view.snd_nxt {
             let s = self.board.get_mut(seq);
             if s.marks & mark::ANY_RETRANS != 0 {
                 self.rec.undo_marker = None;
@@ -159,18 +158,18 @@ impl Sender {
         let s = self.board.get_mut(seq);
         if s.marks & mark::SACKED == 0 {
             s.marks |= mark::LOST;
-            self.t.lost_out += 1;
+            self.view.lost_out += 1;
             self.rec.lost += 1;
             self.board.push_lost(seq);
         }
     }
 
     fn start_loss(&mut self) {
-        self.t.cwnd_cnt = 0;
+        self.window.cwnd_cnt = 0;
         self.fack.frto_step = 0;
         self.rec.reordering = self.rec.reordering.min(self.rec.initial_reordering);
         self.set_state(CaState::Loss);
-        self.rec.high_seq = self.t.snd_nxt;
+        self.rec.high_seq = self.view.snd_nxt;
         self.queue_cwr = self.ecn;
     }
 }

@@ -1,15 +1,15 @@
 //! Which segments are lost, and what is retransmitted in which order (Linux 3.9 net/ipv4/tcp_input.c, tcp_update_scoreboard,
 //! tcp_mark_head_lost, tcp_mark_lost_retrans; tcp_output.c, tcp_xmit_retransmit_queue).
 
+use crate::cc::CaState;
 use crate::outbox::Outbox;
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
 
 impl Sender {
     /// Segments from the first unacknowledged one to the highest SACKed one.
     pub(in crate::tcp::linux) fn fackets_out(&self) -> u32 {
-        self.highest_sacked_seq() - self.t.snd_una
+        self.highest_sacked_seq() - self.view.snd_una
     }
 
     /// What counts as number of duplicate ACKs.
@@ -17,7 +17,7 @@ impl Sender {
         if self.fack.enabled {
             self.fackets_out()
         } else {
-            self.t.sacked_out + 1
+            self.view.sacked_out + 1
         }
     }
 
@@ -27,19 +27,19 @@ impl Sender {
 
     /// With FACK the first segment also counts as lost once it is older than an RTO.
     pub(in crate::tcp::linux) fn fack_head_timed_out(&self) -> bool {
-        self.fack.enabled && self.t.packets_out > 0 && self.timed_out(self.t.snd_una)
+        self.fack.enabled && self.view.packets_out > 0 && self.timed_out(self.view.snd_una)
     }
 
     /// New data could be sent now.
     pub(in crate::tcp::linux) fn may_send_now(&self) -> bool {
-        self.has_data() && self.t.cwnd > self.t.in_flight() && self.window_end > self.t.snd_nxt
+        self.has_data() && self.window.cwnd > self.view.in_flight() && self.window_end > self.view.snd_nxt
     }
 
     fn mark_lost_once(&mut self, seq: u32) {
         let s = self.board.get_mut(seq);
         if s.marks & (mark::SACKED | mark::LOST) == 0 {
             s.marks |= mark::LOST;
-            self.t.lost_out += 1;
+            self.view.lost_out += 1;
             self.rec.lost += 1;
             self.board.push_lost(seq);
         }
@@ -47,12 +47,12 @@ impl Sender {
 
     /// Marks what the SACKs prove lost; with `entered` the first segment at least.
     pub(in crate::tcp::linux) fn update_scoreboard(&mut self, entered: bool) {
-        let (una, nxt) = (self.t.snd_una, self.t.snd_nxt);
+        let (una, nxt) = (self.view.snd_una, self.view.snd_nxt);
         if self.fack.enabled {
             let lost = self.fackets_out().saturating_sub(self.rec.reordering).max(1);
             (una..nxt.min(una + lost)).for_each(|seq| self.mark_lost_once(seq));
-        } else if self.t.sacked_out >= self.rec.reordering {
-            let mut above = self.t.sacked_out - self.rec.reordering;
+        } else if self.view.sacked_out >= self.rec.reordering {
+            let mut above = self.view.sacked_out - self.rec.reordering;
             for seq in una..nxt {
                 if self.board.get(seq).marks & mark::SACKED == 0 {
                     self.mark_lost_once(seq);
@@ -79,15 +79,15 @@ impl Sender {
     pub(in crate::tcp::linux) fn mark_lost_retrans(&mut self) {
         let high = self.highest_sacked_seq();
         if !self.fack.enabled
-            || self.t.retrans_out == 0
+            || self.view.retrans_out == 0
             || high <= self.fack.lost_retrans_low
-            || self.t.state != CaState::Recovery
+            || self.view.state != CaState::Recovery
         {
             return;
         }
-        let mut low = self.t.snd_nxt;
-        let mut left = self.t.retrans_out;
-        for seq in self.t.snd_una..self.t.snd_nxt {
+        let mut low = self.view.snd_nxt;
+        let mut left = self.view.retrans_out;
+        for seq in self.view.snd_una..self.view.snd_nxt {
             if left == 0 {
                 break;
             }
@@ -100,33 +100,33 @@ impl Sender {
                 s.marks &= !mark::RETRANS;
                 if s.marks & (mark::LOST | mark::SACKED) == 0 {
                     s.marks |= mark::LOST;
-                    self.t.lost_out += 1;
+                    self.view.lost_out += 1;
                 }
-                self.t.retrans_out -= 1;
+                self.view.retrans_out -= 1;
                 self.rec.lost += 1;
                 self.board.push_lost(seq);
             } else {
                 low = low.min(s.noted);
             }
         }
-        if self.t.retrans_out > 0 {
+        if self.view.retrans_out > 0 {
             self.fack.lost_retrans_low = low;
         }
     }
 
     /// Retransmits what is lost, then in recovery and with nothing new to send what has only SACKs above it.
     pub(in crate::tcp::linux) fn retransmit_by_count(&mut self, out: &mut impl Outbox) {
-        while self.t.packets_out > 0 && self.t.cwnd > self.t.in_flight() {
-            let Some(seq) = self.board.next_lost(self.t.snd_una) else { break };
+        while self.view.packets_out > 0 && self.window.cwnd > self.view.in_flight() {
+            let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
             if !self.retransmit_counted(seq, out) {
                 return;
             }
         }
-        if self.t.state != CaState::Recovery || self.may_send_now() {
+        if self.view.state != CaState::Recovery || self.may_send_now() {
             return;
         }
-        for seq in self.t.snd_una..self.highest_sacked_seq() {
-            if self.t.cwnd <= self.t.in_flight() {
+        for seq in self.view.snd_una..self.highest_sacked_seq() {
+            if self.window.cwnd <= self.view.in_flight() {
                 return;
             }
             if self.board.get(seq).marks & (mark::SACKED | mark::RETRANS) == 0 && !self.retransmit_counted(seq, out) {
@@ -139,10 +139,10 @@ impl Sender {
         if !self.retransmit(out, seq, true) {
             return false;
         }
-        if self.t.in_reduction() {
+        if self.view.in_reduction() {
             self.rec.prr_out += 1;
         }
-        if seq == self.t.snd_una {
+        if seq == self.view.snd_una {
             self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
         }
         true

@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 
-use crate::cc::{AnyCc, Reno};
+use crate::cc::{AnyCc, CaState, Needs, Reno};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, Way, MSS, NO_SACK};
 use crate::sack::Blocks;
@@ -10,7 +10,6 @@ use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tcb::CaState;
 use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
@@ -29,7 +28,7 @@ impl Rig {
         spec.host.rmem[1] = 87_380;
         spec.host.wmem[1] = 65_535;
         spec.host.sndbuf = Some(1_200_000);
-        let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), false);
+        let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), Needs::default());
         let mut rig = Self { s, out: TestOutbox::new(1) };
         rig.out.now = 1000 * MS;
         rig.s.connect(&mut rig.out);
@@ -82,7 +81,7 @@ impl Rig {
     }
 
     fn lost(&self) -> Vec<u32> {
-        (self.s.t.snd_una..self.s.t.snd_nxt).filter(|&s| self.s.board.get(s).marks & mark::LOST != 0).collect()
+        (self.s.view.snd_una..self.s.view.snd_nxt).filter(|&s| self.s.board.get(s).marks & mark::LOST != 0).collect()
     }
 }
 
@@ -91,7 +90,7 @@ fn fack_counts_the_distance_and_leaves_three_segments() {
     // tcp_time_to_recover: fackets_out > reordering; tcp_update_scoreboard: fackets_out - reordering are lost.
     let mut r = Rig::new(100, json!({}));
     assert_eq!(r.ack(1040, 1, &[(4, 5)]), [1], "4 > 3; one segment is lost, and entering recovery sends one");
-    assert_eq!((r.s.t.state, r.lost()), (CaState::Recovery, vec![1]));
+    assert_eq!((r.s.view.state, r.lost()), (CaState::Recovery, vec![1]));
     r.ack(1041, 1, &[(4, 7)]);
     assert_eq!(r.lost(), [1, 2, 3], "of the six below the highest SACKed the last three are spared, SACKed or not");
 }
@@ -100,7 +99,7 @@ fn fack_counts_the_distance_and_leaves_three_segments() {
 fn three_segments_of_distance_are_disorder() {
     let mut r = Rig::new(100, json!({}));
     assert_eq!(r.ack(1040, 1, &[(3, 4)]), [11], "a new segment for the one that left");
-    assert_eq!((r.s.t.state, r.lost()), (CaState::Disorder, vec![]));
+    assert_eq!((r.s.view.state, r.lost()), (CaState::Disorder, vec![]));
 }
 
 #[test]
@@ -108,9 +107,9 @@ fn without_fack_the_number_of_sacks_counts() {
     // tcp_dupack_heuristics: sacked_out + 1.
     let mut r = Rig::new(100, json!({"loss_detection": "sack"}));
     r.ack(1040, 1, &[(8, 10)]);
-    assert_eq!(r.s.t.state, CaState::Disorder);
+    assert_eq!(r.s.view.state, CaState::Disorder);
     r.ack(1041, 1, &[(8, 11)]);
-    assert_eq!((r.s.t.state, r.lost()), (CaState::Recovery, (1..8).collect()));
+    assert_eq!((r.s.view.state, r.lost()), (CaState::Recovery, (1..8).collect()));
 }
 
 #[test]
@@ -128,7 +127,7 @@ fn a_retransmission_that_was_overtaken_is_lost() {
     let mut r = Rig::new(100, json!({}));
     assert_eq!(r.ack(1040, 1, &[(4, 11)]), [1, 2, 3, 11, 12], "7 of 10 have left, so the five of ssthresh may go");
     assert_eq!(r.lost(), [1, 2, 3]);
-    assert_eq!(r.s.t.retrans_out, 3);
+    assert_eq!(r.s.view.retrans_out, 3);
     assert_eq!(r.ack(1061, 1, &[(4, 12)]), [1, 2, 3, 13], "11 was sent after the three, and came first");
 }
 
@@ -147,7 +146,7 @@ fn early_retransmit_waits_for_a_quarter_of_the_rtt() {
     assert_eq!(r.ack(1040, 1, &[(2, 4)]), [0; 0]);
     assert_eq!(r.s.pending, Pending::EarlyRetransmit);
     assert_eq!(r.timer(), (1045, vec![1]));
-    assert_eq!(r.s.t.state, CaState::Recovery);
+    assert_eq!(r.s.view.state, CaState::Recovery);
 }
 
 #[test]
@@ -155,7 +154,7 @@ fn an_ack_ends_the_wait_of_early_retransmit() {
     let mut r = Rig::new(3, json!({}));
     r.ack(1040, 1, &[(2, 4)]);
     r.ack(1042, 4, &[]);
-    assert_eq!((r.s.pending, r.s.t.packets_out), (Pending::Nothing, 0));
+    assert_eq!((r.s.pending, r.s.view.packets_out), (Pending::Nothing, 0));
 }
 
 #[test]
@@ -171,12 +170,12 @@ fn early_retransmit_may_be_at_once_or_off() {
 fn a_spurious_timeout_costs_one_retransmission_and_half_the_window() {
     let mut r = Rig::new(100, json!({}));
     assert_eq!(r.timer(), (1240, vec![1]));
-    assert_eq!((r.s.t.state, r.s.t.ssthresh), (CaState::Disorder, 5));
+    assert_eq!((r.s.view.state, r.s.window.ssthresh), (CaState::Disorder, 5));
     let late = |r: &mut Rig, ms, ack| r.receive(ms, ack, &[], 1020, 0);
     assert_eq!(late(&mut r, 1250, 2), [11, 12], "the first ACK lets two new segments out");
     assert_eq!(r.lost(), [0; 0]);
     late(&mut r, 1251, 3);
-    assert_eq!((r.s.t.state, r.s.frto_waits(), r.s.counters.retransmits), (CaState::Cwr, false, 1));
+    assert_eq!((r.s.view.state, r.s.frto_waits(), r.s.counters.retransmits), (CaState::Cwr, false, 1));
 }
 
 #[test]
@@ -185,14 +184,14 @@ fn a_sack_of_what_was_sent_since_proves_the_timeout() {
     r.timer();
     r.ack(1260, 2, &[]);
     assert_eq!(r.ack(1280, 2, &[(11, 12)]), [2, 3, 4], "conventional recovery, with three segments");
-    assert_eq!((r.s.t.state, r.lost()), (CaState::Loss, [(2..11).collect(), vec![12]].concat()));
+    assert_eq!((r.s.view.state, r.lost()), (CaState::Loss, [(2..11).collect(), vec![12]].concat()));
 }
 
 #[test]
 fn a_timeout_without_frto_starts_from_one_segment() {
     let mut r = Rig::new(100, json!({"frto": "off"}));
     assert_eq!(r.timer(), (1240, vec![1]));
-    assert_eq!((r.s.t.state, r.s.t.cwnd, r.lost().len()), (CaState::Loss, 1, 10));
+    assert_eq!((r.s.view.state, r.s.window.cwnd, r.lost().len()), (CaState::Loss, 1, 10));
     assert_eq!(r.ack(1260, 2, &[]), [2, 3], "slow start");
 }
 
@@ -209,33 +208,33 @@ fn old_timestamps_undo_a_reduction() {
     // tcp_try_undo_recovery: all that was out is acknowledged, by the originals.
     let mut r = Rig::new(100, json!({}));
     r.ack(1040, 1, &[(5, 6)]);
-    assert_eq!(r.s.t.ssthresh, 5);
+    assert_eq!(r.s.window.ssthresh, 5);
     r.receive(1045, 11, &[], 1020, 0);
-    assert_eq!((r.s.t.state, r.s.counters.undos), (CaState::Open, 1));
-    assert!(r.s.t.cwnd >= 10 && r.s.t.ssthresh > 1000, "{} {}", r.s.t.cwnd, r.s.t.ssthresh);
+    assert_eq!((r.s.view.state, r.s.counters.undos), (CaState::Open, 1));
+    assert!(r.s.window.cwnd >= 10 && r.s.window.ssthresh > 1000, "{} {}", r.s.window.cwnd, r.s.window.ssthresh);
 }
 
 #[test]
 fn doubtful_acks_moderate_the_window() {
     // tcp_moderate_cwnd: in flight + reordering.
     let mut r = Rig::new(10, json!({}));
-    r.s.t.cwnd = 50;
+    r.s.window.cwnd = 50;
     r.ack(1040, 1, &[(3, 4)]);
-    assert_eq!(r.s.t.cwnd, 9 + 3);
+    assert_eq!(r.s.window.cwnd, 9 + 3);
 }
 
 #[test]
 fn an_ack_counts_once_and_only_if_the_window_was_used() {
     let mut r = Rig::new(100, json!({}));
     r.ack(1040, 3, &[]);
-    assert_eq!(r.s.t.cwnd, 11);
+    assert_eq!(r.s.window.cwnd, 11);
     let mut r = Rig::new(6, json!({}));
     r.ack(1040, 3, &[]);
-    assert_eq!(r.s.t.cwnd, 10, "6 in flight, 4 unused");
+    assert_eq!(r.s.window.cwnd, 10, "6 in flight, 4 unused");
     let mut r = Rig::new(7, json!({}));
     r.ack(1040, 3, &[]);
-    assert_eq!(r.s.t.cwnd, 11, "3 unused");
+    assert_eq!(r.s.window.cwnd, 11, "3 unused");
     let mut r = Rig::new(100, json!({"growth": "segments"}));
     r.ack(1040, 3, &[]);
-    assert_eq!(r.s.t.cwnd, 12);
+    assert_eq!(r.s.window.cwnd, 12);
 }

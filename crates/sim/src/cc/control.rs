@@ -1,0 +1,74 @@
+//! The table of congestion controls: everything that there is to know of each without running it.
+
+use super::{cubic, cubic_sce, dctcp, dctcp_sce, reno, reno_sce, AnyCc, Parameter, Parameters};
+
+/// What a control needs from the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// It works on ECN marks: every packet is ECN-capable, and the receiver echoes marks one by one (DCTCP).
+    pub ecn: bool,
+    /// It answers to SCE marks. Without them it works as what it is named after; that is not what asking for it means.
+    pub sce: bool,
+    /// It sets window and pacing rate itself after every ACK, by its `cong_control`.
+    pub cong_control: bool,
+}
+
+/// A congestion control that can be asked for by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    /// As a description names it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What it needs.
+    pub needs: Needs,
+    /// What a description may set.
+    pub parameters: &'static [Parameter],
+    /// Makes one for a connection.
+    pub build: fn(&Parameters) -> AnyCc,
+}
+
+/// Every control. A new one is a file with a `CONTROL`, a line here, and a variant of [`AnyCc`].
+pub const CONTROLS: &[Control] =
+    &[reno::CONTROL, cubic::CONTROL, dctcp::CONTROL, reno_sce::CONTROL, dctcp_sce::CONTROL, cubic_sce::CONTROL];
+
+/// The control of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Control> {
+    CONTROLS.iter().find(|control| control.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::cc::{Kind, Value};
+
+    #[test]
+    fn every_control_can_be_built_from_its_defaults() {
+        for control in CONTROLS {
+            // A parameter that the constructor reads and the table lacks would panic.
+            (control.build)(&Parameters::resolve(control.parameters, &[], &Map::new()).unwrap());
+            assert!(find(control.name).is_some_and(|found| found.summary == control.summary));
+        }
+        assert!(find("vegas2").is_none());
+    }
+
+    #[test]
+    fn defaults_are_values_that_the_parameters_take_and_names_are_unique() {
+        for control in CONTROLS {
+            for (i, parameter) in control.parameters.iter().enumerate() {
+                let fits = match (parameter.kind, parameter.default) {
+                    (Kind::Flag, Value::Flag(_)) => true,
+                    (Kind::Integer { least, most }, Value::Integer(number)) => (least..=most).contains(&number),
+                    (Kind::Word(words), Value::Word(word)) => words.contains(&word),
+                    _ => false,
+                };
+                assert!(fits && !parameter.meaning.is_empty(), "{} {}", control.name, parameter.name);
+                let before = &control.parameters[..i];
+                assert!(before.iter().all(|other| other.name != parameter.name), "{} {}", control.name, parameter.name);
+            }
+        }
+    }
+}

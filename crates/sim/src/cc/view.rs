@@ -1,0 +1,322 @@
+//! What a congestion control sees of its connection and what it sets. These are plain structs in the layout of C, so that a control from a
+//! shared library can be given the same ones.
+
+use serde::{Deserialize, Serialize};
+
+/// "No threshold yet", as Linux prints it, segments.
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// Linux's congestion states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum CaState {
+    /// Nothing unusual.
+    Open = 0,
+    /// SACKs or duplicate ACKs seen.
+    Disorder = 1,
+    /// Window being reduced after a mark or a local drop.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// What the window grows by; the number is how far slow start goes beyond its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Growth {
+    /// Segments that were delivered (3.13 and later).
+    Segments = 0,
+    /// ACKs: each counts once, whatever it acknowledges. The threshold itself still belongs to slow start.
+    Acks = 1,
+}
+
+/// A connection as its congestion control sees it; sequence numbers count segments. A control reads it, the sender alone writes it: it is
+/// the sender's own state, not a copy. It has as many fields as it takes because it is all that a control may look at, in one C struct
+/// without pointers (in Linux a control reads `tcp_sock`).
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct View {
+    /// Now, us.
+    pub mstamp_us: u64,
+    /// Now, ticks.
+    pub jiffies: u32,
+    /// Ticks a second.
+    pub hz: u32,
+    /// First unacknowledged segment.
+    pub snd_una: u32,
+    /// Next new segment.
+    pub snd_nxt: u32,
+    /// Segments sent and not cumulatively acknowledged.
+    pub packets_out: u32,
+    /// Of these, SACKed.
+    pub sacked_out: u32,
+    /// Of these, deemed lost.
+    pub lost_out: u32,
+    /// Retransmissions in flight.
+    pub retrans_out: u32,
+    /// Segments delivered, ever (retransmitted ones count once a delivery).
+    pub delivered: u32,
+    /// Of these, acknowledged with an ECN echo.
+    pub delivered_ce: u32,
+    /// Smoothed RTT times 8, us; 0 before the first sample.
+    pub srtt_us8: u32,
+    /// Windowed minimum RTT, us; the largest number before the first sample.
+    pub min_rtt_us: u32,
+    /// Window at the start of the present reduction.
+    pub prior_cwnd: u32,
+    /// Most segments outstanding in the present window.
+    pub max_packets_out: u32,
+    /// Time of the last transmission of new data, ticks.
+    pub last_sent_jiffies: u32,
+    /// Congestion state.
+    pub state: CaState,
+    /// The window, not the application or the receiver, limits sending.
+    pub is_cwnd_limited: bool,
+    /// In slow start the flag does not count, only the rule that the window may double (Linux before 6.0).
+    pub slow_start_ignores_limited_flag: bool,
+    /// What the window grows by.
+    pub growth: Growth,
+}
+
+impl View {
+    /// A connection before its handshake, on a kernel of `hz` ticks a second.
+    #[must_use]
+    pub fn new(hz: u32, growth: Growth, slow_start_ignores_limited_flag: bool) -> Self {
+        Self {
+            mstamp_us: 0,
+            jiffies: 0,
+            hz,
+            snd_una: 0,
+            snd_nxt: 0,
+            packets_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            srtt_us8: 0,
+            min_rtt_us: u32::MAX,
+            prior_cwnd: 0,
+            max_packets_out: 0,
+            last_sent_jiffies: 0,
+            state: CaState::Open,
+            is_cwnd_limited: false,
+            slow_start_ignores_limited_flag,
+            growth,
+        }
+    }
+
+    /// Segments in the network, as far as the sender can tell.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.packets_out + self.retrans_out - self.sacked_out - self.lost_out
+    }
+
+    /// In a state that reduces the window by PRR.
+    #[inline]
+    #[must_use]
+    pub fn in_reduction(&self) -> bool {
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
+    }
+}
+
+/// What a congestion control sets, and the sender obeys. The sender itself sets the window during a reduction (PRR), after a timeout and
+/// when a reduction is undone.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Window {
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Slow-start threshold, segments.
+    pub ssthresh: u32,
+    /// Segments (or ACKs) counted towards the next increase by one.
+    pub cwnd_cnt: u32,
+    /// What the sender would pace at, bytes/s. The sender does not pace yet: the rate sizes TSO segments, and HyStart estimates the delay
+    /// of ACKs by it. It is computed from the window after each ACK unless the control has a [`CongestionControl::cong_control`].
+    ///
+    /// [`CongestionControl::cong_control`]: super::CongestionControl::cong_control
+    pub pacing_rate: u64,
+}
+
+impl Window {
+    /// The window that a connection starts with, segments.
+    #[must_use]
+    pub fn new(cwnd: u32, ssthresh: u32) -> Self {
+        Self { cwnd, ssthresh, cwnd_cnt: 0, pacing_rate: u64::MAX }
+    }
+
+    /// First window that slow start does not raise any more.
+    #[inline]
+    fn slow_start_end(&self, v: &View) -> u32 {
+        self.ssthresh + v.growth as u32
+    }
+
+    /// Below the slow-start threshold, or where ACKs are counted at it.
+    #[inline]
+    #[must_use]
+    pub fn in_slow_start(&self, v: &View) -> bool {
+        self.cwnd < self.slow_start_end(v)
+    }
+
+    /// True if the window limits sending, so that it may grow.
+    #[inline]
+    #[must_use]
+    pub fn is_limiting(&self, v: &View) -> bool {
+        if v.is_cwnd_limited && !(v.slow_start_ignores_limited_flag && self.in_slow_start(v)) {
+            return true;
+        }
+        self.in_slow_start(v) && self.cwnd < 2 * v.max_packets_out
+    }
+
+    /// The threshold to remember before a reduction.
+    #[must_use]
+    pub fn current_ssthresh(&self, v: &View) -> u32 {
+        if v.in_reduction() {
+            self.ssthresh
+        } else {
+            self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2))
+        }
+    }
+
+    /// Slow start: one more segment for each acknowledged; returns what is left over beyond the threshold.
+    pub fn slow_start(&mut self, v: &View, acked: u32) -> u32 {
+        let cwnd = (self.cwnd + acked).min(self.slow_start_end(v));
+        let left = acked - (cwnd - self.cwnd);
+        self.cwnd = cwnd;
+        left
+    }
+
+    /// Slow start if the window limits sending; returns how many of the acknowledged segments are left for
+    /// congestion avoidance.
+    #[inline]
+    pub fn beyond_slow_start(&mut self, v: &View, acked: u32) -> u32 {
+        if self.in_slow_start(v) {
+            if self.is_limiting(v) {
+                self.slow_start(v, acked)
+            } else {
+                0
+            }
+        } else if v.is_cwnd_limited {
+            acked
+        } else {
+            0
+        }
+    }
+
+    /// Additive increase: one more segment for every `every` acknowledged. Linux that counts ACKs does not count the one that raises the
+    /// window (3.9, tcp_cong_avoid_ai).
+    #[inline]
+    pub fn additive_increase(&mut self, v: &View, every: u32, acked: u32) {
+        if v.growth == Growth::Acks {
+            if self.cwnd_cnt >= every {
+                self.cwnd_cnt = 0;
+                self.cwnd += 1;
+            } else {
+                self.cwnd_cnt += 1;
+            }
+            return;
+        }
+        if self.cwnd_cnt >= every {
+            self.cwnd_cnt = 0;
+            self.cwnd += 1;
+        }
+        self.cwnd_cnt += acked;
+        if self.cwnd_cnt >= every {
+            let delta = self.cwnd_cnt / every;
+            self.cwnd_cnt -= delta * every;
+            self.cwnd += delta;
+        }
+    }
+}
+
+/// What an ACK brought. It is made for each ACK and filled while that is processed; each hook says what it may read.
+///
+/// Of Linux's `rate_sample` it has what today's controls use: the interval over which segments were delivered, the number delivered before,
+/// and whether the application limited sending are not taken yet.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct RateSample {
+    /// RTT of the last segment newly acknowledged or SACKed that was never retransmitted, us; negative without a valid one.
+    pub rtt_us: i64,
+    /// Segments newly acknowledged by the cumulative point.
+    pub acked: u32,
+    /// Segments newly delivered, cumulatively or by SACK.
+    pub delivered: u32,
+    /// Segments newly marked as lost.
+    pub losses: u32,
+    /// Segments in flight before the ACK.
+    pub prior_in_flight: u32,
+    /// The receiver's window was updated (always true when the cumulative point moved).
+    pub window_update: bool,
+    /// ECN echo.
+    pub ece: bool,
+    /// SCE echo.
+    pub esce: bool,
+}
+
+impl RateSample {
+    /// Of an ACK that acknowledges `acked` segments in order and brings no other news, once the view counts them no more.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn progress(v: &View, acked: u32, rtt_us: i64, esce: bool) -> Self {
+        let prior_in_flight = v.packets_out + acked;
+        Self { rtt_us, acked, delivered: acked, losses: 0, prior_in_flight, window_update: true, ece: false, esce }
+    }
+}
+
+/// Things that happen to a connection besides ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, u8)]
+pub enum Event {
+    /// First transmission when nothing was in flight.
+    TxStart,
+    /// A reduction (CWR or recovery) is complete; the window has been set to ssthresh.
+    CompleteCwr,
+    /// A retransmission timeout that is taken for a loss; the threshold has been reduced.
+    Loss,
+    /// The congestion state is about to become this one; [`View::state`] is still the old one.
+    State(CaState),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments() -> View {
+        View::new(1000, Growth::Segments, false)
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold_and_returns_the_rest() {
+        let (v, mut w) = (segments(), Window::new(10, 14));
+        assert_eq!(w.slow_start(&v, 3), 0);
+        assert_eq!(w.slow_start(&v, 3), 2);
+        assert_eq!(w.cwnd, 14);
+    }
+
+    #[test]
+    fn counted_acks_raise_the_window_at_the_threshold_and_take_one_more() {
+        let (v, mut w) = (View::new(1000, Growth::Acks, false), Window::new(13, 14));
+        let slow = (0..5).filter(|_| w.in_slow_start(&v) && w.slow_start(&v, 1) == 0).count();
+        assert_eq!((slow, w.cwnd), (2, 15));
+        (0..4).for_each(|_| w.additive_increase(&v, 4, 1));
+        assert_eq!(w.cwnd, 15);
+        w.additive_increase(&v, 4, 1);
+        assert_eq!((w.cwnd, w.cwnd_cnt), (16, 0));
+    }
+
+    #[test]
+    fn additive_increase_counts_segments() {
+        let (v, mut w) = (segments(), Window::new(10, 5));
+        for _ in 0..5 {
+            w.additive_increase(&v, 10, 2);
+        }
+        assert_eq!((w.cwnd, w.cwnd_cnt), (11, 0));
+        w.additive_increase(&v, 11, 25);
+        assert_eq!((w.cwnd, w.cwnd_cnt), (13, 3));
+    }
+}
