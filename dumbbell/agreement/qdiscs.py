@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dumbbell.agreement.draw import Draw
-from dumbbell.scenario import RANDOMISED
+from dumbbell.scenario.qdiscs import DISCIPLINES
 from dumbbell.scenario.units import FRAME_BYTES
 
 _FLAG = (False, True)
@@ -52,7 +52,7 @@ _OTHER_VALUE = 0.3
 
 def is_randomised(kind: str) -> bool:
     """Whether the qdisc decides at random for each packet: its runs are compared over many seeds, as those of several flows are."""
-    return kind in {model.model_fields["kind"].default for model in RANDOMISED}
+    return DISCIPLINES[kind].is_randomised
 
 
 def with_defaults(kind: str, packets: int) -> dict[str, Any]:

@@ -21,13 +21,12 @@ from dumbbell.scenario.model import (
     Udp,
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
-from dumbbell.scenario.qdiscs import RANDOMISED, Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
+from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 __all__ = [
-    "RANDOMISED",
     "Access",
     "Bfifo",
     "Bottleneck",

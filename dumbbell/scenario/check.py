@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings, Udp
 from dumbbell.scenario.problems import Location, one_of
-from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Pfifo, Red, Sfq
+from dumbbell.scenario.qdiscs import Cake
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
@@ -57,7 +57,7 @@ def wrong(settings: Settings) -> Wrong:
 def is_random(settings: Settings) -> bool:
     """Whether another seed gives another run: a jittered start, or a queue that draws random numbers or perturbs a hash."""
     return any(flow.start.jitter for flow in settings.flows) or any(
-        not isinstance(bottleneck.qdisc, Pfifo | Bfifo | Codel) for _, bottleneck in bottlenecks(settings)
+        bottleneck.qdisc.depends_on_seed for _, bottleneck in bottlenecks(settings)
     )
 
 
@@ -148,14 +148,13 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
         limit = getattr(qdisc, key, None)
         if not isinstance(limit, Limit):
             continue
-        counts_bytes = isinstance(qdisc, Bfifo | Red)
-        if limit.unit == "B" and not counts_bytes:
+        if limit.unit == "B" and not qdisc.counts_bytes:
             yield ("qdisc", key), f"{limit} is in bytes, {qdisc.kind} counts packets", "e.g. 180p or 1bdp"
-        elif limit.unit == "p" and counts_bytes:
+        elif limit.unit == "p" and qdisc.counts_bytes:
             yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes", "e.g. 64KiB or 1bdp"
         elif limit.unit == "B" and limit.value < FRAME_BYTES:
             yield ("qdisc", key), f"{limit} has no room for a full packet", f"at least {FRAME_BYTES}B"
-    for where, what, expected in _sfq(qdisc) if isinstance(qdisc, Sfq) else _red(qdisc) if isinstance(qdisc, Red) else ():
+    for where, what, expected in qdisc.wrong():
         yield ("qdisc", *where), what, expected
     for key in ("target", "interval", "tupdate", "ce_threshold"):
         if (time := getattr(qdisc, key, None)) == 0 and key != "ce_threshold":
@@ -181,28 +180,6 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
     if cake.memlimit is not None and not _LEAST_MEMLIMIT <= cake.memlimit <= _MOST_MEMLIMIT:
         what = "holds no packet" if cake.memlimit < _LEAST_MEMLIMIT else "is too much"
         yield ("memlimit",), f"{cake.memlimit} {what}", f"{_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
-
-
-def _red(red: Red) -> Wrong:
-    """As far as sizes can be compared; tc derives the weight of the average from them."""
-    if red.min.unit == red.max.unit and red.max.value <= red.min.value:
-        yield ("max",), f"{red.max} is not above min", f"more than {red.min}"
-    if red.avpkt == 0:
-        yield ("avpkt",), "0B is no packet", "e.g. 1000B"
-    elif red.min.unit == "B":
-        if red.min.value < red.avpkt:
-            yield ("avpkt",), f"{red.avpkt} is more than min", f"at most {red.min}"
-        if red.burst is not None and red.burst * red.avpkt < red.min.value:
-            yield ("burst",), f"{red.burst} of {red.avpkt} do not reach min", f"at least {-(-int(red.min.value) // red.avpkt)}p"
-
-
-def _sfq(sfq: Sfq) -> Wrong:
-    if sfq.divisor & (sfq.divisor - 1):
-        yield ("divisor",), f"{sfq.divisor} is no power of two", "e.g. 128 or 1024"
-    if sfq.perturb % 10**9:
-        yield ("perturb",), f"{sfq.perturb} is no whole number of seconds", "e.g. 10s, or 0s for never"
-    if sfq.limit.unit == "p" and sfq.limit.value < 2:
-        yield ("limit",), f"{sfq.limit} is too little for sfq", "at least 2p"
 
 
 def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, get_args
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dumbbell.scenario.base import Kinded
-from dumbbell.scenario.problems import Unfit
+from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
@@ -17,16 +18,36 @@ _MS = 10**6
 _MiB32 = Size.parse("32MiB")
 
 
-class Pfifo(Kinded):
+class Discipline(Kinded):
+    """What all queue disciplines have."""
+
+    counts_bytes: ClassVar[bool] = False
+    """Its limits are in bytes, not in packets."""
+    depends_on_seed: ClassVar[bool] = True
+    """It hashes or decides at random, so that runs with different seeds differ."""
+    is_randomised: ClassVar[bool] = False
+    """It decides at random for each packet: only its behaviour over many seeds can be compared."""
+
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """Key, what is wrong and what was expected, of parameters that contradict each other or can never work."""
+        yield from ()
+
+
+class Pfifo(Discipline):
     """FIFO limited in packets (Linux pfifo)."""
+
+    depends_on_seed = False
 
     kind: Literal["pfifo"] = "pfifo"
     limit: Limit
     """Packets or `bdp`."""
 
 
-class Bfifo(Kinded):
+class Bfifo(Discipline):
     """FIFO limited in bytes (Linux bfifo)."""
+
+    counts_bytes = True
+    depends_on_seed = False
 
     kind: Literal["bfifo"] = "bfifo"
     limit: Limit
@@ -41,7 +62,7 @@ def _sce(value: object) -> object:
     raise Unfit(f"{value!r} is not an SCE ramp", "true, false, single, single-steep or 1 to 1024")
 
 
-class Cake(Kinded):
+class Cake(Discipline):
     """Cake, besteffort, with tc's keywords."""
 
     kind: Literal["cake"] = "cake"
@@ -73,8 +94,10 @@ def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
 _CodelVariant = Literal["linux-6.12", "linux-3.10"]
 
 
-class Codel(Kinded):
+class Codel(Discipline):
     """CoDel (RFC 8289, Linux codel)."""
+
+    depends_on_seed = False
 
     kind: Literal["codel"] = "codel"
     variant: _CodelVariant = "linux-6.12"
@@ -94,7 +117,7 @@ class Codel(Kinded):
         return self
 
 
-class FqCodel(Kinded):
+class FqCodel(Discipline):
     """FlowQueue-CoDel (RFC 8290, Linux fq_codel)."""
 
     kind: Literal["fq_codel"] = "fq_codel"
@@ -121,8 +144,10 @@ class FqCodel(Kinded):
         return self
 
 
-class Pie(Kinded):
+class Pie(Discipline):
     """PIE (RFC 8033, Linux pie)."""
+
+    is_randomised = True
 
     kind: Literal["pie"] = "pie"
     variant: Annotated[Literal["linux-6.12", "2013"], BeforeValidator(lambda given: str(given) if given == 2013 else given)] = "linux-6.12"
@@ -154,8 +179,10 @@ class Pie(Kinded):
         return self
 
 
-class FqPie(Kinded):
+class FqPie(Discipline):
     """FlowQueue-PIE (Linux fq_pie)."""
+
+    is_randomised = True
 
     kind: Literal["fq_pie"] = "fq_pie"
     limit: Limit = Limit.parse("10240p")
@@ -178,8 +205,11 @@ class FqPie(Kinded):
     """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
 
 
-class Red(Kinded):
+class Red(Discipline):
     """RED (Floyd and Jacobson 1993, Linux red)."""
+
+    counts_bytes = True
+    is_randomised = True
 
     kind: Literal["red"] = "red"
     limit: Limit
@@ -202,8 +232,21 @@ class Red(Kinded):
     gentle: bool = False
     """Above `max` the probability rises to 1 at twice `max` (Floyd 2000); Linux's RED knows no such thing."""
 
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """As far as sizes can be compared; tc derives the weight of the average from them."""
+        if self.min.unit == self.max.unit and self.max.value <= self.min.value:
+            yield ("max",), f"{self.max} is not above min", f"more than {self.min}"
+        if self.avpkt == 0:
+            yield ("avpkt",), "0B is no packet", "e.g. 1000B"
+        elif self.min.unit == "B":
+            if self.min.value < self.avpkt:
+                yield ("avpkt",), f"{self.avpkt} is more than min", f"at most {self.min}"
+            if self.burst is not None and self.burst * self.avpkt < self.min.value:
+                least = -(-int(self.min.value) // self.avpkt)
+                yield ("burst",), f"{self.burst} of {self.avpkt} do not reach min", f"at least {least}p"
 
-class Sfq(Kinded):
+
+class Sfq(Discipline):
     """Stochastic fairness queueing (McKenney 1990, Linux sfq)."""
 
     kind: Literal["sfq"] = "sfq"
@@ -219,8 +262,17 @@ class Sfq(Kinded):
     headdrop: bool = False
     """Drops the oldest packet instead of the newest."""
 
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """What the kernel refuses or tc cannot say."""
+        if self.divisor & (self.divisor - 1):
+            yield ("divisor",), f"{self.divisor} is no power of two", "e.g. 128 or 1024"
+        if self.perturb % 10**9:
+            yield ("perturb",), f"{self.perturb} is no whole number of seconds", "e.g. 10s, or 0s for never"
+        if self.limit.unit == "p" and self.limit.value < 2:
+            yield ("limit",), f"{self.limit} is too little for sfq", "at least 2p"
 
-class Fq(Kinded):
+
+class Fq(Discipline):
     """Fair queue (Linux fq); senders do not pace behind a router, so that it is a fair queue of flows."""
 
     kind: Literal["fq"] = "fq"
@@ -240,16 +292,13 @@ def _command(written: str) -> str:
     return written
 
 
-class Tc(Kinded):
+class Tc(Discipline):
     """Any queue discipline of Linux, as tc's command line names it."""
 
     kind: Literal["tc"] = "tc"
     command: Annotated[str, AfterValidator(_command)]
     """Name and parameters, e.g. `hhf limit 1000`."""
 
-
-RANDOMISED = (Pie, FqPie, Red)
-"""Disciplines that decide at random for each packet: only their behaviour over many seeds can be compared."""
 
 Qdisc = Annotated[
     Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc,
@@ -258,7 +307,11 @@ Qdisc = Annotated[
 """A queue discipline; `kind` says which."""
 
 
+DISCIPLINES: Mapping[str, type[Discipline]] = {model.model_fields["kind"].default: model for model in get_args(get_args(Qdisc)[0])}
+"""By kind."""
+
+
 def variants(kind: str) -> list[str]:
     """The variants of a queue discipline, the default first; none where there is but one."""
-    models = (model for model in get_args(get_args(Qdisc)[0]) if model.model_fields["kind"].default == kind)
-    return [name for model in models if (field := model.model_fields.get("variant")) for name in get_args(field.annotation)]
+    field = DISCIPLINES[kind].model_fields.get("variant") if kind in DISCIPLINES else None
+    return list(get_args(field.annotation)) if field else []
