@@ -39,9 +39,10 @@ $(VENV)/.docs: $(VENV)/.installed
 demo: setup
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/demo
 
+# The tests of one file stay together, since they share what is slow to make.
 test: setup
 	@cargo test -q --locked -p dumbbell-sim -p dumbbell-trace
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
 
 # What runs cost: CPU time, memory, ns-3 beside it (NS3_ROOT=... takes an installation of your own), instructions. Fails where a
 # benchmark takes 5 % more instructions than recorded.
