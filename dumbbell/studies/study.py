@@ -69,8 +69,8 @@ class Claim:
 class Part:
     """A part of a study: runs that belong together, and what is published about them.
 
-    It has more than 15 fields because it has one for each thing that the commands use: what to run, to compare, to tabulate and to draw.
-    Most are optional, and a part sets only those that it needs.
+    Wide because it has one field for each thing that the commands use: what to run, to compare, to tabulate and to draw. Most are optional,
+    and a part sets only those that it needs.
     """
 
     name: str

@@ -34,8 +34,8 @@ pub enum Growth {
 }
 
 /// A connection as its congestion control sees it; sequence numbers count segments. A control reads it, the sender alone writes it: it is
-/// the sender's own state, not a copy. It has as many fields as it takes because it is all that a control may look at, in one C struct
-/// without pointers (in Linux a control reads `tcp_sock`).
+/// the sender's own state, not a copy. Wide because it is all that a control may look at, in one C struct without pointers (in Linux a
+/// control reads `tcp_sock`).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct View {

@@ -37,7 +37,8 @@ struct exchange {
 	FILE *transactions;
 };
 
-/* A TCP connection or a stream of datagrams. */
+/* A TCP connection or a stream of datagrams. Wide because it has what the script's line says of any kind of traffic, beside the state of the
+ * flow. */
 struct flow {
 	enum traffic traffic;
 	enum state state;

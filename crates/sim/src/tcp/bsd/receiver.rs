@@ -30,7 +30,7 @@ struct Round {
     bytes: u64,
 }
 
-/// A receiver.
+/// A receiver. Wide because it has the variables of FreeBSD's `tcpcb` under their names, so that it can be read beside the original.
 #[derive(Debug)]
 pub struct Receiver {
     flow: u32,

@@ -38,7 +38,7 @@ pub(super) struct Previous {
     pub until: u64,
 }
 
-/// A sender.
+/// A sender. Wide because it has the variables of FreeBSD's `tcpcb` under their names, so that it can be read beside the original.
 #[derive(Debug)]
 pub struct Sender {
     flow: u32,

@@ -8,7 +8,7 @@ use crate::refusal::Flaws;
 /// Most bytes that an option may be.
 const MOST_BYTES: u64 = 1 << 29;
 
-/// One stack.
+/// One stack. Wide because each field is an option that a scenario may override by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {

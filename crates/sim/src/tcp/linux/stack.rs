@@ -61,7 +61,7 @@ pub enum SceEcho {
     Tb,
 }
 
-/// One stack.
+/// One stack. Wide because each field is an option that a scenario may override by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
