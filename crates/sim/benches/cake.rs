@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
-use dumbbell_sim::packet::{Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_SACK};
+use dumbbell_sim::packet::{Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
 use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
@@ -23,9 +23,8 @@ fn packet(flow: u32) -> Packet {
         window: 0,
         tsval: 0,
         tsecr: 0,
-        sack: NO_SACK,
-        flags: 0,
-        ecn,
+        attachment: NO_ATTACHMENT,
+        flags: ecn.flags(),
     }
 }
 

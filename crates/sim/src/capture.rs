@@ -4,8 +4,8 @@
 //!
 //! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
 
+use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
-use crate::sack::{Blocks, MAX_BLOCKS};
 use crate::spec::{Direction, TcpSpec, UdpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
@@ -45,7 +45,7 @@ pub enum Header {
         /// Acknowledgment number, bytes.
         ack: u32,
         /// The simulator's flags.
-        flags: u8,
+        flags: u16,
         /// Carries an acknowledgment.
         acknowledges: bool,
         /// Window, scaled (not in a SYN).
@@ -151,7 +151,7 @@ impl FlowHeaders {
         Header::Tcp {
             seq,
             ack,
-            flags: p.flags,
+            flags: p.flags ^ p.ecn().flags(),
             acknowledges: answer || !opens,
             window,
             timestamps: (p.tsval, p.tsecr),

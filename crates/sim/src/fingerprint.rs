@@ -54,8 +54,8 @@ impl Fingerprint {
             port.unwrap_or(NO_PORT) as u64,
             p.flow() as u64,
             u64::from(p.seq),
-            u64::from(p.flags),
-            u64::from(p.ecn.bits()),
+            u64::from(p.flags ^ p.ecn().flags()),
+            u64::from(p.ecn().bits()),
             u64::from(p.len),
             kind << 8 | outcome,
         ] {

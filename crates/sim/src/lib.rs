@@ -2,6 +2,7 @@
 //!
 //! No Python, no files, no clock, no globals: [`simulate`] is a function of a [`spec::NetworkSpec`].
 
+pub mod attachment;
 pub mod capture;
 pub mod cc;
 pub mod events;
@@ -17,7 +18,6 @@ pub mod probe;
 pub mod qdisc;
 pub mod refusal;
 pub mod rng;
-pub mod sack;
 pub mod simulation;
 pub mod spec;
 pub mod tap;

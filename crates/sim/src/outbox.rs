@@ -1,7 +1,7 @@
 //! What the end of a flow acts through.
 
+use crate::attachment::Attachment;
 use crate::packet::{Packet, Verdict};
-use crate::sack::Blocks;
 use crate::time::Time;
 
 /// The end of a flow that a packet comes from. The sender's packets go along the route of the data, the receiver's along that of the ACKs.
@@ -27,9 +27,9 @@ pub trait Outbox {
     /// Sets the event of a timer of the end, or moves it; `NEVER` takes it away.
     fn set_timer(&mut self, source: usize, at: Time);
 
-    /// Attaches SACK blocks to a packet that is about to be sent.
-    fn attach(&mut self, p: &mut Packet, blocks: Blocks);
+    /// Attaches something to a packet that is about to be sent.
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment);
 
-    /// Takes the SACK blocks of a packet that has arrived; there are none if it has none.
-    fn take_blocks(&mut self, p: &Packet) -> Blocks;
+    /// Takes what is attached to a packet that has arrived; nothing is an attachment without blocks.
+    fn take_attachment(&mut self, p: &Packet) -> Attachment;
 }

@@ -11,50 +11,60 @@ pub const HEADERS: u32 = 66;
 /// Payload of a full segment, bytes.
 pub const MSS: u32 = FULL_FRAME - HEADERS;
 
-/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce).
+/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce), where it lies among the header bits of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ecn(u8);
+pub struct Ecn(u16);
 
 #[allow(non_upper_case_globals, reason = "used as the variants of an enum")]
 impl Ecn {
     /// 00, not ECN-capable.
     pub const NotEct: Self = Self(0);
     /// 01, ECT(1); set by an SCE queue.
-    pub const Sce: Self = Self(1);
+    pub const Sce: Self = Self(1 << Self::SHIFT);
     /// 10, what an ECN sender emits.
-    pub const Ect0: Self = Self(2);
+    pub const Ect0: Self = Self(2 << Self::SHIFT);
     /// 11, congestion experienced.
-    pub const Ce: Self = Self(3);
+    pub const Ce: Self = Self(3 << Self::SHIFT);
+
+    const SHIFT: u32 = 14;
+    const MASK: u16 = 3 << Self::SHIFT;
 
     /// The two bits.
     #[must_use]
     pub fn bits(self) -> u8 {
+        (self.0 >> Self::SHIFT) as u8
+    }
+
+    /// The field among the header bits of a packet.
+    #[inline]
+    #[must_use]
+    pub const fn flags(self) -> u16 {
         self.0
     }
 }
 
-/// Header bits of a packet.
+/// Header bits of a packet. The two highest are the ECN field ([`Ecn::flags`]).
 pub mod flags {
     /// Travels from the receiver to the sender; carries no data.
-    pub const ACK: u8 = 1;
+    pub const ACK: u16 = 1;
     /// First packet of a handshake.
-    pub const SYN: u8 = 2;
+    pub const SYN: u16 = 2;
     /// Congestion window reduced.
-    pub const CWR: u8 = 4;
+    pub const CWR: u16 = 4;
     /// ECN echo.
-    pub const ECE: u8 = 8;
+    pub const ECE: u16 = 8;
     /// SCE echo, the former NS bit.
-    pub const ESCE: u8 = 16;
+    pub const ESCE: u16 = 16;
     /// Sent before.
-    pub const RETRANSMISSION: u8 = 32;
+    pub const RETRANSMISSION: u16 = 32;
     /// Third packet of the handshake: from the sender, without data.
-    pub const HANDSHAKE: u8 = 64;
+    pub const HANDSHAKE: u16 = 64;
     /// The application's write ended here.
-    pub const PSH: u8 = 128;
+    pub const PSH: u16 = 128;
 }
 
-/// No SACK blocks.
-pub const NO_SACK: u32 = u32::MAX;
+/// Nothing attached.
+pub const NO_ATTACHMENT: u32 = u32::MAX;
 
 /// Whose packet it is and how far it has come: the flow above, the hops below, in one word, so that a packet and its place in the
 /// pool fill 40 bytes.
@@ -93,10 +103,8 @@ pub struct Packet {
     pub way: Way,
     /// Frame length on the meter, bytes.
     pub len: u16,
-    /// See `flags`.
-    pub flags: u8,
-    /// IP ECN field.
-    pub ecn: Ecn,
+    /// Header bits and ECN field; see `flags`.
+    pub flags: u16,
     /// First segment carried (data), or next expected segment (ACK).
     pub seq: u32,
     /// Advertised window, bytes (ACK).
@@ -105,8 +113,8 @@ pub struct Packet {
     pub tsval: u32,
     /// Timestamp echo, ms.
     pub tsecr: u32,
-    /// Slot of the SACK blocks, or `NO_SACK`.
-    pub sack: u32,
+    /// Slot of the [attachment](crate::attachment), or `NO_ATTACHMENT`.
+    pub attachment: u32,
 }
 
 impl Packet {
@@ -120,8 +128,21 @@ impl Packet {
     /// True if header bit(s) `f` are set.
     #[inline]
     #[must_use]
-    pub fn has(&self, f: u8) -> bool {
+    pub fn has(&self, f: u16) -> bool {
         self.flags & f != 0
+    }
+
+    /// IP ECN field.
+    #[inline]
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        Ecn(self.flags & Ecn::MASK)
+    }
+
+    /// Writes the IP ECN field.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.flags = self.flags & !Ecn::MASK | ecn.0;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::packet::{Ecn, Packet, Way, NO_SACK};
+use crate::packet::{Packet, Way, NO_ATTACHMENT};
 use crate::time::Time;
 
 /// The slot of a packet, until it is taken.
@@ -62,12 +62,11 @@ const EMPTY: Slot = Slot {
         way: Way::new(0),
         len: 0,
         flags: 0,
-        ecn: Ecn::NotEct,
         seq: 0,
         window: 0,
         tsval: 0,
         tsecr: 0,
-        sack: NO_SACK,
+        attachment: NO_ATTACHMENT,
     },
     next: NONE,
 };

@@ -4,8 +4,8 @@
 //! in the network looks at; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
 //! for what it repeats.
 
-use crate::packet::{flags, Ecn, Packet, NO_SACK};
-use crate::sack::{Blocks, Slab};
+use crate::attachment::{Attachments, Blocks};
+use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
 use crate::time::Time;
 
 /// A packet at a host.
@@ -24,7 +24,7 @@ pub struct Record {
 /// A packet as it left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
-    /// Its `sack` is an index to the blocks that were noted.
+    /// Its `attachment` is an index to the blocks that were noted.
     pub packet: Packet,
     /// The IP identification.
     pub id: u16,
@@ -58,17 +58,17 @@ impl Tap {
     }
 
     /// A packet leaves its host.
-    pub fn departs(&mut self, time: Time, packet: &mut Packet, slab: &Slab) {
+    pub fn departs(&mut self, time: Time, packet: &mut Packet, attachments: &Attachments) {
         let hosts = &mut self.hosts[packet.flow()];
         let answer = packet.has(flags::ACK);
         let id = &mut hosts.counts[usize::from(answer)];
         *id = id.wrapping_add(1);
         let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
-        self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn, note });
+        self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn(), note });
         let mut noted = *packet;
-        if packet.sack != NO_SACK {
-            noted.sack = self.blocks.len() as u32;
-            self.blocks.push(slab.get(packet.sack));
+        if packet.attachment != NO_ATTACHMENT {
+            noted.attachment = self.blocks.len() as u32;
+            self.blocks.push(attachments.get(packet.attachment).blocks);
         }
         self.notes.push(Note { packet: noted, id: *id });
         packet.tsval = note;
@@ -78,15 +78,15 @@ impl Tap {
     pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
         let right = self.hosts[packet.flow()].from_right == packet.has(flags::ACK);
         let note = packet.tsval;
-        self.records.push(Record { time, right, ecn: packet.ecn, note });
+        self.records.push(Record { time, right, ecn: packet.ecn(), note });
         packet.tsval = self.notes[note as usize].packet.tsval;
     }
 
     /// The packet of a record as it left, and its SACK blocks.
     pub(crate) fn packet(&self, record: &Record) -> (&Note, Blocks) {
         let note = &self.notes[record.note as usize];
-        let blocks = match note.packet.sack {
-            NO_SACK => Blocks::default(),
+        let blocks = match note.packet.attachment {
+            NO_ATTACHMENT => Blocks::default(),
             at => self.blocks[at as usize],
         };
         (note, blocks)

@@ -4,15 +4,15 @@ mod routes;
 
 pub use routes::Routes;
 
+use crate::attachment::{Attachment, Attachments};
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, NO_SACK};
+use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, NO_ATTACHMENT};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QueueContext};
 use crate::rng::Rng;
-use crate::sack::{Blocks, Slab};
 use crate::tap::Tap;
 use crate::time::{serialisation, Time, NEVER};
 
@@ -36,8 +36,8 @@ pub struct Network {
     pub routes: Routes,
     /// The current time, packets under way, addresses and what else queues may touch.
     pub shared: QueueContext,
-    /// SACK blocks under way.
-    pub sacks: Slab,
+    /// What is attached to packets under way.
+    pub attachments: Attachments,
     /// Drops by flow.
     pub drops: Vec<FlowDrops>,
     /// Packets that have reached an end and wait to be handled at the current time.
@@ -63,7 +63,7 @@ impl Network {
             ports,
             routes,
             shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples },
-            sacks: Slab::default(),
+            attachments: Attachments::default(),
             drops,
             arrivals: Queue::default(),
             tap: None,
@@ -111,7 +111,7 @@ impl Network {
     #[inline(never)]
     fn note_departure(&mut self, id: Id) {
         if let Some(tap) = &mut self.tap {
-            tap.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.sacks);
+            tap.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.attachments);
         }
     }
 
@@ -284,8 +284,8 @@ impl Network {
     #[cold]
     fn forget(&mut self, id: Id) {
         let p = self.shared.packets.take(id);
-        if p.sack != NO_SACK {
-            self.sacks.take(p.sack);
+        if p.attachment != NO_ATTACHMENT {
+            self.attachments.take(p.attachment);
         }
         let d = &mut self.drops[p.flow()];
         if p.has(flags::ACK) {
@@ -341,15 +341,15 @@ impl Outbox for Network {
         self.events.set(source, at);
     }
 
-    fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
-        p.sack = self.sacks.put(blocks);
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        p.attachment = self.attachments.put(attachment);
     }
 
-    fn take_blocks(&mut self, p: &Packet) -> Blocks {
-        if p.sack == NO_SACK {
-            Blocks::default()
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        if p.attachment == NO_ATTACHMENT {
+            Attachment::default()
         } else {
-            self.sacks.take(p.sack)
+            self.attachments.take(p.attachment)
         }
     }
 }

@@ -1,6 +1,14 @@
 //! What a queue may write into the IP ECN field (RFC 3168 section 5; draft-morton-tsvwg-sce section 4).
 
-use crate::packet::Ecn;
+use crate::packet::{Ecn, Packet};
+
+/// Requests a CE mark on a packet; as [`set_ce`].
+pub(super) fn mark_ce(p: &mut Packet) -> bool {
+    let mut ecn = p.ecn();
+    let marked = set_ce(&mut ecn);
+    p.set_ecn(ecn);
+    marked
+}
 
 /// Requests a CE mark. True if the packet carries CE afterwards; false for Not-ECT, whose caller drops instead.
 pub(super) fn set_ce(ecn: &mut Ecn) -> bool {

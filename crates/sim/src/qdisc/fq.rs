@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use super::ecn::set_ce;
+use super::ecn::mark_ce;
 use super::hash::{directed, Hasher};
 use super::jiffies::JIFFY;
 use super::lists::{List, Lists};
@@ -237,7 +237,7 @@ impl PeekByDequeue for Fq {
             self.waiting -= 1;
             self.held.remove(len);
             self.stats.last_sojourn = sojourn;
-            if self.parameters.ce_threshold.is_some_and(|most| sojourn > most) && set_ce(&mut slot.packet.ecn) {
+            if self.parameters.ce_threshold.is_some_and(|most| sojourn > most) && mark_ce(&mut slot.packet) {
                 self.stats.ce_marks += 1;
             }
             return Some(id);
@@ -408,7 +408,7 @@ mod tests {
         lab.offer_full(1, 1, Ecn::NotEct);
         lab.now = 5 * MS;
         let marked =
-            |lab: &mut Lab, count: usize| (0..count).map(|_| lab.take().unwrap().ecn == Ecn::Ce).collect::<Vec<_>>();
+            |lab: &mut Lab, count: usize| (0..count).map(|_| lab.take().unwrap().ecn() == Ecn::Ce).collect::<Vec<_>>();
         assert_eq!(marked(&mut lab, 9), [false; 9]);
         lab.now += 1;
         assert_eq!(marked(&mut lab, 2), [true, false]);

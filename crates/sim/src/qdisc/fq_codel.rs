@@ -242,7 +242,7 @@ mod tests {
             lab.now += 1_211_200;
             lab.offer(packet(1, ACK_FRAME, 0, Ecn::Ect0));
             for p in [lab.take(), lab.take()].into_iter().flatten() {
-                let ce = u32::from(p.ecn == Ecn::Ce);
+                let ce = u32::from(p.ecn() == Ecn::Ce);
                 *(if p.flow() == 0 { &mut marked } else { &mut sparse }) += ce;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! As there, the memory limit is only counted against, never enforced. Left out: tc filters.
 
-use super::ecn::set_ce;
+use super::ecn::mark_ce;
 use super::flow_queues::FlowQueues;
 use super::jiffies::Timer;
 use super::peek_buffer::{Backlog, PeekByDequeue};
@@ -91,7 +91,7 @@ impl PeekByDequeue for FqPie {
         let full = self.flows.held.packets >= self.limit;
         if full || self.law.signals(&mut q.state, q.backlog, u32::from(p.len), &mut s.rngs[s.port]) {
             let mark = !full && self.law.ecn && q.state.prob <= self.mark_up_to;
-            if !(mark && set_ce(&mut p.ecn)) {
+            if !(mark && mark_ce(p)) {
                 q.state.on_drop();
                 s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
                 // As Linux: the packet is gone, yet its sender hears of congestion only.

@@ -1,7 +1,7 @@
 //! For tests: a discipline with a clock.
 
 use super::{AnyQdisc, Dequeued, Qdisc, QueueContext, Verdict};
-use crate::packet::{DropCause, Ecn, FlowTuple, Packet, Way, NO_SACK};
+use crate::packet::{DropCause, Ecn, FlowTuple, Packet, Way, NO_ATTACHMENT};
 use crate::pool::Pool;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
@@ -28,7 +28,16 @@ pub(crate) enum Answer {
 
 /// A data packet.
 pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
-    Packet { way: Way::new(flow), len: len as u16, flags: 0, ecn, seq, window: 0, tsval: 0, tsecr: 0, sack: NO_SACK }
+    Packet {
+        way: Way::new(flow),
+        len: len as u16,
+        flags: ecn.flags(),
+        seq,
+        window: 0,
+        tsval: 0,
+        tsecr: 0,
+        attachment: NO_ATTACHMENT,
+    }
 }
 
 /// What the queue of a network with one port may touch.

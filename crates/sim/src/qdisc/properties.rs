@@ -188,7 +188,7 @@ impl Run {
             assert!(!self.peeks || seen == Some(u32::from(p.len)));
             assert!(self.peeks || self.lab.qdisc.stats().last_sojourn == self.lab.sojourn);
             self.free_at = self.lab.now + u64::from(p.len) * self.byte_ns;
-            self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn));
+            self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn()));
             self.check();
         }
     }

@@ -1,7 +1,7 @@
 //! Unresponsive datagrams at a constant rate: one every interval, whatever becomes of them. Not ECN-capable.
 
 use crate::outbox::{End, Outbox};
-use crate::packet::{Ecn, Packet, Way, FULL_FRAME, NO_SACK};
+use crate::packet::{Packet, Way, FULL_FRAME, NO_ATTACHMENT};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, UdpSpec};
 use crate::time::{Time, NEVER};
@@ -71,9 +71,8 @@ impl Udp {
                 window: 0,
                 tsval: 0,
                 tsecr: 0,
-                sack: NO_SACK,
+                attachment: NO_ATTACHMENT,
                 flags: 0,
-                ecn: Ecn::NotEct,
             },
         );
     }

@@ -234,10 +234,11 @@ impl Cake {
         let Some(id) = q.packets.pop(&s.packets) else { return Taken::Empty };
         let last = q.packets.is_empty();
         let (slot, rng) = (&mut s.packets[id], &mut s.rngs[s.port]);
-        let (len, ecn) = (slot.bytes(), &mut slot.packet.ecn);
+        let (len, mut ecn) = (slot.bytes(), slot.packet.ecn());
         let sojourn = s.now - slot.time;
-        let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, ecn, rng);
-        let sce = self.ramp.on_departure(sojourn, signal.over_gate, ecn, rng);
+        let signal = q.cobalt.on_departure(&self.cobalt, s.now, sojourn, &mut ecn, rng);
+        let sce = self.ramp.on_departure(sojourn, signal.over_gate, &mut ecn, rng);
+        slot.packet.set_ecn(ecn);
         let drop = signal.drop.filter(|_| !last);
         q.backlog -= len;
         if drop.is_none() {

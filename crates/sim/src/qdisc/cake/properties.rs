@@ -102,7 +102,7 @@ impl Run {
             });
             self.collect_drops();
             let now = self.lab.now;
-            self.history.sent.extend(released.iter().map(|p| (now, p.flow(), p.seq, p.len, p.ecn)));
+            self.history.sent.extend(released.iter().map(|p| (now, p.flow(), p.seq, p.len, p.ecn())));
             self.check();
             if next > until || next == NEVER {
                 break;
@@ -122,7 +122,7 @@ impl Run {
             self.collect_drops();
             match answer {
                 Answer::Packet(p) => {
-                    self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn));
+                    self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn()));
                     assert_eq!(self.lab.qdisc.stats().last_sojourn, self.lab.sojourn);
                 }
                 Answer::Empty => {
@@ -138,7 +138,7 @@ impl Run {
                     // Allowed to send now, so it must.
                     let Answer::Packet(p) = self.lab.dequeue() else { panic!("idle when allowed to send") };
                     self.collect_drops();
-                    self.history.sent.push((t, p.flow(), p.seq, p.len, p.ecn));
+                    self.history.sent.push((t, p.flow(), p.seq, p.len, p.ecn()));
                 }
             }
             self.check();

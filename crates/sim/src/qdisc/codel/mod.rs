@@ -4,7 +4,7 @@
 //!
 //! Times are as Linux keeps them, in units of 1024 ns and 32 bits. Left out: the mask and selector of `ce_threshold`.
 
-use super::ecn::set_ce;
+use super::ecn::mark_ce;
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
 use crate::packet::{DropCause, Packet, FULL_FRAME};
@@ -235,7 +235,7 @@ impl Law {
 
 /// Requests a CE mark for the head, see [`set_ce`].
 fn mark(source: &impl Source, pool: &mut Pool) -> bool {
-    source.head().is_some_and(|id| set_ce(&mut pool[id].packet.ecn))
+    source.head().is_some_and(|id| mark_ce(&mut pool[id].packet))
 }
 
 /// One queue under CoDel.

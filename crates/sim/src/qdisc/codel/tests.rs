@@ -184,7 +184,7 @@ fn the_threshold_marks_whatever_waited_longer() {
     lab.offer_full(0, 3, Ecn::Ect0);
     let taken = |lab: &mut Lab, at| {
         lab.now = at;
-        lab.take().map(|p| p.ecn)
+        lab.take().map(|p| p.ecn())
     };
     assert_eq!(taken(&mut lab, MS), Some(Ecn::Ect0));
     assert_eq!(taken(&mut lab, 3 * MS), Some(Ecn::Ce));

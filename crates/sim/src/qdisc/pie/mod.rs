@@ -2,7 +2,7 @@
 //!
 //! Times are as Linux keeps them, in units of 64 ns; probabilities in units of 2^-56.
 
-use super::ecn::set_ce;
+use super::ecn::mark_ce;
 use super::jiffies::{ticks, Timer};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
@@ -270,7 +270,7 @@ impl PeekByDequeue for Pie {
         if full || self.law.signals(&mut self.state, self.held.bytes, len, &mut s.rngs[s.port]) {
             // Packets that can be marked are, up to a probability of 10 %.
             let mark = !full && self.law.ecn && self.state.prob <= MAX_PROB / 10;
-            if !(mark && set_ce(&mut slot.packet.ecn)) {
+            if !(mark && mark_ce(&mut slot.packet)) {
                 self.state.on_drop();
                 s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
                 return Verdict::Dropped;

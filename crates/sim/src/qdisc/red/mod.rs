@@ -17,7 +17,7 @@ mod tc;
 
 use self::average::{Average, Filter};
 use self::mark::{Action, Law, State};
-use super::ecn::set_ce;
+use super::ecn::mark_ce;
 use super::fifo::{Fifo, Limit};
 use super::jiffies::Timer;
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
@@ -95,7 +95,7 @@ impl Qdisc for Red {
             Action::Early => self.ecn,
             Action::Hard => self.ecn && !self.harddrop,
         };
-        if may_mark && set_ce(&mut s.packets[id].packet.ecn) {
+        if may_mark && mark_ce(&mut s.packets[id].packet) {
             let verdict = self.queue.enqueue(id, s);
             self.stats.ce_marks += u64::from(verdict == Verdict::Queued);
             return verdict;

@@ -4,9 +4,9 @@
 //! Leaves out: PAWS, challenge ACKs.
 
 use super::sender::{Phase, Sender};
+use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, MSS};
-use crate::sack::Blocks;
 
 const SEG: u64 = MSS as u64;
 /// Duplicate ACKs that show a loss (`tcprexmtthresh`).
@@ -16,7 +16,7 @@ impl Sender {
     /// A packet of the receiver arrives.
     pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
-        let blocks = out.take_blocks(p);
+        let blocks = out.take_attachment(p).blocks;
         self.rcv_tick = self.clock.ticks(out.now());
         match (self.phase, p.has(flags::SYN)) {
             (Phase::SynSent, true) => self.on_syn_ack(p, out),

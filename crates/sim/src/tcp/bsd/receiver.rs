@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use super::timer::{Callout, Clock};
+use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_SACK, SYN_FRAME};
-use crate::sack::Blocks;
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::ranges;
@@ -152,15 +152,14 @@ impl Receiver {
             window: 0,
             tsval: (now / MS) as u32,
             tsecr: self.ts_recent,
-            sack: NO_SACK,
+            attachment: NO_ATTACHMENT,
             flags: flags::ACK,
-            ecn: Ecn::NotEct,
         }
     }
 
     fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
-        match p.ecn {
+        match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
             Ecn::Sce => self.counters.sce += 1,
             _ => {}
@@ -271,7 +270,7 @@ impl Receiver {
             let mut blocks = Blocks::default();
             self.sacks.iter().for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
-            out.attach(&mut p, blocks);
+            out.attach(&mut p, blocks.into());
         }
         if self.buffer.auto() {
             self.round.began_ms.get_or_insert((out.now() / MS) as u32);

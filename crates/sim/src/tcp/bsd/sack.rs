@@ -71,7 +71,7 @@ impl Holes {
 
     /// Takes in an ACK for `ack` with SACK `blocks`, newest first; `una` and `max` bound what was out before it.
     pub fn update(&mut self, una: u32, ack: u32, max: u32, blocks: &[(u32, u32)]) {
-        let mut found = [(0, 0); crate::sack::MAX_BLOCKS + 1];
+        let mut found = [(0, 0); crate::attachment::MAX_BLOCKS + 1];
         let mut count = 0;
         if una < ack && !self.list.is_empty() {
             found[0] = (una, ack);

@@ -11,7 +11,7 @@ use super::stack::Stack;
 use super::timer::{Callout, Clock, Purpose};
 use crate::cc::CaState;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::endpoint::SenderSample;
@@ -163,7 +163,7 @@ impl Sender {
     }
 
     /// A packet of this sender.
-    pub(super) fn packet(&self, seq: u32, len: u32, flags: u8, now: Time) -> Packet {
+    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, now: Time) -> Packet {
         Packet {
             way: Way::new(self.flow),
             len: len as u16,
@@ -171,9 +171,8 @@ impl Sender {
             window: 0,
             tsval: (now / MS) as u32,
             tsecr: self.ts_recent,
-            sack: NO_SACK,
+            attachment: NO_ATTACHMENT,
             flags,
-            ecn: Ecn::NotEct,
         }
     }
 

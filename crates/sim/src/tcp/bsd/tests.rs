@@ -3,10 +3,10 @@
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stack::{Stack, STACKS};
+use crate::attachment::Blocks;
 use crate::cc::CaState;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_SACK};
-use crate::sack::Blocks;
+use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 use crate::spec::{HostSettings, StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -63,7 +63,7 @@ impl Bench {
         if !blocks.is_empty() {
             let mut list = Blocks::default();
             blocks.iter().for_each(|&b| list.push(b));
-            self.out.attach(&mut p, list);
+            self.out.attach(&mut p, list.into());
         }
         self.sender.on_ack(&p, &mut self.out);
         self.taken()
@@ -112,9 +112,8 @@ fn ack(seq: u32, tsecr: u32, out: &TestOutbox) -> Packet {
         window: WIDE,
         tsval: (out.now / MS) as u32,
         tsecr,
-        sack: NO_SACK,
+        attachment: NO_ATTACHMENT,
         flags: flags::ACK,
-        ecn: crate::packet::Ecn::NotEct,
     }
 }
 
@@ -336,7 +335,7 @@ impl Sink {
         sink
     }
 
-    fn segment(&self, seq: u32, flags: u8) -> Packet {
+    fn segment(&self, seq: u32, flags: u16) -> Packet {
         Packet { len: 1514, flags, ..ack(seq, 0, &self.out) }
     }
 
@@ -356,7 +355,7 @@ impl Sink {
 
     fn acks(&mut self) -> Vec<Ack> {
         let packets = self.out.take_sent();
-        packets.iter().map(|p| (p.seq, p.window, self.out.take_blocks(p).as_slice().to_vec())).collect()
+        packets.iter().map(|p| (p.seq, p.window, self.out.take_attachment(p).blocks.as_slice().to_vec())).collect()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use crate::attachment::{Attachment, Attachments, Blocks};
 use crate::outbox::{End, Outbox};
-use crate::packet::{Packet, Verdict, NO_SACK};
-use crate::sack::{Blocks, Slab};
+use crate::packet::{Packet, Verdict, NO_ATTACHMENT};
 use crate::time::{Time, NEVER};
 
 /// What an endpoint under test acts through.
@@ -16,13 +16,19 @@ pub(in crate::tcp) struct TestOutbox {
     pub verdicts: VecDeque<Verdict>,
     sent: Vec<(End, Packet)>,
     timers: Vec<Time>,
-    sacks: Slab,
+    attachments: Attachments,
 }
 
 impl TestOutbox {
     /// At time 0, with so many timers, none of which is set.
     pub fn new(timers: usize) -> Self {
-        Self { now: 0, verdicts: VecDeque::new(), sent: vec![], timers: vec![NEVER; timers], sacks: Slab::default() }
+        Self {
+            now: 0,
+            verdicts: VecDeque::new(),
+            sent: vec![],
+            timers: vec![NEVER; timers],
+            attachments: Attachments::default(),
+        }
     }
 
     /// Takes what was sent by either end, in order.
@@ -42,10 +48,10 @@ impl TestOutbox {
 
     /// The SACK blocks of a packet under way.
     pub fn blocks(&self, p: &Packet) -> Blocks {
-        if p.sack == NO_SACK {
+        if p.attachment == NO_ATTACHMENT {
             Blocks::default()
         } else {
-            self.sacks.get(p.sack)
+            self.attachments.get(p.attachment).blocks
         }
     }
 }
@@ -64,15 +70,15 @@ impl Outbox for TestOutbox {
         self.timers[source] = at;
     }
 
-    fn attach(&mut self, p: &mut Packet, blocks: Blocks) {
-        p.sack = self.sacks.put(blocks);
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        p.attachment = self.attachments.put(attachment);
     }
 
-    fn take_blocks(&mut self, p: &Packet) -> Blocks {
-        if p.sack == NO_SACK {
-            Blocks::default()
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        if p.attachment == NO_ATTACHMENT {
+            Attachment::default()
         } else {
-            self.sacks.take(p.sack)
+            self.attachments.take(p.attachment)
         }
     }
 }

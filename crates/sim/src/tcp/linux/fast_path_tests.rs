@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use serde_json::Map;
 
+use crate::attachment::Attachment;
 use crate::cc;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Ecn, Packet, NO_SACK};
-use crate::sack::Blocks;
+use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
 use crate::spec::StackSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -69,7 +69,7 @@ impl Path {
         let now = self.out.now;
         for mut p in self.out.take_sent() {
             let blocks = self.out.blocks(&p);
-            sent.push(format!("{now} {:?} {:?}", Packet { sack: NO_SACK, ..p }, blocks.as_slice()));
+            sent.push(format!("{now} {:?} {:?}", Packet { attachment: NO_ATTACHMENT, ..p }, blocks.as_slice()));
             if p.has(flags::ACK) {
                 self.acks.push_back((now + DELAY, p));
                 continue;
@@ -78,7 +78,7 @@ impl Path {
             match fates.next().unwrap_or(Fate::Arrives) {
                 Fate::Lost => continue,
                 _ if self.data.len() > LIMIT => continue,
-                Fate::Marked if p.ecn == Ecn::Ect0 => p.ecn = Ecn::Ce,
+                Fate::Marked if p.ecn() == Ecn::Ect0 => p.set_ecn(Ecn::Ce),
                 Fate::Late => {
                     if let Some(last) = self.data.back_mut() {
                         std::mem::swap(&mut last.1, &mut p);
@@ -99,8 +99,8 @@ impl Path {
     }
 
     fn deliver_ack(&mut self, mut p: Packet) {
-        if self.disguise && p.sack == NO_SACK {
-            self.out.attach(&mut p, Blocks::default());
+        if self.disguise && p.attachment == NO_ATTACHMENT {
+            self.out.attach(&mut p, Attachment::default());
         }
         self.fast[0] += u32::from(self.s.takes_fast_path(&p));
         self.s.on_ack(&p, &mut self.out);

@@ -37,7 +37,7 @@ fn an_isolated_packet_leaves_at_once() {
     for now in [0, SEC, SEC + 12_112_000] {
         lab.now = now;
         lab.offer(packet(0, FULL_FRAME, 0, Ecn::Ect0));
-        assert!(matches!(lab.dequeue(), Answer::Packet(p) if p.ecn == Ecn::Ect0));
+        assert!(matches!(lab.dequeue(), Answer::Packet(p) if p.ecn() == Ecn::Ect0));
         assert_eq!(lab.qdisc.stats().last_sojourn, 0);
         assert!(matches!(lab.dequeue(), Answer::Empty));
     }

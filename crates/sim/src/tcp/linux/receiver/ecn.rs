@@ -53,7 +53,7 @@ impl Echo {
 
     /// Flags of the next ACK.
     #[inline]
-    pub fn take_flags(&mut self) -> u8 {
+    pub fn take_flags(&mut self) -> u16 {
         let ece = if self.latch { flags::ECE } else { 0 };
         let esce = if std::mem::take(&mut self.sce_request) { flags::ESCE } else { 0 };
         ece | esce

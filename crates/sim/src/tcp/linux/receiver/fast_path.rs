@@ -4,15 +4,15 @@
 use super::delayed_ack::Delay;
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet};
+use crate::packet::{Ecn, Packet};
 use crate::time::Time;
 
 impl Receiver {
-    /// True if [`Self::on_fast_data`] can handle the packet: the next segment, without a flag and with the codepoint that is expected. All
+    /// True if [`Self::on_fast_data`] can handle the packet: the next segment, without a flag but the codepoint that is expected. All
     /// that is left of [`Self::on_data`] is to count it, to widen the window and to acknowledge every second one.
     #[inline]
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
-        p.seq == self.rcv_nxt && p.seq < self.fast_path_until && p.ecn == self.fast_path_ecn && p.flags == 0
+        p.seq == self.rcv_nxt && p.seq < self.fast_path_until && p.flags == self.fast_path_flags
     }
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
@@ -63,8 +63,8 @@ impl Receiver {
     #[inline]
     fn send_fast_ack(&mut self, out: &mut impl Outbox) {
         let window = self.buffer.advertise_in_order(self.rcv_nxt);
-        let flags = flags::ACK | self.echo.take_flags();
-        let p = Packet { flags, ..self.ack_packet(self.rcv_nxt, window, out.now()) };
+        let mut p = self.ack_packet(self.rcv_nxt, window, out.now());
+        p.flags |= self.echo.take_flags();
         self.counters.acks_sent += 1;
         self.note_ack();
         out.send(End::Receiver, p);
@@ -81,7 +81,7 @@ impl Receiver {
         let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.unread_each);
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
-            self.fast_path_ecn = ecn;
+            self.fast_path_flags = ecn.flags();
             // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.
             self.fast_path_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
         }

@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use self::buffer::ReceiveBuffer;
 use self::delayed_ack::Delay;
 use self::ecn::Echo;
+use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_SACK, SYN_FRAME};
-use crate::sack::Blocks;
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
@@ -87,9 +87,9 @@ pub struct Receiver {
     /// Half the least delayed-ACK interval, ns; and that after the last arrival of data in order.
     short_gap: Time,
     short_gap_ends: Time,
-    /// Segments in order, below this number and with this codepoint, [take the fast path](Self::takes_fast_path); 0: none do.
+    /// Segments in order, below this number and with these header bits (a codepoint), [take the fast path](Self::takes_fast_path); 0: none do.
     fast_path_until: u32,
-    fast_path_ecn: Ecn,
+    fast_path_flags: u16,
     scheduled: bool,
     /// A write of the sender's ended in what was not acknowledged yet.
     pushed: bool,
@@ -145,7 +145,7 @@ impl Receiver {
             ato: 0,
             short_gap: clock.start(clock.from_ms(ATO_MIN_MS) / 2),
             short_gap_ends: 0,
-            fast_path_ecn: Ecn::NotEct,
+            fast_path_flags: 0,
             fast_path_until: 0,
             scheduled: false,
             pushed: false,
@@ -168,9 +168,8 @@ impl Receiver {
                 window: 0,
                 tsval: 0,
                 tsecr: 0,
-                sack: NO_SACK,
-                flags: flags::ACK,
-                ecn: if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                attachment: NO_ATTACHMENT,
+                flags: flags::ACK | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
             srtt_us: 0,
             rto: clock.from_ms(1000),
@@ -212,7 +211,7 @@ impl Receiver {
             self.syn_ack_us = out.now() / 1000;
             self.buffer.advertise(self.rcv_nxt, self.charged());
             let ack = self.ack_packet(1, self.buffer.offered(), out.now());
-            let syn_ack = Packet { len: SYN_FRAME as u16, flags: flags::ACK | flags::SYN, ..ack };
+            let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
             self.counters.acks_sent += 1;
             out.send(End::Receiver, syn_ack);
             return;
@@ -248,7 +247,7 @@ impl Receiver {
     fn send_ack(&mut self, ack: u32, out: &mut impl Outbox) {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
         let mut p = self.ack_packet(ack, window, out.now());
-        p.flags = flags::ACK | self.echo.take_flags();
+        p.flags |= self.echo.take_flags();
         if self.dsack.is_some() || !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             if let Some(d) = self.dsack.take() {
@@ -256,7 +255,7 @@ impl Receiver {
             }
             self.sacks.iter().for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
-            out.attach(&mut p, blocks);
+            out.attach(&mut p, blocks.into());
         }
         self.counters.acks_sent += 1;
         if self.compressed > 0 {
@@ -310,7 +309,7 @@ impl Receiver {
             self.echo.on_cwr();
             self.now_flag = true;
         }
-        match p.ecn {
+        match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
             Ecn::Sce => self.counters.sce += 1,
             _ => {}
@@ -338,7 +337,7 @@ impl Receiver {
         if self.scheduled {
             self.check_ack(out);
         }
-        self.update_fast_path(p.ecn);
+        self.update_fast_path(p.ecn());
         self.on_read(self.rcv_nxt > before, out);
     }
 
@@ -351,7 +350,7 @@ impl Receiver {
         self.buffer.measure();
         self.buffer.rtt_by_window(self.rcv_nxt, out.now());
         self.time_delayed_ack(out.now());
-        self.on_codepoint(p.ecn, before, out);
+        self.on_codepoint(p.ecn(), before, out);
         if self.buffer.grow(self.charged()) {
             self.quick |= 1;
         }

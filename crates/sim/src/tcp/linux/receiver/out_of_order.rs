@@ -2,15 +2,15 @@
 //! `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`, `__tcp_ack_snd_check`).
 
 use super::{Receiver, COMPRESSED_MAX, COMPRESS_MAX, COMPRESS_SLACK, DUPACKS_AT_ONCE, SACK_MEMORY};
+use crate::attachment::MAX_BLOCKS;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::sack;
 use crate::tcp::common::ranges;
 
 impl Receiver {
     pub(super) fn out_of_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
-        self.on_codepoint(p.ecn, self.rcv_nxt, out);
+        self.on_codepoint(p.ecn(), self.rcv_nxt, out);
         self.scheduled = true;
         self.pushed |= self.ends_write(p);
         if !ranges::insert(&mut self.ooo, seq) {
@@ -29,7 +29,7 @@ impl Receiver {
     /// Keeps the most recent ranges, newest first.
     fn remember_sack(&mut self, seq: u32, out: &mut impl Outbox) {
         let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
-        if self.sacks.iter().position(touches).unwrap_or(self.sacks.len()) >= sack::MAX_BLOCKS {
+        if self.sacks.iter().position(touches).unwrap_or(self.sacks.len()) >= MAX_BLOCKS {
             self.flush_compressed(out);
         }
         ranges::put_first(&mut self.sacks, seq, SACK_MEMORY);

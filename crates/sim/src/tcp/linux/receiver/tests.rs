@@ -21,11 +21,11 @@ impl Sink {
     }
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.
-    fn packet(&mut self, seq: u32, len: u32, flags: u8) -> Vec<Packet> {
+    fn packet(&mut self, seq: u32, len: u32, flags: u16) -> Vec<Packet> {
         self.out.now += MS;
         let (way, tsval) = (Way::new(0), (self.out.now / MS) as u32);
-        let (window, tsecr, sack, ecn) = (0, 0, NO_SACK, Ecn::NotEct);
-        let p = Packet { way, len: len as u16, flags, ecn, seq, window, tsval, tsecr, sack };
+        let (window, tsecr, attachment, ecn) = (0, 0, NO_ATTACHMENT, Ecn::NotEct);
+        let p = Packet { way, len: len as u16, flags: flags | ecn.flags(), seq, window, tsval, tsecr, attachment };
         self.receiver.on_packet(&p, &mut self.out);
         self.out.take_sent()
     }

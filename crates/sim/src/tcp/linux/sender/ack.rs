@@ -4,10 +4,10 @@
 
 use super::scoreboard::mark;
 use super::{Phase, Sender};
+use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, FULL_FRAME};
-use crate::sack::Blocks;
 use crate::tcp::linux::options::LossDetection;
 
 /// What was found about an ACK (Linux's FLAG_*).
@@ -138,7 +138,7 @@ impl Sender {
 
     /// Takes in a packet of the receiver; true if it may let something be sent.
     fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
-        let blocks = out.take_blocks(p);
+        let blocks = out.take_attachment(p).blocks;
         if p.has(flags::SYN) {
             self.on_syn_ack(p, out);
             return false;

@@ -7,7 +7,7 @@ use super::transmit::NONE;
 use super::{Deadline, Pending, Phase, Sender};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, FULL_FRAME, NO_SACK};
+use crate::packet::{flags, Packet, FULL_FRAME, NO_ATTACHMENT};
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
 impl Sender {
@@ -18,7 +18,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
         p.seq > self.view.snd_una
             && p.seq < self.view.snd_nxt
-            && p.sack == NO_SACK
+            && p.attachment == NO_ATTACHMENT
             && if self.fast_path_open {
                 !p.has(flags::SYN | flags::ECE)
             } else {

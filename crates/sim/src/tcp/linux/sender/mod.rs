@@ -23,7 +23,7 @@ use self::send_buffer::{SendBuffer, Windows};
 use self::tso::Tso;
 use crate::cc::{AnyCc, CongestionControl, Needs, View, Window, INFINITE_SSTHRESH};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, MSS, NO_SACK, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
@@ -196,9 +196,8 @@ impl Sender {
                 window: 0,
                 tsval: 0,
                 tsecr: 0,
-                sack: NO_SACK,
-                flags: 0,
-                ecn: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                attachment: NO_ATTACHMENT,
+                flags: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
             fast_path_open: false,
             buffer: SendBuffer::new(&spec.host, &stack, layout.end()),
@@ -253,8 +252,8 @@ impl Sender {
 
     /// A packet of this sender.
     #[inline]
-    pub(in crate::tcp::linux) fn packet(&self, seq: u32, len: u32, flags: u8, ecn: Ecn) -> Packet {
-        Packet { len: len as u16, seq, flags, ecn, ..self.form }
+    pub(in crate::tcp::linux) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Packet {
+        Packet { len: len as u16, seq, flags: flags | ecn.flags(), ..self.form }
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
@@ -308,7 +307,7 @@ impl Sender {
 
     /// The PSH bit of segment `seq`, if it has it.
     #[inline]
-    pub(in crate::tcp::linux) fn push_flag(&self, seq: u32) -> u8 {
+    pub(in crate::tcp::linux) fn push_flag(&self, seq: u32) -> u16 {
         if self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq) {
             flags::PSH
         } else {

@@ -5,8 +5,8 @@ use super::ack::{flag, AckState};
 use super::recovery::Recovery;
 use super::scoreboard::mark;
 use super::Sender;
+use crate::attachment::Blocks;
 use crate::cc::CaState;
-use crate::sack::Blocks;
 
 impl Sender {
     /// Takes in the blocks of an ACK for `ack`.

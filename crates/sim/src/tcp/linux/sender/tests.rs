@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use super::Sender;
+use crate::attachment::Blocks;
 use crate::cc::{AnyCc, CaState, CongestionControl, CustomControl, Event, Needs, RateSample, Reno, View, Window};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Ecn, Packet, Verdict, Way, ACK_FRAME, MSS, NO_SACK};
-use crate::sack::Blocks;
+use crate::packet::{flags, Packet, Verdict, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
@@ -41,7 +41,7 @@ impl Pair {
     }
 
     /// A packet of the receiver, 20 ms after the one before; it echoes the time of that.
-    fn receive(&mut self, ack: u32, blocks: &[(u32, u32)], flags: u8) {
+    fn receive(&mut self, ack: u32, blocks: &[(u32, u32)], flags: u16) {
         let tsecr = (self.out.now / MS) as u32;
         self.out.now += 20 * MS;
         let mut p = Packet {
@@ -51,14 +51,13 @@ impl Pair {
             window: 1000 * MSS,
             tsval: 0,
             tsecr,
-            sack: NO_SACK,
+            attachment: NO_ATTACHMENT,
             flags: flags | flags::ACK,
-            ecn: Ecn::NotEct,
         };
         if !blocks.is_empty() {
             let mut list = Blocks::default();
             blocks.iter().for_each(|&b| list.push(b));
-            self.out.attach(&mut p, list);
+            self.out.attach(&mut p, list.into());
         }
         self.s.on_ack(&p, &mut self.out);
     }

@@ -143,7 +143,7 @@ impl Sender {
         let cwr = first && self.queue_cwr && self.ecn;
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
-        let flags = if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
+        let flags = p.flags | if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
         let verdict = out.send(End::Sender, Packet { len: self.frame_len(seq) as u16, flags, ..p });
         if pushed && verdict != Verdict::Dropped {
             self.buffer.push_sent();

@@ -3,10 +3,10 @@
 //!
 //! Leaves out: reneging (the receiver keeps what it has SACKed), growth's end after an idle time.
 
+use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, Growth};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet};
-use crate::sack::Blocks;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::tso::MAX_TSO_SEGMENTS;

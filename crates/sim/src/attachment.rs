@@ -1,4 +1,5 @@
-//! SACK blocks on their way: a small slab beside the packets, so that packets stay small (RFC 2018, RFC 2883).
+//! What few packets carry beside their header: SACK blocks (RFC 2018, RFC 2883), and the sequence number of the second direction of a
+//! connection whose ends both send. It lies in a slab beside the packets, so that packets stay small.
 
 /// Most blocks beside a timestamp option.
 pub const MAX_BLOCKS: usize = 3;
@@ -52,32 +53,48 @@ impl Blocks {
     }
 }
 
-/// Blocks of all packets under way; a packet holds the index of its own.
+/// What is attached to one packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attachment {
+    /// SACK blocks; none in most packets of a connection that sends both ways.
+    pub blocks: Blocks,
+    /// Where both ends send: in a packet of the first direction the segment that it acknowledges of the second one, in a packet of the second
+    /// direction the first segment that it carries. What concerns the first direction stands in the packet.
+    pub other_seq: u32,
+}
+
+impl From<Blocks> for Attachment {
+    fn from(blocks: Blocks) -> Self {
+        Self { blocks, other_seq: 0 }
+    }
+}
+
+/// Attachments of all packets under way; a packet holds the slot of its own.
 #[derive(Clone, Debug, Default)]
-pub struct Slab {
-    slots: Vec<Blocks>,
+pub struct Attachments {
+    slots: Vec<Attachment>,
     free: Vec<u32>,
 }
 
-impl Slab {
-    /// Stores blocks; returns their slot.
-    pub fn put(&mut self, blocks: Blocks) -> u32 {
+impl Attachments {
+    /// Stores an attachment; returns its slot.
+    pub fn put(&mut self, attachment: Attachment) -> u32 {
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = blocks;
+            self.slots[slot as usize] = attachment;
             return slot;
         }
-        self.slots.push(blocks);
+        self.slots.push(attachment);
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
     }
 
-    /// The blocks of a slot.
+    /// The attachment of a slot.
     #[must_use]
-    pub fn get(&self, slot: u32) -> Blocks {
+    pub fn get(&self, slot: u32) -> Attachment {
         self.slots[slot as usize]
     }
 
-    /// Takes the blocks of a slot and frees it.
-    pub fn take(&mut self, slot: u32) -> Blocks {
+    /// Takes the attachment of a slot and frees that.
+    pub fn take(&mut self, slot: u32) -> Attachment {
         self.free.push(slot);
         self.slots[slot as usize]
     }
