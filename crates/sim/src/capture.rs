@@ -107,7 +107,7 @@ impl Capture {
         } else {
             p.len - HEADERS as u16
         };
-        let header = flow.layout.map_or(Header::Udp, |layout| flow.header(layout, p, &blocks));
+        let header = flow.layout.as_ref().map_or(Header::Udp, |layout| flow.header(layout, p, &blocks));
         let leftwards = flow.from_right != p.has(flags::ACK);
         Wire { source, destination, leftwards, id: *id, ecn: record.ecn, header, payload }
     }
@@ -126,7 +126,7 @@ impl FlowHeaders {
         Self { from_right: spec.direction == Direction::Reverse, tuple, layout: None, scale: 0 }
     }
 
-    fn header(&self, layout: Layout, p: &Packet, blocks: &Blocks) -> Header {
+    fn header(&self, layout: &Layout, p: &Packet, blocks: &Blocks) -> Header {
         // The SYN has number 0, and the payload begins with number 1.
         let number = |segment: u32| (layout.before(segment) as u32).wrapping_add(u32::from(segment > 0));
         let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));

@@ -108,7 +108,7 @@ impl Sender {
             previous: None,
             ack_now: false,
             rcv_tick: 0,
-            buffer: SendBuffer::new(size, layout),
+            buffer: SendBuffer::new(size, layout.clone()),
             syn_lost: false,
             ts_recent: 0,
             delivered: 0,

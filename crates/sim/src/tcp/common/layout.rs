@@ -1,85 +1,213 @@
-//! Where the bytes of a flow lie in its segments: all are full, but the last of a transfer, and the first if the application's first
-//! write is a short one that leaves at once, as the header that iperf 2 sends ahead of its data (24 bytes).
+//! Where the bytes of a half of a connection lie in its segments. All are full but those of a table: where a write of the application ended
+//! in a segment that is short. A transfer is written at once, so that only its last segment is short, and the first if the first write is a
+//! short one that leaves at once, as the header that iperf 2 sends ahead of its data (24 bytes). A stream of writes has a short segment for
+//! each write whose rest left before the next write came (Linux 6.12 net/ipv4/tcp.c `tcp_sendmsg_locked` adds to the last segment while that
+//! was not sent).
+
+use std::collections::VecDeque;
 
 use crate::packet::MSS;
 use crate::spec::TcpSpec;
 
-/// The segments of a flow; number 0 is the SYN.
-#[derive(Clone, Copy, Debug)]
+/// No segment.
+const NONE: u32 = u32::MAX;
+
+/// A segment that is not full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Short {
+    segment: u32,
+    /// Payload, bytes.
+    payload: u32,
+    /// What the short segments before this one lack of being full, bytes.
+    lack_before: u64,
+}
+
+/// The segments of one half; number 0 is the SYN.
+#[derive(Clone, Debug)]
 pub struct Layout {
-    /// Payload of segment 1, bytes; and its number if it is short, else 0.
+    /// Payload of a full segment, bytes.
+    mss: u32,
+    /// The short segments, in order.
+    shorts: VecDeque<Short>,
+    /// The first of them, the one before the last, and the last; `NONE` if there is none. Both ends of a transfer are found with these, so that
+    /// a bulk flow never searches the table.
     first: u32,
-    short: u32,
-    /// Payload of the last segment, bytes.
+    before_last: u32,
     last: u32,
-    /// First segment beyond the transfer; the largest number if there is no end.
+    /// What the short segments lack of being full, those that were forgotten among them, bytes.
+    lack: u64,
+    /// First segment beyond what is written; the largest number if there is no end.
     end: u32,
-    /// Payload of the whole transfer, bytes.
-    total: u64,
+    /// The first write, or the whole transfer, is shorter than a segment.
+    short_write_first: bool,
 }
 
 impl Layout {
     /// The segments of the described flow.
     #[must_use]
     pub fn of(spec: &TcpSpec) -> Self {
-        let total = spec.transfer_bytes.unwrap_or(u64::MAX);
-        let first = u64::from(spec.first_write_bytes.unwrap_or(MSS)).min(total);
-        let rest = total - first;
-        let segments = rest.div_ceil(u64::from(MSS));
-        let last = if rest == 0 { first } else { rest - (segments - 1) * u64::from(MSS) };
+        let mut layout = Self::stream(MSS);
+        let first = u64::from(spec.first_write_bytes.unwrap_or(MSS)).min(spec.transfer_bytes.unwrap_or(u64::MAX));
+        if first < u64::from(MSS) {
+            layout.append(first, 0);
+            layout.short_write_first = true;
+        }
+        match spec.transfer_bytes {
+            Some(bytes) => layout.append(bytes - layout.total(), NONE),
+            None => layout.end = NONE,
+        }
+        layout
+    }
+
+    /// A half whose application has written nothing yet, with segments of `mss` bytes.
+    #[must_use]
+    pub fn stream(mss: u32) -> Self {
         Self {
-            first: first as u32,
-            short: u32::from(first < u64::from(MSS)),
-            last: last as u32,
-            end: u32::try_from(segments.saturating_add(2)).unwrap_or(u32::MAX),
-            total,
+            mss,
+            shorts: VecDeque::new(),
+            first: NONE,
+            before_last: NONE,
+            last: NONE,
+            lack: 0,
+            end: 1,
+            short_write_first: false,
         }
     }
 
-    /// First segment beyond the transfer; the largest number if there is no end.
+    /// Payload of a full segment, bytes.
+    #[inline]
+    #[must_use]
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// First segment beyond what is written; the largest number if there is no end.
+    #[inline]
     #[must_use]
     pub fn end(&self) -> u32 {
         self.end
     }
 
-    /// Payload of the whole transfer, bytes; the largest number if there is no end.
+    /// Payload of all that is written, bytes; the largest number if there is no end.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.total
+        if self.end == NONE {
+            u64::MAX
+        } else {
+            self.before(self.end)
+        }
+    }
+
+    /// The application writes `bytes` more. They fill up the last segment if that is short and not below `unsent`, the first segment that was
+    /// not sent.
+    pub fn append(&mut self, bytes: u64, unsent: u32) {
+        let mut bytes = bytes;
+        if let Some(&Short { segment, payload, .. }) = self.shorts.back().filter(|s| s.segment + 1 == self.end) {
+            if bytes > 0 && segment >= unsent {
+                self.shorts.pop_back();
+                self.lack -= u64::from(self.mss - payload);
+                self.end = segment;
+                bytes += u64::from(payload);
+            }
+        }
+        let (full, rest) = (bytes / u64::from(self.mss), (bytes % u64::from(self.mss)) as u32);
+        self.end += u32::try_from(full).expect("segments are counted in 32 bits");
+        if rest > 0 {
+            self.add_short(self.end, rest);
+            self.end += 1;
+        }
+        self.note_ends();
+    }
+
+    /// The peer's segment `segment` has arrived and has `payload` bytes. Segments may arrive again and in any order.
+    pub fn note(&mut self, segment: u32, payload: u32) {
+        self.end = self.end.max(segment + 1);
+        if payload == self.mss {
+            return;
+        }
+        let at = self.shorts.partition_point(|s| s.segment < segment);
+        if self.shorts.get(at).is_some_and(|s| s.segment == segment) {
+            return;
+        }
+        let later = self.shorts.split_off(at);
+        self.lack -= later.iter().map(|s| u64::from(self.mss - s.payload)).sum::<u64>();
+        self.add_short(segment, payload);
+        for s in later {
+            self.add_short(s.segment, s.payload);
+        }
+        self.note_ends();
+    }
+
+    /// Nothing before `segment` will be asked for again, one by one: the table keeps what is not acknowledged, or not read.
+    pub fn forget(&mut self, segment: u32) {
+        if self.first < segment {
+            while self.shorts.front().is_some_and(|s| s.segment < segment) {
+                self.shorts.pop_front();
+            }
+            self.note_ends();
+        }
+    }
+
+    fn add_short(&mut self, segment: u32, payload: u32) {
+        self.shorts.push_back(Short { segment, payload, lack_before: self.lack });
+        self.lack += u64::from(self.mss - payload);
+    }
+
+    fn note_ends(&mut self) {
+        let segment = |s: Option<&Short>| s.map_or(NONE, |s| s.segment);
+        self.first = segment(self.shorts.front());
+        self.last = segment(self.shorts.back());
+        self.before_last = self.shorts.len().checked_sub(2).map_or(self.first, |at| self.shorts[at].segment);
     }
 
     /// Payload of a segment, bytes.
     #[inline]
     #[must_use]
     pub fn payload(&self, segment: u32) -> u32 {
-        if segment == self.short {
-            self.first
-        } else if segment + 1 == self.end {
-            self.last
+        if segment < self.first || (segment > self.before_last && segment != self.last) {
+            self.mss
         } else {
-            MSS
+            self.payload_in_table(segment)
         }
     }
 
-    /// The first segment from `segment` on that may not be full.
+    #[inline(never)]
+    fn payload_in_table(&self, segment: u32) -> u32 {
+        self.shorts.binary_search_by_key(&segment, |s| s.segment).map_or(self.mss, |at| self.shorts[at].payload)
+    }
+
+    /// The first segment from `segment` on that may not be full; the largest number if all are.
     #[inline]
     #[must_use]
     pub fn next_short(&self, segment: u32) -> u32 {
-        if segment <= self.short {
-            self.short
+        if segment <= self.first {
+            self.first
+        } else if segment > self.before_last {
+            if segment <= self.last {
+                self.last
+            } else {
+                NONE
+            }
         } else {
-            self.end - 1
+            self.next_short_in_table(segment)
         }
     }
 
-    /// Payload before a segment, bytes.
-    #[inline]
+    #[inline(never)]
+    fn next_short_in_table(&self, segment: u32) -> u32 {
+        self.shorts[self.shorts.partition_point(|s| s.segment < segment)].segment
+    }
+
+    /// Payload before a segment, bytes; nothing that was [forgotten](Self::forget) may lie behind it.
     #[must_use]
     pub fn before(&self, segment: u32) -> u64 {
-        match segment.checked_sub(2) {
-            Some(full) => (u64::from(self.first) + u64::from(full) * u64::from(MSS)).min(self.total),
-            None => 0,
-        }
+        let lack = if segment <= self.first && self.first != NONE {
+            self.shorts[0].lack_before
+        } else {
+            let at = self.shorts.partition_point(|s| s.segment < segment);
+            self.shorts.get(at).map_or(self.lack, |s| s.lack_before)
+        };
+        u64::from(segment.saturating_sub(1)) * u64::from(self.mss) - lack
     }
 
     /// Payload of the segments `from..to`, bytes.
@@ -89,17 +217,18 @@ impl Layout {
         self.before(to) - self.before(from)
     }
 
-    /// True if the application's write ends with this segment, whatever comes after.
+    /// True if the first write of a transfer ends with this segment, whatever comes after.
     #[inline]
     #[must_use]
     pub fn ends_first_write(&self, segment: u32) -> bool {
-        segment == self.short
+        self.short_write_first && segment == 1
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn layout(total: Option<u64>, first: Option<u32>) -> Layout {
         let mut spec = crate::tcp::common::layout::tests::bulk_flow();
@@ -121,19 +250,31 @@ pub(crate) mod tests {
         .unwrap()
     }
 
+    /// Every question about the segments `from..end` has the answer that their payloads give.
+    fn check(l: &Layout, from: u32, payloads: &[u32], before: u64) {
+        let mut bytes = before;
+        for (segment, &payload) in (from..).zip(payloads) {
+            assert_eq!((l.before(segment), l.payload(segment)), (bytes, payload), "segment {segment} of {l:?}");
+            let next = payloads[(segment - from) as usize..].iter().position(|&p| p < l.mss());
+            assert_eq!(l.next_short(segment), next.map_or(NONE, |n| segment + n as u32), "after {segment} of {l:?}");
+            bytes += u64::from(payload);
+            assert_eq!(l.span(segment, segment + 1), u64::from(payload));
+        }
+        let end = from + payloads.len() as u32;
+        assert_eq!((l.end(), l.total(), l.next_short(end)), (end, bytes, NONE));
+    }
+
     #[test]
     fn every_byte_is_in_one_segment() {
         for total in [1, 23, 24, 25, 1448, 1449, 2896, 24 + 1448, 24 + 1448 + 1, 100_000] {
             for first in [None, Some(24), Some(1447)] {
                 let l = layout(Some(total), first);
-                let sum: u64 = (1..l.end()).map(|s| u64::from(l.payload(s))).sum();
-                assert_eq!((sum, l.before(1), l.before(l.end())), (total, 0, total), "{total} {first:?}");
-                for s in 1..l.end() {
-                    assert_eq!(l.span(s, s + 1), u64::from(l.payload(s)));
-                    assert!(l.payload(s) > 0);
-                    let short = (s..l.end()).find(|&s| l.payload(s) < MSS);
-                    assert!(short.is_none_or(|short| l.next_short(s) <= short) && l.next_short(s) >= s);
-                }
+                let begin = first.map_or(0, |first| u64::from(first).min(total));
+                let rest = total - begin;
+                let mut payloads = vec![MSS; (rest / u64::from(MSS)) as usize];
+                payloads.extend(Some((rest % u64::from(MSS)) as u32).filter(|&rest| rest > 0));
+                payloads.splice(0..0, Some(begin as u32).filter(|&begin| begin > 0));
+                check(&l, 1, &payloads, 0);
             }
         }
     }
@@ -142,8 +283,48 @@ pub(crate) mod tests {
     fn without_an_end_all_but_the_first_are_full() {
         let l = layout(None, Some(24));
         assert_eq!((l.payload(1), l.payload(2), l.payload(1 << 30)), (24, MSS, MSS));
-        assert_eq!((l.before(3), l.end()), (24 + u64::from(MSS), u32::MAX));
+        assert_eq!((l.before(3), l.end(), l.total()), (24 + u64::from(MSS), u32::MAX, u64::MAX));
         assert!(l.ends_first_write(1) && !l.ends_first_write(2));
         assert!(!layout(None, None).ends_first_write(1));
+        assert!(layout(Some(1000), None).ends_first_write(1) && !layout(Some(1448), None).ends_first_write(1));
+    }
+
+    proptest! {
+        /// Writes of any size, sent at any time, against a list of payloads; and what the peer makes of the segments in any order.
+        #[test]
+        fn a_stream_is_what_its_writes_make_of_it(
+            mss in 2..20_u32,
+            steps in prop::collection::vec((1..60_u64, 0..5_u32, 0..4_u32), 1..40),
+            order in any::<prop::sample::Index>(),
+        ) {
+            let (mut l, mut payloads) = (Layout::stream(mss), Vec::<u32>::new());
+            let (mut sent, mut acked) = (0_usize, 0_usize);
+            for (bytes, sends, acks) in steps {
+                let mut left = bytes;
+                if payloads.len() > sent {
+                    if let Some(last) = payloads.last_mut() {
+                        let more = left.min(u64::from(mss - *last));
+                        *last += more as u32;
+                        left -= more;
+                    }
+                }
+                while left > 0 {
+                    payloads.push(left.min(u64::from(mss)) as u32);
+                    left -= left.min(u64::from(mss));
+                }
+                l.append(bytes, sent as u32 + 1);
+                sent = (sent + sends as usize).min(payloads.len());
+                acked = (acked + acks as usize).min(sent);
+                l.forget(acked as u32 + 1);
+                let before = payloads[..acked].iter().map(|&p| u64::from(p)).sum();
+                check(&l, acked as u32 + 1, &payloads[acked..], before);
+            }
+            let mut peer = Layout::stream(mss);
+            let first = order.index(payloads.len());
+            for at in (first..payloads.len()).chain(0..=first) {
+                peer.note(at as u32 + 1, payloads[at]);
+            }
+            check(&peer, 1, &payloads, 0);
+        }
     }
 }
