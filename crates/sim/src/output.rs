@@ -2,6 +2,7 @@
 
 use crate::capture::Capture;
 use crate::time::Time;
+use crate::traffic::Transaction;
 
 /// What a run returns. What its tables hold says [`crate::probe::schema`].
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Output {
     pub events: u64,
     /// Data packets delivered to receivers (new or not).
     pub delivered_packets: u64,
+    /// Of every exchange its name and its transactions.
+    pub exchanges: Vec<(String, Vec<Transaction>)>,
     /// Every packet at both hosts, if asked for.
     pub capture: Option<Box<Capture>>,
 }

@@ -25,10 +25,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("cc", &["packet", "refusal"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "refusal", "spec", "time"]),
-    ("traffic", &["outbox", "packet", "refusal", "spec", "time"]),
+    ("traffic", &["outbox", "packet", "refusal", "spec", "tcp", "time"]),
     ("flow", &["tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
-    ("output", &["capture", "time"]),
+    ("output", &["capture", "time", "traffic"]),
     ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time", "traffic"]),
     (
         "simulation",

@@ -46,7 +46,9 @@ pub fn flows(flows: &[Flow], udp: &[Udp], network: &Network, inside: &[(u64, u64
         ];
         table.push(&f.name, &row);
     }
-    for (u, (drops, (data, _))) in udp.iter().zip(network.drops.iter().zip(inside).skip(flows.len())) {
+    // Between the two lie connections with requests and responses.
+    let first = inside.len() - udp.len();
+    for (u, (drops, (data, _))) in udp.iter().zip(network.drops.iter().zip(inside).skip(first)) {
         let mut row = [f64::NAN; count(FLOW_COLUMNS)];
         for (place, value) in [
             (const { place(FLOW_COLUMNS, "start_ns") }, u.start),

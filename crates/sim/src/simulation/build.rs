@@ -2,7 +2,7 @@
 
 use super::{Controls, World, CHANGES, CONTROL, FLOW_SOURCES, SAMPLER, SENDER_TIMER};
 use crate::capture::FlowHeaders;
-use crate::cc;
+use crate::cc::{self, AnyCc, Needs};
 use crate::events::MAX_SOURCES;
 use crate::flow::Flow;
 use crate::network::{Network, Routes, PORTS};
@@ -11,16 +11,19 @@ use crate::port::{resolve, Change, Port, Schedule};
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::spec::{
-    CcSpec, ConnectionSpec, Direction, HostSettings, NetworkSpec, Opener, PathSpec, PortSpec, TcpSpec, UdpSpec,
+    CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, NetworkSpec, Opener, PathSpec, PortSpec, TcpSpec, UdpSpec,
     WorkloadSpec, FORMAT,
 };
 use crate::tap::Tap;
 use crate::tcp::bsd;
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::tcp::implementation::{check_bsd, Implementation};
+use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::two_way::{self, TwoWayEnd};
 use crate::tcp::linux::{receiver, sender};
 use crate::time::{Time, MAX_TIME, NEVER, SEC};
-use crate::traffic::Udp;
+use crate::traffic::exchange::SOURCES as EXCHANGE_SOURCES;
+use crate::traffic::{Exchange, Udp};
 
 /// Largest transfer, bytes: sequence numbers count segments in 32 bits.
 const MAX_TRANSFER: u64 = (u32::MAX as u64 - 2) * MSS as u64;
@@ -37,15 +40,16 @@ struct Parts {
     ports: Vec<Port>,
     changes: Vec<(Time, usize, Change)>,
     flows: Vec<Flow>,
+    exchanges: Vec<Exchange>,
     udp: Vec<Udp>,
 }
 
 impl World {
     /// The world at time 0.
     pub(super) fn build(spec: &NetworkSpec, controls: &Controls) -> Result<Self, Vec<Refusal>> {
-        let Parts { ports, changes, flows, udp } = parts(spec, controls)?;
+        let Parts { ports, changes, flows, exchanges, udp } = parts(spec, controls)?;
         let tuples = tuples(spec);
-        let headers = if spec.capture { headers(spec, &flows, &tuples) } else { vec![] };
+        let headers = if spec.capture { headers(spec, &flows, &exchanges, &tuples) } else { vec![] };
         let mut network = Network::new(ports, routes(spec), tuples, sources(spec), spec.seed);
         if spec.capture {
             network.tap = Some(Box::new(Tap::new(headers.iter().map(|flow| flow.from_right))));
@@ -54,6 +58,7 @@ impl World {
         for (i, flow) in flows.iter().enumerate() {
             network.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
         }
+        exchanges.iter().for_each(|exchange| exchange.schedule(&mut network));
         for (stream, (.., spec)) in udp.iter().zip(spec.streams()) {
             stream.schedule(spec.start_ns, &mut network);
         }
@@ -64,7 +69,7 @@ impl World {
         }
         let sampler = Sampler::new(spec.sample_ns, &flows, &network.ports);
         let end = spec.duration_ns;
-        Ok(Self { network, flows, udp, schedule, sampler, headers, end, first_flow_source, events: 0 })
+        Ok(Self { network, flows, exchanges, udp, schedule, sampler, headers, end, first_flow_source, events: 0 })
     }
 }
 
@@ -73,9 +78,19 @@ fn first_flow_source(spec: &NetworkSpec) -> usize {
     PORTS + 2 * spec.ports.len()
 }
 
+/// Event source of the first exchange, after those of the flows.
+fn first_exchange_source(spec: &NetworkSpec) -> usize {
+    first_flow_source(spec) + FLOW_SOURCES * spec.connections().count()
+}
+
+/// Event source of the first stream of datagrams.
+fn first_stream_source(spec: &NetworkSpec) -> usize {
+    first_exchange_source(spec) + EXCHANGE_SOURCES * spec.exchanges().count()
+}
+
 /// All event sources.
 fn sources(spec: &NetworkSpec) -> usize {
-    first_flow_source(spec) + FLOW_SOURCES * spec.connections().count() + spec.streams().count()
+    first_stream_source(spec) + spec.streams().count()
 }
 
 /// Makes every part, so that every refusal is found.
@@ -113,9 +128,18 @@ fn parts(spec: &NetworkSpec, controls: &Controls) -> Result<Parts, Vec<Refusal>>
     }
     let flows = spec.connections().count();
     for (i, workload) in spec.workloads.iter().enumerate() {
+        let WorkloadSpec::Exchange(exchange) = workload else { continue };
+        let source = first_exchange_source(spec) + EXCHANGE_SOURCES * parts.exchanges.len();
+        match exchanges(exchange, spec, (flows + parts.exchanges.len()) as u32, source, controls) {
+            Ok(exchanges) => parts.exchanges.extend(exchanges),
+            Err(flaws) => refuse(Part::Workload, Some(i), flaws),
+        }
+    }
+    let connections = flows + spec.exchanges().count();
+    for (i, workload) in spec.workloads.iter().enumerate() {
         let WorkloadSpec::Udp(udp) = workload else { continue };
-        let source = first_flow_source(spec) + FLOW_SOURCES * flows + parts.udp.len();
-        match streams(udp, spec, (flows + parts.udp.len()) as u32, source) {
+        let source = first_stream_source(spec) + parts.udp.len();
+        match streams(udp, spec, (connections + parts.udp.len()) as u32, source) {
             Ok(streams) => parts.udp.extend(streams),
             Err(flaws) => refuse(Part::Workload, Some(i), flaws),
         }
@@ -159,7 +183,9 @@ fn uses(spec: &NetworkSpec) -> Vec<Uses> {
     let mut all = vec![Uses::default(); spec.paths.len()];
     for workload in &spec.workloads {
         let (path, tcp, direction) = match workload {
-            WorkloadSpec::Tcp(tcp) => (tcp.path, true, tcp.direction),
+            WorkloadSpec::Tcp(tcp) | WorkloadSpec::Exchange(ExchangeSpec { tcp, .. }) => {
+                (tcp.path, true, tcp.direction)
+            }
             WorkloadSpec::Udp(udp) => (udp.path, false, udp.direction),
         };
         let Some(uses) = all.get_mut(path) else { continue };
@@ -247,6 +273,11 @@ fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
     }
 }
 
+/// The congestion control of an end.
+fn control(spec: &CcSpec, stack: &Stack, controls: &Controls) -> Result<(AnyCc, Needs), Flaws> {
+    Flaws::within("cc", cc::build(&spec.kind, &spec.parameters, &stack.control_parameters(), controls))
+}
+
 /// The two ends of a connection, as the stack's implementation makes them.
 fn ends(
     spec: &TcpSpec,
@@ -258,9 +289,7 @@ fn ends(
     let timer = source + SENDER_TIMER;
     match stack {
         Implementation::Linux(stack) => {
-            let CcSpec { kind, parameters } = &spec.cc;
-            let built = cc::build(kind, parameters, &stack.control_parameters(), controls);
-            let (cc, needs) = Flaws::within("cc", built)?;
+            let (cc, needs) = control(&spec.cc, stack, controls)?;
             let receiver = receiver::Receiver::new(index, source, spec, stack, needs.ecn);
             let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs);
             Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
@@ -271,6 +300,59 @@ fn ends(
             Ok((Sender::Bsd(sender), Receiver::Bsd(bsd::receiver::Receiver::new(index, source, spec, stack))))
         }
     }
+}
+
+/// The exchanges of a workload; the first of them has the given index and event source.
+fn exchanges(
+    spec: &ExchangeSpec,
+    network: &NetworkSpec,
+    index: u32,
+    source: usize,
+    controls: &Controls,
+) -> Result<Vec<Exchange>, Flaws> {
+    let (mut flaws, tcp) = (Flaws::default(), &spec.tcp);
+    for (field, given) in
+        [("transfer_bytes", tcp.transfer_bytes), ("first_write_bytes", tcp.first_write_bytes.map(u64::from))]
+    {
+        if let Some(bytes) = given {
+            flaws.add(field, format_args!("{bytes} bytes"), "none beside requests and responses");
+        }
+    }
+    if tcp.host.tso {
+        flaws.add("host.tso", true, false);
+    }
+    check_buffers(&tcp.host, &mut flaws);
+    let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack)).and_then(|stack| match stack {
+        Implementation::Linux(stack) => Ok(stack),
+        Implementation::Bsd(_) => Err(Flaws::one("stack.name", &tcp.stack.name, "a stack of Linux")),
+    });
+    let end = |stack: &Stack, index: u32, source: usize, first: bool| -> Result<TwoWayEnd, Flaws> {
+        let opens = first == (tcp.opener == Opener::From);
+        let (cc, needs) = control(&tcp.cc, stack, controls)?;
+        Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens))
+    };
+    let exchange = |stack: &Stack, connection: &ConnectionSpec, i: usize| {
+        let (index, source) = (index + i as u32, source + EXCHANGE_SOURCES * i);
+        let client = end(stack, index, source, true)?;
+        let server = end(stack, index, source + two_way::SOURCES, false)?;
+        Ok(Exchange::new(spec, connection, source, client, server, network.duration_ns))
+    };
+    let made =
+        stack.and_then(|stack| tcp.connections.iter().zip(0..).map(|(each, i)| exchange(&stack, each, i)).collect());
+    let made = flaws.and(Flaws::both(check_ends(tcp.path, tcp.from, tcp.to, network), made));
+    let made = Flaws::within("tcp", made.map(|((), exchanges)| exchanges));
+    Flaws::both(check_sizes(spec), made).map(|((), exchanges)| exchanges)
+}
+
+/// Refuses requests and responses without a byte, and more in all than sequence numbers count.
+fn check_sizes(spec: &ExchangeSpec) -> Result<(), Flaws> {
+    let mut flaws = Flaws::default();
+    flaws.at_least("count", spec.count, "requests", 1);
+    for (field, bytes) in [("request_bytes", spec.request_bytes), ("response_bytes", spec.response_bytes)] {
+        let most = (MAX_TRANSFER / u64::from(MSS) / spec.count.max(1)).saturating_mul(u64::from(MSS));
+        flaws.range(field, bytes, "bytes", 1..=most);
+    }
+    flaws.done()
 }
 
 /// The streams of a workload; the first of them has the given index and event source.
@@ -295,6 +377,7 @@ fn routes(spec: &NetworkSpec) -> Routes {
         routes.add_flow(data, acks, egress.is_some() && egress == spec.paths[path].ports(direction).first().copied());
     };
     spec.connections().for_each(|(_, tcp, _)| add(tcp.path, tcp.direction, tcp.from));
+    spec.exchanges().for_each(|(_, ExchangeSpec { tcp, .. }, _)| add(tcp.path, tcp.direction, tcp.from));
     spec.streams().for_each(|(_, udp, _)| add(udp.path, udp.direction, udp.from));
     routes
 }
@@ -308,13 +391,23 @@ fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
         dport,
     };
     let tcp = spec.connections().map(|(_, tcp, each)| tuple(tcp.from, tcp.to, each.ports));
-    tcp.chain(spec.streams().map(|(_, udp, each)| tuple(udp.from, udp.to, each.ports))).collect()
+    let exchanges = spec.exchanges().map(|(_, ExchangeSpec { tcp, .. }, each)| tuple(tcp.from, tcp.to, each.ports));
+    tcp.chain(exchanges).chain(spec.streams().map(|(_, udp, each)| tuple(udp.from, udp.to, each.ports))).collect()
 }
 
 /// What a capture says of all flows.
-fn headers(spec: &NetworkSpec, flows: &[Flow], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
+fn headers(
+    spec: &NetworkSpec,
+    flows: &[Flow],
+    exchanges: &[Exchange],
+    tuples: &[FlowTuple],
+) -> Vec<FlowHeaders> {
     let tcp = spec.connections().zip(flows).zip(tuples);
     let tcp = tcp.map(|(((_, tcp, _), flow), tuple)| FlowHeaders::tcp(tcp, *tuple, flow.receiver.window_scale()));
-    let udp = spec.streams().zip(&tuples[flows.len()..]);
-    tcp.chain(udp.map(|((_, udp, _), tuple)| FlowHeaders::udp(udp, *tuple))).collect()
+    let (two_way, udp) = tuples[flows.len()..].split_at(exchanges.len());
+    let two_way = spec.exchanges().zip(exchanges).zip(two_way).map(|(((_, spec, _), exchange), tuple)| {
+        FlowHeaders::two_way(&spec.tcp, *tuple, [exchange.client.window_scale(), exchange.server.window_scale()])
+    });
+    let udp = spec.streams().zip(udp);
+    tcp.chain(two_way).chain(udp.map(|((_, udp, _), tuple)| FlowHeaders::udp(udp, *tuple))).collect()
 }

@@ -7,14 +7,15 @@ use crate::cc::CustomControl;
 use crate::flow::Flow;
 use crate::network::{Network, PORTS};
 use crate::output::Output;
-use crate::packet::flags;
+use crate::packet::{flags, Packet};
 use crate::port::Schedule;
 use crate::probe::Sampler;
 use crate::refusal::Refusal;
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver;
 use crate::time::{Time, NEVER};
-use crate::traffic::Udp;
+use crate::traffic::exchange::SOURCES as EXCHANGE_SOURCES;
+use crate::traffic::{Exchange, Udp};
 
 /// Event source of the sampler.
 const SAMPLER: usize = 0;
@@ -112,6 +113,7 @@ pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
 struct World {
     network: Network,
     flows: Vec<Flow>,
+    exchanges: Vec<Exchange>,
     udp: Vec<Udp>,
     schedule: Schedule,
     sampler: Sampler,
@@ -134,7 +136,7 @@ impl World {
             self.dispatch(source);
             while let Some(p) = self.network.arrival() {
                 let Some(flow) = self.flows.get_mut(p.flow()) else {
-                    self.udp[p.flow() - self.flows.len()].arrived += 1;
+                    self.on_other_arrival(&p);
                     continue;
                 };
                 if p.has(flags::ACK) {
@@ -153,7 +155,7 @@ impl World {
             let offset = source - self.first_flow_source;
             let (flow, which) = (offset / FLOW_SOURCES, offset % FLOW_SOURCES);
             let Some(f) = self.flows.get_mut(flow) else {
-                return self.udp[offset - FLOW_SOURCES * self.flows.len()].on_timer(&mut self.network);
+                return self.on_other_timer(offset - FLOW_SOURCES * self.flows.len());
             };
             match which {
                 SENDER_TIMER => f.sender.on_timer(&mut self.network),
@@ -175,6 +177,23 @@ impl World {
                 self.network.ports[port].change(what);
             }
             self.network.events.set(CHANGES, self.schedule.next());
+        }
+    }
+
+    /// A packet of an exchange or of a stream of datagrams has reached its end.
+    fn on_other_arrival(&mut self, p: &Packet) {
+        let i = p.flow() - self.flows.len();
+        match self.exchanges.get_mut(i) {
+            Some(exchange) => exchange.on_packet(p, &mut self.network),
+            None => self.udp[i - self.exchanges.len()].arrived += 1,
+        }
+    }
+
+    /// The event of an exchange or of a stream of datagrams came; theirs are counted from the first of the exchanges.
+    fn on_other_timer(&mut self, source: usize) {
+        match self.exchanges.get_mut(source / EXCHANGE_SOURCES) {
+            Some(exchange) => exchange.on_timer(source % EXCHANGE_SOURCES, &mut self.network),
+            None => self.udp[source - EXCHANGE_SOURCES * self.exchanges.len()].on_timer(&mut self.network),
         }
     }
 
@@ -201,6 +220,7 @@ impl World {
         output.ports = crate::probe::ports(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables = self.sampler.finish();
+        output.exchanges = self.exchanges.into_iter().map(|e| (e.name, e.transactions)).collect();
         output
     }
 
@@ -219,8 +239,15 @@ impl World {
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
         }
-        for (i, u) in self.udp.iter().enumerate() {
+        for (i, e) in self.exchanges.iter().enumerate() {
             let i = self.flows.len() + i;
+            let ((forward, back), drops) = (inside[i], &self.network.drops[i]);
+            let (client, server) = (e.client.counters(), e.server.counters());
+            check(format!("exchange {} forward", e.name), client.sent, server.arrived + drops.data + forward);
+            check(format!("exchange {} back", e.name), server.sent, client.arrived + drops.acks + back);
+        }
+        for (i, u) in self.udp.iter().enumerate() {
+            let i = self.flows.len() + self.exchanges.len() + i;
             check(format!("udp {}", u.name), u.sent, u.arrived + self.network.drops[i].data + inside[i].0);
         }
         for p in &self.network.ports {

@@ -15,7 +15,7 @@ pub use qdisc::{
     CakeFraming, CakeIsolation, CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec,
     SfqSpec,
 };
-pub use workload::{CcSpec, ConnectionSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec};
+pub use workload::{CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct NetworkSpec {
     pub ports: Vec<PortSpec>,
     /// The ways between the sides.
     pub paths: Vec<PathSpec>,
-    /// The traffic: all TCP first, then UDP.
+    /// The traffic: all TCP first, then exchanges, then UDP.
     pub workloads: Vec<WorkloadSpec>,
     /// What happens to the ports.
     pub schedule: Vec<ChangeSpec>,
@@ -54,9 +54,20 @@ impl NetworkSpec {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {
             let tcp = match workload {
                 WorkloadSpec::Tcp(tcp) => Some(tcp),
-                WorkloadSpec::Udp(_) => None,
+                WorkloadSpec::Exchange(_) | WorkloadSpec::Udp(_) => None,
             };
             tcp.into_iter().flat_map(move |tcp| tcp.connections.iter().map(move |each| (i, tcp, each)))
+        })
+    }
+
+    /// Every connection with requests and responses, with the index of its workload.
+    pub fn exchanges(&self) -> impl Iterator<Item = (usize, &ExchangeSpec, &ConnectionSpec)> {
+        self.workloads.iter().enumerate().flat_map(|(i, workload)| {
+            let exchange = match workload {
+                WorkloadSpec::Exchange(exchange) => Some(exchange),
+                WorkloadSpec::Tcp(_) | WorkloadSpec::Udp(_) => None,
+            };
+            exchange.into_iter().flat_map(move |ours| ours.tcp.connections.iter().map(move |each| (i, ours, each)))
         })
     }
 
@@ -65,7 +76,7 @@ impl NetworkSpec {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {
             let udp = match workload {
                 WorkloadSpec::Udp(udp) => Some(udp),
-                WorkloadSpec::Tcp(_) => None,
+                WorkloadSpec::Tcp(_) | WorkloadSpec::Exchange(_) => None,
             };
             udp.into_iter().flat_map(move |udp| udp.streams.iter().map(move |each| (i, udp, each)))
         })

@@ -12,6 +12,8 @@ use super::Direction;
 pub enum WorkloadSpec {
     /// TCP connections.
     Tcp(TcpSpec),
+    /// Requests and responses over TCP connections.
+    Exchange(ExchangeSpec),
     /// Unresponsive datagrams.
     Udp(UdpSpec),
 }
@@ -50,13 +52,30 @@ pub struct TcpSpec {
     pub connections: Vec<ConnectionSpec>,
 }
 
+/// Requests and responses over each of some TCP connections: the client writes a request; the server, having read all of it, writes the
+/// response; then the client thinks for a while and asks again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangeSpec {
+    /// The connections between the client (`from`) and the server (`to`). They have no transfer and no first write of their own.
+    pub tcp: TcpSpec,
+    /// Size of a request, bytes.
+    pub request_bytes: u64,
+    /// Size of a response, bytes.
+    pub response_bytes: u64,
+    /// Number of requests.
+    pub count: u64,
+    /// From the end of a response to the next request, ns.
+    pub think_ns: u64,
+}
+
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Opener {
-    /// The host that the data come from.
+    /// The host that the data come from; the client.
     From,
-    /// The host that the data go to.
+    /// The host that the data go to; the server.
     To,
 }
 

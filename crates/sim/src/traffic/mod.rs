@@ -1,5 +1,7 @@
-//! Traffic that is not TCP.
+//! What the hosts send beside bulk flows: requests and responses, and what is not TCP.
 
+pub mod exchange;
 mod udp;
 
+pub use exchange::{Exchange, Transaction};
 pub use udp::Udp;

@@ -4,6 +4,7 @@
 //! - `sender`: handshake, ACK processing (`ack`, `sacktag`, `fast_path`), recovery and its undoing, timeouts, sending (`transmit`)
 //! - `loss`: how a sender finds out what is lost: by time (`rack`), or in kernels before 4.18 by counting (`fack`)
 //! - `receiver`: reassembly, the receive buffer, delayed, quick and compressed ACKs, ECN echo
+//! - `two_way`: an end that both sends and receives, made of these two halves (`stream` in both)
 //! - `stack`, `options`: a named kernel as data
 //! - `clock`: jiffies, and how the timer wheel rounds
 
@@ -15,3 +16,6 @@ pub mod options;
 pub mod receiver;
 pub mod sender;
 pub mod stack;
+pub mod two_way;
+#[cfg(test)]
+mod two_way_tests;

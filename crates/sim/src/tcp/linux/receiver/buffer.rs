@@ -222,9 +222,9 @@ impl ReceiveBuffer {
         self.window_from + (self.window / u64::from(MSS)) as u32
     }
 
-    /// Segments in order since the last ACK.
-    pub fn unacked(&self, rcv_nxt: u32) -> u32 {
-        rcv_nxt - self.window_from
+    /// First segment that is not acknowledged.
+    pub fn acked_until(&self) -> u32 {
+        self.window_from
     }
 
     /// True if the sequence number `seq` is not beyond the last ACK.

@@ -51,7 +51,11 @@ impl Receiver {
     pub(super) fn delay_ack(&mut self, out: &mut impl Outbox) {
         let mut ato = self.ato;
         if ato > self.ato_min {
-            let mut most = if self.pushed && !self.delack_capped { self.delack_max } else { self.clock.from_ms(500) };
+            let mut most = if (self.pushed || self.in_ping_pong()) && !self.delack_capped {
+                self.delack_max
+            } else {
+                self.clock.from_ms(500)
+            };
             if self.srtt_us > 0 {
                 most = most.min(self.clock.from_us(self.srtt_us).max(self.ato_min));
             }
@@ -113,7 +117,13 @@ impl Receiver {
         }
         self.set_event(out, NEVER);
         if self.delack.take().is_some() && self.scheduled {
-            self.ato = self.bound_ato(self.ato << 1);
+            if self.in_ping_pong() {
+                // Nothing came for the ACK to ride on.
+                self.leave_ping_pong();
+                self.ato = self.ato_min;
+            } else {
+                self.ato = self.bound_ato(self.ato << 1);
+            }
             self.send_ack(self.rcv_nxt, out);
         }
     }

@@ -1,13 +1,14 @@
 //! The receiver: reassembly, SACK blocks, delayed and quick ACKs, SACK compression
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c; RFC 1122, RFC 2018, RFC 2883, RFC 5681).
 //!
-//! Leaves out: data of its own, retransmission of the SYN-ACK (a repeated SYN brings it again), ping-pong mode.
+//! Leaves out: retransmission of the SYN-ACK (a repeated SYN brings it again).
 
 mod buffer;
 mod delayed_ack;
 mod ecn;
 mod fast_path;
 mod out_of_order;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use std::collections::VecDeque;
 use self::buffer::ReceiveBuffer;
 use self::delayed_ack::Delay;
 use self::ecn::Echo;
+use self::stream::Stream;
 use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_ATTACHMENT, SYN_FRAME};
@@ -115,6 +117,8 @@ pub struct Receiver {
     echo: Echo,
     counters: Counters,
     layout: Layout,
+    /// The end that this half belongs to also sends.
+    stream: Option<Stream>,
     /// Time at which a sized transfer was complete.
     pub completed: Option<Time>,
 }
@@ -176,6 +180,7 @@ impl Receiver {
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
             layout: Layout::of(spec),
+            stream: None,
             completed: None,
         }
     }
@@ -207,14 +212,7 @@ impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
     fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
-            self.form.tsecr = p.tsval;
-            self.syn_ack_us = out.now() / 1000;
-            self.buffer.advertise(self.rcv_nxt, self.charged());
-            let ack = self.ack_packet(1, self.buffer.offered(), out.now());
-            let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
-            self.counters.acks_sent += 1;
-            out.send(End::Receiver, syn_ack);
-            return;
+            return self.send_syn_ack(p.tsval, out);
         }
         if !self.established {
             self.establish(out.now());
@@ -222,6 +220,17 @@ impl Receiver {
         if !p.has(flags::HANDSHAKE) {
             self.on_data(p, out);
         }
+    }
+
+    /// Answers a SYN with the timestamp `tsval`.
+    fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
+        self.form.tsecr = tsval;
+        self.syn_ack_us = out.now() / 1000;
+        self.buffer.advertise(self.rcv_nxt, self.charged());
+        let ack = self.ack_packet(1, self.buffer.offered(), out.now());
+        let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
+        self.counters.acks_sent += 1;
+        out.send(End::Receiver, syn_ack);
     }
 
     fn establish(&mut self, now: Time) {
@@ -265,6 +274,9 @@ impl Receiver {
         if ack == self.rcv_nxt {
             self.pushed = false;
             self.now_flag = false;
+            if let Some(stream) = &mut self.stream {
+                stream.pushed_again = false;
+            }
             self.note_ack();
         }
         out.send(End::Receiver, p);
@@ -293,6 +305,13 @@ impl Receiver {
         self.quick = self.quick.max(fit.min(most));
     }
 
+    /// Acknowledges at once for a while, whatever the spacing of the data.
+    fn enter_quick(&mut self, most: u32) {
+        self.request_quick(most);
+        self.leave_ping_pong();
+        self.ato = self.ato_min;
+    }
+
     /// Notes the timestamps of a segment. The one echoed is that of the segment that the last ACK asked for.
     #[inline]
     fn take_timestamps(&mut self, p: &Packet, now: Time) {
@@ -303,6 +322,17 @@ impl Receiver {
     }
 
     fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let before = self.rcv_nxt;
+        self.queue_data(p, out);
+        if self.scheduled {
+            self.check_ack(out);
+        }
+        self.update_fast_path(p.ecn());
+        self.on_read(self.rcv_nxt > before, out);
+    }
+
+    /// Puts a segment into the receive queue, and notes what that means for an ACK.
+    fn queue_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
         self.take_timestamps(p, out.now());
         if p.has(flags::CWR) {
@@ -315,13 +345,11 @@ impl Receiver {
             _ => {}
         }
         self.dsack = None;
-        let before = self.rcv_nxt;
         if seq == self.rcv_nxt {
             self.in_order(p, out);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
             if self.quick_acks_out_of_order {
-                self.request_quick(MAX_QUICK);
-                self.ato = self.ato_min;
+                self.enter_quick(MAX_QUICK);
             }
             self.out_of_order(p, out);
         } else {
@@ -330,15 +358,9 @@ impl Receiver {
                 self.counters.duplicates += 1;
                 self.dsack = Some((seq, seq + 1));
             }
-            self.request_quick(MAX_QUICK);
-            self.ato = self.ato_min;
+            self.enter_quick(MAX_QUICK);
             self.scheduled = true;
         }
-        if self.scheduled {
-            self.check_ack(out);
-        }
-        self.update_fast_path(p.ecn());
-        self.on_read(self.rcv_nxt > before, out);
     }
 
     fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
@@ -346,12 +368,17 @@ impl Receiver {
         self.rcv_nxt += 1;
         self.unread = self.unread_each;
         self.scheduled = true;
-        self.pushed |= self.ends_write(p);
-        self.buffer.measure();
+        let widens = if self.stream.is_some() {
+            self.measure_in_stream(p)
+        } else {
+            self.pushed |= self.ends_write(p);
+            self.buffer.measure();
+            true
+        };
         self.buffer.rtt_by_window(self.rcv_nxt, out.now());
         self.time_delayed_ack(out.now());
         self.on_codepoint(p.ecn(), before, out);
-        if self.buffer.grow(self.charged()) {
+        if widens && self.buffer.grow(self.charged()) {
             self.quick |= 1;
         }
         if let Some(&(start, end)) = self.ooo.front() {
@@ -366,7 +393,7 @@ impl Receiver {
             let next = self.rcv_nxt;
             self.sacks.retain(|&(start, _)| start > next);
         }
-        if self.rcv_nxt == self.layout.end() {
+        if self.stream.is_none() && self.rcv_nxt == self.layout.end() {
             self.completed.get_or_insert(out.now());
         }
     }
@@ -398,6 +425,7 @@ impl Receiver {
         }
         if wish.reset_interval {
             self.ato = self.ato_min;
+            self.leave_ping_pong();
         }
     }
 
@@ -406,7 +434,7 @@ impl Receiver {
         if self.buffer.is_tight(self.charged()) {
             self.quick = 0;
         }
-        if self.buffer.unacked(self.rcv_nxt) > 1 || self.quick > 0 || self.now_flag {
+        if self.is_more_than_one_full() || (self.quick > 0 && !self.in_ping_pong()) || self.now_flag {
             self.send_ack(self.rcv_nxt, out);
         } else if self.ooo.is_empty() {
             self.delay_ack(out);
@@ -427,7 +455,7 @@ impl Receiver {
 
     /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
     fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
-        let write_ended = some && self.pushed && self.held == 0;
+        let write_ended = some && self.held == 0 && self.is_write_to_acknowledge();
         if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
             self.send_ack(self.rcv_nxt, out);
         }

@@ -137,7 +137,7 @@ impl Sender {
     }
 
     /// Takes in a packet of the receiver; true if it may let something be sent.
-    fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+    pub(super) fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
         let blocks = out.take_attachment(p).blocks;
         if p.has(flags::SYN) {
             self.on_syn_ack(p, out);

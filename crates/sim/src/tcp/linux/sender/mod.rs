@@ -8,7 +8,7 @@ mod rtt;
 mod sacktag;
 pub(super) mod scoreboard;
 mod send_buffer;
-
+mod stream;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -261,6 +261,18 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
+        let rtt_us = self.view.mstamp_us - self.syn_sent_us;
+        let once = self.syn_retransmits == 0;
+        self.establish(p, once.then_some(rtt_us.max(1) as u32));
+        let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
+        self.counters.sent += 1;
+        out.send(End::Sender, ack);
+        self.buffer.open(&self.view, self.window.cwnd, self.windows(), self.rec.reordering);
+        self.write(out, false);
+    }
+
+    /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if that was sent once.
+    fn establish(&mut self, p: &Packet, rtt_us: Option<u32>) {
         self.phase = Phase::Established;
         self.clear_timer();
         self.form.tsecr = p.tsval;
@@ -270,20 +282,14 @@ impl Sender {
         self.board.highest_sacked = 1;
         self.cwnd_usage_seq = 1;
         self.update_window(p, 1);
-        if self.syn_retransmits == 0 {
-            let rtt = (self.view.mstamp_us - self.syn_sent_us).max(1) as u32;
-            self.take_rtt(rtt, rtt, false);
+        if let Some(rtt_us) = rtt_us {
+            self.take_rtt(rtt_us, rtt_us, false);
         }
         if self.syn_retransmits > 1 {
             self.window.cwnd = 1;
         }
         self.cc.init(&self.view, &mut self.window);
         self.update_pacing_rate();
-        let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
-        self.counters.sent += 1;
-        out.send(End::Sender, ack);
-        self.buffer.open(&self.view, self.window.cwnd, self.windows(), self.rec.reordering);
-        self.write(out, false);
     }
 
     /// The flow is cut off: nothing more is sent.

@@ -46,6 +46,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     tso: bool,
     /// First segment after the last PSH.
     pushed_until: u32,
+    /// The application writes now and then: each write ends in a PSH.
+    stream: bool,
 }
 
 /// What the receiver has advertised, segments.
@@ -73,6 +75,24 @@ impl SendBuffer {
             pushed: VecDeque::new(),
             next_push: u32::MAX,
             pushed_until: 1,
+            stream: false,
+        }
+    }
+
+    /// Makes this the buffer of a stream in which nothing is written yet.
+    pub fn begin_stream(&mut self) {
+        self.stream = true;
+        self.end = 1;
+    }
+
+    /// The application has written up to segment `end`; what there is no room for waits.
+    pub fn extend(&mut self, end: u32, v: &View, cwnd: u32, windows: Windows) {
+        let waits = self.written < self.end;
+        if end > self.end {
+            self.end = end;
+            if !waits {
+                self.fill(v, cwnd, windows);
+            }
         }
     }
 
@@ -144,7 +164,7 @@ impl SendBuffer {
             self.push(self.pushed_until + half);
         }
         let allowed = cwnd.saturating_sub(v.in_flight()).min(windows.end.saturating_sub(v.snd_nxt));
-        let waits = self.tso || self.written - v.snd_nxt > allowed;
+        let waits = self.tso || self.stream || self.written - v.snd_nxt > allowed;
         if waits && self.written > from && self.written > self.pushed_until {
             self.push(self.written - 1);
         }

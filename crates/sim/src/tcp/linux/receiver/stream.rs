@@ -1,0 +1,169 @@
+//! The receiving half of an end that also sends: ACKs ride on data, and wait for them while both ends take turns (ping-pong mode; Linux 6.12
+//! include/net/inet_connection_sock.h, net/ipv4/tcp_output.c `tcp_event_ack_sent`, `tcp_event_data_sent`; tcp_input.c `tcp_measure_rcv_mss`,
+//! `__tcp_ack_snd_check`; tcp.c `__tcp_cleanup_rbuf`).
+//!
+//! Leaves out: SACK blocks beside data, the exact charge of short segments to the receive buffer.
+
+use super::Receiver;
+use crate::outbox::Outbox;
+use crate::packet::{flags, Packet, HEADERS, MSS};
+use crate::tcp::common::layout::Layout;
+use crate::time::{Time, NEVER};
+
+/// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
+const FULL_UNSEEN: u32 = 536;
+/// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
+const WIDENING: u32 = 128;
+
+/// What only a half of a stream knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    /// Both ends take turns: an ACK waits for data to ride on.
+    pub ping_pong: bool,
+    /// A second write of the sender's ended in what was not acknowledged yet.
+    pub pushed_again: bool,
+    /// Payload of a full segment, as far as it is known, bytes (`rcv_mss`).
+    full: u32,
+}
+
+/// What a packet of this end says of the data that came.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Acknowledgement {
+    pub ack: u32,
+    pub window: u32,
+    pub tsecr: u32,
+    pub flags: u16,
+}
+
+impl Receiver {
+    /// Makes this the half of a stream, whose segments tell how long they are.
+    #[must_use]
+    pub fn streaming(mut self) -> Self {
+        self.stream = Some(Stream { ping_pong: false, pushed_again: false, full: FULL_UNSEEN });
+        self.layout = Layout::stream(MSS);
+        self
+    }
+
+    /// True once the handshake is complete.
+    pub(in crate::tcp::linux) fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// The connection that this end opened is established by the SYN-ACK `p`.
+    pub(in crate::tcp::linux) fn connected(&mut self, p: &Packet, now: Time) {
+        self.form.tsecr = p.tsval;
+        self.established = true;
+        self.buffer.establish(now / 1000);
+    }
+
+    /// A SYN arrives, or its answer got lost: sends the SYN-ACK.
+    pub(in crate::tcp::linux) fn answer_syn(&mut self, tsval: u32, out: &mut impl Outbox) {
+        self.send_syn_ack(tsval, out);
+    }
+
+    /// us since the SYN-ACK was sent; establishes the connection.
+    pub(in crate::tcp::linux) fn accepted(&mut self, now: Time) -> u32 {
+        let rtt_us = (now / 1000 - self.syn_ack_us).max(1);
+        self.establish(now);
+        rtt_us as u32
+    }
+
+    /// Puts data into the receive queue; what to do about an ACK is asked later.
+    pub(in crate::tcp::linux) fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if p.seq >= self.rcv_nxt && p.seq < self.buffer.end() {
+            self.layout.note(p.seq, u32::from(p.len) - HEADERS);
+        }
+        self.queue_data(p, out);
+    }
+
+    /// Acknowledges now or later what nothing has acknowledged yet.
+    pub(in crate::tcp::linux) fn check_ack_of_stream(&mut self, out: &mut impl Outbox) {
+        if self.scheduled {
+            self.check_ack(out);
+        }
+    }
+
+    /// The application reads what there is: all bytes of the stream so far.
+    pub(in crate::tcp::linux) fn read(&mut self, some: bool, out: &mut impl Outbox) -> u64 {
+        self.on_read(some, out);
+        self.layout.forget(self.buffer.acked_until());
+        self.layout.before(self.rcv_nxt)
+    }
+
+    /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
+    pub(in crate::tcp::linux) fn take_estimates(&mut self, srtt_us: u64, rto: u64) {
+        (self.srtt_us, self.rto) = (srtt_us, rto);
+    }
+
+    /// Acknowledges again what has come.
+    pub(in crate::tcp::linux) fn acknowledge(&mut self, out: &mut impl Outbox) {
+        self.send_ack(self.rcv_nxt, out);
+    }
+
+    /// A packet of the sending half takes the ACK along. One with `data` soon after data came shows that both ends take turns.
+    pub(in crate::tcp::linux) fn ride(&mut self, data: bool, out: &mut impl Outbox) -> Acknowledgement {
+        let window = self.buffer.advertise(self.rcv_nxt, self.charged());
+        let flags = self.echo.take_flags();
+        if self.compressed > 0 {
+            self.compressed = 0;
+            out.set_timer(self.source + 1, NEVER);
+        }
+        self.pushed = false;
+        self.now_flag = false;
+        if self.scheduled {
+            self.note_ack();
+        }
+        self.delack = None;
+        let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
+        let since = self.clock.jiffies(out.now()) - self.clock.jiffies(last_data);
+        let takes_turns = data && since < self.ato;
+        if let Some(stream) = &mut self.stream {
+            stream.pushed_again = false;
+            stream.ping_pong |= takes_turns;
+        }
+        Acknowledgement { ack: self.rcv_nxt, window, tsecr: self.form.tsecr, flags }
+    }
+
+    /// An ACK may wait for data to ride on.
+    pub(super) fn in_ping_pong(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.ping_pong)
+    }
+
+    pub(super) fn leave_ping_pong(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.ping_pong = false;
+        }
+    }
+
+    /// Notes how long a segment in order is; true if it may widen the window.
+    pub(super) fn measure_in_stream(&mut self, p: &Packet) -> bool {
+        let payload = u32::from(p.len) - HEADERS;
+        let Some(stream) = &mut self.stream else { return true };
+        if payload >= stream.full {
+            stream.full = payload;
+            self.buffer.measure();
+            self.pushed |= p.has(flags::PSH) && self.ack_full_push;
+        } else {
+            stream.pushed_again |= self.pushed;
+            self.pushed = true;
+        }
+        payload >= WIDENING
+    }
+
+    /// More than a full segment is not acknowledged.
+    pub(super) fn is_more_than_one_full(&self) -> bool {
+        let from = self.buffer.acked_until();
+        match &self.stream {
+            Some(stream) => self.layout.span(from, self.rcv_nxt) > u64::from(stream.full),
+            None => self.rcv_nxt - from > 1,
+        }
+    }
+
+    /// The end of a write was read that earns an ACK at once.
+    pub(super) fn is_write_to_acknowledge(&self) -> bool {
+        match &self.stream {
+            Some(stream) => stream.pushed_again || (self.pushed && !stream.ping_pong),
+            None => self.pushed,
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! An end of a connection that both sends and receives: a sending half and a receiving half behind one header. The halves are those of one-way
+//! connections and do not know of each other: what one of them sends takes along what the other has to say, and a packet that arrives is
+//! taken apart for both.
+//!
+//! Order on arrival (Linux 6.12 net/ipv4/tcp_input.c `tcp_rcv_established`): the ACK is processed (`tcp_ack`), data are queued
+//! (`tcp_data_queue`), what the window then allows is sent (`tcp_data_snd_check`), and only if nothing took the ACK along one is sent or
+//! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write. The SYN-ACK is sent again after 1 s, then after twice as long
+//! each time (net/ipv4/inet_connection_sock.c `reqsk_timer_handler`).
+//!
+//! Leaves out: closing, simultaneous open, giving up, TSO.
+
+use crate::attachment::{Attachment, Blocks};
+use crate::cc::{AnyCc, Needs};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
+use crate::spec::TcpSpec;
+use crate::tcp::linux::receiver::{self, Receiver};
+use crate::tcp::linux::sender::Sender;
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, NEVER, SEC};
+
+/// Event sources of an end: the sending half's timer, those of the receiving half, the SYN-ACK's.
+pub const SOURCES: usize = receiver::SOURCES + 2;
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+const SYN_ACK: usize = SOURCES - 1;
+
+/// First interval after which the SYN-ACK is sent again, and the longest one, ns.
+const SYN_ACK_TIMEOUT: Time = SEC;
+const SYN_ACK_TIMEOUT_MAX: Time = 120 * SEC;
+
+/// Packets that an end has sent and taken in, all kinds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Sent.
+    pub sent: u64,
+    /// Arrived.
+    pub arrived: u64,
+}
+
+/// An end.
+#[derive(Debug)]
+pub struct TwoWayEnd {
+    source: usize,
+    /// The direction of what it sends: the first (from -> to), whose numbers stand in the packets, or the second.
+    first: bool,
+    opens: bool,
+    sender: Sender,
+    receiver: Receiver,
+    /// Timestamp of the SYN, and when its answer is sent again, and after how long then.
+    syn_tsval: u32,
+    syn_ack_again: Time,
+    syn_ack_timeout: Time,
+    counters: Counters,
+}
+
+impl TwoWayEnd {
+    /// A closed end; it `opens` the connection, or is called. `source` is the first of its [`SOURCES`].
+    #[must_use]
+    #[allow(clippy::too_many_arguments, reason = "what both halves are made of")]
+    pub fn new(
+        flow: u32,
+        source: usize,
+        spec: &TcpSpec,
+        stack: &Stack,
+        cc: AnyCc,
+        needs: Needs,
+        first: bool,
+        opens: bool,
+    ) -> Self {
+        Self {
+            source,
+            first,
+            opens,
+            sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
+            receiver: Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming(),
+            syn_tsval: 0,
+            syn_ack_again: NEVER,
+            syn_ack_timeout: SYN_ACK_TIMEOUT,
+            counters: Counters::default(),
+        }
+    }
+
+    /// connect(): sends the SYN.
+    pub fn open(&mut self, out: &mut impl Outbox) {
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.connect(&mut out);
+    }
+
+    /// Nothing more is sent.
+    pub fn abort(&mut self, out: &mut impl Outbox) {
+        self.sender.abort();
+        for timer in 0..SOURCES {
+            out.set_timer(self.source + timer, NEVER);
+        }
+    }
+
+    /// The application can write.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.sender.is_established()
+    }
+
+    /// The application writes.
+    pub fn write(&mut self, bytes: u64, out: &mut impl Outbox) {
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.append(bytes, &mut out);
+    }
+
+    /// Counters of the packets.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The sending half.
+    #[must_use]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The event of timer `which` came.
+    pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
+        match which {
+            SENDER => {
+                let (sender, mut out) = self.sending(out, Blocks::default());
+                sender.on_stream_timer(&mut out);
+            }
+            SYN_ACK => {
+                if self.receiver.is_established() {
+                    return out.set_timer(self.source + SYN_ACK, NEVER);
+                }
+                self.syn_ack_timeout = (2 * self.syn_ack_timeout).min(SYN_ACK_TIMEOUT_MAX);
+                self.answer_syn(out);
+            }
+            _ => {
+                let (receiver, mut out) = self.acknowledging(out);
+                receiver.on_timer(which - RECEIVER, &mut out);
+            }
+        }
+    }
+
+    /// A packet of the peer arrives. Returns the bytes that the application has read so far.
+    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> u64 {
+        self.counters.arrived += 1;
+        let Attachment { blocks, other_seq } = out.take_attachment(p);
+        let (ack, seq) = if self.first { (p.seq, other_seq) } else { (other_seq, p.seq) };
+        if p.has(flags::SYN) {
+            self.on_syn(p, out);
+            return 0;
+        }
+        let ack = Packet { seq: ack, attachment: NO_ATTACHMENT, flags: p.flags & flags::ECE | flags::ACK, ..*p };
+        if !self.receiver.is_established() {
+            if self.opens {
+                return 0;
+            }
+            let rtt_us = self.receiver.accepted(out.now());
+            let once = self.syn_ack_timeout == SYN_ACK_TIMEOUT;
+            let (sender, mut out) = self.sending(out, Blocks::default());
+            sender.accept(&ack, once.then_some(rtt_us), &mut out);
+        }
+        if !self.sender.is_established() {
+            return 0;
+        }
+        let has_data = u32::from(p.len) > HEADERS + blocks.option_bytes();
+        {
+            let (sender, mut out) = self.sending(out, blocks);
+            sender.take_ack(&ack, has_data, blocks.count > 0, &mut out);
+        }
+        if has_data {
+            let data = Packet { seq, attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
+            let (receiver, mut out) = self.acknowledging(out);
+            receiver.take_data(&data, &mut out);
+        }
+        {
+            let (sender, mut out) = self.sending(out, Blocks::default());
+            sender.release(false);
+            sender.send_allowed(&mut out);
+        }
+        let (srtt_us, rto) = self.sender.estimates();
+        self.receiver.take_estimates(srtt_us, rto);
+        let (receiver, mut out) = self.acknowledging(out);
+        receiver.check_ack_of_stream(&mut out);
+        receiver.read(has_data, &mut out)
+    }
+
+    fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if !self.opens {
+            self.syn_tsval = p.tsval;
+            return self.answer_syn(out);
+        }
+        if self.receiver.is_established() {
+            // The packet that ended the handshake got lost.
+            let (receiver, mut out) = self.acknowledging(out);
+            return receiver.acknowledge(&mut out);
+        }
+        self.receiver.connected(p, out.now());
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.refresh(out.now());
+        sender.on_syn_ack(p, &mut out);
+    }
+
+    fn answer_syn(&mut self, out: &mut impl Outbox) {
+        self.syn_ack_again = out.now() + self.syn_ack_timeout;
+        out.set_timer(self.source + SYN_ACK, self.syn_ack_again);
+        let tsval = self.syn_tsval;
+        let (receiver, mut out) = self.acknowledging(out);
+        receiver.answer_syn(tsval, &mut out);
+    }
+
+    /// The sending half, and what it acts through; `blocks` came with the packet in hand.
+    fn sending<'a, O: Outbox>(&'a mut self, out: &'a mut O, blocks: Blocks) -> (&'a mut Sender, SenderOutbox<'a, O>) {
+        let (receiver, counters) = (&mut self.receiver, &mut self.counters);
+        (&mut self.sender, SenderOutbox { first: self.first, receiver, counters, blocks, out })
+    }
+
+    /// The receiving half, and what it acts through.
+    fn acknowledging<'a, O: Outbox>(&'a mut self, out: &'a mut O) -> (&'a mut Receiver, ReceiverOutbox<'a, O>) {
+        let (seq, counters) = (self.sender.view.snd_nxt, &mut self.counters);
+        let outbox = ReceiverOutbox { first: self.first, seq, counters, blocks: Blocks::default(), out };
+        (&mut self.receiver, outbox)
+    }
+}
+
+/// Which end of the first direction this end is: packets of the first leave along the route of its data, others along that of its ACKs.
+fn route(first: bool) -> End {
+    if first {
+        End::Sender
+    } else {
+        End::Receiver
+    }
+}
+
+/// What the sending half acts through: each packet takes the ACK along.
+struct SenderOutbox<'a, O> {
+    first: bool,
+    receiver: &'a mut Receiver,
+    counters: &'a mut Counters,
+    /// Of the packet in hand.
+    blocks: Blocks,
+    out: &'a mut O,
+}
+
+impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
+    fn now(&self) -> Time {
+        self.out.now()
+    }
+
+    fn send(&mut self, _: End, p: Packet) -> Verdict {
+        let mut p = p;
+        let mut ack = 0;
+        if !p.has(flags::SYN) {
+            let said = self.receiver.ride(u32::from(p.len) > HEADERS, self.out);
+            (ack, p.window, p.tsecr) = (said.ack, said.window, said.tsecr);
+            p.flags |= said.flags;
+        }
+        let mut other_seq = ack;
+        if !self.first {
+            (p.seq, other_seq) = (ack, p.seq);
+            p.flags |= flags::ACK;
+        }
+        self.out.attach(&mut p, Attachment { blocks: Blocks::default(), other_seq });
+        self.counters.sent += 1;
+        self.out.send(route(self.first), p)
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.out.set_timer(source, at);
+    }
+
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        self.out.attach(p, attachment);
+    }
+
+    fn take_attachment(&mut self, _: &Packet) -> Attachment {
+        std::mem::take(&mut self.blocks).into()
+    }
+}
+
+/// What the receiving half acts through: each packet has the number of the next segment to send.
+struct ReceiverOutbox<'a, O> {
+    first: bool,
+    seq: u32,
+    counters: &'a mut Counters,
+    /// Of the ACK about to be sent.
+    blocks: Blocks,
+    out: &'a mut O,
+}
+
+impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
+    fn now(&self) -> Time {
+        self.out.now()
+    }
+
+    fn send(&mut self, _: End, p: Packet) -> Verdict {
+        let mut p = p;
+        let mut other_seq = self.seq;
+        if self.first {
+            (p.seq, other_seq) = (self.seq, p.seq);
+            p.flags &= !flags::ACK;
+        }
+        self.out.attach(&mut p, Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
+        self.counters.sent += 1;
+        self.out.send(route(self.first), p)
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.out.set_timer(source, at);
+    }
+
+    fn attach(&mut self, _: &mut Packet, attachment: Attachment) {
+        self.blocks = attachment.blocks;
+    }
+
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        self.out.take_attachment(p)
+    }
+}

@@ -1,0 +1,136 @@
+//! Two ends that both send, over a path that only takes time.
+
+use crate::cc::AnyCc;
+use crate::packet::{flags, Packet, HEADERS};
+use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::test_outbox::TestOutbox;
+use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::two_way::{TwoWayEnd, SOURCES};
+use crate::time::{Time, MS};
+
+/// One way, ns.
+const DELAY: Time = 10 * MS;
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+/// The client opens; packets arrive in the order in which they left.
+struct Pair {
+    out: TestOutbox,
+    ends: [TwoWayEnd; 2],
+    under_way: Vec<(Time, Packet)>,
+    /// What arrived: when, ms, at which end, and its payload, bytes.
+    arrived: Vec<(u64, usize, u32)>,
+    /// Bytes that each end has read.
+    read: [u64; 2],
+}
+
+impl Pair {
+    /// Established, and nothing is under way.
+    fn new() -> Self {
+        let spec = bulk_flow();
+        let stack = Stack::from_spec(&spec.stack).unwrap();
+        let end = |which: usize| {
+            let cc = AnyCc::build("reno", &stack).unwrap();
+            TwoWayEnd::new(0, which * SOURCES, &spec, &stack, cc, false, which == CLIENT, which == CLIENT)
+        };
+        let ends = [end(CLIENT), end(SERVER)];
+        let mut pair =
+            Self { out: TestOutbox::new(2 * SOURCES), ends, under_way: vec![], arrived: vec![], read: [0; 2] };
+        pair.ends[CLIENT].open(&mut pair.out);
+        pair.run_until(100 * MS, &mut |_, _| 0);
+        assert!(pair.ends.iter().all(TwoWayEnd::is_established));
+        pair.arrived.clear();
+        pair
+    }
+
+    fn write(&mut self, end: usize, bytes: u64) {
+        self.ends[end].write(bytes, &mut self.out);
+        self.collect();
+    }
+
+    fn collect(&mut self) {
+        let at = self.out.now + DELAY;
+        self.under_way.extend(self.out.take_sent().into_iter().map(|p| (at, p)));
+    }
+
+    /// Lets time pass. `answer` says how many bytes an end writes that has read so many.
+    fn run_until(&mut self, until: Time, answer: &mut dyn FnMut(usize, u64) -> u64) {
+        loop {
+            self.collect();
+            let arrival = self.under_way.first().map(|(at, _)| *at);
+            let timer = self.out.next_timer();
+            let next = arrival.into_iter().chain(timer.map(|(at, _)| at)).min().filter(|&at| at <= until);
+            let Some(now) = next else { break };
+            self.out.now = now;
+            if arrival == Some(now) {
+                let (_, p) = self.under_way.remove(0);
+                let to = if p.has(flags::ACK) { CLIENT } else { SERVER };
+                let payload = if p.has(flags::SYN) { 0 } else { u32::from(p.len) - HEADERS };
+                self.arrived.push((now / MS, to, payload));
+                let read = self.ends[to].on_packet(&p, &mut self.out);
+                if read > self.read[to] {
+                    self.read[to] = read;
+                    let bytes = answer(to, read);
+                    if bytes > 0 {
+                        self.ends[to].write(bytes, &mut self.out);
+                    }
+                }
+            } else if let Some((_, source)) = timer {
+                self.ends[source / SOURCES].on_timer(source % SOURCES, &mut self.out);
+            }
+        }
+        self.out.now = until;
+    }
+}
+
+#[test]
+fn acks_ride_on_data_once_both_ends_take_turns() {
+    let mut pair = Pair::new();
+    pair.write(CLIENT, 100);
+    // The client asks four times in all, and the server answers each time.
+    pair.run_until(400 * MS, &mut |end, read| if end == SERVER { 300 } else { u64::from(read < 4 * 300) * 100 });
+    let first = [(110, SERVER, 100), (120, CLIENT, 0), (120, CLIENT, 300), (130, SERVER, 0), (130, SERVER, 100)];
+    let then = [(140, CLIENT, 300), (150, SERVER, 100), (160, CLIENT, 300), (170, SERVER, 100), (180, CLIENT, 300)];
+    assert_eq!(pair.arrived[..5], first, "the first data of each end are acknowledged at once");
+    assert_eq!(pair.arrived[5..10], then, "then nothing but data moves");
+    // Nobody asks again: the last ACK comes when it has waited for 40 ms, a tick and its way.
+    assert_eq!(pair.arrived[10..], [(231, SERVER, 0)]);
+    assert_eq!(pair.read, [1200, 400]);
+}
+
+#[test]
+fn an_ack_that_waited_in_vain_ends_the_taking_of_turns() {
+    let mut pair = Pair::new();
+    pair.write(CLIENT, 100);
+    pair.run_until(400 * MS, &mut |end, read| u64::from(end == SERVER && read == 100) * 300);
+    pair.arrived.clear();
+    // The server has answered once and does not do so again.
+    let silent = &mut |_: usize, _: u64| 0;
+    pair.write(CLIENT, 100);
+    pair.run_until(600 * MS, silent);
+    pair.write(CLIENT, 100);
+    pair.run_until(700 * MS, silent);
+    let acks: Vec<_> = pair.arrived.iter().filter(|(_, end, _)| *end == CLIENT).map(|(at, ..)| *at).collect();
+    assert_eq!(acks, [461, 620], "40 ms after the first, at once after the second");
+}
+
+#[test]
+fn a_second_short_segment_waits_for_the_first_and_takes_what_is_written_meanwhile() {
+    let mut pair = Pair::new();
+    for bytes in [100, 70, 50] {
+        pair.write(CLIENT, bytes);
+    }
+    pair.write(CLIENT, 1);
+    pair.run_until(400 * MS, &mut |_, _| 0);
+    let data: Vec<_> = pair.arrived.iter().filter(|(.., payload)| *payload > 0).copied().collect();
+    assert_eq!(data, [(110, SERVER, 100), (130, SERVER, 121)]);
+    // Full segments do not wait.
+    pair.arrived.clear();
+    pair.write(CLIENT, 100);
+    pair.write(CLIENT, 3 * 1448 + 5);
+    pair.run_until(800 * MS, &mut |_, _| 0);
+    let data: Vec<_> = pair.arrived.iter().filter(|(.., payload)| *payload > 0).copied().collect();
+    let full = (410, SERVER, 1448);
+    assert_eq!(data, [(410, SERVER, 100), full, full, full, (430, SERVER, 5)]);
+    assert_eq!(pair.read[SERVER], 221 + 100 + 3 * 1448 + 5);
+}

@@ -1,0 +1,131 @@
+//! Requests and responses over one connection.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use common::*;
+use dumbbell_sim::simulate;
+use dumbbell_sim::spec::{ExchangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec};
+use dumbbell_sim::traffic::Transaction;
+use proptest::prelude::*;
+
+const REQUEST: u64 = 20_000;
+const RESPONSE: u64 = 200_000;
+
+fn exchange(request_bytes: u64, response_bytes: u64, count: u64, think_ns: u64) -> ExchangeSpec {
+    let connection = flow("e", "cubic", "linux-6.12");
+    ExchangeSpec { connection, opener: Opener::From, request_bytes, response_bytes, count, think_ns }
+}
+
+/// 10 Mbit/s and 20 ms; responses leave through the same queue as requests, in the other direction.
+fn world(limit_packets: u64, seconds: u64, exchange: ExchangeSpec) -> NetworkSpec {
+    let qdisc = QdiscSpec::Pfifo { limit_packets };
+    let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
+    let mut net = dumbbell(qdisc, shaper, 20 * MS, seconds, vec![]);
+    let mut back = net.ports[1].clone();
+    let dumbbell_sim::spec::PortSpec::Queue { name, .. } = &mut back else { unreachable!() };
+    *name = "bottleneck-back".into();
+    net.ports.push(back);
+    let mut exchange = exchange;
+    exchange.connection.reverse = vec![3, 2];
+    net.exchanges = vec![exchange];
+    net
+}
+
+fn transactions(net: &NetworkSpec) -> Vec<Transaction> {
+    let mut out = run(net);
+    assert_eq!(out.exchanges.len(), 1);
+    out.exchanges.remove(0).1
+}
+
+/// All were answered, in order.
+fn check(list: &[Transaction], count: u64, think_ns: u64) {
+    assert_eq!(list.len() as u64, count);
+    for t in list {
+        let (first, end) = (t.first_byte.expect("an answer"), t.end.expect("a whole answer"));
+        assert!(t.start < first && first <= end, "{t:?}");
+    }
+    for pair in list.windows(2) {
+        assert_eq!(pair[1].start, pair[0].end.unwrap() + think_ns);
+    }
+}
+
+#[test]
+fn a_small_request_takes_a_round_trip_after_the_handshake() {
+    let list = transactions(&world(100, 4, exchange(100, 100, 1, 0)));
+    check(&list, 1, 0);
+    // 20 ms of handshake and little time on the line; then as much again.
+    let (start, took) = (list[0].start, list[0].end.unwrap() - list[0].start);
+    assert!((20 * MS..21 * MS).contains(&start) && (20 * MS..21 * MS).contains(&took), "{list:?}");
+    assert_eq!(list[0].first_byte, list[0].end);
+}
+
+#[test]
+fn either_end_may_open() {
+    let mut net = world(100, 4, exchange(REQUEST, RESPONSE, 3, 10 * MS));
+    check(&transactions(&net), 3, 10 * MS);
+    net.exchanges[0].opener = Opener::To;
+    let list = transactions(&net);
+    check(&list, 3, 10 * MS);
+    // The client asks when the packet that ends the handshake has come: half a round trip later.
+    assert!((30 * MS..32 * MS).contains(&list[0].start), "{list:?}");
+}
+
+#[test]
+fn a_window_that_was_idle_for_long_begins_anew() {
+    // A response of 40 segments takes more than one round trip of the initial window, and only the first time unless the window is forgotten.
+    let took = |think_ns| {
+        let list = transactions(&world(100, 30, exchange(100, 40 * MSS, 4, think_ns)));
+        check(&list, 4, think_ns);
+        list.iter().map(|t| t.end.unwrap() - t.start).collect::<Vec<_>>()
+    };
+    let (short, long) = (took(10 * MS), took(5 * SEC));
+    assert!(short[3] < short[0], "{short:?}");
+    assert!(long[3] > short[3] && long[3] + 5 * MS > long[0], "{long:?} against {short:?}");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused() {
+    let refused = |change: &dyn Fn(&mut ExchangeSpec)| {
+        let mut net = world(100, 1, exchange(100, 100, 1, 0));
+        change(&mut net.exchanges[0]);
+        simulate(&net).expect_err("refused")
+    };
+    assert_eq!(refused(&|e| e.connection.host.tso = true), "exchange e: TSO; expected none");
+    assert!(refused(&|e| e.request_bytes = 0).starts_with("exchange e: 1 requests of 0 bytes"));
+    assert!(
+        refused(&|e| e.response_bytes = 1 << 60).starts_with("exchange e: 1 responses of 1152921504606846976 bytes")
+    );
+    assert!(refused(&|e| e.connection.stack.name = "freebsd-9".into()).contains("the stack freebsd-9"));
+    assert!(refused(&|e| e.connection.transfer_bytes = Some(1)).contains("a transfer of its own"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever is lost on the way, each byte is read once and in order: the sizes that are read add up, packets are conserved, and the same
+    /// run has the same times.
+    #[test]
+    fn every_exchange_ends(
+        request in 1..30_000_u64,
+        response in 1..60_000_u64,
+        count in 1..6_u64,
+        think_ms in 0..400_u64,
+        limit in 3..20_u64,
+        from in any::<bool>(),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9"]),
+        outage_ms in prop::option::of(0..300_u64),
+    ) {
+        let mut spec = exchange(request, response, count, think_ms * MS);
+        spec.connection.stack.name = stack.into();
+        spec.opener = if from { Opener::From } else { Opener::To };
+        let mut net = world(limit, 300, spec);
+        if let Some(at) = outage_ms {
+            let lost = |port| dumbbell_sim::spec::ImpairmentSpec::Outage { port, at_ns: at * MS, for_ns: 25 * MS };
+            net.impairments = vec![lost(1), lost(3)];
+        }
+        let list = transactions(&net);
+        check(&list, count, think_ms * MS);
+        prop_assert_eq!(list, transactions(&net));
+    }
+}
