@@ -2,9 +2,9 @@
 //! scaled, and an IP identification that each end of a connection counts up packet by packet (Linux 6.12 include/net/ip.h
 //! `ip_select_ident_segs`, from a random number; here from 1). What the simulator does not have is constant.
 //!
-//! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of the data's sender.
+//! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
-use crate::attachment::{Blocks, MAX_BLOCKS};
+use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
 use crate::spec::{Direction, TcpSpec, UdpSpec};
 use crate::tap::{Note, Record, Tap};
@@ -25,6 +25,15 @@ pub struct FlowHeaders {
     /// Where the bytes lie in the segments.
     layout: Option<Layout>,
     /// Shift of the receiver's window.
+    scale: u8,
+    /// What there is beside it where both ends send.
+    second: Option<Second>,
+}
+
+/// The second direction of a connection, and the window of the end that sends in the first one.
+#[derive(Clone, Debug)]
+struct Second {
+    layout: Layout,
     scale: u8,
 }
 
@@ -84,6 +93,10 @@ impl Capture {
     /// What was noted, for these flows by index.
     #[must_use]
     pub fn new(tap: Tap, flows: Vec<FlowHeaders>) -> Self {
+        let mut flows = flows;
+        for (note, attachment) in tap.packets() {
+            flows[note.packet.flow()].note_length(&note.packet, &attachment);
+        }
         Self { tap, flows }
     }
 
@@ -96,18 +109,24 @@ impl Capture {
     /// The numbers of a packet.
     #[must_use]
     pub fn wire(&self, record: &Record) -> Wire {
-        let (Note { packet: p, id }, blocks) = self.tap.packet(record);
+        let (Note { packet: p, id }, attachment) = self.tap.packet(record);
         let flow = &self.flows[p.flow()];
         let ends = ((flow.tuple.src, flow.tuple.sport), (flow.tuple.dst, flow.tuple.dport));
         let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
         let payload = if flow.layout.is_none() {
             p.len - UDP_HEADERS
+        } else if flow.second.is_some() {
+            payload_of_either(p, &attachment) as u16
         } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
             0
         } else {
             p.len - HEADERS as u16
         };
-        let header = flow.layout.as_ref().map_or(Header::Udp, |layout| flow.header(layout, p, &blocks));
+        let header = match (&flow.layout, &flow.second) {
+            (None, _) => Header::Udp,
+            (Some(layout), None) => flow.header(layout, p, &attachment.blocks),
+            (Some(layout), Some(second)) => flow.header_of_two_way(layout, second, p, &attachment),
+        };
         let leftwards = flow.from_right != p.has(flags::ACK);
         Wire { source, destination, leftwards, id: *id, ecn: record.ecn, header, payload }
     }
@@ -117,20 +136,69 @@ impl FlowHeaders {
     /// Those of a TCP flow.
     #[must_use]
     pub fn tcp(spec: &TcpSpec, tuple: FlowTuple, scale: u8) -> Self {
-        Self { from_right: spec.direction == Direction::Reverse, tuple, layout: Some(Layout::of(spec)), scale }
+        Self {
+            from_right: spec.direction == Direction::Reverse,
+            tuple,
+            layout: Some(Layout::of(spec)),
+            scale,
+            second: None,
+        }
+    }
+
+    /// Those of a connection whose ends both send; `scales` are the shifts of the windows of its `from` and its `to` end.
+    #[must_use]
+    pub fn two_way(spec: &TcpSpec, tuple: FlowTuple, scales: [u8; 2]) -> Self {
+        let second = Some(Second { layout: Layout::stream(MSS), scale: scales[0] });
+        Self {
+            from_right: spec.direction == Direction::Reverse,
+            tuple,
+            layout: Some(Layout::stream(MSS)),
+            scale: scales[1],
+            second,
+        }
+    }
+
+    /// Notes the length of a segment where writes decide about it.
+    fn note_length(&mut self, p: &Packet, attachment: &Attachment) {
+        let (Some(first), Some(second)) = (&mut self.layout, &mut self.second) else { return };
+        let payload = payload_of_either(p, attachment);
+        if payload > 0 && p.has(flags::ACK) {
+            second.layout.note(attachment.other_seq, payload);
+        } else if payload > 0 {
+            first.note(p.seq, payload);
+        }
     }
 
     /// Those of a stream of datagrams.
     #[must_use]
     pub fn udp(spec: &UdpSpec, tuple: FlowTuple) -> Self {
-        Self { from_right: spec.direction == Direction::Reverse, tuple, layout: None, scale: 0 }
+        Self { from_right: spec.direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None }
+    }
+
+    fn header_of_two_way(&self, first: &Layout, second: &Second, p: &Packet, attachment: &Attachment) -> Header {
+        let opens = p.has(flags::SYN);
+        let (seq, ack, scale) = if p.has(flags::ACK) {
+            (number(&second.layout, attachment.other_seq), number(first, p.seq), self.scale)
+        } else {
+            (number(first, p.seq), number(&second.layout, attachment.other_seq), second.scale)
+        };
+        let acked = if p.has(flags::ACK) { first } else { &second.layout };
+        Header::Tcp {
+            seq,
+            ack,
+            flags: p.flags ^ p.ecn().flags(),
+            // The first packet of all is the only one that acknowledges nothing.
+            acknowledges: ack > 0,
+            window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
+            timestamps: (p.tsval, p.tsecr),
+            syn: opens.then_some((MSS as u16 + 12, scale)),
+            sacks: numbers(acked, &attachment.blocks),
+        }
     }
 
     fn header(&self, layout: &Layout, p: &Packet, blocks: &Blocks) -> Header {
-        // The SYN has number 0, and the payload begins with number 1.
-        let number = |segment: u32| (layout.before(segment) as u32).wrapping_add(u32::from(segment > 0));
         let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
-        let sequence = number(p.seq);
+        let sequence = number(layout, p.seq);
         let (seq, ack) = match (answer, opens) {
             (false, true) => (0, 0),
             (false, false) => (sequence, 1),
@@ -144,10 +212,6 @@ impl FlowHeaders {
             (true, false) => (p.window >> self.scale).min(u32::from(u16::MAX)) as u16,
         };
         let scale = if answer { self.scale } else { IDLE_SCALE };
-        let mut sacks = ([(0, 0); MAX_BLOCKS], blocks.as_slice().len());
-        for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
-            *place = (number(*start), number(*end));
-        }
         Header::Tcp {
             seq,
             ack,
@@ -156,7 +220,30 @@ impl FlowHeaders {
             window,
             timestamps: (p.tsval, p.tsecr),
             syn: opens.then_some((MSS as u16 + 12, scale)),
-            sacks,
+            sacks: numbers(layout, blocks),
         }
+    }
+}
+
+/// The sequence number of a segment's first byte. The SYN has number 0, and the payload begins with number 1.
+fn number(layout: &Layout, segment: u32) -> u32 {
+    (layout.before(segment) as u32).wrapping_add(u32::from(segment > 0))
+}
+
+/// SACK blocks in bytes, and how many there are.
+fn numbers(layout: &Layout, blocks: &Blocks) -> ([(u32, u32); MAX_BLOCKS], usize) {
+    let mut sacks = ([(0, 0); MAX_BLOCKS], blocks.as_slice().len());
+    for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
+        *place = (number(layout, *start), number(layout, *end));
+    }
+    sacks
+}
+
+/// Payload of a packet of a connection whose ends both send, bytes.
+fn payload_of_either(p: &Packet, attachment: &Attachment) -> u32 {
+    if p.has(flags::SYN) {
+        0
+    } else {
+        u32::from(p.len) - HEADERS - attachment.blocks.option_bytes()
     }
 }

@@ -4,7 +4,7 @@
 //! in the network looks at; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
 //! for what it repeats.
 
-use crate::attachment::{Attachments, Blocks};
+use crate::attachment::{Attachment, Attachments};
 use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
 use crate::time::Time;
 
@@ -24,7 +24,7 @@ pub struct Record {
 /// A packet as it left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
-    /// Its `attachment` is an index to the blocks that were noted.
+    /// Its `attachment` is an index to those that were noted.
     pub packet: Packet,
     /// The IP identification.
     pub id: u16,
@@ -44,7 +44,7 @@ struct Hosts {
 pub struct Tap {
     hosts: Vec<Hosts>,
     notes: Vec<Note>,
-    blocks: Vec<Blocks>,
+    attachments: Vec<Attachment>,
     /// In order of time.
     pub records: Vec<Record>,
 }
@@ -67,8 +67,8 @@ impl Tap {
         self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn(), note });
         let mut noted = *packet;
         if packet.attachment != NO_ATTACHMENT {
-            noted.attachment = self.blocks.len() as u32;
-            self.blocks.push(attachments.get(packet.attachment).blocks);
+            noted.attachment = self.attachments.len() as u32;
+            self.attachments.push(attachments.get(packet.attachment));
         }
         self.notes.push(Note { packet: noted, id: *id });
         packet.tsval = note;
@@ -82,13 +82,21 @@ impl Tap {
         packet.tsval = self.notes[note as usize].packet.tsval;
     }
 
-    /// The packet of a record as it left, and its SACK blocks.
-    pub(crate) fn packet(&self, record: &Record) -> (&Note, Blocks) {
-        let note = &self.notes[record.note as usize];
-        let blocks = match note.packet.attachment {
-            NO_ATTACHMENT => Blocks::default(),
-            at => self.blocks[at as usize],
+    /// The packet of a record as it left, and what is attached to it.
+    pub(crate) fn packet(&self, record: &Record) -> (&Note, Attachment) {
+        self.with_attachment(&self.notes[record.note as usize])
+    }
+
+    /// All packets in the order in which they left.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Note, Attachment)> {
+        self.notes.iter().map(|note| self.with_attachment(note))
+    }
+
+    fn with_attachment<'a>(&self, note: &'a Note) -> (&'a Note, Attachment) {
+        let attachment = match note.packet.attachment {
+            NO_ATTACHMENT => Attachment::default(),
+            at => self.attachments[at as usize],
         };
-        (note, blocks)
+        (note, attachment)
     }
 }

@@ -1,11 +1,12 @@
 //! Requests and responses over one connection.
 
-#[allow(dead_code, reason = "other tests use the rest")]
 mod common;
 
 use common::*;
+use dumbbell_sim::capture::Header;
+use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate;
-use dumbbell_sim::spec::{ExchangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec};
+use dumbbell_sim::spec::{ChangeSpec, ExchangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec};
 use dumbbell_sim::traffic::Transaction;
 use proptest::prelude::*;
 
@@ -13,23 +14,14 @@ const REQUEST: u64 = 20_000;
 const RESPONSE: u64 = 200_000;
 
 fn exchange(request_bytes: u64, response_bytes: u64, count: u64, think_ns: u64) -> ExchangeSpec {
-    let connection = flow("e", "cubic", "linux-6.12");
-    ExchangeSpec { connection, opener: Opener::From, request_bytes, response_bytes, count, think_ns }
+    ExchangeSpec { tcp: flow("e", "cubic", "linux-6.12"), request_bytes, response_bytes, count, think_ns }
 }
 
-/// 10 Mbit/s and 20 ms; responses leave through the same queue as requests, in the other direction.
+/// 10 Mbit/s and 20 ms, with a queue in each direction.
 fn world(limit_packets: u64, seconds: u64, exchange: ExchangeSpec) -> NetworkSpec {
     let qdisc = QdiscSpec::Pfifo { limit_packets };
     let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
-    let mut net = dumbbell(qdisc, shaper, 20 * MS, seconds, vec![]);
-    let mut back = net.ports[1].clone();
-    let dumbbell_sim::spec::PortSpec::Queue { name, .. } = &mut back else { unreachable!() };
-    *name = "bottleneck-back".into();
-    net.ports.push(back);
-    let mut exchange = exchange;
-    exchange.connection.reverse = vec![3, 2];
-    net.exchanges = vec![exchange];
-    net
+    with_exchange(two_way(dumbbell(qdisc, shaper, 20 * MS, seconds, vec![])), exchange)
 }
 
 fn transactions(net: &NetworkSpec) -> Vec<Transaction> {
@@ -62,10 +54,10 @@ fn a_small_request_takes_a_round_trip_after_the_handshake() {
 
 #[test]
 fn either_end_may_open() {
-    let mut net = world(100, 4, exchange(REQUEST, RESPONSE, 3, 10 * MS));
-    check(&transactions(&net), 3, 10 * MS);
-    net.exchanges[0].opener = Opener::To;
-    let list = transactions(&net);
+    let mut spec = exchange(REQUEST, RESPONSE, 3, 10 * MS);
+    check(&transactions(&world(100, 4, spec.clone())), 3, 10 * MS);
+    spec.tcp.opener = Opener::To;
+    let list = transactions(&world(100, 4, spec));
     check(&list, 3, 10 * MS);
     // The client asks when the packet that ends the handshake has come: half a round trip later.
     assert!((30 * MS..32 * MS).contains(&list[0].start), "{list:?}");
@@ -85,19 +77,42 @@ fn a_window_that_was_idle_for_long_begins_anew() {
 }
 
 #[test]
+fn a_capture_has_the_bytes_of_both_directions() {
+    let mut net = world(100, 4, exchange(2000, 5000, 3, MS));
+    net.capture = true;
+    let capture = run(&net).capture.expect("a capture");
+    // What arrives from the left and from the right, in order since nothing is lost: each begins where the last ended.
+    let mut next = [1, 1];
+    for record in capture.records() {
+        let wire = capture.wire(record);
+        let Header::Tcp { seq, ack, syn: None, .. } = wire.header else { continue };
+        let from_right = usize::from(wire.leftwards);
+        if record.right != wire.leftwards {
+            assert_eq!(seq, next[from_right]);
+            next[from_right] += u32::from(wire.payload);
+            assert!(ack <= next[1 - from_right], "{ack} of {next:?}");
+        }
+    }
+    assert_eq!(next, [1 + 3 * 2000, 1 + 3 * 5000]);
+}
+
+#[test]
 fn what_cannot_be_run_is_refused() {
     let refused = |change: &dyn Fn(&mut ExchangeSpec)| {
-        let mut net = world(100, 1, exchange(100, 100, 1, 0));
-        change(&mut net.exchanges[0]);
-        simulate(&net).expect_err("refused")
+        let mut spec = exchange(100, 100, 1, 0);
+        change(&mut spec);
+        lines(&simulate(&world(100, 1, spec)).expect_err("refused"))
     };
-    assert_eq!(refused(&|e| e.connection.host.tso = true), "exchange e: TSO; expected none");
-    assert!(refused(&|e| e.request_bytes = 0).starts_with("exchange e: 1 requests of 0 bytes"));
+    assert_eq!(refused(&|e| e.tcp.host.tso = true), "Workload 0.tcp.host.tso: true; expected false");
+    assert_eq!(refused(&|e| e.count = 0), "Workload 0.count: 0 requests; expected at least 1");
+    assert!(refused(&|e| e.request_bytes = 0).starts_with("Workload 0.request_bytes: 0 bytes; expected 1 to "));
     assert!(
-        refused(&|e| e.response_bytes = 1 << 60).starts_with("exchange e: 1 responses of 1152921504606846976 bytes")
+        refused(&|e| e.response_bytes = 1 << 60).starts_with("Workload 0.response_bytes: 1152921504606846976 bytes")
     );
-    assert!(refused(&|e| e.connection.stack.name = "freebsd-9".into()).contains("the stack freebsd-9"));
-    assert!(refused(&|e| e.connection.transfer_bytes = Some(1)).contains("a transfer of its own"));
+    let bsd = refused(&|e| e.tcp.stack.name = "freebsd-9".into());
+    assert_eq!(bsd, "Workload 0.tcp.stack.name: freebsd-9; expected a stack of Linux");
+    let sized = refused(&|e| e.tcp.transfer_bytes = Some(1));
+    assert_eq!(sized, "Workload 0.tcp.transfer_bytes: 1 bytes; expected none beside requests and responses");
 }
 
 proptest! {
@@ -117,12 +132,12 @@ proptest! {
         outage_ms in prop::option::of(0..300_u64),
     ) {
         let mut spec = exchange(request, response, count, think_ms * MS);
-        spec.connection.stack.name = stack.into();
-        spec.opener = if from { Opener::From } else { Opener::To };
+        spec.tcp.stack.name = stack.into();
+        spec.tcp.opener = if from { Opener::From } else { Opener::To };
         let mut net = world(limit, 300, spec);
         if let Some(at) = outage_ms {
-            let lost = |port| dumbbell_sim::spec::ImpairmentSpec::Outage { port, at_ns: at * MS, for_ns: 25 * MS };
-            net.impairments = vec![lost(1), lost(3)];
+            let lost = |port| ChangeSpec::Outage { port, at_ns: at * MS, for_ns: 25 * MS };
+            net.schedule = vec![lost(1), lost(3)];
         }
         let list = transactions(&net);
         check(&list, count, think_ms * MS);

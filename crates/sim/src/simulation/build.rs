@@ -11,8 +11,8 @@ use crate::port::{resolve, Change, Port, Schedule};
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::spec::{
-    CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, NetworkSpec, Opener, PathSpec, PortSpec, TcpSpec, UdpSpec,
-    WorkloadSpec, FORMAT,
+    CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, NetworkSpec, Opener, PathSpec, PortSpec, TcpSpec,
+    UdpSpec, WorkloadSpec, FORMAT,
 };
 use crate::tap::Tap;
 use crate::tcp::bsd;
@@ -396,12 +396,7 @@ fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
 }
 
 /// What a capture says of all flows.
-fn headers(
-    spec: &NetworkSpec,
-    flows: &[Flow],
-    exchanges: &[Exchange],
-    tuples: &[FlowTuple],
-) -> Vec<FlowHeaders> {
+fn headers(spec: &NetworkSpec, flows: &[Flow], exchanges: &[Exchange], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
     let tcp = spec.connections().zip(flows).zip(tuples);
     let tcp = tcp.map(|(((_, tcp, _), flow), tuple)| FlowHeaders::tcp(tcp, *tuple, flow.receiver.window_scale()));
     let (two_way, udp) = tuples[flows.len()..].split_at(exchanges.len());

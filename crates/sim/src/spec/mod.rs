@@ -15,7 +15,9 @@ pub use qdisc::{
     CakeFraming, CakeIsolation, CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec,
     SfqSpec,
 };
-pub use workload::{CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec};
+pub use workload::{
+    CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec,
+};
 
 use serde::{Deserialize, Serialize};
 

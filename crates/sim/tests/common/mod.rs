@@ -5,8 +5,8 @@
 use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, HostSettings, HostSpec, NetworkSpec, Opener,
-    PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, UdpSpec, WorkloadSpec, FORMAT,
+    CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, HostSpec, NetworkSpec,
+    Opener, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, UdpSpec, WorkloadSpec, FORMAT,
 };
 use serde_json::Map;
 
@@ -128,6 +128,12 @@ pub fn with_udp(mut net: NetworkSpec, streams: Vec<UdpSpec>) -> NetworkSpec {
     numbered(net)
 }
 
+/// The same with requests and responses.
+pub fn with_exchange(mut net: NetworkSpec, exchange: ExchangeSpec) -> NetworkSpec {
+    net.workloads.push(WorkloadSpec::Exchange(exchange));
+    numbered(net)
+}
+
 /// The other direction gets a queue as well, port 3.
 pub fn two_way(mut net: NetworkSpec) -> NetworkSpec {
     let PortSpec::Queue { qdisc, shaper, .. } = net.ports[1].clone() else { unreachable!("port 1 is the bottleneck") };
@@ -140,8 +146,9 @@ pub fn two_way(mut net: NetworkSpec) -> NetworkSpec {
 fn numbered(mut net: NetworkSpec) -> NetworkSpec {
     let mut port = 10_000..;
     for workload in &mut net.workloads {
-        let (WorkloadSpec::Tcp(TcpSpec { connections, .. }) | WorkloadSpec::Udp(UdpSpec { streams: connections, .. })) =
-            workload;
+        let (WorkloadSpec::Tcp(TcpSpec { connections, .. })
+        | WorkloadSpec::Exchange(ExchangeSpec { tcp: TcpSpec { connections, .. }, .. })
+        | WorkloadSpec::Udp(UdpSpec { streams: connections, .. })) = workload;
         for (connection, port) in connections.iter_mut().zip(&mut port) {
             connection.ports = [port, 5000];
         }

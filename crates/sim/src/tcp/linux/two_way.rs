@@ -113,6 +113,12 @@ impl TwoWayEnd {
         &self.counters
     }
 
+    /// Shift of the windows that it advertises.
+    #[must_use]
+    pub fn window_scale(&self) -> u8 {
+        self.receiver.window_scale()
+    }
+
     /// The sending half.
     #[must_use]
     pub fn sender(&self) -> &Sender {
@@ -249,7 +255,9 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
         let mut ack = 0;
-        if !p.has(flags::SYN) {
+        if p.has(flags::SYN) {
+            p.window = self.receiver.offered();
+        } else {
             let said = self.receiver.ride(u32::from(p.len) > HEADERS, self.out);
             (ack, p.window, p.tsecr) = (said.ack, said.window, said.tsecr);
             p.flags |= said.flags;

@@ -1,6 +1,6 @@
 //! Two ends that both send, over a path that only takes time.
 
-use crate::cc::AnyCc;
+use crate::cc::{AnyCc, Needs, Reno};
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -30,8 +30,8 @@ impl Pair {
         let spec = bulk_flow();
         let stack = Stack::from_spec(&spec.stack).unwrap();
         let end = |which: usize| {
-            let cc = AnyCc::build("reno", &stack).unwrap();
-            TwoWayEnd::new(0, which * SOURCES, &spec, &stack, cc, false, which == CLIENT, which == CLIENT)
+            let cc = AnyCc::Reno(Reno);
+            TwoWayEnd::new(0, which * SOURCES, &spec, &stack, cc, Needs::default(), which == CLIENT, which == CLIENT)
         };
         let ends = [end(CLIENT), end(SERVER)];
         let mut pair =

@@ -44,6 +44,11 @@ impl Receiver {
         self
     }
 
+    /// The window of the SYN, which is not scaled, bytes.
+    pub(in crate::tcp::linux) fn offered(&self) -> u32 {
+        self.buffer.offered()
+    }
+
     /// True once the handshake is complete.
     pub(in crate::tcp::linux) fn is_established(&self) -> bool {
         self.established
