@@ -7,6 +7,7 @@ use super::sender::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, MSS};
+use crate::tcp::common::lazy_timer::Ticks;
 
 const SEG: u64 = MSS as u64;
 /// Duplicate ACKs that show a loss (`tcprexmtthresh`).
@@ -17,7 +18,7 @@ impl Sender {
     pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         let blocks = out.take_attachment(p).blocks;
-        self.rcv_tick = self.clock.ticks(out.now());
+        self.rcv_tick = self.clock.tick(out.now());
         match (self.phase, p.has(flags::SYN)) {
             (Phase::SynSent, true) => self.on_syn_ack(p, out),
             (Phase::Established, true) => {
@@ -98,7 +99,7 @@ impl Sender {
         self.counters.cwnd_reductions += u64::from(!self.window.cong_recovery);
         self.snd_recover = self.snd_max;
         self.window.enter_recovery();
-        self.timer.stop();
+        self.timer.clear();
         self.sack_newdata = self.snd_nxt;
         self.window.cwnd = SEG;
         self.output(out, false);
@@ -134,7 +135,7 @@ impl Sender {
         self.check_bad_retransmit(out.now());
         self.take_rtt(p, out.now());
         if ack == self.snd_max {
-            self.timer.stop();
+            self.timer.clear();
         } else if !self.persist_pending() {
             self.set_retransmit(out);
         }
@@ -150,7 +151,7 @@ impl Sender {
 
     /// Recovery goes on: one or two segments may follow.
     fn on_partial_ack(&mut self, bytes: u64, out: &mut impl Outbox) {
-        self.timer.stop();
+        self.timer.clear();
         let more = if bytes / SEG >= 2 { 2 } else { 1 };
         let new = self.snd_nxt.saturating_sub(self.sack_newdata);
         let outstanding = u64::from(self.holes.retransmitted) + u64::from(new);

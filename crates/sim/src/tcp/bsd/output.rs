@@ -5,6 +5,7 @@
 use super::sender::{Phase, Sender};
 use crate::outbox::{End, Outbox};
 use crate::packet::{Packet, Verdict, MSS};
+use crate::tcp::common::lazy_timer::Ticks;
 
 const SEG: i64 = MSS as i64;
 
@@ -25,7 +26,7 @@ impl Sender {
         if self.phase != Phase::Established {
             return;
         }
-        if self.snd_max == self.snd_una && self.clock.ticks(out.now()) - self.rcv_tick >= self.rtt.rxtcur {
+        if self.snd_max == self.snd_una && self.clock.tick(out.now()) - self.rcv_tick >= self.rtt.rxtcur {
             self.window.after_idle();
         }
         loop {
@@ -57,7 +58,7 @@ impl Sender {
 
     /// True if the timer must run although nothing was sent.
     fn keep_a_timer(&mut self, out: &mut impl Outbox) {
-        if self.timer.active() {
+        if self.timer.is_set() {
             return;
         }
         if self.snd_max > self.snd_una {
@@ -165,7 +166,7 @@ impl Sender {
     fn transmit(&mut self, p: Packet, out: &mut impl Outbox) -> bool {
         self.counters.sent += 1;
         if out.send(End::Sender, p) == Verdict::Dropped {
-            if !self.timer.active() {
+            if !self.timer.is_set() {
                 self.set_retransmit(out);
             }
             self.window.cwnd = SEG as u64;

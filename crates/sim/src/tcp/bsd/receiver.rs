@@ -7,14 +7,15 @@
 
 use std::collections::VecDeque;
 
+use super::clock::Clock;
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
-use super::timer::{Callout, Clock};
 use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::common::ranges;
 use crate::tcp::linux::receiver::Counters;
 use crate::time::{Time, MS};
@@ -54,7 +55,7 @@ pub struct Receiver {
     last_ack_sent: u32,
     sent_zero_window: bool,
     ts_recent: u32,
-    delack: Callout,
+    delack: LazyTimer,
     round: Round,
     counters: Counters,
     layout: Layout,
@@ -82,7 +83,7 @@ impl Receiver {
             last_ack_sent: 1,
             sent_zero_window: false,
             ts_recent: 0,
-            delack: Callout::new(source),
+            delack: LazyTimer::new(source),
             round: Round::default(),
             counters: Counters::default(),
             layout: Layout::of(spec),
@@ -201,9 +202,9 @@ impl Receiver {
         self.rcv_nxt += 1;
         self.unread += payload;
         self.tune(p.tsecr, payload);
-        if self.delays && !self.delack.active() && !self.sent_zero_window {
-            let tick = self.clock.ticks(out.now()) + self.delack_ticks;
-            self.delack.set(self.clock.time(tick), out);
+        if self.delays && !self.delack.is_set() && !self.sent_zero_window {
+            let now = self.clock.tick(out.now());
+            self.delack.set(&self.clock, now, now + self.delack_ticks, out);
         } else {
             self.send_ack(out);
         }
@@ -279,7 +280,7 @@ impl Receiver {
         self.counters.acks_sent += 1;
         self.rcv_adv = self.rcv_adv.max(self.next_byte() + window);
         self.last_ack_sent = self.rcv_nxt;
-        self.delack.stop();
+        self.delack.clear();
         out.send(End::Receiver, p);
     }
 
@@ -303,7 +304,7 @@ impl Receiver {
 
     /// The delayed-ACK timer's event.
     pub fn on_timer(&mut self, out: &mut impl Outbox) {
-        if self.delack.due(out) {
+        if self.delack.expired(&self.clock, out) {
             self.send_ack(out);
         }
     }

@@ -3,17 +3,19 @@
 //!
 //! Leaves out: closing, urgent data, ECN, segmentation offload, connections without timestamps or SACK.
 
+use super::clock::Clock;
 use super::newreno::{NewReno, INFINITE_SSTHRESH};
 use super::rtt::RttEstimator;
 use super::sack::Holes;
 use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
-use super::timer::{Callout, Clock, Purpose};
+use super::timer::Purpose;
 use crate::cc::CaState;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::endpoint::SenderSample;
 use crate::tcp::linux::sender::Counters;
 use crate::time::{Time, MS};
@@ -62,7 +64,7 @@ pub struct Sender {
     pub(super) limited_sent: u32,
     pub(super) holes: Holes,
     pub(super) rtt: RttEstimator,
-    pub(super) timer: Callout,
+    pub(super) timer: LazyTimer,
     pub(super) purpose: Purpose,
     pub(super) previous: Option<Previous>,
     /// A packet must go, be it an empty one.
@@ -103,7 +105,7 @@ impl Sender {
             limited_sent: 0,
             holes: Holes::new(stack.sack_maxholes),
             rtt: RttEstimator::new(stack),
-            timer: Callout::new(source),
+            timer: LazyTimer::new(source),
             purpose: Purpose::Retransmit,
             previous: None,
             ack_now: false,
@@ -120,7 +122,7 @@ impl Sender {
     /// connect(): sends the SYN.
     pub fn connect(&mut self, out: &mut impl Outbox) {
         self.phase = Phase::SynSent;
-        self.rcv_tick = self.clock.ticks(out.now());
+        self.rcv_tick = self.clock.tick(out.now());
         self.send_syn(out);
     }
 
@@ -143,7 +145,7 @@ impl Sender {
             self.window.start_small();
         }
         self.take_rtt(p, out.now());
-        self.timer.stop();
+        self.timer.clear();
         self.ack_now = true;
         self.output(out, false);
         self.write(out);
@@ -159,7 +161,7 @@ impl Sender {
     /// The flow is cut off: nothing more is sent.
     pub fn abort(&mut self) {
         self.phase = Phase::Closed;
-        self.timer.stop();
+        self.timer.clear();
     }
 
     /// A packet of this sender.

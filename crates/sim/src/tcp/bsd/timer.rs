@@ -1,76 +1,11 @@
-//! Kernel time and the sender's timers (FreeBSD 9.3 sys/netinet/tcp_timer.c, sys/kern/kern_timeout.c): a callout set for so many ticks
-//! fires with the tick, neither rounded nor late.
+//! The sender's timers (FreeBSD 9.3 sys/netinet/tcp_timer.c).
 //!
 //! Leaves out: keep-alive, 2MSL, sending SYNs without options from the third on.
 
 use super::sender::{Phase, Previous, Sender};
 use crate::outbox::Outbox;
-use crate::time::{Time, NEVER, SEC};
-
-/// Converts time to the ticks of a kernel with a given HZ.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
-    tick: u64,
-}
-
-impl Clock {
-    pub fn new(hz: u32) -> Self {
-        Self { tick: SEC / u64::from(hz) }
-    }
-
-    /// The tick that `now` falls in.
-    #[inline]
-    pub fn ticks(&self, now: Time) -> u64 {
-        now / self.tick
-    }
-
-    /// When a callout for tick `tick` fires.
-    #[inline]
-    pub fn time(&self, tick: u64) -> Time {
-        tick * self.tick
-    }
-}
-
-/// One callout on one event source. A deadline that moves away leaves the earlier event in place; it re-arms itself when it comes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Callout {
-    source: usize,
-    fires: Time,
-    armed: Time,
-}
-
-impl Callout {
-    pub fn new(source: usize) -> Self {
-        Self { source, fires: NEVER, armed: NEVER }
-    }
-
-    pub fn active(&self) -> bool {
-        self.fires != NEVER
-    }
-
-    pub fn stop(&mut self) {
-        self.fires = NEVER;
-    }
-
-    pub fn set(&mut self, at: Time, out: &mut impl Outbox) {
-        self.fires = at;
-        if at < self.armed {
-            self.armed = at;
-            out.set_timer(self.source, at);
-        }
-    }
-
-    /// The event came; true if the callout is due, and then it is no longer active.
-    pub fn due(&mut self, out: &mut impl Outbox) -> bool {
-        let due = self.fires <= out.now();
-        if due {
-            self.fires = NEVER;
-        }
-        self.armed = self.fires;
-        out.set_timer(self.source, self.fires);
-        due
-    }
-}
+use crate::tcp::common::lazy_timer::Ticks;
+use crate::time::Time;
 
 /// What the sender's callout is for: BSD never has both at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,31 +16,31 @@ pub(super) enum Purpose {
 
 impl Sender {
     pub(super) fn retransmit_pending(&self) -> bool {
-        self.timer.active() && self.purpose == Purpose::Retransmit
+        self.timer.is_set() && self.purpose == Purpose::Retransmit
     }
 
     pub(super) fn persist_pending(&self) -> bool {
-        self.timer.active() && self.purpose == Purpose::Persist
+        self.timer.is_set() && self.purpose == Purpose::Persist
     }
 
     /// (Re)starts the retransmission timer.
     pub(super) fn set_retransmit(&mut self, out: &mut impl Outbox) {
         self.purpose = Purpose::Retransmit;
-        let tick = self.clock.ticks(out.now()) + self.rtt.rxtcur;
-        self.timer.set(self.clock.time(tick), out);
+        let now = self.clock.tick(out.now());
+        self.timer.set(&self.clock, now, now + self.rtt.rxtcur, out);
     }
 
     /// Starts probing a window that is too small.
     pub(super) fn set_persist(&mut self, out: &mut impl Outbox) {
         self.previous = None;
         self.purpose = Purpose::Persist;
-        let tick = self.clock.ticks(out.now()) + self.rtt.persist();
-        self.timer.set(self.clock.time(tick), out);
+        let now = self.clock.tick(out.now());
+        self.timer.set(&self.clock, now, now + self.rtt.persist(), out);
     }
 
     /// The timer's event came.
     pub fn on_timer(&mut self, out: &mut impl Outbox) {
-        if !self.timer.due(out) {
+        if !self.timer.expired(&self.clock, out) {
             return;
         }
         match (self.phase, self.purpose) {
@@ -142,7 +77,7 @@ impl Sender {
             fast_recovery: self.window.fast_recovery,
             cong_recovery: self.window.cong_recovery,
             recover: self.snd_recover,
-            until: self.clock.ticks(out.now()) + half,
+            until: self.clock.tick(out.now()) + half,
         });
         self.snd_nxt = self.snd_una;
         self.snd_recover = self.snd_max;
@@ -155,7 +90,7 @@ impl Sender {
     /// An ACK came so soon after a timeout that it cannot be for the retransmission: all is as it was.
     pub(super) fn check_bad_retransmit(&mut self, now: Time) {
         let Some(previous) = self.previous else { return };
-        if self.rtt.shift != 1 || self.clock.ticks(now) >= previous.until {
+        if self.rtt.shift != 1 || self.clock.tick(now) >= previous.until {
             return;
         }
         self.counters.undos += 1;

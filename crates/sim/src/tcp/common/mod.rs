@@ -1,6 +1,7 @@
-//! What the implementations of TCP share: how a flow is cut into segments, ranges of sequence numbers.
+//! What the implementations of TCP share: how a flow is cut into segments, ranges of sequence numbers, timers.
 
 pub mod layout;
+pub(super) mod lazy_timer;
 pub(super) mod overrides;
 pub(super) mod ranges;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Kernel time: jiffies, and the timer wheel's rounding (Linux 6.12 kernel/time/timer.c; `slack`: Linux 3.9 kernel/timer.c).
 
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::options::TimerWheel;
 use crate::tcp::linux::stack::Stack;
-use crate::time::{Time, MS, SEC};
+use crate::time::{Time, MS, SEC, US};
 
 /// Level bits of the wheel: 64 slots a level, each level 8 times as coarse.
 const LEVEL_SIZE: u64 = 64;
@@ -46,20 +47,6 @@ impl Clock {
         self.tick == MS
     }
 
-    /// The tick that `now` falls in.
-    #[inline]
-    #[must_use]
-    pub fn jiffies(&self, now: Time) -> u64 {
-        self.ticks(now)
-    }
-
-    /// Microseconds to ticks, rounded up.
-    #[inline]
-    #[must_use]
-    pub fn from_us(&self, us: u64) -> u64 {
-        self.ticks(us * 1000 + self.tick - 1)
-    }
-
     /// Ticks to microseconds.
     #[inline]
     #[must_use]
@@ -72,18 +59,26 @@ impl Clock {
     pub fn from_ms(&self, ms: u64) -> u64 {
         self.from_us(ms * 1000)
     }
+}
 
-    /// Start of a tick.
+impl Ticks for Clock {
     #[inline]
-    #[must_use]
-    pub fn start(&self, jiffies: u64) -> Time {
-        jiffies * self.tick
+    fn tick(&self, time: Time) -> u64 {
+        self.ticks(time)
     }
 
-    /// When a timer set in tick `now` for tick `expires` really fires: not before that tick. A wheel of levels rounds up to the granularity of
-    /// the level that the timer falls in, and never fires in the tick of its expiry.
-    #[must_use]
-    pub fn fires(&self, now: u64, expires: u64) -> Time {
+    #[inline]
+    fn start(&self, tick: u64) -> Time {
+        tick * self.tick
+    }
+
+    #[inline]
+    fn from_us(&self, us: u64) -> u64 {
+        self.ticks(us * US + self.tick - 1)
+    }
+
+    /// A wheel of levels rounds up to the granularity of the level that the timer falls in, and never fires in the tick of its expiry.
+    fn fires(&self, now: u64, expires: u64) -> Time {
         let delta = expires.saturating_sub(now);
         if self.wheel == TimerWheel::Slack {
             let expires = expires.max(now + 1);
@@ -134,7 +129,7 @@ mod tests {
         fn ticks_are_those_of_a_division(hz in 1u32..=1000, ticks in 0u64..1 << 33, off in -1i64..=1, ns: u64) {
             let c = Clock::new(hz, TimerWheel::Levels);
             for ns in [(ticks * c.tick).saturating_add_signed(off), ns] {
-                prop_assert_eq!(c.jiffies(ns), ns / c.tick);
+                prop_assert_eq!(c.tick(ns), ns / c.tick);
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use crate::cc::CaState;
 use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::{Pending, Sender};
 

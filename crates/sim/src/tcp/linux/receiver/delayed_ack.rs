@@ -3,16 +3,8 @@
 
 use super::{Receiver, MAX_QUICK};
 use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::{Time, NEVER};
-
-/// How long a delayed ACK waits.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Delay {
-    /// Until a tick; in which one that was decided.
-    Until { tick: u64, set_in: u64 },
-    /// The least interval from this time on; nobody has asked yet which tick that is.
-    LeastFrom(Time),
-}
 
 impl Receiver {
     /// Adapts the delayed-ACK interval to the spacing of the data.
@@ -34,7 +26,7 @@ impl Receiver {
         }
         // What came out of order may have set the interval before any data came in order.
         let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
-        let gap = self.clock.jiffies(now) - self.clock.jiffies(last_data);
+        let gap = self.clock.tick(now) - self.clock.tick(last_data);
         if gap <= self.ato_step {
             self.ato = (self.ato >> 1) + self.ato_step;
         } else if gap < self.ato {
@@ -64,43 +56,16 @@ impl Receiver {
         if self.delack_capped {
             ato = ato.min(self.delack_max);
         }
-        let jiffies = self.clock.jiffies(out.now());
+        let jiffies = self.clock.tick(out.now());
         let mut expires = jiffies + ato;
-        if let Some((pending, _)) = self.delack_ticks() {
+        if let Some((pending, _)) = self.delack.deadline(&self.clock) {
             if pending <= jiffies + (ato >> 2) {
                 self.send_ack(self.rcv_nxt, out);
                 return;
             }
             expires = expires.min(pending);
         }
-        self.delack = Some(Delay::Until { tick: expires, set_in: jiffies });
-        // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
-        if self.clock.start(expires) < self.delack_armed {
-            let fires = self.delack_fires();
-            if fires < self.delack_armed {
-                self.set_event(out, fires);
-            }
-        }
-    }
-
-    /// Moves the event of the delayed ACK.
-    fn set_event(&mut self, out: &mut impl Outbox, time: Time) {
-        self.delack_armed = time;
-        self.after_event = time.saturating_sub(self.clock.start(self.ato_min)).saturating_add(self.clock.start(1));
-        out.set_timer(self.source, time);
-    }
-
-    /// The tick that the delayed ACK waits for, and the one in which that was decided.
-    fn delack_ticks(&self) -> Option<(u64, u64)> {
-        self.delack.map(|delay| match delay {
-            Delay::Until { tick, set_in } => (tick, set_in),
-            Delay::LeastFrom(time) => (self.clock.jiffies(time) + self.ato_min, self.clock.jiffies(time)),
-        })
-    }
-
-    /// When the timer of the delayed ACK fires.
-    fn delack_fires(&self) -> Time {
-        self.delack_ticks().map_or(NEVER, |(tick, set_in)| self.clock.fires(set_in, tick))
+        self.delack.set(&self.clock, jiffies, expires, out);
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
@@ -110,13 +75,7 @@ impl Receiver {
             self.flush_compressed(out);
             return;
         }
-        let fires = self.delack_fires();
-        if fires > out.now() {
-            // The deadline has moved, or is gone.
-            return self.set_event(out, fires);
-        }
-        self.set_event(out, NEVER);
-        if self.delack.take().is_some() && self.scheduled {
+        if self.delack.expired(&self.clock, out) && self.scheduled {
             if self.in_ping_pong() {
                 // Nothing came for the ACK to ride on.
                 self.leave_ping_pong();

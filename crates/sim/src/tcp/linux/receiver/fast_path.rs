@@ -1,11 +1,13 @@
 //! The fast path of the common segment: the next one in order, when nothing is missing or waits to be acknowledged out of turn. A property
 //! test (`fast_path_tests`) shows that it ends where the full path does.
 
-use super::delayed_ack::Delay;
-use super::Receiver;
+use super::{Receiver, ATO_MIN_MS};
 use crate::outbox::{End, Outbox};
 use crate::packet::{Ecn, Packet};
 use crate::time::Time;
+
+/// Least delayed-ACK interval, us.
+const ATO_MIN_US: u64 = ATO_MIN_MS * 1000;
 
 impl Receiver {
     /// True if [`Self::on_fast_data`] can handle the packet: the next segment, without a flag but the codepoint that is expected. All
@@ -46,8 +48,9 @@ impl Receiver {
     /// only the present time is noted: its tick is computed if the ACK still waits when that event comes.
     #[inline]
     fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {
-        if self.delack.is_none() && self.ato == self.ato_min && out.now() >= self.after_event {
-            self.delack = Some(Delay::LeastFrom(out.now()));
+        let least = !self.delack.is_set() && self.ato == self.ato_min;
+        if least && self.delack.covers(out.now(), ATO_MIN_US) {
+            self.delack.set_later(out.now(), ATO_MIN_US);
             self.buffer.on_read(self.rcv_nxt, out.now());
             if self.buffer.may_open_wide() {
                 self.ack_after_read(true, out);

@@ -15,7 +15,6 @@ mod tests;
 use std::collections::VecDeque;
 
 use self::buffer::ReceiveBuffer;
-use self::delayed_ack::Delay;
 use self::ecn::Echo;
 use self::stream::Stream;
 use crate::attachment::Blocks;
@@ -23,6 +22,7 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS, NEVER, US};
@@ -96,12 +96,8 @@ pub struct Receiver {
     /// A write of the sender's ended in what was not acknowledged yet.
     pushed: bool,
     now_flag: bool,
-    /// The delayed ACK, if one waits, and when its event comes.
-    delack: Option<Delay>,
-    delack_armed: Time,
-    /// A delayed ACK of the least interval (40 ms) that is set from this time on cannot be due before the armed event, however its tick is
-    /// rounded.
-    after_event: Time,
+    /// The timer of the delayed ACK: it is set if one waits.
+    delack: LazyTimer,
     dupacks: u32,
     dupacks_at: u32,
     compress: bool,
@@ -154,9 +150,7 @@ impl Receiver {
             scheduled: false,
             pushed: false,
             now_flag: false,
-            delack: None,
-            delack_armed: NEVER,
-            after_event: NEVER,
+            delack: LazyTimer::new(source),
             dupacks: 0,
             dupacks_at: 0,
             compress: stack.sack_compression,
@@ -292,7 +286,7 @@ impl Receiver {
             }
         }
         self.scheduled = false;
-        self.delack = None;
+        self.delack.clear();
     }
 
     /// Segments that take room in the buffer.
@@ -412,7 +406,7 @@ impl Receiver {
     }
 
     fn on_news(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
-        let wish = self.echo.on_segment(ecn, self.delack.is_some());
+        let wish = self.echo.on_segment(ecn, self.delack.is_set());
         if wish.special_ack {
             self.send_ack(before, out);
         }

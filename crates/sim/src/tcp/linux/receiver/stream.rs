@@ -8,6 +8,7 @@ use super::Receiver;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, HEADERS, MSS};
 use crate::tcp::common::layout::Layout;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::{Time, NEVER};
 
 /// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
@@ -118,9 +119,9 @@ impl Receiver {
         if self.scheduled {
             self.note_ack();
         }
-        self.delack = None;
+        self.delack.clear();
         let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
-        let since = self.clock.jiffies(out.now()) - self.clock.jiffies(last_data);
+        let since = self.clock.tick(out.now()) - self.clock.tick(last_data);
         let takes_turns = data && since < self.ato;
         if let Some(stream) = &mut self.stream {
             stream.pushed_again = false;

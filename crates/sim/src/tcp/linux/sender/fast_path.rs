@@ -4,7 +4,7 @@
 
 use super::ack::flag;
 use super::transmit::NONE;
-use super::{Deadline, Pending, Phase, Sender};
+use super::{Pending, Phase, Sender};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_ATTACHMENT};
@@ -152,9 +152,10 @@ impl Sender {
     #[inline(always)]
     fn schedule_loss_probe_lazily(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {
         let after_us = u64::from(self.view.srtt_us8 >> 2) + TIMEOUT_MIN_US;
-        if self.view.packets_out > 1 && after_us + rtt_us <= self.rto_us && self.comes_after_event(after_us) {
+        let before_rto = self.view.packets_out > 1 && after_us + rtt_us <= self.rto_us;
+        if before_rto && self.timer.covers(out.now(), after_us) {
             self.pending = Pending::LossProbe;
-            self.set_deadline(Deadline::AfterUs(after_us));
+            self.timer.set_later(out.now(), after_us);
         } else {
             self.schedule_loss_probe(out, advancing);
         }

@@ -26,12 +26,13 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::loss::fack::Fack;
 use crate::tcp::linux::loss::rack::Rack;
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::Stack;
-use crate::time::{Time, NEVER, US};
+use crate::time::Time;
 
 /// RFC 6298 initial timeout, ms.
 const INITIAL_RTO_MS: u64 = 1000;
@@ -51,15 +52,6 @@ pub(in crate::tcp::linux) enum Pending {
     EarlyRetransmit,
     /// Try again after a local drop left nothing in flight.
     Resend,
-}
-
-/// What the sender's timer is set for, from the tick in which it was set on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tcp::linux) enum Deadline {
-    /// This tick.
-    Tick(u64),
-    /// So many us later; nobody has asked yet which tick that is.
-    AfterUs(u64),
 }
 
 /// Progress of the connection.
@@ -92,7 +84,6 @@ pub struct Counters {
 /// A sender.
 #[derive(Debug)]
 pub struct Sender {
-    pub(in crate::tcp::linux) source: usize,
     pub(in crate::tcp::linux) phase: Phase,
     /// Sequence numbers, counts and estimates: what congestion control sees.
     pub view: View,
@@ -121,14 +112,9 @@ pub struct Sender {
     /// Retransmission timeout before backoff, us, and how often it has doubled.
     pub(in crate::tcp::linux) rto_us: u64,
     pub(in crate::tcp::linux) backoff: u32,
+    /// The one timer, and what it is set for.
     pub(in crate::tcp::linux) pending: Pending,
-    /// The timer runs; what it is set for, the tick in which it was set, and when its event comes.
-    running: bool,
-    deadline: Deadline,
-    set_in: u64,
-    armed: Time,
-    /// A deadline from here on, us, is not before the event, however its tick is rounded.
-    after_event_us: u64,
+    pub(in crate::tcp::linux) timer: LazyTimer,
     /// Largest retransmission timeout, ticks.
     pub(in crate::tcp::linux) rto_max: u64,
     pub(in crate::tcp::linux) ecn: bool,
@@ -158,7 +144,6 @@ impl Sender {
         let rtt_unit_us = if stack.rtt_in_ticks { clock.to_us(1) as u32 } else { 1 };
         let layout = Layout::of(spec);
         Self {
-            source,
             phase: Phase::Closed,
             view: View::new(stack.hz, stack.growth, limited),
             window: Window::new(stack.initial_cwnd, ssthresh),
@@ -180,11 +165,7 @@ impl Sender {
             rto_us: INITIAL_RTO_MS * 1000,
             backoff: 0,
             pending: Pending::Nothing,
-            running: false,
-            deadline: Deadline::Tick(0),
-            set_in: 0,
-            armed: NEVER,
-            after_event_us: u64::MAX,
+            timer: LazyTimer::new(source),
             rto_max: clock.from_ms(RTO_MAX_MS),
             ecn: spec.ecn,
             needs,
@@ -214,7 +195,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn refresh(&mut self, now: Time) {
         self.view.mstamp_us = now / 1000;
         self.form.tsval = (self.view.mstamp_us / 1000) as u32;
-        self.view.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.jiffies(now) as u32 };
+        self.view.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.tick(now) as u32 };
     }
 
     /// Timestamp option value, ms.
@@ -355,75 +336,26 @@ impl Sender {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
     }
 
-    /// Arms the timer `after` ticks from now.
+    /// Sets the timer `after` ticks from now.
     #[inline]
     pub(in crate::tcp::linux) fn set_timer(&mut self, out: &mut impl Outbox, what: Pending, after: u64) {
         self.pending = what;
-        let expires = u64::from(self.view.jiffies) + after.min(self.rto_max);
-        self.set_deadline(Deadline::Tick(expires));
-        // A later deadline leaves the earlier event in place; it re-arms itself when it comes.
-        if self.clock.start(expires) < self.armed {
-            let fires = self.fires();
-            if fires < self.armed {
-                self.set_event(out, fires);
-            }
-        }
-    }
-
-    /// Starts the timer, whose event is to stay where it is.
-    #[inline]
-    pub(in crate::tcp::linux) fn set_deadline(&mut self, deadline: Deadline) {
-        self.running = true;
-        self.set_in = u64::from(self.view.jiffies);
-        self.deadline = deadline;
-    }
-
-    /// True if the tick that begins within `after_us` cannot be before the timer's event.
-    #[inline]
-    pub(in crate::tcp::linux) fn comes_after_event(&self, after_us: u64) -> bool {
-        self.view.mstamp_us + after_us >= self.after_event_us
-    }
-
-    /// Moves the timer's event.
-    fn set_event(&mut self, out: &mut impl Outbox, time: Time) {
-        self.armed = time;
-        // A tick begins up to a tick's length early.
-        self.after_event_us = time.div_ceil(US).saturating_add(self.clock.to_us(1) + 1);
-        out.set_timer(self.source, time);
-    }
-
-    /// The tick that the timer was last set for.
-    pub(in crate::tcp::linux) fn expires(&self) -> u64 {
-        match self.deadline {
-            Deadline::Tick(tick) => tick,
-            Deadline::AfterUs(us) => self.set_in + self.clock.from_us(us).min(self.rto_max),
-        }
-    }
-
-    /// When the timer fires.
-    fn fires(&self) -> Time {
-        if self.running {
-            self.clock.fires(self.set_in, self.expires())
-        } else {
-            NEVER
-        }
+        let now = u64::from(self.view.jiffies);
+        self.timer.set(&self.clock, now, now + after.min(self.rto_max), out);
     }
 
     /// Disarms the timer.
     #[inline]
     pub(in crate::tcp::linux) fn clear_timer(&mut self) {
         self.pending = Pending::Nothing;
-        self.running = false;
+        self.timer.clear();
     }
 
     /// The timer's event came.
     pub fn on_timer(&mut self, out: &mut impl Outbox) {
-        let fires = self.fires();
-        if fires > out.now() {
-            return self.set_event(out, fires);
+        if !self.timer.expired(&self.clock, out) {
+            return;
         }
-        self.running = false;
-        self.set_event(out, NEVER);
         self.refresh(out.now());
         match (self.phase, self.pending) {
             (Phase::Closed, _) | (_, Pending::Nothing) => {}

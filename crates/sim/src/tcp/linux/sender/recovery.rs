@@ -8,6 +8,7 @@ use super::scoreboard::mark;
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::stack::{PrrBelowSsthresh, Stack};
 
 /// State of recovery.

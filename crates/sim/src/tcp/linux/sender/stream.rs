@@ -68,7 +68,7 @@ impl Sender {
 
     /// The timer's event came. A loss probe sends new data without asking Nagle.
     pub(in crate::tcp::linux) fn on_stream_timer(&mut self, out: &mut impl Outbox) {
-        if self.pending == Pending::LossProbe && self.fires() <= out.now() {
+        if self.pending == Pending::LossProbe && self.timer.is_due(&self.clock, out.now()) {
             self.release(true);
         }
         self.on_timer(out);

@@ -7,6 +7,7 @@ use super::scoreboard::mark;
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event};
 use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 use crate::tcp::linux::options::Frto;
 

@@ -7,6 +7,7 @@ use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, Growth};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet};
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::tso::MAX_TSO_SEGMENTS;
@@ -155,6 +156,6 @@ impl Sender {
 
     /// Ticks since a time, us.
     pub(in crate::tcp::linux) fn ticks_since(&self, sent_us: u64) -> u64 {
-        self.clock.jiffies(self.view.mstamp_us * 1000) - self.clock.jiffies(sent_us * 1000)
+        self.clock.tick(self.view.mstamp_us * 1000) - self.clock.tick(sent_us * 1000)
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::cc::{CaState, CongestionControl};
 use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::options::EarlyRetransmit;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
@@ -127,7 +128,8 @@ impl Sender {
         }
         let quarter_rtt = u64::from(self.view.srtt_us8 >> 5) / self.clock.to_us(1);
         let delay = quarter_rtt.max(self.clock.from_ms(EARLY_DELAY_MS));
-        if self.expires() <= self.clock.jiffies(out.now()) + delay {
+        let last = self.clock.tick(out.now()) + delay;
+        if self.timer.deadline(&self.clock).is_none_or(|(expires, _)| expires <= last) {
             return false;
         }
         self.set_timer(out, Pending::EarlyRetransmit, delay);

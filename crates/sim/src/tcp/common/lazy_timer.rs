@@ -1,0 +1,228 @@
+//! A kernel timer whose event stays where it is when a later deadline is set. TCP sets its timers anew with nearly every packet, and nearly
+//! always to a later time: the event comes early, finds the deadline in the future and moves there. Only an earlier deadline moves it at
+//! once. What costs the most, in which tick a timer really fires, is computed when the event must move and not before.
+
+use crate::outbox::Outbox;
+use crate::time::{Time, NEVER, US};
+
+/// How a kernel counts time, and when its timers fire.
+pub(in crate::tcp) trait Ticks {
+    /// The tick that a time falls in.
+    fn tick(&self, time: Time) -> u64;
+
+    /// When a tick begins.
+    fn start(&self, tick: u64) -> Time;
+
+    /// Microseconds in ticks, rounded up.
+    fn from_us(&self, us: u64) -> u64;
+
+    /// When a timer that is set in tick `now` for tick `expires` fires: not before `expires` begins.
+    fn fires(&self, now: u64, expires: u64) -> Time;
+}
+
+/// What a timer is set for.
+#[derive(Clone, Copy, Debug)]
+enum Deadline {
+    None,
+    /// A tick; and the one in which it was set.
+    Tick {
+        expires: u64,
+        set_in: u64,
+    },
+    /// So many us from a time on; nobody has asked yet which tick that is.
+    After {
+        from: Time,
+        us: u64,
+    },
+}
+
+/// A timer on an event source of its own.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct LazyTimer {
+    deadline: Deadline,
+    /// When the event comes; `NEVER`: it is not set.
+    armed: Time,
+    /// A deadline that is not before this time cannot fire before the event, however its tick is rounded.
+    covered_from: Time,
+    source: usize,
+}
+
+impl LazyTimer {
+    /// A timer that is not set.
+    pub fn new(source: usize) -> Self {
+        Self { deadline: Deadline::None, armed: NEVER, covered_from: NEVER, source }
+    }
+
+    /// It will fire.
+    #[inline]
+    pub fn is_set(&self) -> bool {
+        !matches!(self.deadline, Deadline::None)
+    }
+
+    /// It will not fire, unless it is set again.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.deadline = Deadline::None;
+    }
+
+    /// Sets it, in tick `now`, for tick `expires`.
+    #[inline]
+    pub fn set(&mut self, clock: &impl Ticks, now: u64, expires: u64, out: &mut impl Outbox) {
+        self.deadline = Deadline::Tick { expires, set_in: now };
+        // It does not fire before the tick begins.
+        if clock.start(expires) < self.armed {
+            let fires = clock.fires(now, expires);
+            if fires < self.armed {
+                self.arm(clock, fires, out);
+            }
+        }
+    }
+
+    /// True if a deadline `us` after `now` cannot fire before the event, so that it can be [set later](Self::set_later).
+    #[inline]
+    pub fn covers(&self, now: Time, us: u64) -> bool {
+        now + us * US >= self.covered_from
+    }
+
+    /// Sets it for the tick in which `us` after `now` end, without asking which that is. The event must [cover](Self::covers) that.
+    #[inline]
+    pub fn set_later(&mut self, now: Time, us: u64) {
+        debug_assert!(self.covers(now, us));
+        self.deadline = Deadline::After { from: now, us };
+    }
+
+    /// The tick that it is set for, and the one in which it was set.
+    #[inline]
+    pub fn deadline(&self, clock: &impl Ticks) -> Option<(u64, u64)> {
+        match self.deadline {
+            Deadline::None => None,
+            Deadline::Tick { expires, set_in } => Some((expires, set_in)),
+            Deadline::After { from, us } => {
+                let set_in = clock.tick(from);
+                Some((set_in + clock.from_us(us), set_in))
+            }
+        }
+    }
+
+    /// When it fires.
+    fn fires(&self, clock: &impl Ticks) -> Time {
+        self.deadline(clock).map_or(NEVER, |(expires, set_in)| clock.fires(set_in, expires))
+    }
+
+    /// The event has come, and it fires with it.
+    pub fn is_due(&self, clock: &impl Ticks, now: Time) -> bool {
+        self.fires(clock) <= now
+    }
+
+    /// The event has come. True if the timer fires, and then it is not set any more; else the event moves to where the deadline is.
+    pub fn expired(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> bool {
+        let fires = self.fires(clock);
+        if fires > out.now() {
+            self.arm(clock, fires, out);
+            return false;
+        }
+        self.clear();
+        self.arm(clock, NEVER, out);
+        true
+    }
+
+    /// Moves the event.
+    fn arm(&mut self, clock: &impl Ticks, time: Time, out: &mut impl Outbox) {
+        self.armed = time;
+        // The tick that a time falls in begins up to a tick's length before it.
+        self.covered_from = time.saturating_add(clock.start(1));
+        out.set_timer(self.source, time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tcp::bsd;
+    use crate::tcp::common::test_outbox::TestOutbox;
+    use crate::tcp::linux::clock::Clock;
+    use crate::tcp::linux::options::TimerWheel;
+    use crate::time::MS;
+
+    /// What a test does to a timer, some time after the step before.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// Sets it so many us ahead.
+        Set(u64),
+        Clear,
+    }
+
+    fn step() -> impl Strategy<Value = (Time, Step)> {
+        let what = prop_oneof![9 => (0u64..400_000).prop_map(Step::Set), 1 => Just(Step::Clear)];
+        (0..60 * MS, what)
+    }
+
+    /// When the timer fires if its event moves with every deadline.
+    fn fires_eagerly(clock: &impl Ticks, steps: &[(Time, Step)]) -> Vec<Time> {
+        let (mut now, mut due, mut fired) = (0, NEVER, vec![]);
+        for &(after, step) in steps {
+            now += after;
+            if due <= now {
+                fired.push(due);
+            }
+            due = match step {
+                Step::Set(us) => clock.fires(clock.tick(now), clock.tick(now) + clock.from_us(us)),
+                Step::Clear => NEVER,
+            };
+        }
+        fired
+    }
+
+    /// When it fires as it is, set later where that is possible if `lazily`; and how often its event came.
+    fn fires(clock: &impl Ticks, steps: &[(Time, Step)], lazily: bool) -> (Vec<Time>, usize) {
+        let (mut timer, mut out, mut fired, mut events) = (LazyTimer::new(0), TestOutbox::new(1), vec![], 0);
+        let mut now = 0;
+        for &(after, step) in steps {
+            now += after;
+            while out.timer(0) <= now {
+                out.now = out.timer(0);
+                events += 1;
+                if timer.expired(clock, &mut out) {
+                    fired.push(out.now);
+                }
+            }
+            out.now = now;
+            match step {
+                Step::Set(us) if lazily && timer.covers(now, us) => timer.set_later(now, us),
+                Step::Set(us) => timer.set(clock, clock.tick(now), clock.tick(now) + clock.from_us(us), &mut out),
+                Step::Clear => timer.clear(),
+            }
+            assert!(timer.is_set() != matches!(step, Step::Clear));
+        }
+        (fired, events)
+    }
+
+    proptest! {
+        #[test]
+        fn it_fires_when_one_that_moves_its_event_at_once_would(
+            steps in prop::collection::vec(step(), 1..200),
+            hz in prop::sample::select(vec![100, 250, 300, 1000]),
+        ) {
+            for wheel in [TimerWheel::Levels, TimerWheel::Slack] {
+                let clock = Clock::new(hz, wheel);
+                let expected = fires_eagerly(&clock, &steps);
+                prop_assert_eq!(&fires(&clock, &steps, false).0, &expected);
+                prop_assert_eq!(&fires(&clock, &steps, true).0, &expected);
+            }
+            let clock = bsd::clock::Clock::new(hz);
+            let expected = fires_eagerly(&clock, &steps);
+            prop_assert_eq!(&fires(&clock, &steps, true).0, &expected);
+        }
+    }
+
+    #[test]
+    fn its_event_comes_once_in_the_time_that_it_is_set_for_however_often_it_is_set() {
+        let clock = Clock::new(1000, TimerWheel::Levels);
+        // Every ms for 10 s, 200 ms ahead: it never fires.
+        let steps = vec![(MS, Step::Set(200_000)); 10_000];
+        let (fired, events) = fires(&clock, &steps, true);
+        assert!(fired.is_empty() && (40..=60).contains(&events), "{events}");
+    }
+}
