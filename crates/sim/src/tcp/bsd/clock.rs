@@ -26,7 +26,7 @@ impl Ticks for Clock {
         tick * self.tick
     }
 
-    fn from_us(&self, us: u64) -> u64 {
+    fn in_ticks(&self, us: u64) -> u64 {
         (us * US).div_ceil(self.tick)
     }
 

@@ -14,7 +14,7 @@ pub(in crate::tcp) trait Ticks {
     fn start(&self, tick: u64) -> Time;
 
     /// Microseconds in ticks, rounded up.
-    fn from_us(&self, us: u64) -> u64;
+    fn in_ticks(&self, us: u64) -> u64;
 
     /// When a timer that is set in tick `now` for tick `expires` fires: not before `expires` begins.
     fn fires(&self, now: u64, expires: u64) -> Time;
@@ -99,7 +99,7 @@ impl LazyTimer {
             Deadline::Tick { expires, set_in } => Some((expires, set_in)),
             Deadline::After { from, us } => {
                 let set_in = clock.tick(from);
-                Some((set_in + clock.from_us(us), set_in))
+                Some((set_in + clock.in_ticks(us), set_in))
             }
         }
     }
@@ -168,7 +168,7 @@ mod tests {
                 fired.push(due);
             }
             due = match step {
-                Step::Set(us) => clock.fires(clock.tick(now), clock.tick(now) + clock.from_us(us)),
+                Step::Set(us) => clock.fires(clock.tick(now), clock.tick(now) + clock.in_ticks(us)),
                 Step::Clear => NEVER,
             };
         }
@@ -191,7 +191,7 @@ mod tests {
             out.now = now;
             match step {
                 Step::Set(us) if lazily && timer.covers(now, us) => timer.set_later(now, us),
-                Step::Set(us) => timer.set(clock, clock.tick(now), clock.tick(now) + clock.from_us(us), &mut out),
+                Step::Set(us) => timer.set(clock, clock.tick(now), clock.tick(now) + clock.in_ticks(us), &mut out),
                 Step::Clear => timer.clear(),
             }
             assert!(timer.is_set() != matches!(step, Step::Clear));

@@ -57,7 +57,7 @@ impl Clock {
     /// Milliseconds to ticks, rounded up.
     #[must_use]
     pub fn from_ms(&self, ms: u64) -> u64 {
-        self.from_us(ms * 1000)
+        self.in_ticks(ms * 1000)
     }
 }
 
@@ -73,7 +73,7 @@ impl Ticks for Clock {
     }
 
     #[inline]
-    fn from_us(&self, us: u64) -> u64 {
+    fn in_ticks(&self, us: u64) -> u64 {
         self.ticks(us * US + self.tick - 1)
     }
 
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn conversions_round_up() {
         let c = Clock::new(1000, TimerWheel::Levels);
-        assert_eq!(c.from_us(1), 1);
-        assert_eq!(c.from_us(2000), 2);
-        assert_eq!(c.from_us(2001), 3);
+        assert_eq!(c.in_ticks(1), 1);
+        assert_eq!(c.in_ticks(2000), 2);
+        assert_eq!(c.in_ticks(2001), 3);
         assert_eq!(Clock::new(250, TimerWheel::Levels).from_ms(5), 2);
     }
 }

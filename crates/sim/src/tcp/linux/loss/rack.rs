@@ -11,19 +11,24 @@ use crate::tcp::linux::sender::{Pending, Sender};
 /// Least timeout of RACK and TLP, us.
 pub(in crate::tcp::linux) const TIMEOUT_MIN_US: u64 = 2_000;
 /// Recoveries after which a widened reordering window shrinks again.
-pub(in crate::tcp::linux) const REORDER_PERSIST: u8 = 16;
+const REORDER_PERSIST: u8 = 16;
 
-/// State of RACK.
+/// What was delivered last, and how wide the reordering window is. Told of every delivery and of D-SACKs; asked for losses whenever something
+/// was delivered, and when the reordering timer fires.
 #[derive(Clone, Debug)]
 pub(in crate::tcp::linux) struct Rack {
     /// Latest transmission among the segments delivered, and its end.
     sent_us: u64,
     end_seq: u32,
     rtt_us: u32,
-    pub advanced: bool,
-    pub dsack_seen: bool,
+    /// Something was delivered since losses were last looked for.
+    advanced: bool,
+    /// A D-SACK came in this round trip.
+    dsack_seen: bool,
+    /// Width of the reordering window, quarters of the least RTT.
     window_steps: u32,
-    pub persist: u8,
+    /// Recoveries after which it is narrow again.
+    persist: u8,
     last_delivered: u32,
 }
 
@@ -47,6 +52,32 @@ impl Rack {
     #[inline]
     pub fn is_narrow(&self) -> bool {
         !self.dsack_seen && self.window_steps == 1
+    }
+
+    /// A D-SACK came.
+    pub fn note_dsack(&mut self) {
+        self.dsack_seen = true;
+    }
+
+    /// A recovery ended that was not undone.
+    pub fn count_recovery(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A reduction was undone because of D-SACKs: a widened window stays for one more recovery.
+    pub fn stay_wide(&mut self) {
+        self.persist = (self.persist + 1).min(REORDER_PERSIST);
+    }
+
+    /// Losses are to be looked for although nothing was delivered.
+    pub fn suspect_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// There is nothing to look for.
+    #[inline]
+    pub fn trust(&mut self) {
+        self.advanced = false;
     }
 
     /// True if something sent after a segment, or with it and ending above it, was delivered.
@@ -74,8 +105,8 @@ impl Sender {
     }
 
     fn reorder_window_us(&self) -> u32 {
-        if !self.rec.reordering_seen
-            && (self.view.state >= CaState::Recovery || self.view.sacked_out >= self.rec.reordering)
+        if !self.reordering.was_seen()
+            && (self.view.state >= CaState::Recovery || self.view.sacked_out >= self.reordering.degree())
         {
             return 0;
         }
@@ -122,7 +153,7 @@ impl Sender {
         if wait == 0 {
             return false;
         }
-        let after = self.clock.from_us(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_jiffies());
+        let after = self.clock.in_ticks(u64::from(wait) + TIMEOUT_MIN_US).min(self.rto_ticks());
         self.set_timer(out, Pending::Reorder, after);
         true
     }
@@ -149,19 +180,19 @@ impl Sender {
 
     pub(in crate::tcp::linux) fn on_reorder_timeout(&mut self, out: &mut impl Outbox) {
         let prior = self.view.in_flight();
-        let lost = self.rec.lost;
+        let lost = self.rec.lost();
         self.rack_detect_loss();
         if prior != self.view.in_flight() {
             if self.view.state != CaState::Recovery {
                 self.enter_recovery(false);
                 if !self.needs.cong_control {
-                    let newly_lost = self.rec.lost - lost;
+                    let newly_lost = self.rec.lost() - lost;
                     self.reduce_cwnd(1, newly_lost, 0);
                 }
             }
             self.retransmit_lost(out);
         }
-        if self.pending != Pending::Retransmit {
+        if self.timer.pending() != Pending::Retransmit {
             self.rearm_rto(out);
         }
     }
@@ -181,7 +212,7 @@ impl Sender {
         } else {
             return;
         }
-        self.rec.lost += 1;
+        self.rec.count_lost();
         self.board.push_lost(seq);
     }
 }

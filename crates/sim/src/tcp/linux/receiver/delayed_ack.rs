@@ -49,7 +49,7 @@ impl Receiver {
                 self.clock.from_ms(500)
             };
             if self.srtt_us > 0 {
-                most = most.min(self.clock.from_us(self.srtt_us).max(self.ato_min));
+                most = most.min(self.clock.in_ticks(self.srtt_us).max(self.ato_min));
             }
             ato = ato.min(most);
         }

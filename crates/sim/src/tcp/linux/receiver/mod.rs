@@ -231,7 +231,7 @@ impl Receiver {
         self.established = true;
         self.srtt_us = (now / 1000 - self.syn_ack_us).max(1);
         // One sample: RTO is three times it, with the variance's floor.
-        self.rto = self.clock.from_us(self.srtt_us + (self.srtt_us * 2).max(200_000));
+        self.rto = self.clock.in_ticks(self.srtt_us + (self.srtt_us * 2).max(200_000));
         self.buffer.establish(now / 1000);
     }
 

@@ -129,7 +129,7 @@ impl Sender {
         let sent = self.write(out, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.refill(&self.view, self.window.cwnd, window_full, self.windows(), self.rec.reordering) {
+        if self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree()) {
             sent + self.write(out, false)
         } else {
             sent
@@ -169,14 +169,14 @@ impl Sender {
             return;
         }
         let prior_packets = self.view.packets_out;
-        let (prior_delivered, prior_lost) = (self.view.delivered, self.rec.lost);
+        let (prior_delivered, prior_lost) = (self.view.delivered, self.rec.lost());
         let prior_sacked_seq = self.highest_sacked_seq();
-        let ece = p.has(flags::ECE) && self.ecn;
+        let ece = p.has(flags::ECE) && self.ecn.is_on();
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
-            self.rec.timeouts = 0;
+            self.rec.note_progress();
         }
-        if self.update_window(p, ack) {
+        if self.peer.update(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
         self.view.snd_una = ack;
@@ -215,7 +215,7 @@ impl Sender {
             self.set_xmit_timer(out);
         }
         a.sample.delivered = self.view.delivered - prior_delivered;
-        a.sample.losses = self.rec.lost - prior_lost;
+        a.sample.losses = self.rec.lost() - prior_lost;
         self.steer_window(&a);
         self.send_recovery(a.rexmit, out);
     }
@@ -235,11 +235,7 @@ impl Sender {
 
     /// Growth needs in-order progress, unless the path is known to reorder.
     fn may_raise_cwnd(&self, flags: u32) -> bool {
-        let forward = if self.rec.reordering > self.rec.initial_reordering {
-            flag::DATA_ACKED | flag::DATA_SACKED
-        } else {
-            flag::DATA_ACKED
-        };
+        let forward = if self.reordering.is_known() { flag::DATA_ACKED | flag::DATA_SACKED } else { flag::DATA_ACKED };
         flags & forward != 0
     }
 
@@ -268,7 +264,7 @@ impl Sender {
                 last_us = s.sent_us();
                 first_us.get_or_insert(s.sent_us());
                 reord = reord.min(seq);
-                if seq < self.rec.high_seq {
+                if seq < self.rec.end() {
                     a.flags |= flag::ORIG_SACK_ACKED;
                 }
             }
@@ -352,7 +348,5 @@ impl Sender {
         }
         self.rtt.sample(rtt_us, self.view.snd_una, self.view.snd_nxt);
         self.view.srtt_us8 = self.rtt.srtt_us8();
-        self.rto_us = self.rtt.rto_us();
-        self.backoff = 0;
     }
 }

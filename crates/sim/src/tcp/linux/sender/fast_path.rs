@@ -4,7 +4,7 @@
 
 use super::ack::flag;
 use super::transmit::NONE;
-use super::{Pending, Phase, Sender};
+use super::{Phase, Sender};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, FULL_FRAME, NO_ATTACHMENT};
@@ -34,7 +34,7 @@ impl Sender {
 
     fn nothing_in_flight_is_marked(&self) -> bool {
         self.board.is_unmarked(self.view.snd_una)
-            && self.rec.tlp_high_seq.is_none()
+            && !self.probe.is_out()
             && self.stack.tail_loss_probe
             && !self.needs.cong_control
             && self.phase == Phase::Established
@@ -44,7 +44,7 @@ impl Sender {
     #[inline(never)]
     fn may_take_fast_path_in_cwr(&self, una: u32) -> bool {
         self.view.state == CaState::Cwr
-            && una < self.rec.high_seq
+            && una < self.rec.end()
             && !self.rack.is_past(self.board.get(una).sent_us(), una + 1)
             && self.nothing_in_flight_is_marked()
     }
@@ -68,12 +68,12 @@ impl Sender {
     #[inline(always)]
     fn process_fast_ack(&mut self, p: &Packet, open: bool) -> u64 {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
-        self.rec.timeouts = 0;
-        self.update_window(p, p.seq);
+        self.rec.note_progress();
+        self.peer.update(p.window, p.seq);
         let (prior_una, una, now) = (self.view.snd_una, p.seq, self.view.mstamp_us);
         let acked = una - prior_una;
         self.view.snd_una = una;
-        let ece = !open && p.has(flags::ECE) && self.ecn;
+        let ece = !open && p.has(flags::ECE) && self.ecn.is_on();
         let esce = p.has(flags::ESCE);
         if self.stack.ack_event_first {
             self.tell_of_ack(acked, ece, esce);
@@ -118,10 +118,10 @@ impl Sender {
             self.cc.cong_avoid(&self.view, &mut self.window, sample.acked);
             return;
         }
-        self.rack.advanced = false;
-        self.rec.retrans_stamp = None;
+        self.rack.trust();
+        self.undo.forget_retransmissions();
         if sample.ece {
-            self.rec.prior_ssthresh = 0;
+            self.undo.forget_ssthresh();
         }
         self.reduce_cwnd(sample.acked, 0, flag::UNA_ADVANCED);
     }
@@ -133,12 +133,12 @@ impl Sender {
         let from = self.view.snd_nxt;
         let cwnd_end = self.view.snd_una + self.window.cwnd;
         let allowed = cwnd_end.saturating_sub(from);
-        let to = cwnd_end.min(self.window_end).min(self.buffer.written);
+        let to = cwnd_end.min(self.peer.end()).min(self.buffer.written);
         let sent = if from < to { self.send_segments(out, to, NONE) } else { 0 };
         self.note_sent(sent, self.view.packets_out >= self.window.cwnd);
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.rec.reordering)
-            && self.buffer.refill(&self.view, self.window.cwnd, window_full, self.windows(), self.rec.reordering)
+        if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.reordering.degree())
+            && self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree())
         {
             sent + self.write(out, false)
         } else {
@@ -152,11 +152,8 @@ impl Sender {
     #[inline(always)]
     fn schedule_loss_probe_lazily(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {
         let after_us = u64::from(self.view.srtt_us8 >> 2) + TIMEOUT_MIN_US;
-        let before_rto = self.view.packets_out > 1 && after_us + rtt_us <= self.rto_us;
-        if before_rto && self.timer.covers(out.now(), after_us) {
-            self.pending = Pending::LossProbe;
-            self.timer.set_later(out.now(), after_us);
-        } else {
+        let before_rto = self.view.packets_out > 1 && after_us + rtt_us <= self.rtt.rto_us();
+        if !(before_rto && self.timer.set_probe_lazily(out.now(), after_us)) {
             self.schedule_loss_probe(out, advancing);
         }
     }

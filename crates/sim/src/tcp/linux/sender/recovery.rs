@@ -1,63 +1,71 @@
-//! Loss recovery: the state machine, PRR (RFC 6937), F-RTO (RFC 5682), retransmission
-//! (Linux 6.12 net/ipv4/tcp_input.c). Detection is in `rack`, timers in `timeout`, undo in `undo`.
+//! Loss recovery: the state machine, F-RTO (RFC 5682), retransmission (Linux 6.12 net/ipv4/tcp_input.c). Detection is in `rack`, the window
+//! during a reduction in `prr`, timers in `timeout`, undo in `undo`.
 //!
 //! Leaves out: connections without SACK or timestamps, MTU probing.
 
 use super::ack::{flag, AckState, Rexmit};
+use super::prr::Reduction;
 use super::scoreboard::mark;
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::tcp::linux::stack::{PrrBelowSsthresh, Stack};
 
-/// State of recovery.
-#[derive(Clone, Debug)]
+/// The episode that the sender is in. Told when one begins, of timeouts, and of what is found lost; asked by whatever depends on whether the
+/// episode is over.
+#[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp::linux) struct Recovery {
-    /// End of the episode.
-    pub high_seq: u32,
-    pub prior_ssthresh: u32,
-    pub undo_marker: Option<u32>,
-    /// Retransmissions not yet known to be unnecessary; negative before the first.
-    pub undo_retrans: i32,
-    /// Timestamp of the first retransmission of the episode, ms.
-    pub retrans_stamp: Option<u32>,
-    pub prr_delivered: u32,
-    pub prr_out: u32,
-    pub tlp_high_seq: Option<u32>,
-    pub tlp_retrans: bool,
-    pub frto: bool,
+    /// First segment beyond what was outstanding when the episode began.
+    high_seq: u32,
+    /// F-RTO watches whether the timeout was spurious.
+    frto: bool,
     /// Timeouts since the last progress.
-    pub timeouts: u32,
-    pub reordering: u32,
-    pub initial_reordering: u32,
-    pub reordering_seen: bool,
-    pub dsack_dups: u64,
-    /// Segments ever marked lost.
-    pub lost: u32,
+    timeouts: u32,
+    /// Segments ever deemed lost.
+    lost: u32,
 }
 
 impl Recovery {
-    pub fn new(stack: &Stack) -> Self {
-        let reordering = stack.reordering;
-        Self {
-            high_seq: 0,
-            prior_ssthresh: 0,
-            undo_marker: None,
-            undo_retrans: -1,
-            retrans_stamp: None,
-            prr_delivered: 0,
-            prr_out: 0,
-            tlp_high_seq: None,
-            tlp_retrans: false,
-            frto: false,
-            timeouts: 0,
-            reordering,
-            initial_reordering: reordering,
-            reordering_seen: false,
-            dsack_dups: 0,
-            lost: 0,
-        }
+    /// First segment beyond what was outstanding when the episode began.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.high_seq
+    }
+
+    /// The episode takes in all that is outstanding now.
+    pub fn extend_to(&mut self, snd_nxt: u32) {
+        self.high_seq = snd_nxt;
+    }
+
+    /// Segments ever deemed lost.
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// One more is deemed lost.
+    pub fn count_lost(&mut self) {
+        self.lost += 1;
+    }
+
+    /// Something new was acknowledged.
+    #[inline]
+    pub fn note_progress(&mut self) {
+        self.timeouts = 0;
+    }
+
+    /// Nothing has timed out since the last progress.
+    pub fn made_progress(&self) -> bool {
+        self.timeouts == 0
+    }
+
+    /// A retransmission timeout.
+    pub fn count_timeout(&mut self) {
+        self.timeouts += 1;
+    }
+
+    /// Lets F-RTO watch the timeout that just began, if the state before allows it.
+    pub fn watch_timeout(&mut self, was_not_recovering: bool) {
+        self.frto = was_not_recovering || self.timeouts > 0;
     }
 }
 
@@ -68,16 +76,6 @@ impl Sender {
         self.fast_path_open = false;
     }
 
-    pub(in crate::tcp::linux) fn init_undo(&mut self) {
-        self.rec.undo_marker = Some(self.view.snd_una);
-        let mut out = self.view.retrans_out as i32;
-        if self.rec.tlp_high_seq.is_some() && self.rec.tlp_retrans {
-            out += 1;
-        }
-        // Zero would mean "undo now".
-        self.rec.undo_retrans = if out == 0 { -1 } else { out };
-    }
-
     pub(in crate::tcp::linux) fn init_reduction(&mut self) {
         self.start_reduction();
         self.window.ssthresh = self.cc.ssthresh(&self.view, &self.window);
@@ -86,19 +84,18 @@ impl Sender {
 
     /// A reduction to the threshold that there is.
     pub(in crate::tcp::linux) fn start_reduction(&mut self) {
-        self.rec.high_seq = self.view.snd_nxt;
-        self.rec.tlp_high_seq = None;
+        self.rec.extend_to(self.view.snd_nxt);
+        self.probe.end();
         self.window.cwnd_cnt = 0;
         self.view.prior_cwnd = self.window.cwnd;
-        self.rec.prr_delivered = 0;
-        self.rec.prr_out = 0;
-        self.queue_cwr = self.ecn;
+        self.prr.start();
+        self.ecn.queue_cwr();
     }
 
     /// Proportional rate reduction, if something was delivered. Entering recovery always sends one.
     pub(in crate::tcp::linux) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, flags: u32) {
         if delivered > 0 {
-            self.reduce_proportionally(delivered, newly_lost, flags, self.rec.prr_out == 0);
+            self.reduce_proportionally(delivered, newly_lost, flags, self.prr.nothing_sent());
         }
     }
 
@@ -110,41 +107,25 @@ impl Sender {
         flags: u32,
         send_one: bool,
     ) {
-        let rec = &mut self.rec;
-        rec.prr_delivered += delivered;
-        let in_flight = self.view.in_flight();
-        let delta = i64::from(self.window.ssthresh) - i64::from(in_flight);
-        let (prr_delivered, prr_out) = (i64::from(rec.prr_delivered), i64::from(rec.prr_out));
-        let delivered = i64::from(delivered);
-        let mut quota = if delta < 0 {
-            let prior = i64::from(self.view.prior_cwnd);
-            (i64::from(self.window.ssthresh) * prr_delivered + prior - 1) / prior - prr_out
-        } else {
-            let slow_start = (prr_delivered - prr_out).max(delivered);
-            let quota = match self.stack.prr_below_ssthresh {
-                PrrBelowSsthresh::Una => slow_start + i64::from(flags & flag::UNA_ADVANCED != 0 && newly_lost == 0),
-                PrrBelowSsthresh::Retransmission => {
-                    if flags & flag::RETRANS_ACKED != 0 && flags & flag::LOST_RETRANS == 0 {
-                        slow_start + 1
-                    } else {
-                        delivered
-                    }
-                }
-                PrrBelowSsthresh::SlowStart => slow_start + 1,
-            };
-            quota.min(delta)
+        let has = |wanted: u32| flags & wanted != 0;
+        let reduction = Reduction {
+            in_flight: self.view.in_flight(),
+            ssthresh: self.window.ssthresh,
+            prior_cwnd: self.view.prior_cwnd,
+            newly_delivered: delivered,
+            newly_lost,
+            una_advanced: has(flag::UNA_ADVANCED),
+            retransmission_arrived: has(flag::RETRANS_ACKED) && !has(flag::LOST_RETRANS),
+            send_one,
         };
-        quota = quota.max(i64::from(send_one));
-        self.window.cwnd = (i64::from(in_flight) + quota).max(0) as u32;
+        self.window.cwnd = self.prr.cwnd(self.stack.prr_below_ssthresh, reduction);
     }
 
     pub(in crate::tcp::linux) fn end_reduction(&mut self) {
         if self.needs.cong_control {
             return;
         }
-        if self.window.ssthresh < INFINITE_SSTHRESH
-            && (self.view.state == CaState::Cwr || self.rec.undo_marker.is_some())
-        {
+        if self.window.ssthresh < INFINITE_SSTHRESH && (self.view.state == CaState::Cwr || self.undo.is_possible()) {
             self.window.cwnd = self.window.ssthresh;
         }
         self.cc.on_event(&self.view, &mut self.window, Event::CompleteCwr);
@@ -152,9 +133,9 @@ impl Sender {
 
     /// A mark or a local drop: reduce without retransmitting; not to be undone.
     pub(in crate::tcp::linux) fn enter_cwr(&mut self) {
-        self.rec.prior_ssthresh = 0;
+        self.undo.forget_ssthresh();
         if self.view.state < CaState::Cwr {
-            self.rec.undo_marker = None;
+            self.undo.forbid();
             self.init_reduction();
             self.set_state(CaState::Cwr);
         }
@@ -162,13 +143,13 @@ impl Sender {
 
     pub(in crate::tcp::linux) fn enter_recovery(&mut self, ece: bool) {
         if !self.any_retrans_done() {
-            self.rec.retrans_stamp = None;
+            self.undo.forget_retransmissions();
         }
-        self.rec.prior_ssthresh = 0;
+        self.undo.forget_ssthresh();
         self.init_undo();
         if !self.view.in_reduction() {
             if !ece {
-                self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
+                self.undo.remember_ssthresh(self.window.current_ssthresh(&self.view));
             }
             self.init_reduction();
         }
@@ -180,13 +161,13 @@ impl Sender {
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.view.state != state {
             self.set_state(state);
-            self.rec.high_seq = self.view.snd_nxt;
+            self.rec.extend_to(self.view.snd_nxt);
         }
     }
 
     fn try_to_open(&mut self, flags: u32) {
         if !self.any_retrans_done() {
-            self.rec.retrans_stamp = None;
+            self.undo.forget_retransmissions();
         }
         if flags & flag::ECE != 0 {
             self.enter_cwr();
@@ -221,20 +202,20 @@ impl Sender {
             self.view.sacked_out = 0;
         }
         if ece {
-            self.rec.prior_ssthresh = 0;
+            self.undo.forget_ssthresh();
         }
         if a.flags & flag::RENEGING != 0 && a.flags & flag::UNA_ADVANCED != 0 {
             // The receiver may only be slow to say so: wait half an RTT.
-            let after = self.clock.from_us(u64::from(self.view.srtt_us8 >> 4)).max(self.clock.from_ms(10));
+            let after = self.clock.in_ticks(u64::from(self.view.srtt_us8 >> 4)).max(self.clock.from_ms(10));
             self.set_timer(out, Pending::Retransmit, after);
             a.flags &= !flag::SET_XMIT_TIMER;
             return;
         }
         if self.view.state == CaState::Open {
-            self.rec.retrans_stamp = None;
-        } else if self.view.snd_una >= self.rec.high_seq {
+            self.undo.forget_retransmissions();
+        } else if self.view.snd_una >= self.rec.end() {
             match self.view.state {
-                CaState::Cwr if self.view.snd_una != self.rec.high_seq => {
+                CaState::Cwr if self.view.snd_una != self.rec.end() => {
                     self.end_reduction();
                     self.set_state(CaState::Open);
                 }
@@ -296,7 +277,7 @@ impl Sender {
 
     /// An ACK after a timeout.
     fn process_loss(&mut self, a: &mut AckState) {
-        let recovered = self.view.snd_una >= self.rec.high_seq;
+        let recovered = self.view.snd_una >= self.rec.end();
         if a.flags & flag::UNA_ADVANCED != 0 && self.try_undo_loss(false, a.tsecr) {
             return;
         }
@@ -304,13 +285,13 @@ impl Sender {
             if a.flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(true, a.tsecr) {
                 return;
             }
-            if self.view.snd_nxt > self.rec.high_seq {
+            if self.view.snd_nxt > self.rec.end() {
                 if a.flags & flag::DATA_SACKED != 0 || a.duplicate {
                     self.rec.frto = false;
                 }
             } else if a.flags & flag::UNA_ADVANCED != 0 && !recovered {
-                self.rec.high_seq = self.view.snd_nxt;
-                if self.has_data() && self.window_end > self.view.snd_nxt {
+                self.rec.extend_to(self.view.snd_nxt);
+                if self.has_data() && self.peer.end() > self.view.snd_nxt {
                     a.rexmit = Rexmit::New;
                     return;
                 }
@@ -336,12 +317,12 @@ impl Sender {
                 break;
             }
             if self.view.in_reduction() {
-                self.rec.prr_out += 1;
+                self.prr.count_sent(1);
             }
-            rearm |= seq == self.view.snd_una && self.pending != Pending::Reorder;
+            rearm |= seq == self.view.snd_una && self.timer.pending() != Pending::Reorder;
         }
         if rearm {
-            self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
+            self.set_timer(out, Pending::Retransmit, self.rto_ticks());
         }
     }
 
@@ -351,7 +332,7 @@ impl Sender {
             Rexmit::None => return,
             Rexmit::New => {
                 self.write(out, false);
-                if self.view.snd_nxt > self.rec.high_seq {
+                if self.view.snd_nxt > self.rec.end() {
                     return;
                 }
                 self.rec.frto = false;

@@ -1,10 +1,21 @@
 //! RTT estimation and RTO: RFC 6298 in the integer form of Linux 6.12 net/ipv4/tcp_input.c (srtt times 8, mdev times 4,
 //! one variance a round trip), and the windowed minimum of lib/win_minmax.c.
 
+use crate::tcp::common::lazy_timer::Ticks;
+use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::stack::Stack;
+
 /// Length of the window of the minimum RTT (sysctl tcp_min_rtt_wlen), s.
 const MIN_RTT_WINDOW_S: u32 = 300;
 
-/// Smoothed RTT, variance and retransmission timeout.
+/// RFC 6298 initial timeout, ms.
+const INITIAL_RTO_MS: u64 = 1000;
+/// Largest retransmission timeout, ms.
+const RTO_MAX_MS: u64 = 120_000;
+/// So many doublings of a tick exceed the largest timeout.
+const MAX_BACKOFF: u32 = 17;
+
+/// Smoothed RTT, variance and retransmission timeout. Told of every sample and of timeouts; asked whenever the timer is set.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     /// What samples are rounded down to and the rest counts in, us.
@@ -18,14 +29,37 @@ pub struct RttEstimator {
     rto_min: u32,
     /// Last raw sample.
     last: u32,
+    /// Retransmission timeout before backoff, us, and how often it has doubled.
+    rto_us: u64,
+    backoff: u32,
+    /// Largest retransmission timeout, ticks.
+    rto_max: u64,
 }
 
 impl RttEstimator {
-    /// No samples yet; `unit_us` is 1 or, for kernels that count ticks, the length of one.
+    /// No samples yet.
     #[must_use]
-    pub fn new(rto_min_us: u32, unit_us: u32) -> Self {
+    pub(in crate::tcp::linux) fn new(stack: &Stack, clock: &Clock) -> Self {
+        let unit_us = if stack.rtt_in_ticks { clock.to_us(1) as u32 } else { 1 };
+        Self::with_unit(stack.rto_min_ms * 1000, unit_us, clock.from_ms(RTO_MAX_MS))
+    }
+
+    /// No samples yet; `unit_us` is 1 or, for kernels that count ticks, the length of one.
+    fn with_unit(rto_min_us: u32, unit_us: u32, rto_max: u64) -> Self {
         let rto_min = rto_min_us / unit_us;
-        Self { unit_us, srtt8: 0, mdev4: 0, mdev_max4: 0, rttvar4: 0, rtt_seq: 0, rto_min, last: 0 }
+        Self {
+            unit_us,
+            srtt8: 0,
+            mdev4: 0,
+            mdev_max4: 0,
+            rttvar4: 0,
+            rtt_seq: 0,
+            rto_min,
+            last: 0,
+            rto_us: INITIAL_RTO_MS * 1000,
+            backoff: 0,
+            rto_max,
+        }
     }
 
     /// Takes a sample, us; `una` and `nxt` mark the round trips.
@@ -66,6 +100,8 @@ impl RttEstimator {
             }
         }
         self.srtt8 = srtt.max(1) as u32;
+        self.rto_us = u64::from((self.srtt8 >> 3) + self.rttvar4) * u64::from(self.unit_us);
+        self.backoff = 0;
     }
 
     /// Last raw sample, us.
@@ -80,10 +116,34 @@ impl RttEstimator {
         self.srtt8 * self.unit_us
     }
 
-    /// Retransmission timeout without backoff, us.
+    /// Retransmission timeout without backoff, us; the initial one before the first sample.
+    #[inline]
     #[must_use]
     pub fn rto_us(&self) -> u64 {
-        u64::from((self.srtt8 >> 3) + self.rttvar4) * u64::from(self.unit_us)
+        self.rto_us
+    }
+
+    /// Retransmission timeout, ticks.
+    #[inline]
+    #[must_use]
+    pub(in crate::tcp::linux) fn rto_ticks(&self, clock: &Clock) -> u64 {
+        let rto = clock.in_ticks(self.rto_us);
+        if self.backoff == 0 {
+            rto
+        } else {
+            (rto << self.backoff).min(self.rto_max)
+        }
+    }
+
+    /// Largest retransmission timeout, ticks.
+    #[inline]
+    pub(in crate::tcp::linux) fn rto_max(&self) -> u64 {
+        self.rto_max
+    }
+
+    /// A timeout doubles the next one.
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
     }
 }
 
@@ -158,7 +218,7 @@ mod tests {
 
     #[test]
     fn first_sample_sets_srtt_and_the_floor() {
-        let mut e = RttEstimator::new(200_000, 1);
+        let mut e = RttEstimator::with_unit(200_000, 1, 120_000);
         e.sample(20_000, 0, 1);
         assert_eq!(e.srtt_us8(), 160_000);
         assert_eq!(e.rto_us(), 220_000);
@@ -166,7 +226,7 @@ mod tests {
 
     #[test]
     fn constant_rtt_keeps_the_200_ms_floor() {
-        let mut e = RttEstimator::new(200_000, 1);
+        let mut e = RttEstimator::with_unit(200_000, 1, 120_000);
         for i in 0..1000 {
             e.sample(80_000, i, i + 10);
         }
@@ -176,12 +236,12 @@ mod tests {
 
     #[test]
     fn ticks_round_down_and_a_sample_is_never_zero() {
-        let mut e = RttEstimator::new(200_000, 1000);
+        let mut e = RttEstimator::with_unit(200_000, 1000, 120_000);
         e.sample(20_900, 0, 1);
         assert_eq!((e.last_us(), e.srtt_us8(), e.rto_us()), (20_000, 160_000, 220_000));
         e.sample(23_999, 1, 2);
         assert_eq!(e.srtt_us8(), 163_000);
-        let mut e = RttEstimator::new(200_000, 4000);
+        let mut e = RttEstimator::with_unit(200_000, 4000, 120_000);
         e.sample(900, 0, 1);
         assert_eq!((e.last_us(), e.rto_us()), (4000, 204_000));
     }
@@ -209,7 +269,7 @@ mod tests {
 
         #[test]
         fn srtt_stays_within_the_samples(samples in prop::collection::vec(1_000u32..1_000_000, 1..200)) {
-            let mut e = RttEstimator::new(200_000, 1);
+            let mut e = RttEstimator::with_unit(200_000, 1, 120_000);
             for (i, s) in samples.iter().enumerate() {
                 e.sample(*s, i as u32, i as u32 + 5);
             }

@@ -2,7 +2,6 @@
 //! tcp_sacktag_write_queue and below).
 
 use super::ack::{flag, AckState};
-use super::recovery::Recovery;
 use super::scoreboard::mark;
 use super::Sender;
 use crate::attachment::Blocks;
@@ -33,9 +32,8 @@ impl Sender {
                 sorted.insert((start, end));
             }
         }
-        let mut holes = std::mem::take(&mut self.holes);
         for &(start, end) in sorted.as_slice() {
-            self.board.holes_within(start, end, &mut holes);
+            let holes = self.board.holes_within(start, end);
             for &(s, e) in &holes {
                 for seq in s..e {
                     self.tag_one(seq, false, a);
@@ -45,12 +43,12 @@ impl Sender {
             if !holes.is_empty() {
                 self.board.add_run(start, end);
             }
-            a.only_orig_sacked &= self.fack.frto_highmark.is_none_or(|mark| end <= mark);
+            self.board.recycle(holes);
+            a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
         }
-        self.holes = holes;
         self.mark_lost_retrans();
-        let frto_done = self.fack.frto_highmark.is_none_or(|mark| self.view.snd_una > mark);
-        if (self.view.state != CaState::Loss || self.rec.undo_marker.is_some()) && frto_done {
+        let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
+        if (self.view.state != CaState::Loss || self.undo.is_possible()) && frto_done {
             self.check_reordering(a.reord);
         }
     }
@@ -64,26 +62,22 @@ impl Sender {
             return false;
         }
         let segments = end - start;
-        if segments > self.max_window_segs {
+        if segments > self.peer.largest() {
             return false;
         }
-        let rec: &mut Recovery = &mut self.rec;
-        if segments == 1 && rec.tlp_high_seq == Some(end) {
+        if segments == 1 && self.probe.ends_at(end) {
             a.flags |= flag::DSACK_TLP;
         }
-        rec.dsack_dups += u64::from(segments);
-        if rec.dsack_dups > self.counters.retransmits {
+        if !self.reordering.explains_duplicates(segments, self.counters.retransmits) {
             return false;
         }
-        if rec.reordering_seen && a.flags & flag::DSACK_TLP == 0 {
-            self.rack.dsack_seen = true;
+        if self.reordering.was_seen() && a.flags & flag::DSACK_TLP == 0 {
+            self.rack.note_dsack();
         }
         a.flags |= flag::DSACKING;
         a.sack_delivered += segments;
-        if let Some(marker) = rec.undo_marker {
-            if rec.undo_retrans > 0 && end <= a.prior_una && end > marker {
-                rec.undo_retrans = (rec.undo_retrans - segments as i32).max(0);
-            }
+        if end <= a.prior_una && self.undo.marker().is_some_and(|marker| end > marker) {
+            self.undo.count_duplicates(segments);
         }
         true
     }
@@ -96,7 +90,7 @@ impl Sender {
         if start > self.view.snd_una {
             return true;
         }
-        match self.rec.undo_marker {
+        match self.undo.marker() {
             Some(marker) => end <= self.view.snd_una && (start >= marker || end > marker),
             None => false,
         }
@@ -107,10 +101,8 @@ impl Sender {
         let s = *self.board.get(seq);
         let mut marks = s.marks;
         if duplicate && marks & mark::ANY_RETRANS != 0 {
-            if let Some(marker) = self.rec.undo_marker {
-                if self.rec.undo_retrans > 0 && seq + 1 > marker {
-                    self.rec.undo_retrans -= 1;
-                }
+            if self.undo.marker().is_some_and(|marker| seq + 1 > marker) {
+                self.undo.count_duplicates(1);
             }
             if marks & mark::SACKED != 0 {
                 a.reord = a.reord.min(seq);
@@ -133,10 +125,10 @@ impl Sender {
                     if seq < self.highest_sacked_seq() {
                         a.reord = a.reord.min(seq);
                     }
-                    if seq < self.rec.high_seq {
+                    if seq < self.rec.end() {
                         a.flags |= flag::ORIG_SACK_ACKED;
                     }
-                    a.only_orig_sacked |= self.fack.frto_highmark.is_some_and(|mark| seq < mark);
+                    a.only_orig_sacked |= self.fack.frto_mark().is_some_and(|mark| seq < mark);
                     a.first_sacked_us.get_or_insert(s.sent_us());
                     a.last_sacked_us = s.sent_us();
                 }

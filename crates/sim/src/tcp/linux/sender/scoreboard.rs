@@ -87,6 +87,8 @@ pub struct Scoreboard {
     pub highest_sacked: u32,
     runs: VecDeque<(u32, u32)>,
     lost: BinaryHeap<Reverse<u32>>,
+    /// The list of [`Self::holes_within`], kept for its allocation.
+    holes: Vec<(u32, u32)>,
 }
 
 impl Default for Scoreboard {
@@ -101,6 +103,7 @@ impl Default for Scoreboard {
             highest_sacked: 0,
             runs: VecDeque::new(),
             lost: BinaryHeap::new(),
+            holes: Vec::new(),
         }
     }
 }
@@ -262,9 +265,20 @@ impl Scoreboard {
         (next != NIL).then_some(next).or_else(|| self.oldest_fresh())
     }
 
-    /// Sub-ranges of `[start, end)` that are not SACKed, in order.
-    pub fn holes_within(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
-        out.clear();
+    /// Sub-ranges of `[start, end)` that are not SACKed, in order. Give the list [back](Self::recycle).
+    pub fn holes_within(&mut self, start: u32, end: u32) -> Vec<(u32, u32)> {
+        let mut holes = std::mem::take(&mut self.holes);
+        holes.clear();
+        self.find_holes(start, end, &mut holes);
+        holes
+    }
+
+    /// Takes back the list of [`Self::holes_within`], so that the next one need not be allocated.
+    pub fn recycle(&mut self, holes: Vec<(u32, u32)>) {
+        self.holes = holes;
+    }
+
+    fn find_holes(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
         if let Some(&(s, e)) = self.runs.back() {
             // Most blocks are about the highest run.
             if start >= s {
@@ -399,11 +413,11 @@ mod tests {
         fn runs_are_the_union(blocks in prop::collection::vec((0u32..200, 1u32..20), 1..40), una in 0u32..100) {
             let mut b = Scoreboard::default();
             let mut model = [false; 256];
-            let mut holes = vec![];
             for (start, len) in blocks {
-                b.holes_within(start, start + len, &mut holes);
+                let holes = b.holes_within(start, start + len);
                 let fresh: Vec<u32> = holes.iter().flat_map(|&(s, e)| s..e).collect();
                 let expected: Vec<u32> = (start..start + len).filter(|i| !model[*i as usize]).collect();
+                b.recycle(holes);
                 prop_assert_eq!(fresh, expected);
                 b.add_run(start, start + len);
                 (start..start + len).for_each(|i| model[i as usize] = true);

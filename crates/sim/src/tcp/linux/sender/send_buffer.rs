@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::peer_window::PeerWindow;
 use super::tso::MAX_TSO_SEGMENTS;
 use crate::cc::View;
 use crate::packet::MSS;
@@ -50,15 +51,6 @@ pub(in crate::tcp::linux) struct SendBuffer {
     stream: bool,
 }
 
-/// What the receiver has advertised, segments.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::tcp::linux) struct Windows {
-    /// The largest window ever.
-    pub largest: u32,
-    /// First segment beyond the present one.
-    pub end: u32,
-}
-
 impl SendBuffer {
     pub fn new(host: &HostSettings, stack: &Stack, end: u32) -> Self {
         let head = u64::from(stack.send_truesize - MSS);
@@ -86,20 +78,20 @@ impl SendBuffer {
     }
 
     /// The application has written up to segment `end`; what there is no room for waits.
-    pub fn extend(&mut self, end: u32, v: &View, cwnd: u32, windows: Windows) {
+    pub fn extend(&mut self, end: u32, v: &View, cwnd: u32, peer: &PeerWindow) {
         let waits = self.written < self.end;
         if end > self.end {
             self.end = end;
             if !waits {
-                self.fill(v, cwnd, windows);
+                self.fill(v, cwnd, peer);
             }
         }
     }
 
     /// The connection is established: the application writes.
-    pub fn open(&mut self, v: &View, cwnd: u32, windows: Windows, reordering: u32) {
+    pub fn open(&mut self, v: &View, cwnd: u32, peer: &PeerWindow, reordering: u32) {
         self.grow(cwnd, reordering);
-        self.fill(v, cwnd, windows);
+        self.fill(v, cwnd, peer);
     }
 
     /// False if [`Self::refill`] has nothing to do while nothing is SACKed.
@@ -109,7 +101,7 @@ impl SendBuffer {
     }
 
     /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
-    pub fn refill(&mut self, v: &View, cwnd: u32, window_full: bool, windows: Windows, reordering: u32) -> bool {
+    pub fn refill(&mut self, v: &View, cwnd: u32, window_full: bool, peer: &PeerWindow, reordering: u32) -> bool {
         if self.written == self.end {
             return false;
         }
@@ -123,7 +115,7 @@ impl SendBuffer {
             self.size.saturating_sub(used) >= used >> 1
         };
         if free {
-            self.fill(v, cwnd, windows);
+            self.fill(v, cwnd, peer);
         }
         free
     }
@@ -150,7 +142,7 @@ impl SendBuffer {
 
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
     /// What it writes ends in a PSH if it cannot be sent at once, and so does every half of the largest window.
-    fn fill(&mut self, v: &View, cwnd: u32, windows: Windows) {
+    fn fill(&mut self, v: &View, cwnd: u32, peer: &PeerWindow) {
         let room = self.size.saturating_sub(self.used(v));
         let segments = room.div_ceil(u64::from(MSS) + self.head);
         let from = self.written;
@@ -159,11 +151,11 @@ impl SendBuffer {
         while self.pushed.front().is_some_and(|&seq| seq < v.snd_una) {
             self.pushed.pop_front();
         }
-        let half = (windows.largest / 2).max(1);
+        let half = (peer.largest() / 2).max(1);
         while self.pushed_until + half < self.written {
             self.push(self.pushed_until + half);
         }
-        let allowed = cwnd.saturating_sub(v.in_flight()).min(windows.end.saturating_sub(v.snd_nxt));
+        let allowed = cwnd.saturating_sub(v.in_flight()).min(peer.end().saturating_sub(v.snd_nxt));
         let waits = self.tso || self.stream || self.written - v.snd_nxt > allowed;
         if waits && self.written > from && self.written > self.pushed_until {
             self.push(self.written - 1);
@@ -204,7 +196,12 @@ mod tests {
     use super::*;
     use crate::cc::Growth;
 
-    const WIDE: Windows = Windows { largest: 40, end: 10_000 };
+    /// A window of so many segments, far above what is written.
+    fn wide(segments: u32) -> PeerWindow {
+        let mut peer = PeerWindow::default();
+        peer.update(segments * MSS, 10_000 - segments);
+        peer
+    }
 
     fn host(sndbuf: Option<u64>, most: u64) -> HostSettings {
         HostSettings {
@@ -231,17 +228,17 @@ mod tests {
     #[test]
     fn a_new_buffer_takes_two_windows() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
-        b.open(&view(1, 1), 10, WIDE, 3);
+        b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
         let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
-        b.open(&view(1, 1), 200, WIDE, 3);
+        b.open(&view(1, 1), 200, &wide(40), 3);
         assert_eq!(b.written, 101);
-        assert!(!b.refill(&view(34, 101), 200, false, WIDE, 3), "66 of 100 segments are still there");
-        assert!(b.refill(&view(35, 101), 200, false, WIDE, 3));
+        assert!(!b.refill(&view(34, 101), 200, false, &wide(40), 3), "66 of 100 segments are still there");
+        assert!(b.refill(&view(35, 101), 200, false, &wide(40), 3));
         assert_eq!(b.written, 135);
     }
 
@@ -249,20 +246,20 @@ mod tests {
     fn what_is_sacked_gives_room_only_where_it_is_merged() {
         for (merge_sacked, room) in [(true, true), (false, false)] {
             let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, u32::MAX);
-            b.open(&view(1, 1), 200, WIDE, 3);
+            b.open(&view(1, 1), 200, &wide(40), 3);
             let mut v = view(21, 101);
             v.sacked_out = 79;
-            assert_eq!(b.refill(&v, 200, false, WIDE, 3), room);
+            assert_eq!(b.refill(&v, 200, false, &wide(40), 3), room);
         }
     }
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
-        b.open(&view(1, 1), 10, WIDE, 3);
-        b.refill(&view(10, 30), 20, true, WIDE, 3);
+        b.open(&view(1, 1), 10, &wide(40), 3);
+        b.refill(&view(10, 30), 20, true, &wide(40), 3);
         assert_eq!(b.size, 46_080);
-        b.refill(&view(12, 22), 20, false, WIDE, 3);
+        b.refill(&view(12, 22), 20, false, &wide(40), 3);
         assert_eq!(b.size, 2 * 20 * 2304);
     }
 
@@ -270,7 +267,7 @@ mod tests {
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
             let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
-            b.open(&view(1, 1), cwnd, Windows { largest: 80, end: 10_000 }, 3);
+            b.open(&view(1, 1), cwnd, &wide(80), 3);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
         assert_eq!(pushed(99), [41, 82, 100]);
@@ -280,8 +277,8 @@ mod tests {
     #[test]
     fn a_transfer_ends() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), 5);
-        b.open(&view(1, 1), 10, WIDE, 3);
+        b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 5);
-        assert!(!b.refill(&view(3, 5), 10, false, WIDE, 3));
+        assert!(!b.refill(&view(3, 5), 10, false, &wide(40), 3));
     }
 }

@@ -21,7 +21,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, rtt_us: Option<u32>, out: &mut impl Outbox) {
         self.refresh(out.now());
         self.establish(p, rtt_us);
-        self.buffer.open(&self.view, self.window.cwnd, self.windows(), self.rec.reordering);
+        self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
     }
 
     /// Takes in the ACK of a packet, which also brings data or SACK blocks, or neither. Data behind an ACK that says nothing new are not a
@@ -30,7 +30,7 @@ impl Sender {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
         if data && !blocks && p.seq == self.view.snd_una && !p.has(flags::ECE) {
-            self.update_window(p, p.seq);
+            self.peer.update(p.window, p.seq);
         } else {
             self.process_packet(p, out);
         }
@@ -38,7 +38,7 @@ impl Sender {
 
     /// Smoothed RTT, us, and the retransmission timeout, ticks.
     pub(in crate::tcp::linux) fn estimates(&self) -> (u64, u64) {
-        (u64::from(self.view.srtt_us8 >> 3), self.rto_jiffies())
+        (u64::from(self.view.srtt_us8 >> 3), self.rto_ticks())
     }
 
     /// True from the end of the handshake until the flow is cut off.
@@ -63,12 +63,12 @@ impl Sender {
         let last = self.layout.end() - 1;
         let short_is_outstanding = self.layout.next_short(self.view.snd_una) < self.view.snd_nxt;
         let held = !push && short_is_outstanding && last >= self.view.snd_nxt && self.layout.payload(last) < MSS;
-        self.buffer.extend(self.layout.end() - u32::from(held), &self.view, self.window.cwnd, self.windows());
+        self.buffer.extend(self.layout.end() - u32::from(held), &self.view, self.window.cwnd, &self.peer);
     }
 
     /// The timer's event came. A loss probe sends new data without asking Nagle.
     pub(in crate::tcp::linux) fn on_stream_timer(&mut self, out: &mut impl Outbox) {
-        if self.pending == Pending::LossProbe && self.timer.is_due(&self.clock, out.now()) {
+        if self.timer.is_due_for(Pending::LossProbe, &self.clock, out.now()) {
             self.release(true);
         }
         self.on_timer(out);
@@ -76,7 +76,7 @@ impl Sender {
 
     /// After more than a retransmission timeout without sending the window is halved for each one that has passed, down to the initial one.
     fn restart_after_idle(&mut self) {
-        let rto = self.rto_jiffies();
+        let rto = self.rto_ticks();
         let mut idle = u64::from(self.view.jiffies - self.view.last_sent_jiffies);
         if self.view.packets_out > 0 || self.view.last_sent_jiffies == 0 || idle <= rto {
             return;

@@ -3,13 +3,25 @@
 //!
 //! Leaves out: pacing, TSQ, Nagle for short writes (the application writes ahead), congestion window decay when idle.
 
-use super::recovery::Recovery;
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Verdict};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::CwndLimited;
+
+/// Until when it is not asked again whether the window limits sending: once a round trip is enough.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tcp::linux) struct CwndUsage {
+    round_end: u32,
+}
+
+impl CwndUsage {
+    /// The connection is established: nothing below `seq` tells anything.
+    pub fn begin(&mut self, seq: u32) {
+        self.round_end = seq;
+    }
+}
 
 /// No segment.
 pub(in crate::tcp::linux) const NONE: u32 = u32::MAX;
@@ -30,7 +42,7 @@ impl Sender {
                 }
                 quota = 1;
             }
-            let room = self.window_end.saturating_sub(self.view.snd_nxt);
+            let room = self.peer.end().saturating_sub(self.view.snd_nxt);
             if room == 0 {
                 receiver_limited = true;
                 break;
@@ -56,12 +68,12 @@ impl Sender {
         limited |= self.view.in_flight() >= self.window.cwnd;
         self.note_sent(sent, limited);
         if sent > 0 {
-            let rearm = idle || matches!(self.pending, Pending::LossProbe | Pending::EarlyRetransmit);
+            let rearm = idle || matches!(self.timer.pending(), Pending::LossProbe | Pending::EarlyRetransmit);
             if (probe || !self.schedule_loss_probe(out, false)) && rearm {
                 self.rearm_rto(out);
             }
         } else if self.view.packets_out == 0 && !receiver_limited && self.has_data() {
-            self.set_timer(out, Pending::Resend, self.rto_jiffies());
+            self.set_timer(out, Pending::Resend, self.rto_ticks());
         }
         sent
     }
@@ -73,7 +85,7 @@ impl Sender {
             self.validate_cwnd(limited);
         }
         if self.view.in_reduction() {
-            self.rec.prr_out += sent;
+            self.prr.count_sent(sent);
         }
     }
 
@@ -95,7 +107,7 @@ impl Sender {
         self.view.last_sent_jiffies = self.view.jiffies;
         let from = self.view.snd_nxt;
         debug_assert!(self.buffer.next_push >= from);
-        let mut special = if self.queue_cwr { from } else { self.next_special(from).min(tso_end) };
+        let mut special = if self.ecn.cwr_queued() { from } else { self.next_special(from).min(tso_end) };
         let mut seq = from;
         let mut dropped = false;
         while seq < to {
@@ -116,7 +128,7 @@ impl Sender {
         let sent = seq - from;
         self.counters.sent += u64::from(sent) + u64::from(dropped);
         if sent > 0 {
-            self.queue_cwr = false;
+            self.ecn.unqueue_cwr();
             self.board.push_run(self.view.snd_una, from..seq, self.view.mstamp_us, self.view.delivered);
             self.view.snd_nxt = seq;
             self.view.packets_out += sent;
@@ -140,7 +152,7 @@ impl Sender {
     #[inline(never)]
     fn send_special(&mut self, out: &mut impl Outbox, p: Packet, first: bool, last: bool) -> Verdict {
         let seq = p.seq;
-        let cwr = first && self.queue_cwr && self.ecn;
+        let cwr = first && self.ecn.cwr_queued();
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
         let flags = p.flags | if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
@@ -154,7 +166,7 @@ impl Sender {
     /// Notes whether the window limited sending, for the growth to come.
     fn validate_cwnd(&mut self, limited: bool) {
         let v = &mut self.view;
-        let new_window = v.snd_una >= self.cwnd_usage_seq;
+        let new_window = v.snd_una >= self.usage.round_end;
         let refresh = match self.stack.cwnd_limited {
             CwndLimited::Sticky => limited || new_window || (!v.is_cwnd_limited && v.packets_out > v.max_packets_out),
             CwndLimited::AtMaximum => new_window || v.packets_out > v.max_packets_out,
@@ -164,7 +176,7 @@ impl Sender {
         if refresh {
             v.is_cwnd_limited = limited;
             v.max_packets_out = v.packets_out;
-            self.cwnd_usage_seq = v.snd_nxt;
+            self.usage.round_end = v.snd_nxt;
         }
     }
 
@@ -178,7 +190,7 @@ impl Sender {
     /// Retransmits segment `seq`; false if the window or the local queue forbids it.
     pub(in crate::tcp::linux) fn retransmit(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> bool {
         use super::scoreboard::mark;
-        if seq >= self.window_end && seq != self.view.snd_una {
+        if seq >= self.peer.end() && seq != self.view.snd_una {
             return false;
         }
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
@@ -202,15 +214,12 @@ impl Sender {
         if count_as_lost {
             if !dropped {
                 if self.view.retrans_out == 0 {
-                    self.fack.lost_retrans_low = self.view.snd_nxt;
+                    self.fack.note_first_retransmission(self.view.snd_nxt);
                 }
                 self.board.get_mut(seq).marks |= mark::RETRANS;
                 self.view.retrans_out += 1;
             }
-            let stamp = self.ts_ms();
-            let rec: &mut Recovery = &mut self.rec;
-            rec.retrans_stamp.get_or_insert(stamp);
-            rec.undo_retrans = rec.undo_retrans.max(0) + 1;
+            self.undo.note_retransmission(self.ts_ms());
         }
         if !dropped {
             self.cc.on_sent(&self.view, &mut self.window, 1);

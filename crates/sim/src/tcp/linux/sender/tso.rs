@@ -82,7 +82,7 @@ impl Sender {
         let now = self.view.jiffies;
         let overdue = self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
         let sendable = room.min(self.window.cwnd - self.view.in_flight().min(self.window.cwnd));
-        let window = self.window.cwnd.min(self.window_end - self.view.snd_una);
+        let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
         let enough = sendable >= limit.min(self.tso.left) || sendable * MSS >= window * MSS / WINDOW_DIVISOR;
         if self.view.state != CaState::Open || overdue || enough {
             self.tso.deferred = None;
@@ -102,7 +102,7 @@ impl Sender {
         if sendable >= limit || sendable >= self.tso.left {
             return false;
         }
-        let window = self.window.cwnd.min(self.window_end - self.view.snd_una);
+        let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
         // Linux compares bytes: a third of the window, not of its segments.
         if sendable * MSS >= window * MSS / WINDOW_DIVISOR || self.view.packets_out == 0 {
             return false;

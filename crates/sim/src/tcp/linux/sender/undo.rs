@@ -5,16 +5,104 @@ use super::ack::AckState;
 use super::scoreboard::mark;
 use super::Sender;
 use crate::cc::{CaState, CongestionControl};
-use crate::tcp::linux::loss::rack::REORDER_PERSIST;
 
-impl Sender {
-    /// The ACK echoes a timestamp from before the first retransmission (or nothing was retransmitted).
-    fn packet_delayed(&self, tsecr: u32) -> bool {
-        self.rec.retrans_stamp.is_none_or(|stamp| tsecr < stamp)
+/// What it takes to find out that a reduction was wrong, and to take it back. Told when a reduction begins, of each retransmission and of
+/// each duplicate that the receiver reports; asked at every ACK in the episode.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Undo {
+    /// First segment that was outstanding when the reduction began; none: it cannot be undone.
+    marker: Option<u32>,
+    /// Retransmissions that are not yet known to have been unnecessary; negative before the first.
+    retransmitted: i32,
+    /// Timestamp of the first retransmission of the episode, ms.
+    first_retransmission_ms: Option<u32>,
+    /// The threshold before the reduction; 0: it stays reduced.
+    prior_ssthresh: u32,
+}
+
+impl Default for Undo {
+    fn default() -> Self {
+        Self { marker: None, retransmitted: -1, first_retransmission_ms: None, prior_ssthresh: 0 }
+    }
+}
+
+impl Undo {
+    /// A reduction begins with the segment `una`, while so many retransmissions are out.
+    pub fn begin(&mut self, una: u32, retransmitted: i32) {
+        self.marker = Some(una);
+        self.retransmitted = retransmitted;
     }
 
-    pub(in crate::tcp::linux) fn may_undo(&self, tsecr: u32) -> bool {
-        self.rec.undo_marker.is_some() && (self.rec.undo_retrans == 0 || self.packet_delayed(tsecr))
+    /// The reduction was right, or is of a kind that stays.
+    pub fn forbid(&mut self) {
+        self.marker = None;
+    }
+
+    /// The reduction may yet prove wrong.
+    pub fn is_possible(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// Where the reduction began, if it may yet prove wrong.
+    pub fn marker(&self) -> Option<u32> {
+        self.marker
+    }
+
+    /// Remembers the threshold that an undo restores.
+    pub fn remember_ssthresh(&mut self, ssthresh: u32) {
+        self.prior_ssthresh = ssthresh;
+    }
+
+    /// An undo leaves the threshold as it is.
+    pub fn forget_ssthresh(&mut self) {
+        self.prior_ssthresh = 0;
+    }
+
+    /// The threshold that an undo restores.
+    pub fn prior_ssthresh(&self) -> Option<u32> {
+        (self.prior_ssthresh != 0).then_some(self.prior_ssthresh)
+    }
+
+    /// A segment deemed lost is retransmitted.
+    pub fn note_retransmission(&mut self, now_ms: u32) {
+        self.first_retransmission_ms.get_or_insert(now_ms);
+        self.retransmitted = self.retransmitted.max(0) + 1;
+    }
+
+    /// No retransmission is out any more: the next one is the first again.
+    pub fn forget_retransmissions(&mut self) {
+        self.first_retransmission_ms = None;
+    }
+
+    /// The receiver reports that `n` segments came twice.
+    pub fn count_duplicates(&mut self, n: u32) {
+        if self.retransmitted > 0 {
+            self.retransmitted = (self.retransmitted - n as i32).max(0);
+        }
+    }
+
+    /// Every retransmission was unnecessary.
+    pub fn all_unnecessary(&self) -> bool {
+        self.marker.is_some() && self.retransmitted == 0
+    }
+
+    /// The ACK echoes a timestamp from before the first retransmission, or there was none: what it acknowledges was only late.
+    pub fn shows_delay(&self, tsecr: u32) -> bool {
+        self.first_retransmission_ms.is_none_or(|first| tsecr < first)
+    }
+
+    /// The reduction was wrong.
+    pub fn may_undo(&self, tsecr: u32) -> bool {
+        self.marker.is_some() && (self.retransmitted == 0 || self.shows_delay(tsecr))
+    }
+}
+
+impl Sender {
+    /// Notes where a reduction begins that an ACK may prove wrong.
+    pub(in crate::tcp::linux) fn init_undo(&mut self) {
+        let out = self.view.retrans_out as i32 + i32::from(self.probe.has_retransmitted());
+        // Zero would mean "undo now".
+        self.undo.begin(self.view.snd_una, if out == 0 { -1 } else { out });
     }
 
     fn undo_reduction(&mut self, unmark_loss: bool) {
@@ -25,55 +113,60 @@ impl Sender {
             self.view.lost_out = 0;
             self.board.clear_lost();
         }
-        if self.rec.prior_ssthresh != 0 {
+        if let Some(prior) = self.undo.prior_ssthresh() {
             self.window.cwnd = self.cc.undo_cwnd(&self.view, &self.window);
-            if self.rec.prior_ssthresh > self.window.ssthresh {
-                self.window.ssthresh = self.rec.prior_ssthresh;
-                self.queue_cwr = false;
-            }
+            self.restore_ssthresh(prior);
         }
-        self.rec.undo_marker = None;
-        self.rack.advanced = true;
+        self.undo.forbid();
+        self.rack.suspect_again();
         self.counters.undos += 1;
     }
 
+    /// Restores the threshold from before a reduction, unless it has risen above that.
+    pub(in crate::tcp::linux) fn restore_ssthresh(&mut self, prior: u32) {
+        if prior > self.window.ssthresh {
+            self.window.ssthresh = prior;
+            self.ecn.unqueue_cwr();
+        }
+    }
+
     pub(in crate::tcp::linux) fn try_undo_recovery(&mut self, tsecr: u32) {
-        if self.may_undo(tsecr) {
+        if self.undo.may_undo(tsecr) {
             self.undo_reduction(false);
         } else {
-            self.rack.persist = self.rack.persist.saturating_sub(1);
+            self.rack.count_recovery();
         }
         self.set_state(CaState::Open);
     }
 
     pub(in crate::tcp::linux) fn try_undo_dsack(&mut self) -> bool {
-        if self.rec.undo_marker.is_none() || self.rec.undo_retrans != 0 {
+        if !self.undo.all_unnecessary() {
             return false;
         }
-        self.rack.persist = (self.rack.persist + 1).min(REORDER_PERSIST);
+        self.rack.stay_wide();
         self.undo_reduction(false);
         true
     }
 
     pub(in crate::tcp::linux) fn try_undo_loss(&mut self, frto: bool, tsecr: u32) -> bool {
-        if !frto && !self.may_undo(tsecr) {
+        if !frto && !self.undo.may_undo(tsecr) {
             return false;
         }
         self.undo_reduction(true);
-        self.rec.timeouts = 0;
+        self.rec.note_progress();
         self.set_state(CaState::Open);
         true
     }
 
     /// Undo on a partial ACK in recovery; true if nothing more is to be marked or retransmitted now.
     pub(in crate::tcp::linux) fn try_undo_partial(&mut self, a: &AckState) -> bool {
-        if self.rec.undo_marker.is_some() && self.packet_delayed(a.tsecr) {
+        if self.undo.is_possible() && self.undo.shows_delay(a.tsecr) {
             self.check_reordering(a.prior_una);
             if self.view.retrans_out > 0 {
                 return true;
             }
             if !self.any_retrans_done() {
-                self.rec.retrans_stamp = None;
+                self.undo.forget_retransmissions();
             }
             self.undo_reduction(true);
             self.try_keep_open();
@@ -91,12 +184,9 @@ impl Sender {
         if low >= high {
             return;
         }
-        let distance = high - low;
-        if distance > self.rec.reordering {
-            self.rec.reordering = distance.min(self.stack.max_reordering);
+        if self.reordering.note(high - low) {
             self.fack.disable();
         }
-        self.rec.reordering_seen = true;
     }
 
     /// End of the highest SACKed range, or the cumulative point.

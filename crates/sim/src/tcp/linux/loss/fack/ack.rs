@@ -32,7 +32,7 @@ impl Sender {
             }
             return;
         }
-        if self.pending == Pending::EarlyRetransmit {
+        if self.timer.pending() == Pending::EarlyRetransmit {
             self.rearm_rto(out);
         }
         let (prior_highest, prior_in_flight) = (self.highest_sacked_seq(), self.view.in_flight());
@@ -40,11 +40,11 @@ impl Sender {
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }
-        if self.update_window(p, ack) {
+        if self.peer.update(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
         self.view.snd_una = ack;
-        let ece = p.has(flags::ECE) && self.ecn;
+        let ece = p.has(flags::ECE) && self.ecn.is_on();
         if ece {
             a.flags |= flag::ECE;
         }
@@ -132,7 +132,7 @@ impl Sender {
         self.view.packets_out -= acked;
         a.flags |= flag::DATA_ACKED;
         // Whatever timed out before has been answered.
-        self.rec.timeouts = 0;
+        self.rec.note_progress();
         if had_sacks {
             self.board.trim_runs(una);
         }

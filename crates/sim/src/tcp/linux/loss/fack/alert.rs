@@ -22,10 +22,11 @@ impl Sender {
     /// What an unusual ACK means for the state; `acked` segments were removed, `prior_sacked` were SACKed before.
     pub(in crate::tcp::linux) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
-        let mut do_lost = a.duplicate || (a.flags & flag::DATA_SACKED != 0 && self.fackets_out() > self.rec.reordering);
+        let mut do_lost =
+            a.duplicate || (a.flags & flag::DATA_SACKED != 0 && self.fackets_out() > self.reordering.degree());
         let mut entered = false;
         if ece {
-            self.rec.prior_ssthresh = 0;
+            self.undo.forget_ssthresh();
         }
         self.leave_finished_state(a.tsecr);
         let newly = acked + self.view.sacked_out - prior_sacked;
@@ -42,10 +43,9 @@ impl Sender {
                 return;
             }
             _ => {
-                if self.view.state <= CaState::Disorder && self.rec.undo_marker.is_some() && self.rec.undo_retrans == 0
-                {
+                if self.view.state <= CaState::Disorder && self.undo.all_unnecessary() {
                     self.undo_window(true);
-                    self.rec.undo_marker = None;
+                    self.undo.forbid();
                 }
                 if !self.time_to_recover(ece, out) {
                     self.try_to_open_by_count(ece, newly);
@@ -65,21 +65,21 @@ impl Sender {
     /// An episode ends when all that was out at its start is acknowledged.
     fn leave_finished_state(&mut self, tsecr: u32) {
         if self.view.state == CaState::Open {
-            self.rec.retrans_stamp = None;
+            self.undo.forget_retransmissions();
             return;
         }
-        if self.view.snd_una < self.rec.high_seq {
+        if self.view.snd_una < self.rec.end() {
             return;
         }
         match self.view.state {
-            CaState::Cwr if self.view.snd_una != self.rec.high_seq => {
+            CaState::Cwr if self.view.snd_una != self.rec.end() => {
                 self.end_reduction();
                 self.set_state(CaState::Open);
             }
             state @ (CaState::Recovery | CaState::Loss) => {
-                if self.may_undo(tsecr) {
+                if self.undo.may_undo(tsecr) {
                     self.undo_window(true);
-                    self.rec.undo_marker = None;
+                    self.undo.forbid();
                 }
                 self.set_state(CaState::Open);
                 if state == CaState::Recovery {
@@ -95,7 +95,7 @@ impl Sender {
         if self.frto_waits() {
             return false;
         }
-        let (v, reordering) = (&self.view, self.rec.reordering);
+        let (v, reordering) = (&self.view, self.reordering.degree());
         if v.lost_out > 0 || self.dupacks() > reordering || self.fack_head_timed_out() {
             return true;
         }
@@ -118,7 +118,7 @@ impl Sender {
     fn may_retransmit_early(&self) -> bool {
         self.stack.early_retransmit != EarlyRetransmit::Off
             && self.stack.reordering == EARLY_REORDERING
-            && !self.rec.reordering_seen
+            && !self.reordering.was_seen()
     }
 
     /// True if early retransmit waits; not if the RTO would come first.
@@ -129,7 +129,7 @@ impl Sender {
         let quarter_rtt = u64::from(self.view.srtt_us8 >> 5) / self.clock.to_us(1);
         let delay = quarter_rtt.max(self.clock.from_ms(EARLY_DELAY_MS));
         let last = self.clock.tick(out.now()) + delay;
-        if self.timer.deadline(&self.clock).is_none_or(|(expires, _)| expires <= last) {
+        if self.timer.expires(&self.clock).is_none_or(|expires| expires <= last) {
             return false;
         }
         self.set_timer(out, Pending::EarlyRetransmit, delay);
@@ -147,12 +147,11 @@ impl Sender {
     }
 
     fn enter_recovery_by_count(&mut self, ece: bool) {
-        self.rec.prior_ssthresh = 0;
-        self.rec.undo_marker = Some(self.view.snd_una);
-        self.rec.undo_retrans = self.view.retrans_out as i32;
+        self.undo.forget_ssthresh();
+        self.undo.begin(self.view.snd_una, self.view.retrans_out as i32);
         if !self.view.in_reduction() {
             if !ece {
-                self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
+                self.undo.remember_ssthresh(self.window.current_ssthresh(&self.view));
             }
             self.init_reduction();
         }
@@ -161,7 +160,7 @@ impl Sender {
 
     fn try_to_open_by_count(&mut self, ece: bool, newly: u32) {
         if !self.frto_waits() && !self.any_retrans_done() {
-            self.rec.retrans_stamp = None;
+            self.undo.forget_retransmissions();
         }
         if ece {
             self.enter_cwr();
@@ -178,29 +177,28 @@ impl Sender {
 
     /// No bursts in doubtful times.
     fn moderate_cwnd(&mut self) {
-        self.window.cwnd = self.window.cwnd.min(self.view.in_flight() + self.rec.reordering);
+        self.window.cwnd = self.window.cwnd.min(self.view.in_flight() + self.reordering.degree());
     }
 
     fn undo_window(&mut self, with_ssthresh: bool) {
-        if self.rec.prior_ssthresh == 0 {
-            self.window.cwnd = self.window.cwnd.max(self.window.ssthresh);
-        } else {
+        if let Some(prior) = self.undo.prior_ssthresh() {
             self.window.cwnd = self.cc.undo_cwnd(&self.view, &self.window);
-            if with_ssthresh && self.rec.prior_ssthresh > self.window.ssthresh {
-                self.window.ssthresh = self.rec.prior_ssthresh;
-                self.queue_cwr = false;
+            if with_ssthresh {
+                self.restore_ssthresh(prior);
             }
+        } else {
+            self.window.cwnd = self.window.cwnd.max(self.window.ssthresh);
         }
         self.counters.undos += 1;
     }
 
     /// A partial ACK in recovery; true if more is to be marked lost.
     fn undo_partial(&mut self, a: &AckState, acked: u32) -> bool {
-        if !self.may_undo(a.tsecr) {
-            return self.fackets_out() > self.rec.reordering;
+        if !self.undo.may_undo(a.tsecr) {
+            return self.fackets_out() > self.reordering.degree();
         }
         if !self.any_retrans_done() {
-            self.rec.retrans_stamp = None;
+            self.undo.forget_retransmissions();
         }
         // The hole was filled by what was late, not by a retransmission.
         self.note_reordering(self.view.snd_una, self.view.snd_una + self.fackets_out() + acked);
@@ -210,7 +208,7 @@ impl Sender {
 
     /// Undo after a timeout; true if the timeout was unnecessary.
     fn undo_loss(&mut self, tsecr: u32) -> bool {
-        if !self.may_undo(tsecr) {
+        if !self.undo.may_undo(tsecr) {
             return false;
         }
         for seq in self.view.snd_una..self.view.snd_nxt {
@@ -219,8 +217,8 @@ impl Sender {
         self.view.lost_out = 0;
         self.board.clear_lost();
         self.undo_window(true);
-        self.rec.timeouts = 0;
-        self.rec.undo_marker = None;
+        self.rec.note_progress();
+        self.undo.forbid();
         self.set_state(CaState::Open);
         true
     }

@@ -20,11 +20,11 @@ impl Sender {
 
     /// The timer fired: waits for what the retransmission of the first segment brings.
     pub(in crate::tcp::linux) fn enter_frto(&mut self) {
-        let (una, high_seq, waits) = (self.view.snd_una, self.rec.high_seq, self.frto_waits());
+        let (una, high_seq, waits) = (self.view.snd_una, self.rec.end(), self.frto_waits());
         let untouched = !waits && self.view.state <= CaState::Disorder;
-        let answered = (self.view.state == CaState::Loss || waits) && self.rec.timeouts == 0;
+        let answered = (self.view.state == CaState::Loss || waits) && self.rec.made_progress();
         if untouched || una == high_seq || answered {
-            self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
+            self.undo.remember_ssthresh(self.window.current_ssthresh(&self.view));
             let cwnd = self.window.cwnd;
             if waits {
                 // The reduction of the timeout before has not been made yet.
@@ -35,11 +35,10 @@ impl Sender {
             self.window.cwnd = cwnd;
             self.counters.cwnd_reductions += 1;
         }
-        self.rec.undo_marker = Some(una);
-        self.rec.undo_retrans = 0;
+        self.undo.begin(una, 0);
         let head = self.board.get_mut(una);
         if head.marks & mark::ANY_RETRANS != 0 {
-            self.rec.undo_marker = None;
+            self.undo.forbid();
         }
         if head.marks & mark::RETRANS != 0 {
             head.marks &= !mark::RETRANS;
@@ -49,7 +48,7 @@ impl Sender {
         let recovering = waits || self.view.state >= CaState::Recovery;
         self.fack.frto_highmark = Some(if recovering && high_seq > una { high_seq } else { self.view.snd_nxt });
         self.set_state(CaState::Disorder);
-        self.rec.high_seq = self.view.snd_nxt;
+        self.rec.extend_to(self.view.snd_nxt);
         self.fack.frto_step = 1;
     }
 
@@ -59,7 +58,7 @@ impl Sender {
         let has = |wanted: u32| a.flags & wanted != 0;
         let later = self.fack.frto_step > 1;
         if has(flag::NONHEAD_RETRANS_ACKED) || (later && has(flag::RETRANS_ACKED)) {
-            self.rec.undo_marker = None;
+            self.undo.forbid();
         }
         if self.view.snd_una >= highmark {
             self.enter_frto_loss(if later { AFTER_LATER } else { AFTER_FIRST }, a.flags);
@@ -90,13 +89,13 @@ impl Sender {
             return true;
         }
         // Spurious: what was sent before the timeout still arrives. The threshold stays reduced.
-        self.rec.prior_ssthresh = 0;
+        self.undo.forget_ssthresh();
         if self.view.state < CaState::Cwr {
             self.start_reduction();
             self.set_state(CaState::Cwr);
         }
         self.fack.frto_step = 0;
-        self.rec.undo_marker = None;
+        self.undo.forbid();
         false
     }
 
@@ -113,7 +112,7 @@ impl Sender {
                 self.view.retrans_out += u32::from(s.marks & mark::RETRANS != 0);
             } else {
                 if s.marks & mark::ANY_RETRANS != 0 {
-                    self.rec.undo_marker = None;
+                    self.undo.forbid();
                 }
                 s.marks &= !mark::RETRANS;
             }
@@ -128,10 +127,10 @@ impl Sender {
     pub(in crate::tcp::linux) fn enter_loss_by_count(&mut self) {
         let una = self.view.snd_una;
         if self.view.state <= CaState::Disorder
-            || una == self.rec.high_seq
-            || (self.view.state == CaState::Loss && self.rec.timeouts == 0)
+            || una == self.rec.end()
+            || (self.view.state == CaState::Loss && self.rec.made_progress())
         {
-            self.rec.prior_ssthresh = self.window.current_ssthresh(&self.view);
+            self.undo.remember_ssthresh(self.window.current_ssthresh(&self.view));
             self.view.prior_cwnd = self.window.cwnd;
             self.window.ssthresh = self.cc.ssthresh(&self.view, &self.window);
             self.cc.on_event(&self.view, &mut self.window, Event::Loss);
@@ -141,12 +140,11 @@ impl Sender {
         self.view.lost_out = 0;
         self.view.retrans_out = 0;
         self.board.clear_lost();
-        self.rec.undo_marker = Some(una);
-        self.rec.undo_retrans = 0;
+        self.undo.begin(una, 0);
         for seq in una..self.view.snd_nxt {
             let s = self.board.get_mut(seq);
             if s.marks & mark::ANY_RETRANS != 0 {
-                self.rec.undo_marker = None;
+                self.undo.forbid();
             }
             s.marks &= !(mark::RETRANS | mark::LOST);
             self.lose(seq);
@@ -159,7 +157,7 @@ impl Sender {
         if s.marks & mark::SACKED == 0 {
             s.marks |= mark::LOST;
             self.view.lost_out += 1;
-            self.rec.lost += 1;
+            self.rec.count_lost();
             self.board.push_lost(seq);
         }
     }
@@ -167,9 +165,9 @@ impl Sender {
     fn start_loss(&mut self) {
         self.window.cwnd_cnt = 0;
         self.fack.frto_step = 0;
-        self.rec.reordering = self.rec.reordering.min(self.rec.initial_reordering);
+        self.reordering.reset_degree();
         self.set_state(CaState::Loss);
-        self.rec.high_seq = self.view.snd_nxt;
-        self.queue_cwr = self.ecn;
+        self.rec.extend_to(self.view.snd_nxt);
+        self.ecn.queue_cwr();
     }
 }

@@ -22,7 +22,7 @@ impl Sender {
     }
 
     fn timed_out(&self, seq: u32) -> bool {
-        self.ticks_since(self.board.get(seq).sent_us()) > self.rto_jiffies()
+        self.ticks_since(self.board.get(seq).sent_us()) > self.rto_ticks()
     }
 
     /// With FACK the first segment also counts as lost once it is older than an RTO.
@@ -32,7 +32,7 @@ impl Sender {
 
     /// New data could be sent now.
     pub(in crate::tcp::linux) fn may_send_now(&self) -> bool {
-        self.has_data() && self.window.cwnd > self.view.in_flight() && self.window_end > self.view.snd_nxt
+        self.has_data() && self.window.cwnd > self.view.in_flight() && self.peer.end() > self.view.snd_nxt
     }
 
     fn mark_lost_once(&mut self, seq: u32) {
@@ -40,7 +40,7 @@ impl Sender {
         if s.marks & (mark::SACKED | mark::LOST) == 0 {
             s.marks |= mark::LOST;
             self.view.lost_out += 1;
-            self.rec.lost += 1;
+            self.rec.count_lost();
             self.board.push_lost(seq);
         }
     }
@@ -49,10 +49,10 @@ impl Sender {
     pub(in crate::tcp::linux) fn update_scoreboard(&mut self, entered: bool) {
         let (una, nxt) = (self.view.snd_una, self.view.snd_nxt);
         if self.fack.enabled {
-            let lost = self.fackets_out().saturating_sub(self.rec.reordering).max(1);
+            let lost = self.fackets_out().saturating_sub(self.reordering.degree()).max(1);
             (una..nxt.min(una + lost)).for_each(|seq| self.mark_lost_once(seq));
-        } else if self.view.sacked_out >= self.rec.reordering {
-            let mut above = self.view.sacked_out - self.rec.reordering;
+        } else if self.view.sacked_out >= self.reordering.degree() {
+            let mut above = self.view.sacked_out - self.reordering.degree();
             for seq in una..nxt {
                 if self.board.get(seq).marks & mark::SACKED == 0 {
                     self.mark_lost_once(seq);
@@ -103,7 +103,7 @@ impl Sender {
                     self.view.lost_out += 1;
                 }
                 self.view.retrans_out -= 1;
-                self.rec.lost += 1;
+                self.rec.count_lost();
                 self.board.push_lost(seq);
             } else {
                 low = low.min(s.noted);
@@ -140,10 +140,10 @@ impl Sender {
             return false;
         }
         if self.view.in_reduction() {
-            self.rec.prr_out += 1;
+            self.prr.count_sent(1);
         }
         if seq == self.view.snd_una {
-            self.set_timer(out, Pending::Retransmit, self.rto_jiffies());
+            self.set_timer(out, Pending::Retransmit, self.rto_ticks());
         }
         true
     }

@@ -15,9 +15,9 @@ pub(in crate::tcp::linux) struct Fack {
     /// By distance; else by number.
     enabled: bool,
     /// No retransmission can be known as lost while nothing above this is SACKed.
-    pub lost_retrans_low: u32,
+    lost_retrans_low: u32,
     /// First segment beyond what was out when the timer fired that F-RTO examines.
-    pub frto_highmark: Option<u32>,
+    frto_highmark: Option<u32>,
     /// ACKs that F-RTO waits for have come: 1 none, 2 one; 0 if it is not at work.
     frto_step: u32,
 }
@@ -25,6 +25,16 @@ pub(in crate::tcp::linux) struct Fack {
 impl Fack {
     pub fn new(enabled: bool) -> Self {
         Self { enabled, lost_retrans_low: 0, frto_highmark: None, frto_step: 0 }
+    }
+
+    /// The first retransmission goes out while `snd_nxt` is next.
+    pub fn note_first_retransmission(&mut self, snd_nxt: u32) {
+        self.lost_retrans_low = snd_nxt;
+    }
+
+    /// First segment beyond what F-RTO examines, if it does.
+    pub fn frto_mark(&self) -> Option<u32> {
+        self.frto_highmark
     }
 
     /// The network reorders: distance proves nothing any more.

@@ -117,7 +117,7 @@ fn reordering_raises_the_threshold_and_ends_fack() {
     r.ack(1040, 1, &[(9, 10)]);
     assert!(r.s.fack.enabled);
     r.ack(1041, 1, &[(5, 6), (9, 10)]);
-    assert_eq!((r.s.fack.enabled, r.s.rec.reordering), (false, 5), "segment 5 came late by 5");
+    assert_eq!((r.s.fack.enabled, r.s.reordering.degree()), (false, 5), "segment 5 came late by 5");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn holes_that_are_not_lost_are_retransmitted_when_nothing_else_is_left() {
 fn early_retransmit_waits_for_a_quarter_of_the_rtt() {
     let mut r = Rig::new(3, json!({}));
     assert_eq!(r.ack(1040, 1, &[(2, 4)]), [0; 0]);
-    assert_eq!(r.s.pending, Pending::EarlyRetransmit);
+    assert_eq!(r.s.timer.pending(), Pending::EarlyRetransmit);
     assert_eq!(r.timer(), (1045, vec![1]));
     assert_eq!(r.s.view.state, CaState::Recovery);
 }
@@ -153,7 +153,7 @@ fn an_ack_ends_the_wait_of_early_retransmit() {
     let mut r = Rig::new(3, json!({}));
     r.ack(1040, 1, &[(2, 4)]);
     r.ack(1042, 4, &[]);
-    assert_eq!((r.s.pending, r.s.view.packets_out), (Pending::Nothing, 0));
+    assert_eq!((r.s.timer.pending(), r.s.view.packets_out), (Pending::Nothing, 0));
 }
 
 #[test]

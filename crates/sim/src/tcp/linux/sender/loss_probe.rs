@@ -1,0 +1,112 @@
+//! Tail loss probes (RFC 8985 section 7; Linux 6.12 net/ipv4/tcp_output.c, `tcp_schedule_loss_probe`, `tcp_send_loss_probe`, and
+//! tcp_input.c, `tcp_process_tlp_ack`).
+
+use super::ack::flag;
+use super::{Pending, Sender};
+use crate::cc::CaState;
+use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
+use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
+
+/// The probe that is out. Told when one was sent and when a reduction begins; asked at each ACK until one answers it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tcp::linux) struct LossProbe {
+    /// First segment beyond what was outstanding when the probe was sent; none: there is no probe.
+    high_seq: Option<u32>,
+    /// It sent the last segment again; else a new one.
+    retransmitted: bool,
+}
+
+impl LossProbe {
+    /// It is not answered yet.
+    #[inline]
+    pub fn is_out(&self) -> bool {
+        self.high_seq.is_some()
+    }
+
+    /// One that sent a segment again is not answered yet.
+    pub fn has_retransmitted(&self) -> bool {
+        self.is_out() && self.retransmitted
+    }
+
+    /// It is out, and `end` is the first segment beyond it.
+    pub fn ends_at(&self, end: u32) -> bool {
+        self.high_seq == Some(end)
+    }
+
+    /// It is answered, or what happened since makes it meaningless.
+    pub fn end(&mut self) {
+        self.high_seq = None;
+    }
+}
+
+impl Sender {
+    /// Schedules a tail loss probe; false if none is due.
+    pub(in crate::tcp::linux) fn schedule_loss_probe(&mut self, out: &mut impl Outbox, advancing: bool) -> bool {
+        if !self.stack.tail_loss_probe
+            || self.view.packets_out == 0
+            || !matches!(self.view.state, CaState::Open | CaState::Cwr)
+        {
+            return false;
+        }
+        let mut after_us = if self.view.srtt_us8 == 0 {
+            1_000_000
+        } else {
+            let slack =
+                if self.view.packets_out == 1 { u64::from(self.stack.rto_min_ms) * 1000 } else { TIMEOUT_MIN_US };
+            u64::from(self.view.srtt_us8 >> 2) + slack
+        };
+        let mut most = u64::MAX;
+        if advancing {
+            most = self.rto_ticks();
+        } else if self.view.mstamp_us + after_us > self.board.get(self.view.snd_una).sent_us() + self.rtt.rto_us() {
+            // The RTO may come first: a timeout in ticks is never less than in microseconds.
+            let delta = self.rto_delta_us();
+            if delta > 0 {
+                after_us = after_us.min(delta as u64);
+            }
+        }
+        let after = self.clock.in_ticks(after_us).min(most);
+        self.set_timer(out, Pending::LossProbe, after);
+        true
+    }
+
+    pub(in crate::tcp::linux) fn send_loss_probe(&mut self, out: &mut impl Outbox) {
+        if !self.probe.is_out() && self.view.packets_out > 0 {
+            self.probe.retransmitted = false;
+            let sent = if self.has_data() && self.view.snd_nxt < self.peer.end() {
+                self.write(out, true) > 0
+            } else {
+                let last = self.view.snd_nxt - 1;
+                self.probe.retransmitted = self.retransmit(out, last, false);
+                self.probe.retransmitted
+            };
+            if sent {
+                self.counters.tlp_probes += 1;
+                self.probe.high_seq = Some(self.view.snd_nxt);
+                // The timer now runs from here.
+                self.timer.mark_done();
+            }
+        }
+        self.rearm_rto(out);
+    }
+
+    /// Ends a probe episode.
+    pub(in crate::tcp::linux) fn process_tlp_ack(&mut self, ack: u32, flags: u32) {
+        let Some(high) = self.probe.high_seq else { return };
+        if ack < high {
+            return;
+        }
+        if !self.probe.retransmitted || flags & flag::DSACK_TLP != 0 {
+            self.probe.end();
+        } else if ack > high {
+            // The probe repaired a loss.
+            self.init_reduction();
+            self.set_state(CaState::Cwr);
+            self.end_reduction();
+            self.try_keep_open();
+        } else if flags & (flag::UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED) == 0 {
+            self.probe.end();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The window that the receiver advertises (RFC 9293), in whole segments.
+
+use crate::packet::MSS;
+
+/// What the receiver has advertised. Told of every ACK in order; asked before anything new is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tcp::linux) struct PeerWindow {
+    /// First segment beyond it.
+    end: u32,
+    /// As last advertised, bytes and whole segments.
+    bytes: u32,
+    segments: u32,
+    /// The largest ever, segments.
+    largest: u32,
+}
+
+impl PeerWindow {
+    /// An ACK for `ack` advertises so many bytes; true if more may be sent than before.
+    #[inline]
+    pub fn update(&mut self, bytes: u32, ack: u32) -> bool {
+        if bytes != self.bytes {
+            self.bytes = bytes;
+            self.segments = bytes / MSS;
+            self.largest = self.largest.max(self.segments);
+        }
+        let end = ack + self.segments;
+        let grew = end > self.end;
+        self.end = end;
+        grew
+    }
+
+    /// First segment beyond the window.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Largest window ever, segments.
+    #[inline]
+    pub fn largest(&self) -> u32 {
+        self.largest
+    }
+}

@@ -1,0 +1,104 @@
+//! The sender's one timer (Linux 6.12 net/ipv4/tcp_timer.c, `icsk_retransmit_timer`): what it is set for, and what happens when it fires.
+
+use super::{Phase, Sender};
+use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::LazyTimer;
+use crate::tcp::linux::clock::Clock;
+use crate::time::Time;
+
+/// What the timer is set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp::linux) enum Pending {
+    Nothing,
+    Retransmit,
+    LossProbe,
+    Reorder,
+    /// Early retransmit, unless an ACK explains the gap.
+    EarlyRetransmit,
+    /// Try again after a local drop left nothing in flight.
+    Resend,
+}
+
+/// The timer with its purpose. Set with nearly every ACK; there is never more than one thing to wait for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Timer {
+    lazy: LazyTimer,
+    pending: Pending,
+}
+
+impl Timer {
+    /// Not set.
+    pub fn new(source: usize) -> Self {
+        Self { lazy: LazyTimer::new(source), pending: Pending::Nothing }
+    }
+
+    /// What it is set for.
+    #[inline]
+    pub fn pending(&self) -> Pending {
+        self.pending
+    }
+
+    /// It is set for that, and its event has come.
+    pub fn is_due_for(&self, what: Pending, clock: &Clock, now: Time) -> bool {
+        self.pending == what && self.lazy.is_due(clock, now)
+    }
+
+    /// What it was set for is done: whoever sets it next has nothing to take over.
+    pub fn mark_done(&mut self) {
+        self.pending = Pending::Nothing;
+    }
+
+    /// The tick that it is set for.
+    pub fn expires(&self, clock: &Clock) -> Option<u64> {
+        self.lazy.deadline(clock).map(|(expires, _)| expires)
+    }
+
+    /// Sets it for a loss probe `after_us` from now if its event comes before that, and so need not move; true if it did.
+    #[inline]
+    pub fn set_probe_lazily(&mut self, now: Time, after_us: u64) -> bool {
+        let covered = self.lazy.covers(now, after_us);
+        if covered {
+            self.pending = Pending::LossProbe;
+            self.lazy.set_later(now, after_us);
+        }
+        covered
+    }
+}
+
+impl Sender {
+    /// Sets the timer `after` ticks from now.
+    #[inline]
+    pub(in crate::tcp::linux) fn set_timer(&mut self, out: &mut impl Outbox, what: Pending, after: u64) {
+        self.timer.pending = what;
+        let now = u64::from(self.view.jiffies);
+        self.timer.lazy.set(&self.clock, now, now + after.min(self.rtt.rto_max()), out);
+    }
+
+    /// It will not fire.
+    #[inline]
+    pub(in crate::tcp::linux) fn clear_timer(&mut self) {
+        self.timer.pending = Pending::Nothing;
+        self.timer.lazy.clear();
+    }
+
+    /// The timer's event came.
+    pub fn on_timer(&mut self, out: &mut impl Outbox) {
+        if !self.timer.lazy.expired(&self.clock, out) {
+            return;
+        }
+        self.refresh(out.now());
+        match (self.phase, self.timer.pending) {
+            (Phase::Closed, _) | (_, Pending::Nothing) => {}
+            (Phase::SynSent, _) => self.on_syn_timeout(out),
+            (_, Pending::Reorder) => self.on_reorder_timeout(out),
+            (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(out),
+            (_, Pending::LossProbe) => self.send_loss_probe(out),
+            (_, Pending::Retransmit) => self.on_retransmit_timeout(out),
+            (_, Pending::Resend) => {
+                self.timer.pending = Pending::Nothing;
+                self.write(out, false);
+            }
+        }
+        self.update_fast_path();
+    }
+}
