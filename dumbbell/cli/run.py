@@ -27,9 +27,9 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
-    from dumbbell.comparing.summary import completion_s
     from dumbbell.engines.execute import execute
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
+    from dumbbell.results.summary import completion_s
 
     where = executor_of(executor, workers)
     wanted = asked(file, out)

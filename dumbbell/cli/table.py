@@ -54,11 +54,10 @@ def _table(
         raise BadInput("--kind was given without --tidy; expected both")
     if json and (tidy or form is not Form.TEXT):
         raise BadInput(f"--json and {'--tidy' if tidy else '--format'} were both given; expected one of them")
-    opened = open_folder(folder)
     if tidy:
-        typer.echo(_tidy(opened, kind), nl=False)
+        typer.echo(_tidy(open_folder(folder), kind), nl=False)
         return
-    table = _summary(opened, by_run) if number is None else _numbered(opened, number)
+    table = _summary(folder, by_run) if number is None else _numbered(open_folder(folder), number)
     if json:
         print_json({"title": table.title, "rows": table.records()})
     elif form is Form.TEXT:
@@ -82,10 +81,12 @@ def _tidy(opened: Folder, kind: str | None) -> str:
     return tidy(opened.runs, formats[kind] if kind else next(with_runs, opened.part.formats[0]))
 
 
-def _summary(opened: Folder, by_run: bool) -> Table:
+def _summary(folder: Path, by_run: bool) -> Table:
     from dumbbell.comparing.summary import run_table, summary_table
+    from dumbbell.studies.folder import open_outlines
 
-    return (run_table if by_run else summary_table)(opened.runs, str(opened.path))
+    path, runs = open_outlines(folder)
+    return (run_table if by_run else summary_table)(runs, str(path))
 
 
 def _numbered(opened: Folder, number: int) -> Table:

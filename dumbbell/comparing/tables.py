@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import zip_longest
 
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+_GAP = "  "
+"""Between columns in a terminal."""
 
 
 @dataclass(frozen=True)
@@ -39,34 +40,16 @@ class Table:
         lines = [f"| {' | '.join(_escaped(field) for field in row)} |" for row in (self.columns, rule, *self.rows)]
         return "\n".join(([f"**{self.title}**", ""] if self.title else []) + lines) + "\n"
 
-    def rich(self, width: int) -> RichTable:
-        """For a terminal of this width, or wider where the words need it: fields are wrapped, no word is cut."""
-        from rich.box import Box
-        from rich.table import Table as RichTable
-
-        ruled = Box("    \n    \n────\n    \n    \n    \n    \n    \n", ascii=False)
-        table = RichTable(
-            title=self.title or None, title_justify="left", title_style="bold", box=ruled, pad_edge=False, padding=(0, 1, 0, 0)
-        )
-        for column, numeric, fitted in zip(self.columns, self._numeric(), self._widths(width), strict=True):
-            table.add_column(column, justify="right" if numeric else "left", width=fitted)
-        for row in self.rows:
-            table.add_row(*(field.replace("[", "\\[") for field in row))
-        return table
-
-    def _widths(self, width: int) -> list[int]:
-        """Of each column in a terminal: as its longest line, or less, the widest first, down to its longest word."""
-        fields = [[column, *(row[index] for row in self.rows)] for index, column in enumerate(self.columns)]
-        widths = [max(_longest_line(field) for field in column) for column in fields]
-        words = [max(_longest_word(field) for field in column) for column in fields]
-        # Around each column stand a blank and a separator, around the table an edge.
-        room = width - 2 * len(widths) - 2
-        while sum(widths) > room:
-            shrinkable = [index for index, (now, least) in enumerate(zip(widths, words, strict=True)) if now > least]
-            if not shrinkable:
-                break
-            widths[max(shrinkable, key=lambda index: widths[index])] -= 1
-        return widths
+    def text(self, width: int, bold: bool = False) -> str:
+        """For a terminal of this width, or wider where the words need it: fields are wrapped, no word is cut. `bold`: so is the title."""
+        fields = [[_lines(field) for field in row] for row in (self.columns, *self.rows)]
+        widths = _widths(list(zip(*fields, strict=True)), width)
+        right = self._numeric()
+        laid = [_laid(row, widths, right) for row in fields]
+        rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        title = _shown(self.title)
+        head = [f"\033[1m{title}\033[0m" if bold else title, ""] if self.title else []
+        return "\n".join((*head, laid[0], rule, *laid[1:])) + "\n"
 
     def _numeric(self) -> list[bool]:
         """Whether each column holds numbers (with units) and nothing else."""
@@ -81,10 +64,67 @@ def _escaped(field: str) -> str:
     return field.replace("|", "\\|")
 
 
-def _longest_line(field: str) -> int:
-    return max(map(len, field.splitlines()), default=1)
+def _lines(field: str) -> list[str]:
+    return [_shown(line) for line in field.splitlines()] or [""]
 
 
-def _longest_word(field: str) -> int:
-    indent = len(field) - len(field.lstrip())
-    return indent + max(map(len, field.split()), default=1)
+def _shown(text: str) -> str:
+    """What a terminal takes for text: control characters are written as Python writes them."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def _length(text: str) -> int:
+    """Places in a terminal."""
+    return len(text) if text.isascii() else sum(_places(each) for each in text)
+
+
+def _places(character: str) -> int:
+    return 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "FW" else 1
+
+
+def _widths(columns: Sequence[Sequence[Sequence[str]]], width: int) -> list[int]:
+    """Of each column, of whose fields the lines are given: as its longest line, or less, the widest first, down to its longest word."""
+    widths = [max(_length(line) for field in column for line in field) for column in columns]
+    room = width - len(_GAP) * (len(widths) - 1)
+    if sum(widths) <= room:
+        return widths
+    words = [
+        max((_indent(line) + _length(word) for field in column for line in field for word in line.split()), default=0) for column in columns
+    ]
+    while sum(widths) > room:
+        shrinkable = [index for index, (now, least) in enumerate(zip(widths, words, strict=True)) if now > least]
+        if not shrinkable:
+            break
+        widths[max(shrinkable, key=lambda index: widths[index])] -= 1
+    return widths
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _laid(row: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]) -> str:
+    """A row as lines: fields side by side, each as wide as its column."""
+    wrapped = [[part for line in field for part in _wrapped(line, width)] for field, width in zip(row, widths, strict=True)]
+    return "\n".join(
+        _GAP.join(_filled(part, width, numeric) for part, width, numeric in zip(parts, widths, right, strict=True)).rstrip()
+        for parts in zip_longest(*wrapped, fillvalue="")
+    )
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A line in parts of at most so many places, or of one word; the first keeps its indent."""
+    if _length(line) <= width:
+        return [line]
+    parts = [line[: _indent(line)]]
+    for number, word in enumerate(line.split()):
+        if number and _length(parts[-1]) + 1 + _length(word) > width:
+            parts.append(word)
+        else:
+            parts[-1] += f" {word}" if number else word
+    return parts
+
+
+def _filled(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _length(text))
+    return blanks + text if right else text + blanks

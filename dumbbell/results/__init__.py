@@ -4,7 +4,8 @@ from dumbbell.results.conservation import judge
 from dumbbell.results.run import Results, Run
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, digest
-from dumbbell.results.store import Store, load
+from dumbbell.results.store import Store, load, outlines
+from dumbbell.results.summary import Outline, Summary
 from dumbbell.results.tables import Table
 
-__all__ = ["Block", "Results", "Run", "Store", "Table", "digest", "judge", "load", "schema"]
+__all__ = ["Block", "Outline", "Results", "Run", "Store", "Summary", "Table", "digest", "judge", "load", "outlines", "schema"]

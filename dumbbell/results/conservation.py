@@ -7,7 +7,6 @@ from functools import cache
 from typing import Literal
 
 from dumbbell.results.schema import schema
-from dumbbell.results.tables import UDP
 
 Counters = Mapping[str, Mapping[str, int]]
 Status = Literal["ok", "warn", "invalid"]
@@ -26,17 +25,13 @@ _OPTIONAL = {"dropped_blue"}
 
 
 @cache
-def _needed(table: str, datagrams: bool) -> frozenset[str]:
+def needed(table: str, datagrams: bool = False) -> frozenset[str]:
+    """The numbers that a row of `flows` or `ports` has, whatever engine counted; a stream of datagrams has fewer."""
     return frozenset(
         name
         for name, quantity in schema().table(table).items()
         if quantity.is_number and quantity.of_every_engine and not quantity.optional and not (datagrams and quantity.of_tcp_only)
     )
-
-
-def needed(table: str, row: Mapping[str, object]) -> frozenset[str]:
-    """The numbers that a row of `flows` or `ports` has, whatever engine counted; a stream of datagrams has fewer."""
-    return _needed(table, row.get("transport") == UDP)
 
 
 def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = ()) -> tuple[Status, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from dumbbell.errors import BadInput
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import SeriesFile
-from dumbbell.results.tables import FLOWS, KEYS, MOST_LISTED, PORTS, Table, of_counters
+from dumbbell.results.tables import FLOWS, KEYS, MOST_LISTED, PORTS, UDP, Table, of_counters
 
 FORMAT = 2
 """Of what is written."""
@@ -43,10 +43,16 @@ def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
         return _of_counters(record["counters"], path)
     flows, ports = (_table(name, record[name], path) for name in (FLOWS, PORTS))
     for table in (flows, ports):
-        for row in table.rows() if len(table) <= MOST_LISTED else ():
-            if lacking := sorted(needed(table.name, row) - row.keys()):
-                raise BadInput(f"{path}: {KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}; {_EXPECTED}")
+        if len(table) <= MOST_LISTED and any(None in table.column(name) for name in needed(table.name)):
+            _check_rows(table, path)
     return flows, ports
+
+
+def _check_rows(table: Table, path: Path) -> None:
+    """Raises `BadInput` for a row that lacks a number; streams of datagrams need fewer."""
+    for row in table.rows():
+        if lacking := sorted(needed(table.name, row.get("transport") == UDP) - row.keys()):
+            raise BadInput(f"{path}: {KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}; {_EXPECTED}")
 
 
 def series_file(record: Mapping[str, Any], flows: Table, path: Path) -> SeriesFile:
@@ -81,8 +87,10 @@ def _table(name: str, content: Mapping[str, Any], path: Path) -> Table:
 
 def _fits(quantity: Quantity, values: Sequence[Any]) -> bool:
     """Whether a column holds what it should."""
-    kinds = (str,) if not quantity.is_number else (int,) if quantity.is_whole else (int, float)
-    return all(value is None or (type(value) in kinds and (isinstance(value, str) or value >= 0)) for value in values)
+    types = set(map(type, values))
+    if not types <= quantity.types:
+        return False
+    return str in types or all(value is None or value >= 0 for value in values)
 
 
 def _of_counters(counters: Mapping[str, Any], path: Path) -> tuple[Table, Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from dumbbell.errors import BadInput
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, SeriesFile, digest, to_frame
+from dumbbell.results.summary import Summary, summarise
 from dumbbell.results.tables import FLOWS, PORTS, Table, counters
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Run:
     """What the engine was given, see dumbbell.plan; None of a run that was kept before plans were."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
     """CPU seconds that the engine's processes took; None: it ran in this one."""
+    summarised: Callable[[Run], Summary] = field(default=summarise, repr=False, compare=False)
+    """How the summary is had: computed, or of a run in a store from its index."""
 
     @classmethod
     def crashed(cls, reason: str, **known: Any) -> Run:
@@ -72,6 +75,11 @@ class Run:
         Of a flow also `active_ns`, from its start to its end.
         """
         return counters(self.flows, self.ports)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The usual metrics of each flow and of all together."""
+        return self.summarised(self)
 
     @property
     def sampled(self) -> Mapping[str, Sequence[str]]:
@@ -105,6 +113,16 @@ class Run:
         except KeyError:
             raise KeyError(f"run {self.key[:10]} has no series {name!r} of {entity!r}") from None
         return t_ns / 1e9, values
+
+    def all_series(self, *names: str) -> dict[tuple[str, str], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Those series of every entity that have samples, by entity and name, as `series` gives them; read at once."""
+        if isinstance(self.samples, SeriesFile):
+            found = self.samples.several(names)
+        else:
+            found = {
+                (block.entity, name): (t_ns, values) for block in self.samples for name, t_ns, values in block.series() if name in names
+            }
+        return {whose: (t_ns / 1e9, values) for whose, (t_ns, values) in found.items()}
 
     def _sampled(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Times (ns) and values of a series in memory; KeyError if it was not sampled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from dumbbell.native import native
@@ -48,6 +48,11 @@ class Quantity:
     def is_whole(self) -> bool:
         """Whether its values, of a column, are whole numbers."""
         return self.is_number and self.unit != "ms"
+
+    @cached_property
+    def types(self) -> frozenset[type]:
+        """What a column of it may hold; nothing where a row has no value."""
+        return frozenset((type(None), *((str,) if not self.is_number else (int,) if self.is_whole else (int, float))))
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,19 @@ class SeriesFile:
             raise BadInput(f"{self.path}: has the columns {', '.join(frame.columns)}; expected {', '.join(COLUMNS)}")
         return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
 
+    def several(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Times (ns) and values of those series of every entity that have samples, by entity and name. Raises `BadInput`."""
+        import polars as pl
+
+        try:
+            rows = pl.scan_parquet(self.path).filter(pl.col("series").is_in(names)).collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise unreadable(self.path, error) from None
+        if self.ends_ns is not None:
+            rows = _ended(rows, self.ends_ns)
+        parts = rows.partition_by("entity", "series", as_dict=True)
+        return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
+
     def series(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Times (ns) and values of one series; both empty if it has no sample. Raises `BadInput`, and KeyError if it was not sampled."""
         import polars as pl

@@ -6,7 +6,8 @@ DIR/KEY/host.json           facts about the machine that ran it
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
 DIR/KEY/flows.parquet       the table of flows, if it is long; so is that of ports
-DIR/.lock                   held by who writes: shared for a run, alone for study.json
+DIR/index.jsonl             the summaries of the runs, see dumbbell.results.index
+DIR/.lock                   held by who writes: shared for a run and its line in the index, alone for study.json
 
 Several processes may work on one folder; locks are the kernel's (flock), so that those of a dead process are gone with it.
 """
@@ -20,14 +21,17 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.record import FORMAT, FORMATS, checked, series_file, tables, written
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
+from dumbbell.results.summary import Outline, Summary, summarise
 from dumbbell.results.tables import MOST_LISTED
 
 _STUDY, _RUN, _HOST, _SERIES = "study.json", "run.json", "host.json", "series.parquet"
@@ -40,6 +44,7 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._index = Index(self.path)
 
     def ask(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
         """Notes in study.json which runs are wanted: (name, cell, key) of each.
@@ -51,6 +56,7 @@ class Store:
         with self._trouble(), self._locked(fcntl.LOCK_EX):
             self._clear()
             self._note(runs)
+            self._tidy_index()
 
     def _note(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
         wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._asked(missing_ok=True)}
@@ -59,22 +65,23 @@ class Store:
         text = json.dumps({"format": _STUDY_FORMAT, "runs": listed}, indent=1) + "\n"
         if (self.path / _STUDY).exists() and (self.path / _STUDY).read_text(encoding="utf-8") == text:
             return
-        partial = self._partial("study")
-        try:
-            _write(partial, text.encode())
-            os.replace(partial, self.path / _STUDY)
-        finally:
-            partial.unlink(missing_ok=True)
-        _sync_folder(self.path)
+        self._replace(_STUDY, text.encode())
 
     def runs(self) -> Results:
         """The runs that were asked for and are there, in the order asked. Raises `BadInput` if the folder is none of dumbbell's."""
+        self._index.refresh()
         return Results(tuple(self._read(key, name, cell) for name, cell, key in self._asked() if self._has(key)))
+
+    def outlines(self) -> tuple[Outline, ...]:
+        """As `runs`, but no more than tables show: run.json is not parsed where the index has the summary."""
+        self._index.refresh()
+        return tuple(Outline(cell, self._outlined(key)) for _, cell, key in self._asked() if self._has(key))
 
     def get(self, key: str) -> Run:
         """The run with a key. KeyError if it is not there, `BadInput` if its files are truncated or foreign."""
         if not self._has(key):
             raise KeyError(key)
+        self._index.refresh()
         return self._read(key)
 
     def missing(self, keys: Iterable[str]) -> list[str]:
@@ -132,41 +139,88 @@ class Store:
             "series": run.sampled,
             **{table.name: written(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in (run.flows, run.ports)},
         }
-        partial = self._partial(run.key)
+        half = self._partial(run.key)
         with self._trouble(), self._locked(fcntl.LOCK_SH):
             try:
-                os.mkdir(partial)
-                _write(partial / _SERIES, series)
+                os.mkdir(half)
+                _write(half / _SERIES, series)
                 for name, table in long.items():
-                    _write(partial / f"{name}.parquet", table)
+                    _write(half / f"{name}.parquet", table)
                 for name, content in run.captures.items():
-                    _write(partial / name, content if isinstance(content, bytes) else content.read_bytes())
-                _write(partial / _HOST, _json(dict(host or {})))
-                _write(partial / _RUN, _json(record))
-                _sync_folder(partial)
+                    _write(half / name, content if isinstance(content, bytes) else content.read_bytes())
+                _write(half / _HOST, _json(dict(host or {})))
+                _write(half / _RUN, _json(record))
+                _sync_folder(half)
                 try:
-                    os.rename(partial, final)
+                    os.rename(half, final)
                 except OSError as error:
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                        raise  # otherwise another process was first with the same run
+                        raise
+                    return self.get(run.key)  # another process was first with the same run
                 _sync_folder(self.path)
             finally:
-                shutil.rmtree(partial, ignore_errors=True)
-        return self.get(run.key)
+                shutil.rmtree(half, ignore_errors=True)
+        kept = self.get(run.key)
+        # Of the samples in memory, which need not be read again.
+        self._keep(run.key, fingerprint(_json(record), self._files(run.key).values()), summarise(run))
+        return kept
 
     def _has(self, key: str) -> bool:
-        return (self.path / key / _RUN).exists()
+        return os.path.exists(f"{self.path}/{key}/{_RUN}")
+
+    def _files(self, key: str) -> dict[str, os.DirEntry[str]]:
+        """The files of a run by name."""
+        try:
+            with os.scandir(self.path / key) as found:
+                return {entry.name: entry for entry in found}
+        except OSError:
+            return {}
+
+    def _summary(self, of: str, run: Run) -> Summary:
+        """The summary of a run with this fingerprint: from the index if that has it, else computed and put there."""
+        found = self._index.find(run.key, of)
+        if found is not None and list(found.flows) == run.flows.connections:
+            return found
+        found = summarise(run)
+        self._keep(run.key, of, found)
+        return found
+
+    def _outlined(self, key: str) -> Summary:
+        content = _content(self.path / key / _RUN, "a run")
+        found = self._index.find(key, fingerprint(content, self._files(key).values()))
+        return self._read(key).summary if found is None else found
+
+    def _keep(self, key: str, of: str, summary: Summary) -> None:
+        """Puts a summary into the index, if the folder can be written: where not, it is computed again the next time."""
+        with suppress(OSError), self._locked(fcntl.LOCK_SH):
+            self._index.add(key, of, summary)
+
+    def _tidy_index(self) -> None:
+        """Leaves out what became useless of the index. Under the lock alone."""
+        content = self._index.anew(key for key in sorted(os.listdir(self.path)) if self._has(key))
+        if content is not None:
+            self._replace(INDEX, content)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        """Puts a file in the place of another, whole or not at all. Under the lock alone."""
+        half = self._partial(name)
+        try:
+            _write(half, content)
+            os.replace(half, self.path / name)
+        finally:
+            half.unlink(missing_ok=True)
+        _sync_folder(self.path)
 
     def _read(self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None) -> Run:
         """A run; `name` and `cell` as it was asked for, which may differ from when it was first run."""
         folder = self.path / key
-        record = checked(_load(folder / _RUN, "a run"), folder / _RUN)
+        content = _content(folder / _RUN, "a run")
+        record = checked(_parsed(content, folder / _RUN, "a run"), folder / _RUN)
         flows, ports = tables(record, folder / _RUN)
-        try:
-            size = (folder / _SERIES).stat().st_size
-        except OSError:
-            raise BadInput(f"{folder / _SERIES}: no such file; expected the series of the run") from None
-        if size != record["series_bytes"]:
+        files = self._files(key)
+        if _SERIES not in files:
+            raise BadInput(f"{folder / _SERIES}: no such file; expected the series of the run")
+        if (size := files[_SERIES].stat().st_size) != record["series_bytes"]:
             what = f"{size} bytes long, truncated or changed"
             raise BadInput(f"{folder / _SERIES}: {what}; expected {record['series_bytes']} bytes (remove {folder} to run it again)")
         if record["key"] != key:
@@ -183,15 +237,16 @@ class Store:
             digest=record["digest"],
             engine=record["engine"],
             samples=series_file(record, flows, folder / _SERIES),
-            captures={path.name: path for path in sorted(folder.glob("*.pcap"))},
+            captures={name: folder / name for name in sorted(files) if name.endswith(".pcap")},
             plan=record.get("plan"),
+            summarised=partial(self._summary, fingerprint(content, files.values())),
         )
 
     def _asked(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
         path = self.path / _STUDY
         if missing_ok and not path.exists():
             return []
-        record = _load(path, "a results folder")
+        record = _parsed(_content(path, "a results folder"), path, "a results folder")
         try:
             return [(str(run["name"]), dict(run["cell"]), str(run["key"])) for run in record["runs"]]
         except (KeyError, TypeError, ValueError):
@@ -245,21 +300,36 @@ class Store:
 
 def load(path: str | Path) -> Results:
     """The runs of a results folder. Raises `BadInput` if it is not one."""
+    return _store(path).runs()
+
+
+def outlines(path: str | Path) -> tuple[Outline, ...]:
+    """What tables show of the runs of a results folder. Raises `BadInput` if it is not one."""
+    return _store(path).outlines()
+
+
+def _store(path: str | Path) -> Store:
     if not Path(path).is_dir():
         what = "is a file" if Path(path).exists() else "no such folder"
         raise BadInput(f"{path}: {what}; expected a results folder written by dumbbell")
-    return Store(path).runs()
+    return Store(path)
 
 
-def _load(path: Path, what: str) -> dict[str, Any]:
+def _content(path: Path, what: str) -> bytes:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; expected {what} written by dumbbell") from None
     except NotADirectoryError:
         raise BadInput(f"{path.parent}: is a file; expected {what} written by dumbbell") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); expected {what} written by dumbbell") from None
+
+
+def _parsed(content: bytes, path: Path, what: str) -> dict[str, Any]:
+    try:
+        record = json.loads(content)
     except ValueError:
         raise BadInput(f"{path}: truncated or not JSON; expected {what} written by dumbbell") from None
     if path.name == _STUDY and isinstance(record, dict) and "study" in record:

@@ -96,6 +96,11 @@ class Table:
         """What the rows are of."""
         return [str(name) for name in self.column(KEYS[self.name])]
 
+    @property
+    def connections(self) -> list[str]:
+        """Of the table of flows: the names of the TCP connections."""
+        return [name for name, transport in zip(self.names, self.column("transport"), strict=True) if transport != UDP]
+
     def column(self, name: str) -> Sequence[Value]:
         """The values of one column; None of every row if the table lacks it."""
         if self._columns is None:

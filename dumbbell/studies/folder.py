@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
 from dumbbell.files import writing
-from dumbbell.results import Run, load
+from dumbbell.results import Outline, Run, load, outlines
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Part, Request, Study
@@ -57,14 +57,9 @@ def default_folder(study: Study, part: Part) -> Path:
 
 def open_folder(path: Path) -> Folder:
     """Read a folder of results. STUDY or STUDY/PART stands for the default folder. Raises `BadInput` if it is not such a folder."""
-    if path.parts and path.parts[0] in study_names() and not path.exists():
-        name = path.as_posix()
-        path = default_folder(*find_part(name))
-        if not path.exists():
-            raise BadInput(f"{path}: no such folder; expected what `dumbbell reproduce {name}` leaves")
-    request = _read_request(path)
+    path, request = _find(path)
     study, part = find_part(str(request["study"]), str(request["part"])) if request else (None, None)
-    runs = load(path / _RUNS if request else path)
+    runs = load(_store_path(path, request))
     return Folder(
         path,
         study,
@@ -73,6 +68,26 @@ def open_folder(path: Path) -> Folder:
         Runs(run for run in runs if run.status != "invalid"),
         tuple(run for run in runs if run.status == "invalid"),
     )
+
+
+def open_outlines(path: Path) -> tuple[Path, tuple[Outline, ...]]:
+    """The path of a folder of results, and what tables show of its valid runs. Much faster than `open_folder`."""
+    path, request = _find(path)
+    return path, tuple(run for run in outlines(_store_path(path, request)) if run.summary.status != "invalid")
+
+
+def _find(path: Path) -> tuple[Path, dict[str, Any]]:
+    """The folder of results that a path stands for, and the contents of its study.json."""
+    if path.parts and path.parts[0] in study_names() and not path.exists():
+        name = path.as_posix()
+        path = default_folder(*find_part(name))
+        if not path.exists():
+            raise BadInput(f"{path}: no such folder; expected what `dumbbell reproduce {name}` leaves")
+    return path, _read_request(path)
+
+
+def _store_path(path: Path, request: Mapping[str, Any]) -> Path:
+    return path / _RUNS if request else path
 
 
 def open_store(path: Path, study: Study, part: Part, request: Request, engine: str) -> Store:

@@ -6,7 +6,6 @@ from importlib import import_module
 
 from dumbbell.comparing.format import Format
 from dumbbell.errors import BadInput
-from dumbbell.scenario import nearest
 from dumbbell.studies.study import Part, Study
 
 _MODULES = {"sce": "dumbbell.studies.sce", "oracle": "dumbbell.studies.oracle", "teacup": "dumbbell.studies.teacup"}
@@ -20,6 +19,8 @@ def study_names() -> list[str]:
 def find_study(name: str) -> Study:
     """The study with this name. For an unknown name raises `BadInput`, which suggests the nearest one."""
     if name not in _MODULES:
+        from dumbbell.scenario import nearest  # slow to import, and most names are known
+
         raise BadInput(f"study {name!r} is unknown{nearest(name, study_names())}; expected one of {', '.join(_MODULES)}")
     study = import_module(_MODULES[name]).STUDY
     assert isinstance(study, Study)
@@ -34,6 +35,8 @@ def find_part(name: str, part: str | None = None) -> tuple[Study, Part]:
     if part is None:
         return study, next(iter(study.parts.values()))
     if part not in study.parts:
+        from dumbbell.scenario import nearest
+
         raise BadInput(f"part {part!r} of study {name} is unknown{nearest(part, study.parts)}; expected one of {', '.join(study.parts)}")
     return study, study.parts[part]
 

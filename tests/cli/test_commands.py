@@ -254,5 +254,5 @@ def test_an_interrupted_run_goes_on_where_it_was(dumbbell, tmp_path, stop):
     answer = json.loads(dumbbell("run", file, "--out", out, "--json").out)
     assert (answer["ran"], answer["kept"], answer["ok"]) == (40 - len(first), len(first), 40)
     assert {key: (out / key / "run.json").stat().st_ino for key in first} == before
-    assert sorted(os.listdir(out)) == sorted([*there(), ".lock", "study.json"])
+    assert sorted(os.listdir(out)) == sorted([*there(), ".lock", "index.jsonl", "study.json"])
     assert len(there()) == 40

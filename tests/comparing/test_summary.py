@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import FLOW, PORT, make_run, tables
 
-from dumbbell.comparing.summary import flow_metrics, run_metrics, run_table
+from dumbbell.comparing.summary import run_table
 
 
 def measured(**counters):
@@ -14,7 +14,7 @@ def measured(**counters):
     (flow, port) = run.samples
     values = np.array([np.arange(11.0), 10 * np.arange(11.0)])
     run = replace(run, samples=(replace(flow, values=values), port), **tables({"flow/reno": {**FLOW, **counters}}))
-    return flow_metrics(run, "flow/reno")
+    return run.summary.flows["reno"]
 
 
 def test_means_cover_only_the_time_in_which_the_flow_is_active():
@@ -46,7 +46,7 @@ def two_flows():
 
 
 def test_all_flows_of_a_run_are_summarised():
-    found = run_metrics(two_flows())
+    found = two_flows().summary.run
     assert found["flows"] == 2
     assert found["throughput_mbit"] == pytest.approx(8 * 24 * 1448 / 2 / 1e6)
     # 8 and 32 segments a second.

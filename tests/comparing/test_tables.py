@@ -1,7 +1,3 @@
-import io
-
-from rich.console import Console
-
 from dumbbell.comparing.tables import Table
 
 TABLE = Table("Title", ["name", "value (ms)"], [["a|b", "1.5"], ["[bold]c", "+2 %"]])
@@ -15,14 +11,8 @@ def test_markdown_aligns_numbers_right_and_escapes_pipes():
     assert TABLE.markdown() == "**Title**\n\n| name | value (ms) |\n| --- | ---: |\n| a\\|b | 1.5 |\n| [bold]c | +2 % |\n"
 
 
-def printed(table, width):
-    out = io.StringIO()
-    Console(file=out, width=1000).print(table.rich(width))
-    return out.getvalue()
-
-
 def test_terminal_shows_every_field_as_it_is():
-    text = printed(TABLE, 60)
+    text = TABLE.text(60)
     for field in ("Title", "a|b", "[bold]c", "+2 %"):
         assert field in text
 
@@ -31,8 +21,38 @@ def test_fields_are_wrapped_and_no_word_is_cut_however_narrow_the_terminal():
     row = ["flowblind sce-single", "throughput (Mbit/s)", "23.78 to 31.03"]
     table = Table("t", ["queue mode", "metric", "our range"], [row])
     for width in (1, 30, 40, 60, 200):
-        text = printed(table, width)
+        text = table.text(width)
         assert set(" ".join(row).split()) <= set(text.split())
         assert max(len(line.rstrip()) for line in text.splitlines() if "─" not in line) <= max(width, 37)
-    assert "flowblind sce-single  throughput (Mbit/s)  23.78 to 31.03" in printed(table, 200)
-    assert "flowblind   throughput  23.78" in printed(table, 1)
+    assert "flowblind sce-single  throughput (Mbit/s)  23.78 to 31.03" in table.text(200)
+    assert "flowblind   throughput  23.78" in table.text(1)
+
+
+def test_a_terminal_gets_title_header_rule_and_rows_with_numbers_to_the_right():
+    table = Table("t", ["name", "Mbit/s"], [["a", "1.5"], ["bcdef", "12"]])
+    assert table.text(80) == "t\n\nname   Mbit/s\n─────────────\na         1.5\nbcdef      12\n"
+    assert table.text(80, bold=True).startswith("\033[1mt\033[0m\n")
+
+
+def test_lines_of_a_field_stay_lines_and_keep_their_indent():
+    table = Table("", ["claim", "what"], [["c1", "a statement of six words\n  its measure"], ["c2", ""]])
+    expected = [
+        "claim  what",
+        "──────────────────",
+        "c1     a statement",
+        "       of six",
+        "       words",
+        "         its",
+        "       measure",
+        "c2",
+    ]
+    assert table.text(18).splitlines() == expected
+
+
+def test_what_would_steer_a_terminal_is_written_out():
+    text = Table("a\x1b[2J", ["n\ta"], [["\x1b]0;x\x07"], ["µ 中"]]).text(80)
+    assert text.splitlines() == ["a\\x1b[2J", "", "n\\ta", "─" * 12, "\\x1b]0;x\\x07", "µ 中"]
+
+
+def test_wide_characters_take_two_places():
+    assert Table("", ["a", "b"], [["中", "x"], ["abc", "y"]]).text(80).splitlines()[2:] == ["中   x", "abc  y"]

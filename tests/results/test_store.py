@@ -88,7 +88,7 @@ def test_a_run_is_never_overwritten(store):
 
 
 def test_nothing_partial_is_left(store):
-    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
 
 
 def test_what_a_crash_left_is_cleared(store):
@@ -98,7 +98,7 @@ def test_what_a_crash_left_is_cleared(store):
     (store.path / ".partial-12-study").write_text("{")
     (store.path / f".claim-{KEYS[2]}").write_text("")
     store.ask([])
-    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
     store.write(make_run(KEYS[2]))
     assert store.missing(KEYS) == []
 
@@ -299,7 +299,7 @@ def test_trouble_at_any_step_leaves_nothing_half_written(store, monkeypatch, fun
         patch.setattr(os, function, fail)
         with pytest.raises(kind):
             store.write(make_run(KEYS[2]))
-    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
     store.write(make_run(KEYS[2]))
     assert store.missing(KEYS) == []
 
@@ -312,5 +312,5 @@ def test_a_wish_that_cannot_be_written_leaves_the_old_one(store, monkeypatch):
         patch.setattr(os, "fsync", fail)
         with pytest.raises(EnvironmentFault):
             store.ask([("s", {}, KEYS[2])])
-    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "study.json"]
+    assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
     assert [run.key for run in store.runs()] == KEYS[:2]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell import metrics
 from dumbbell.comparing.format import Measured
 from dumbbell.studies.runs import Runs
 
@@ -37,13 +36,12 @@ def flow_of(run: Run) -> str:
 
 def throughput_mbit(run: Run, flow: str) -> float:
     """Payload read by the receiving application over the lifetime of the flow, Mbit/s: netperf's THROUGHPUT, which includes start-up."""
-    counters = run.counters[flow]
-    return metrics.elapsed_throughput_mbit(counters["rx_bytes"], counters["active_ns"])
+    return run.summary.flows[flow.removeprefix("flow/")]["throughput_mbit"]
 
 
 def rtt_ms(run: Run, flow: str) -> float:
     """Mean of the smoothed RTT over all samples of the flow, ms. Samples are evenly spaced, like readings of `ss` at a fixed interval."""
-    return metrics.mean(run.series(flow, "srtt_ms"))
+    return run.summary.flows[flow.removeprefix("flow/")]["srtt_mean_ms"]
 
 
 def cell_of(run: Run) -> tuple[str, float, float] | None:

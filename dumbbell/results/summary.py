@@ -1,0 +1,155 @@
+"""What each flow of a run got, and all of them together: the metrics that every run has, over the window that is usual for them.
+
+The store computes them once and keeps them in its index. Over any other window a metric is computed of the series.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, get_args
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.results.conservation import Status
+
+if TYPE_CHECKING:
+    from dumbbell.results.run import Run
+
+FLOW_METRICS = ("throughput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits", "completion_s")
+"""From the start of the flow until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile over the
+samples of smoothed RTT; mean window over the samples; segments sent again; the time a sized transfer took, handshake included."""
+
+RUN_METRICS = ("flows", "throughput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
+"""Of all flows of a run together: how many; payload over the time from the first start to the last stop; Jain's index of their
+throughputs, each over the flow's own time; mean and 95th percentile over their samples of smoothed RTT; segments sent again; packets
+dropped and CE marks set, at all ports."""
+
+_SRTT, _CWND = "srtt_ms", "cwnd"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The usual metrics of a run, NaN where there is nothing to measure, and whether to believe them."""
+
+    status: Status
+    flows: Mapping[str, Mapping[str, float]]
+    """FLOW_METRICS of each TCP connection, by its name."""
+    run: Mapping[str, float]
+    """RUN_METRICS."""
+
+    def plain(self) -> dict[str, object]:
+        """As JSON: the metrics in their order, null for NaN."""
+        flows = {name: _listed(values) for name, values in self.flows.items()}
+        return {"status": self.status, "flows": flows, "run": _listed(self.run)}
+
+    @classmethod
+    def of_plain(cls, found: object) -> Summary | None:
+        """What `plain` gave; None of anything else."""
+        if not isinstance(found, dict) or not isinstance(found.get("flows"), dict) or found.get("status") not in get_args(Status):
+            return None
+        flows = {name: _named(FLOW_METRICS, values) for name, values in found["flows"].items()}
+        run = _named(RUN_METRICS, found.get("run"))
+        if run is None or None in flows.values():
+            return None
+        return cls(found["status"], {name: values for name, values in flows.items() if values is not None}, run)
+
+
+class Summarised(Protocol):
+    """What has a summary: a run, or the outline of one."""
+
+    @property
+    def cell(self) -> Mapping[str, str | int | float]:
+        """Where in the sweep."""
+
+    @property
+    def summary(self) -> Summary:
+        """What it came to."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What tables show of a run in a store."""
+
+    cell: Mapping[str, str | int | float]
+    summary: Summary
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def summarise(run: Run) -> Summary:
+    """Computes the metrics of a run, reading its series once. Samples too great to be added up give a mean that is infinite or NaN."""
+    flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
+    series = run.all_series(_SRTT, _CWND)
+    lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
+    samples = {
+        # The division by which the times of samples became seconds, so that one at the very end is inside.
+        (entity, name): metrics.in_window(series[entity, name], start / metrics.NS_PER_S, end / metrics.NS_PER_S)[1]
+        for entity, (start, end) in lives_ns.items()
+        for name in (_SRTT, _CWND)
+        if (entity, name) in series
+    }
+    nothing = np.empty(0)
+    found = {
+        entity.removeprefix("flow/"): {
+            "throughput_mbit": _throughput_mbit(counters["rx_bytes"], counters["active_ns"]),
+            "srtt_mean_ms": _mean(samples.get((entity, _SRTT), nothing)),
+            "srtt_p95_ms": _p95(samples.get((entity, _SRTT), nothing)),
+            "cwnd_mean_packets": _mean(samples.get((entity, _CWND), nothing)),
+            "retransmits": float(counters["retransmits"]),
+            "completion_s": completion_s(counters),
+        }
+        for entity, counters in flows.items()
+    }
+    starts, ends = ([life[i] for life in lives_ns.values()] for i in (0, 1))
+    elapsed_ns = max(ends) - min(starts) if flows else 0
+    received = sum(counters["rx_bytes"] for counters in flows.values())
+    rates = [values["throughput_mbit"] for values in found.values()]
+    srtt = np.concatenate([nothing, *(samples[entity, _SRTT] for entity in flows if (entity, _SRTT) in samples)])
+    ports = [counters for entity, counters in run.counters.items() if entity.startswith("port/")]
+    together = {
+        "flows": float(len(flows)),
+        "throughput_mbit": _throughput_mbit(received, elapsed_ns),
+        "jain_index": metrics.jain(rates) if rates and not any(map(math.isnan, rates)) else math.nan,
+        "srtt_mean_ms": _mean(srtt),
+        "srtt_p95_ms": _p95(srtt),
+        "retransmits": float(sum(counters["retransmits"] for counters in flows.values())),
+        "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
+        "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
+    }
+    return Summary(run.status, found, together)
+
+
+def completion_s(counters: Mapping[str, int]) -> float:
+    """From the start of a flow until the receiver has read the last byte of its transfer, s; NaN if that did not happen."""
+    return counters["active_ns"] / metrics.NS_PER_S if "completed_ns" in counters else math.nan
+
+
+def _life_ns(counters: Mapping[str, int]) -> tuple[int, int]:
+    """When a flow starts, and when it stops."""
+    start_ns = counters.get("start_ns", 0)
+    return start_ns, start_ns + counters["active_ns"]
+
+
+def _throughput_mbit(payload_bytes: int, elapsed_ns: int) -> float:
+    return metrics.elapsed_throughput_mbit(payload_bytes, elapsed_ns) if elapsed_ns else math.nan
+
+
+def _mean(values: metrics.Array) -> float:
+    return float(np.mean(values)) if values.size else math.nan
+
+
+def _p95(values: metrics.Array) -> float:
+    return float(np.percentile(values, 95)) if values.size else math.nan
+
+
+def _listed(values: Mapping[str, float]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.values()]
+
+
+def _named(names: tuple[str, ...], values: object) -> dict[str, float] | None:
+    """Metrics by name, of their list; None if it is not one of so many numbers."""
+    if not isinstance(values, list) or len(values) != len(names) or not all(value is None or type(value) is float for value in values):
+        return None
+    return {name: math.nan if value is None else value for name, value in zip(names, values, strict=True)}
