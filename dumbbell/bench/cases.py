@@ -111,5 +111,7 @@ DRAFT = "sce-draft"
 """All runs of the SCE study, one start each. Takes minutes: measured only when it is asked for."""
 START_UP = "start-up"
 """What a run of 60 s costs beside the packets in it."""
-NAMES = (*CASES, START_UP, DRAFT)
+TABLE = "table-1000-runs"
+"""What `dumbbell table` takes over a store of 1,000 runs, the start of Python included."""
+NAMES = (*CASES, START_UP, TABLE, DRAFT)
 """Everything that can be measured."""

@@ -1,0 +1,64 @@
+"""What a table over a large store costs: a store of 1,000 runs that are alike, and `dumbbell table` in a process of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from dumbbell.engines.execute import execute
+from dumbbell.engines.prepared import prepare
+from dumbbell.executor import Threads
+from dumbbell.results import Run, Store
+from dumbbell.scenario import Scenario
+
+RUNS = 1000
+_SCENARIO = {
+    "name": "sweep",
+    "path": {"rtt": "40ms", "bottleneck": {"rate": "100mbit", "qdisc": {"kind": "fq_codel"}}},
+    "flows": [{"cc": "cubic"}],
+    "duration": "10s",
+}
+_RATES = 10
+"""Values of one of the two coordinates."""
+
+
+def cpu_s(repeats: int) -> float:
+    """The least CPU seconds, user and system, of `dumbbell table` over the store: from the start of Python to its end."""
+    return min(_table(_store().name) for _ in range(repeats))
+
+
+@cache
+def _store() -> tempfile.TemporaryDirectory[str]:
+    """A store of RUNS runs. It is there until this process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="dumbbell-bench-")
+    fill(Store(folder.name), RUNS)
+    return folder
+
+
+def fill(store: Store, count: int) -> None:
+    """Writes runs that differ in key and cell, and are else one run of the simulator."""
+    (run,) = execute(prepare(Scenario.model_validate(_SCENARIO).expand()), executor=Threads(1))
+    runs = [_variant(run, number) for number in range(count)]
+    store.ask([(each.name, each.cell, each.key) for each in runs])
+    for each in runs:
+        store.write(each)
+
+
+def _variant(run: Run, number: int) -> Run:
+    cell = {"path.rtt": f"{number // _RATES + 1}ms", "path.bottleneck.rate": f"{number % _RATES + 1}mbit"}
+    return replace(run, key=hashlib.sha256(f"{run.key} {number}".encode()).hexdigest()[:32], cell=cell)
+
+
+def _table(folder: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "dumbbell", "table", folder], stdout=subprocess.DEVNULL, check=True, cwd=Path(__file__).parents[2]
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
