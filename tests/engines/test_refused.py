@@ -122,7 +122,7 @@ OTHERS = [
     ("workloads.0.host.rmem", [1, 4607, 9999], "workload 0", "host.rmem", "4607 bytes", "at least 4608"),
     ("workloads.0.host.wmem", [1, 2, 4607], "workload 0", "host.wmem", "4607 bytes", "at least 4608"),
     ("workloads.0.cc.kind", "vegas2", "workload 0", "cc.kind", 'unknown "vegas2"', "one of reno, cubic, "),
-    ("workloads.0.cc.speed", 3, "workload 0", "cc", "cubic with speed", "no parameters"),
+    ("workloads.0.cc.speed", 3, "workload 0", "cc.speed", "no such parameter", "fast_convergence, "),
     ("workloads.0.stack.name", "linux-9", "workload 0", "stack.name", 'unknown "linux-9"', "one of freebsd-9, "),
     ("workloads.1.interval_ns", 0, "workload 1", "interval_ns", "0 ns", "at least 1"),
     ("workloads.1.size_bytes", 1515, "workload 1", "size_bytes", "1515 bytes", "64 to 1514"),

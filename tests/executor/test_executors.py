@@ -73,7 +73,7 @@ def test_what_a_job_raises_comes_with_the_job(executor):
     finished = found["f" * 32]
     assert finished.run is None
     assert isinstance(finished.error, ScenarioError)
-    assert str(finished.error) == "a.yaml:3: flows.0.cc: cubci is unknown; expected another\npath: is odd"
+    assert str(finished.error) == "a.yaml:3: flows.0.cc: cubci is unknown; expected another\npath: is odd; expected another"
     assert [problem.line for problem in finished.error.problems] == [3, None]
     assert len(found) == 3
     assert all(other.error is None for key, other in found.items() if key != "f" * 32)
