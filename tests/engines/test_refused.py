@@ -166,6 +166,17 @@ OF_STACKS = [
 ]
 
 
+# Requests and responses: field, value, what is wrong, what was expected.
+OF_EXCHANGES = [
+    ("count", 0, "0 requests", "at least 1"),
+    ("request_bytes", 0, "0 bytes", "1 to "),
+    ("response_bytes", 2**40, f"{2**40} bytes", "1 to "),
+    ("tcp.transfer_bytes", 1000, "1000 bytes", "none beside requests and responses"),
+    ("tcp.host.tso", True, "true", "false"),
+    ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
+]
+
+
 def base():
     """A plan with a link (port 0), a queue (port 1), TCP (workload 0), datagrams (workload 1) and a change of rate."""
     path = {**PATH, "impairments": [{"at": "1s", "kind": "rate", "rate": "1mbit"}]}
@@ -204,6 +215,19 @@ def test_a_stack(stack, option, value, what, expected):
     plan["workloads"][0] |= {"stack": {"name": stack, "options": {option: value}}, "cc": {"kind": "reno"}, "ecn": False}
     found = {each.field: each for each in refused(plan)}[f"stack.options.{option}"]
     assert (found.place, found.what) == (Place("workload", 0), what)
+    assert found.expected.startswith(expected)
+
+
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_EXCHANGES)
+def test_an_exchange(field, value, what, expected):
+    plan = base()
+    tcp = {key: of_it for key, of_it in plan["workloads"][0].items() if key != "kind"}
+    exchange = {"kind": "exchange", "tcp": tcp, "request_bytes": 100, "response_bytes": 20_000, "count": 9, "think_ns": 0}
+    plan["workloads"].insert(1, exchange)
+    native().check(json.dumps(plan))
+    put(exchange, field, value)
+    found = {each.field: each for each in refused(plan)}[field]
+    assert (found.place, found.what) == (Place("workload", 1), what)
     assert found.expected.startswith(expected)
 
 
@@ -300,6 +324,7 @@ def test_no_refusal_is_missing_here():
         if path.stem not in ("tests", "refusal"):
             in_sources |= {name.rpartition(".")[2] for name in called.findall(code) + listed.findall(code)}
     provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
+    provoked |= {field for field, *_ in OF_EXCHANGES}
     provoked |= {"ecn", "sce_echo", "host.tso", "ports", "workloads", "qdisc.rate_bps"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()

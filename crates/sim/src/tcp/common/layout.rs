@@ -111,10 +111,11 @@ impl Layout {
             }
         }
         let (full, rest) = (bytes / u64::from(self.mss), (bytes % u64::from(self.mss)) as u32);
-        self.end += u32::try_from(full).expect("segments are counted in 32 bits");
+        // More than there are numbers is refused; here it only must not end in a panic before all else that is wrong is found.
+        self.end = self.end.saturating_add(u32::try_from(full).unwrap_or(u32::MAX));
         if rest > 0 {
             self.add_short(self.end, rest);
-            self.end += 1;
+            self.end = self.end.saturating_add(1);
         }
         self.note_ends();
     }
