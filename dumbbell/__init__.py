@@ -15,82 +15,59 @@ if TYPE_CHECKING:
     from dumbbell.results import Results, Run, Store, load
     from dumbbell.scenario import (
         Access,
-        Bfifo,
         Bottleneck,
-        Cake,
         Cc,
-        Codel,
         Delay,
         DelayStage,
         Duration,
         Flow,
-        Fq,
-        FqCodel,
-        FqPie,
         Host,
         Limit,
         Outage,
         Packets,
         Path,
-        Pfifo,
-        Pie,
-        Qdisc,
         QueueStage,
         Rate,
         RateStep,
-        Red,
         Sample,
         Scenario,
         ScenarioError,
-        Sfq,
         Size,
         Stack,
         Start,
         Sweep,
-        Tc,
         Udp,
     )
+    from dumbbell.scenario.qdiscs import *  # noqa: F403
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Access",
-    "Bfifo",
     "Bottleneck",
-    "Cake",
     "Cc",
-    "Codel",
     "Delay",
     "DelayStage",
     "Duration",
     "Flow",
-    "Fq",
-    "FqCodel",
-    "FqPie",
     "Host",
     "Limit",
     "Outage",
     "Packets",
     "Path",
-    "Pfifo",
-    "Pie",
-    "Qdisc",
     "QueueStage",
     "Rate",
     "RateStep",
-    "Red",
     "Results",
     "Run",
     "Sample",
     "Scenario",
     "ScenarioError",
-    "Sfq",
     "Size",
     "Stack",
     "Start",
     "Store",
     "Sweep",
-    "Tc",
     "Udp",
     "__version__",
     "load",
@@ -109,13 +86,22 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Imports what is asked for when it is asked for: `import dumbbell` alone is quick."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name not in __all__ and name not in _qdiscs(name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOMES.get(name, "dumbbell.scenario")), name)
     return value
 
 
+def _qdiscs(name: str = "") -> list[str]:
+    """The classes of queue disciplines, unless a name is none of a class: modules are asked for many names that they do not have."""
+    if name[:1].islower() or name.startswith("_"):
+        return []
+    from dumbbell.scenario import qdiscs
+
+    return qdiscs.__all__
+
+
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_qdiscs()]

@@ -87,9 +87,15 @@ def test_errors_use_the_keys_of_a_file(make, lines):
 
 
 def test_all_exported_names_exist():
-    for name in dumbbell.__all__:
+    assert {"Scenario", "run", "Pfifo", "FqCodel", *dumbbell.__all__} <= set(dir(dumbbell))
+    for name in dir(dumbbell):
         assert getattr(dumbbell, name) is not None
-    assert set(dir(dumbbell)) == set(dumbbell.__all__)
+
+
+@pytest.mark.parametrize("name", ["Pfifofast", "scenarios", "_private"])
+def test_what_is_not_exported_is_no_attribute(name):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+        getattr(dumbbell, name)
 
 
 def test_the_version_is_that_of_the_package():

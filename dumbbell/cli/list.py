@@ -71,8 +71,7 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
         studies = [find_study(name) for name in study_names()]
         return [{"name": study.name, "summary": study.title, "source": study.source, "parts": list(study.parts)} for study in studies]
     from dumbbell.engines import ENGINES, engine
-    from dumbbell.engines.capabilities import OTHER_KERNELS
-    from dumbbell.scenario.qdiscs import variants
+    from dumbbell.scenario.qdiscs import OTHER_KERNELS, variants
 
     tables = [engine(name).capabilities() for name in ENGINES]
     others = [table.engine for table in tables if OTHER_KERNELS in table.feature]

@@ -11,6 +11,7 @@ from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
 from dumbbell.scenario.check import LEAST_BUFFER
+from dumbbell.scenario.qdiscs import features, kind_written
 from dumbbell.scenario.units import Size
 
 SCE = "SCE"
@@ -21,10 +22,6 @@ UDP = "UDP"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
 FIRST_WRITE = "first writes"
-OTHER_KERNELS = "qdiscs of other kernels"
-ADAPTIVE_RED = "adaptive RED"
-GENTLE_RED = "gentle RED"
-FQ_CE_THRESHOLD = "ce_threshold of fq"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -215,24 +212,13 @@ def _tcp_needs(place: Place, workload: Tcp) -> Iterator[_Need]:
 
 _SHAPERS = {"own": "cake"}
 """What scenarios and tables call a discipline that shapes by itself."""
-_VARIANTS = {"pie2013": "pie"}
-"""Kinds that are another kernel's, and what scenarios and tables call them."""
 
 
 def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:
-    qdisc = port.qdisc
-    kind = str(qdisc["kind"])
-    control: Mapping[str, Any] = qdisc.get("control", {})
-    yield _Need(place, "qdisc.kind", "qdisc", _VARIANTS.get(kind, kind))
+    yield _Need(place, "qdisc.kind", "qdisc", kind_written(port.qdisc))
     shaper = str(port.shaper["kind"])
     yield _Need(place, "shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
-    if qdisc.get("sce"):
+    if port.qdisc.get("sce"):
         yield _Need(place, "qdisc.sce", "feature", SCE)
-    if kind in _VARIANTS or control.get("floor") == "largest-seen":
-        yield _Need(place, "qdisc.variant", "feature", OTHER_KERNELS)
-    if kind == "red":
-        for key, feature in (("adaptive", ADAPTIVE_RED), ("gentle", GENTLE_RED)):
-            if control[key]:
-                yield _Need(place, f"qdisc.control.{key}", "feature", feature)
-    if kind == "fq" and qdisc["ce_threshold_ns"] is not None:
-        yield _Need(place, "qdisc.ce_threshold_ns", "feature", FQ_CE_THRESHOLD)
+    for parameter, feature in features(port.qdisc):
+        yield _Need(place, f"qdisc.{parameter}", "feature", feature)

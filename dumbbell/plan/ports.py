@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from dumbbell.plan.model import Direction, Link, Port, Queue
 from dumbbell.plan.provenance import Origin
-from dumbbell.plan.qdiscs import qdisc, shaper
+from dumbbell.plan.shapers import shaper
 from dumbbell.scenario import Bottleneck, Limit
+from dumbbell.scenario.discipline import PortFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +61,6 @@ def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int) -> Port:
         return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, limit)
     rate_bps = stage.queue.rate_bps
     assert rate_bps is not None  # checked by the scenario
-    discipline = qdisc(stage.queue, rate_bps, base_rtt_ns)
-    return Queue(stage.id, stage.name, stage.direction, discipline, shaper(stage.queue, rate_bps), stage.delay_ns)
+    pacing = shaper(stage.queue, rate_bps)
+    discipline = stage.queue.qdisc.planned(PortFacts(rate_bps, base_rtt_ns, shaped_here=pacing["kind"] == "own"))
+    return Queue(stage.id, stage.name, stage.direction, discipline, pacing, stage.delay_ns)

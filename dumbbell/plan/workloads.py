@@ -14,10 +14,10 @@ from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, 
 from dumbbell.plan.parameters import Parameter
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import TCP, UDP, Origin
-from dumbbell.plan.qdiscs import number
 from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Flow, Settings, flow_names
 from dumbbell.scenario import Udp as WrittenUdp
+from dumbbell.scenario.discipline import number
 
 _NS_PER_S = 10**9
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}

@@ -1,5 +1,6 @@
 """What a user writes: scenarios, their units, sweeps and files."""
 
+from dumbbell.scenario import qdiscs
 from dumbbell.scenario.check import bottlenecks, flow_names
 from dumbbell.scenario.model import (
     Access,
@@ -21,54 +22,43 @@ from dumbbell.scenario.model import (
     Udp,
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
-from dumbbell.scenario.qdiscs import Bfifo, Cake, Codel, Fq, FqCodel, FqPie, Pfifo, Pie, Qdisc, Red, Sfq, Tc
+from dumbbell.scenario.qdiscs import *  # noqa: F403
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 __all__ = [
     "Access",
-    "Bfifo",
     "Bottleneck",
-    "Cake",
     "Cc",
-    "Codel",
     "Delay",
     "DelayStage",
     "Duration",
     "Flow",
-    "Fq",
-    "FqCodel",
-    "FqPie",
     "Host",
     "Impairment",
     "Limit",
     "Outage",
     "Packets",
     "Path",
-    "Pfifo",
-    "Pie",
     "Problem",
-    "Qdisc",
     "QueueStage",
     "Rate",
     "RateStep",
-    "Red",
     "ResolvedScenario",
     "Sample",
     "Scenario",
     "ScenarioError",
     "Settings",
-    "Sfq",
     "Size",
     "Stack",
     "Stage",
     "Start",
     "Sweep",
-    "Tc",
     "Udp",
     "bottlenecks",
     "flow_names",
     "nearest",
     "one_of",
 ]
+__all__ += qdiscs.__all__

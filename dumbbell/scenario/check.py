@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings, Udp
 from dumbbell.scenario.problems import Location, one_of
-from dumbbell.scenario.qdiscs import Cake
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]

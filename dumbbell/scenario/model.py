@@ -9,8 +9,9 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Serializa
 from pydantic_core import PydanticKnownError
 
 from dumbbell.scenario.base import LONG, Kinded, Model, Name
+from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.problems import Unfit
-from dumbbell.scenario.qdiscs import Cake, Qdisc
+from dumbbell.scenario.qdiscs import Qdisc
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 # --- queues --------------------------------------------------------------------------------------------------------

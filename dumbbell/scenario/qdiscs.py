@@ -1,36 +1,46 @@
-"""Queue disciplines as a user writes them: tc's keywords, with the defaults of Linux 6.12."""
+"""Queue disciplines: as a user writes them, with tc's keywords and the defaults of Linux 6.12, and what a plan has of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dumbbell.scenario.base import Kinded
+from dumbbell.scenario.cake import Cake
+from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts, number
 from dumbbell.scenario.problems import Location, Unfit
-from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.units import Duration, Limit, Packets, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
 _Frame = Size.parse("1514B")
 _MS = 10**6
 _MiB32 = Size.parse("32MiB")
+_NS_PER_S = 10**9
+_CERTAIN = 1 << 32
+"""RED's probability 1 in a plan."""
 
+__all__ = [
+    "Bfifo",
+    "Cake",
+    "Codel",
+    "Fq",
+    "FqCodel",
+    "FqPie",
+    "Pfifo",
+    "Pie",
+    "Qdisc",
+    "Red",
+    "Sfq",
+    "Tc",
+]  # what the packages above pass on to users
 
-class Discipline(Kinded):
-    """What all queue disciplines have."""
-
-    counts_bytes: ClassVar[bool] = False
-    """Its limits are in bytes, not in packets."""
-    depends_on_seed: ClassVar[bool] = True
-    """It hashes or decides at random, so that runs with different seeds differ."""
-    is_randomised: ClassVar[bool] = False
-    """It decides at random for each packet: only its behaviour over many seeds can be compared."""
-
-    def wrong(self) -> Iterator[tuple[Location, str, str]]:
-        """Key, what is wrong and what was expected, of parameters that contradict each other or can never work."""
-        yield from ()
+OTHER_KERNELS = "qdiscs of other kernels"
+ADAPTIVE_RED = "adaptive RED"
+GENTLE_RED = "gentle RED"
+FQ_CE_THRESHOLD = "ce_threshold of fq"
 
 
 class Pfifo(Discipline):
@@ -41,6 +51,10 @@ class Pfifo(Discipline):
     kind: Literal["pfifo"] = "pfifo"
     limit: Limit
     """Packets or `bdp`."""
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {"kind": "pfifo", "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns)}
 
 
 class Bfifo(Discipline):
@@ -53,35 +67,9 @@ class Bfifo(Discipline):
     limit: Limit
     """Bytes or `bdp`."""
 
-
-def _sce(value: object) -> object:
-    if isinstance(value, bool) or value in ("single", "single-steep"):
-        return value
-    if isinstance(value, int) and 1 <= value <= 1024:
-        return value
-    raise Unfit(f"{value!r} is not an SCE ramp", "true, false, single, single-steep or 1 to 1024")
-
-
-class Cake(Discipline):
-    """Cake, besteffort, with tc's keywords."""
-
-    kind: Literal["cake"] = "cake"
-    rate: Rate | None = None
-    """Keyword bandwidth of the shaper cake; by default the bottleneck's rate. Behind another shaper cake has none."""
-    isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
-        "triple-isolate"
-    )
-    rtt: Duration = _Ms100
-    """The interval of COBALT; its target is a twentieth of it."""
-    overhead: Annotated[int, Field(ge=-64, le=256)] | None = None
-    """Bytes added to each packet's IP length; none is `raw`, the frame's own length."""
-    mpu: Annotated[int, Field(ge=0, le=256)] = 0
-    """Least charged length in bytes."""
-    framing: Literal["noatm", "atm", "ptm"] = "noatm"
-    memlimit: Size | None = None
-    """Most memory; none is Cake's own choice by rate."""
-    sce: Annotated[bool | Literal["single", "single-steep"] | int, BeforeValidator(_sce)] = False
-    """The SCE ramp: true (`sce`), `single` (`sce-single`), N (`sce-thresh N`), or `single-steep`: `single` with the slope of `sce`."""
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {"kind": "bfifo", "limit_bytes": self.limit.bytes(port.rate_bps, port.base_rtt_ns)}
 
 
 def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
@@ -92,6 +80,24 @@ def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
 
 
 _CodelVariant = Literal["linux-6.12", "linux-3.10"]
+_FLOORS: Mapping[_CodelVariant, str] = {"linux-6.12": "mtu", "linux-3.10": "largest-seen"}
+"""The backlog that a variant always tolerates."""
+
+
+def _codel(qdisc: Codel | FqCodel) -> dict[str, Any]:
+    return {
+        "target_ns": int(qdisc.target),
+        "interval_ns": int(qdisc.interval),
+        "ecn": qdisc.ecn,
+        "ce_threshold_ns": number(qdisc.ce_threshold),
+        "floor": _FLOORS[qdisc.variant],
+        "forgets_when_empty": qdisc.variant == "linux-6.12",
+    }
+
+
+def _queues(qdisc: FqCodel | FqPie, *, limits_memory: bool) -> dict[str, Any]:
+    memory = int(qdisc.memory_limit) if limits_memory else None
+    return {"flows": qdisc.flows, "quantum_bytes": int(qdisc.quantum), "memory_limit_bytes": memory}
 
 
 class Codel(Discipline):
@@ -115,6 +121,20 @@ class Codel(Discipline):
         if self.variant == "linux-3.10":
             _without(self, "linux-3.10", ("ce_threshold",))
         return self
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {
+            "kind": "codel",
+            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "control": _codel(self),
+        }
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+        """The code of another kernel."""
+        if planned["control"]["floor"] != _FLOORS["linux-6.12"]:
+            yield "variant", OTHER_KERNELS
 
 
 class FqCodel(Discipline):
@@ -143,11 +163,38 @@ class FqCodel(Discipline):
             _without(self, "linux-3.10", ("memory_limit", "drop_batch", "ce_threshold"))
         return self
 
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        today = self.variant == "linux-6.12"
+        return {
+            "kind": "fq_codel",
+            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "control": _codel(self),
+            "queues": _queues(self, limits_memory=today),
+            "drop_batch": self.drop_batch if today else 1,
+            "drops_raise_count": today,
+        }
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+        """The code of another kernel."""
+        yield from Codel.features(planned)
+
+
+def _weights(qdisc: Pie | FqPie) -> dict[str, Any]:
+    return {"target_ns": int(qdisc.target), "tupdate_ns": int(qdisc.tupdate), "alpha": qdisc.alpha, "beta": qdisc.beta}
+
+
+def _pie(qdisc: Pie | FqPie) -> dict[str, Any]:
+    flags = {"ecn": qdisc.ecn, "bytemode": qdisc.bytemode, "dq_rate_estimator": qdisc.dq_rate_estimator}
+    return {**_weights(qdisc), **flags}
+
 
 class Pie(Discipline):
     """PIE (RFC 8033, Linux pie)."""
 
     is_randomised = True
+    kinds_planned = ("pie", "pie2013")
 
     kind: Literal["pie"] = "pie"
     variant: Annotated[Literal["linux-6.12", "2013"], BeforeValidator(lambda given: str(given) if given == 2013 else given)] = "linux-6.12"
@@ -178,6 +225,19 @@ class Pie(Discipline):
             _without(self, self.variant, ("hz",))
         return self
 
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan, where the variant 2013 is a kind of its own."""
+        limit = self.limit.packets(port.rate_bps, port.base_rtt_ns)
+        if self.variant == "2013":
+            return {"kind": "pie2013", "limit_packets": limit, "control": {**_weights(self), "hz": self.hz}}
+        return {"kind": "pie", "limit_packets": limit, "control": _pie(self)}
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+        """The code of another kernel."""
+        if planned["kind"] == "pie2013":
+            yield "variant", OTHER_KERNELS
+
 
 class FqPie(Discipline):
     """FlowQueue-PIE (Linux fq_pie)."""
@@ -203,6 +263,16 @@ class FqPie(Discipline):
     bytemode: bool = False
     dq_rate_estimator: bool = False
     """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {
+            "kind": "fq_pie",
+            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "control": _pie(self),
+            "queues": _queues(self, limits_memory=True),
+            "ecn_prob": self.ecn_prob,
+        }
 
 
 class Red(Discipline):
@@ -245,6 +315,31 @@ class Red(Discipline):
                 least = -(-int(self.min.value) // self.avpkt)
                 yield ("burst",), f"{self.burst} of {self.avpkt} do not reach min", f"at least {least}p"
 
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        limit, low, high = (value.bytes(port.rate_bps, port.base_rtt_ns) for value in (self.limit, self.min, self.max))
+        burst = (2 * low + high) // (3 * int(self.avpkt)) if self.burst is None else int(self.burst)
+        control = {
+            "min_bytes": low,
+            "max_bytes": high,
+            "max_p": int(round(self.probability, 6) * _CERTAIN),  # tc is told six digits
+            "avpkt_bytes": int(self.avpkt),
+            "burst_packets": max(1, burst),
+            "bandwidth_bps": port.rate_bps,
+            "ecn": self.ecn,
+            "harddrop": self.harddrop,
+            "adaptive": self.adaptive,
+            "gentle": self.gentle,
+        }
+        return {"kind": "red", "limit_bytes": limit, "control": control}
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+        """What Linux's RED does not do."""
+        for key, feature in (("adaptive", ADAPTIVE_RED), ("gentle", GENTLE_RED)):
+            if planned["control"][key]:
+                yield f"control.{key}", feature
+
 
 class Sfq(Discipline):
     """Stochastic fairness queueing (McKenney 1990, Linux sfq)."""
@@ -271,6 +366,18 @@ class Sfq(Discipline):
         if self.limit.unit == "p" and self.limit.value < 2:
             yield ("limit",), f"{self.limit} is too little for sfq", "at least 2p"
 
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {
+            "kind": "sfq",
+            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "divisor": self.divisor,
+            "quantum_bytes": int(self.quantum),
+            "depth_packets": int(self.depth),
+            "perturb_s": int(self.perturb) // _NS_PER_S,
+            "headdrop": self.headdrop,
+        }
+
 
 class Fq(Discipline):
     """Fair queue (Linux fq); senders do not pace behind a router, so that it is a fair queue of flows."""
@@ -284,6 +391,23 @@ class Fq(Discipline):
     initial_quantum: Size = Size.parse("15140B")
     ce_threshold: Duration | None = None
     """Marks everything that waited longer."""
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {
+            "kind": "fq",
+            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "flow_limit_packets": int(self.flow_limit),
+            "quantum_bytes": int(self.quantum),
+            "initial_quantum_bytes": int(self.initial_quantum),
+            "ce_threshold_ns": number(self.ce_threshold),
+        }
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+        """Marks by sojourn time."""
+        if planned["ce_threshold_ns"] is not None:
+            yield "ce_threshold_ns", FQ_CE_THRESHOLD
 
 
 def _command(written: str) -> str:
@@ -299,6 +423,10 @@ class Tc(Discipline):
     command: Annotated[str, AfterValidator(_command)]
     """Name and parameters, e.g. `hhf limit 1000`."""
 
+    def planned(self, _port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {"kind": "tc", "command": self.command}
+
 
 Qdisc = Annotated[
     Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc,
@@ -309,6 +437,23 @@ Qdisc = Annotated[
 
 DISCIPLINES: Mapping[str, type[Discipline]] = {model.model_fields["kind"].default: model for model in get_args(get_args(Qdisc)[0])}
 """By kind."""
+
+
+_PLANNED: Mapping[str, type[Discipline]] = {
+    planned: model for kind, model in DISCIPLINES.items() for planned in (model.kinds_planned or (kind,))
+}
+
+
+def kind_written(planned: Parameters) -> str:
+    """The kind, as scenarios and tables call it, of a queue discipline in a plan."""
+    model = _PLANNED.get(planned["kind"])
+    return str(model.model_fields["kind"].default if model else planned["kind"])
+
+
+def features(planned: Parameters) -> Iterator[tuple[str, str]]:
+    """Parameters of a queue discipline in a plan that not every engine has, with the feature that an engine must name."""
+    if model := _PLANNED.get(planned["kind"]):
+        yield from model.features(planned)
 
 
 def variants(kind: str) -> list[str]:

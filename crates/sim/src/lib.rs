@@ -29,6 +29,10 @@ pub mod traffic;
 pub use simulation::fingerprint;
 pub use simulation::{check, simulate, simulate_with};
 
+/// What not every engine can do, beside what queue disciplines have.
+const FEATURES: &[&str] =
+    &["SCE", "captures", "first writes", "offload tso", "outages", "rate steps", "UDP", "reverse flows"];
+
 /// What this engine can do, for refusals, listings and random scenarios.
 ///
 /// - `cc`: `{name: {summary, needs_ecn, wants_sce}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it answers to SCE marks.
@@ -38,6 +42,7 @@ pub use simulation::{check, simulate, simulate_with};
 pub fn capabilities() -> serde_json::Value {
     use cc::Needs;
     use serde_json::{json, Map, Value};
+    use std::collections::BTreeSet;
     let cc: Map<String, Value> = cc::CONTROLS
         .iter()
         .map(|control| {
@@ -45,35 +50,17 @@ pub fn capabilities() -> serde_json::Value {
             (control.name.to_owned(), json!({"summary": control.summary, "needs_ecn": ecn, "wants_sce": sce}))
         })
         .collect();
+    let qdisc: Map<String, Value> = spec::DISCIPLINES
+        .iter()
+        .map(|discipline| (discipline.name.to_owned(), json!({"summary": discipline.summary})))
+        .collect();
+    let of_qdiscs = spec::DISCIPLINES.iter().flat_map(|discipline| discipline.features.iter().copied());
+    let features: BTreeSet<&str> = FEATURES.iter().copied().chain(of_qdiscs).collect();
     json!({
         "cc": cc,
         "stack": tcp::implementation::listing(),
-        "qdisc": {
-            "pfifo": {"summary": "tail drop by packets"},
-            "bfifo": {"summary": "tail drop by bytes"},
-            "cake": {"summary": "CAKE, one tin: shaper, COBALT, DRR++, flow and host isolation, SCE"},
-            "codel": {"summary": "CoDel on one queue (RFC 8289)"},
-            "fq_codel": {"summary": "CoDel on a queue per flow, sparse flows first (RFC 8290)"},
-            "pie": {"summary": "PIE on one queue (RFC 8033)"},
-            "fq_pie": {"summary": "PIE on a queue per flow, sparse flows first"},
-            "red": {"summary": "RED, adaptive and gentle RED"},
-            "sfq": {"summary": "stochastic fairness queueing: flows in turn, the longest queue loses"},
-            "fq": {"summary": "fair queue: a queue per flow, new flows first"},
-        },
+        "qdisc": qdisc,
         "shaper": ["link", "tbf", "htb", "cake"],
-        "feature": [
-            "SCE",
-            "qdiscs of other kernels",
-            "adaptive RED",
-            "gentle RED",
-            "ce_threshold of fq",
-            "captures",
-            "first writes",
-            "offload tso",
-            "outages",
-            "rate steps",
-            "UDP",
-            "reverse flows",
-        ],
+        "feature": features,
     })
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels
-from dumbbell.engines.linux import Devices, peer
+from dumbbell.engines.linux import Devices, overflow, peer
 from dumbbell.plan import Link, Plan
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ def _ports(
     for port, device, delay, leaf in zip(plan.ports, devices.queues, devices.delays, devices.leaves, strict=True):
         entity = f"port/{port.id}"
         queue, lost = counted.queues[device], counted.lost.get(peer(device), 0)
-        overflow = queue.drops if isinstance(port, Link) else min(queue.drops, _overflow(details[device, leaf], queue.drops))
+        full = queue.drops if isinstance(port, Link) else overflow(details[device, leaf], queue.drops)
         values: Row = {
             "port": port.id,
             "arrived_packets": counted.arrived.get(device, 0),
             "sent_packets": queue.packets,
             "sent_bytes": queue.bytes,
-            "dropped_overflow": overflow,
-            "dropped_aqm": queue.drops - overflow,
+            "dropped_overflow": full,
+            "dropped_aqm": queue.drops - full,
             "dropped_impairment": lost,
             "queued_packets": queue.queued,
             "ce_marks": queue.marks,
@@ -144,19 +144,3 @@ def _ports(
                 wrong.append(f"{entity}: sent {queue.packets} packets, {handed} came to its delay and {lost} were lost")
         found.append(values)
     return found, wrong
-
-
-def _overflow(leaf: Mapping[str, Any], drops: int) -> int:
-    """Drops for want of room; the rest are the discipline's own. cake does not tell them apart: all count as its own."""
-    match leaf["kind"]:
-        case "codel":
-            return int(leaf["drop_overlimit"])
-        case "fq_codel":
-            return int(leaf["drop_overlimit"]) + int(leaf.get("drop_overmemory", 0))
-        case "pie" | "fq_pie":
-            return int(leaf["overlimit"])
-        case "red":
-            return int(leaf["pdrop"])
-        case "cake":
-            return 0
-    return drops

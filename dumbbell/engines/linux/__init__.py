@@ -4,9 +4,10 @@ Pure functions of a plan. Nothing here knows a guest, a machine or a scenario: w
 a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
 """
 
-from dumbbell.engines.linux.controls import PARAMETERS, conflicts
+from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
 from dumbbell.engines.linux.hosts import STACK_OPTIONS
+from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
 
-__all__ = ["PARAMETERS", "SCRIPT", "STACK_OPTIONS", "Devices", "Script", "compile_plan", "conflicts", "peer"]
+__all__ = ["CONTROLS", "DISCIPLINES", "SCRIPT", "STACK_OPTIONS", "Devices", "Script", "compile_plan", "conflicts", "overflow", "peer"]

@@ -1,4 +1,4 @@
-"""Parameters of congestion controls: those of Linux's modules. A module has one value of each for all connections.
+"""Congestion controls of Linux with the parameters of their modules. A module has one value of each for all connections.
 
 Leaves out: parameters that the kernel puts into tables when it starts (cubic's beta and bic_scale), which no later change reaches.
 """
@@ -6,30 +6,60 @@ Leaves out: parameters that the kernel puts into tables when it starts (cubic's 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from dumbbell.plan import Place, Plan, Refusal
 from dumbbell.plan.parameters import Parameter, shown
 
 _WINDOW = 1 << 24
-PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
-    "cubic": {
-        "fast_convergence": Parameter("flag", True, "a flow that meets congestion below its last peak aims lower"),
-        "initial_ssthresh": Parameter("integer", 0, "threshold at the start if HyStart is off, packets; 0: none", 0, _WINDOW),
-        "tcp_friendliness": Parameter("flag", True, "grows at least as Reno would"),
-        "hystart": Parameter("flag", True, "leaves slow start by HyStart"),
-        "hystart_detect": Parameter("choice", "both", "what ends slow start", words=("both", "train", "delay")),
-        "hystart_low_window": Parameter("integer", 16, "least window that HyStart looks at, packets", 0, _WINDOW),
-        "hystart_ack_delta_us": Parameter("integer", 2000, "ACKs no further apart than this belong to a train, us", 0, 10**6),
-    },
-    "dctcp": {
-        "shift_g": Parameter("integer", 4, "gain of the share of marked packets: 2^-shift_g", 0, 10),
-        "alpha_on_init": Parameter("integer", 1024, "share of marked packets assumed at first, 1024ths", 0, 1024),
-    },
+_CUBIC: Mapping[str, Parameter] = {
+    "fast_convergence": Parameter("flag", True, "a flow that meets congestion below its last peak aims lower"),
+    "initial_ssthresh": Parameter("integer", 0, "threshold at the start if HyStart is off, packets; 0: none", 0, _WINDOW),
+    "tcp_friendliness": Parameter("flag", True, "grows at least as Reno would"),
+    "hystart": Parameter("flag", True, "leaves slow start by HyStart"),
+    "hystart_detect": Parameter("choice", "both", "what ends slow start", words=("both", "train", "delay")),
+    "hystart_low_window": Parameter("integer", 16, "least window that HyStart looks at, packets", 0, _WINDOW),
+    "hystart_ack_delta_us": Parameter("integer", 2000, "ACKs no further apart than this belong to a train, us", 0, 10**6),
 }
-"""By congestion control and name."""
-_PREFIXES = {"dctcp": "dctcp_"}
-"""That a module's own names of its parameters have."""
+_DCTCP: Mapping[str, Parameter] = {
+    "shift_g": Parameter("integer", 4, "gain of the share of marked packets: 2^-shift_g", 0, 10),
+    "alpha_on_init": Parameter("integer", 1024, "share of marked packets assumed at first, 1024ths", 0, 1024),
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """A congestion control."""
+
+    summary: str
+    needs_ecn: bool = False
+    """It works on marks."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    prefix: str = ""
+    """That the module's own names of its parameters have."""
+
+
+CONTROLS: Mapping[str, Control] = {
+    "reno": Control("NewReno (tcp_cong.c)"),
+    "cubic": Control("CUBIC with HyStart (tcp_cubic.c)", parameters=_CUBIC),
+    "dctcp": Control("DCTCP (tcp_dctcp.c)", needs_ecn=True, parameters=_DCTCP, prefix="dctcp_"),
+    "bbr": Control("BBR version 1 (tcp_bbr.c)"),
+    "bic": Control("BIC (tcp_bic.c)"),
+    "cdg": Control("CAIA delay gradient (tcp_cdg.c)"),
+    "highspeed": Control("HighSpeed TCP, RFC 3649 (tcp_highspeed.c)"),
+    "htcp": Control("H-TCP (tcp_htcp.c)"),
+    "hybla": Control("Hybla (tcp_hybla.c)"),
+    "illinois": Control("Illinois (tcp_illinois.c)"),
+    "lp": Control("Low Priority (tcp_lp.c)"),
+    "nv": Control("New Vegas (tcp_nv.c)"),
+    "scalable": Control("Scalable TCP (tcp_scalable.c)"),
+    "vegas": Control("Vegas (tcp_vegas.c)"),
+    "veno": Control("Veno (tcp_veno.c)"),
+    "westwood": Control("Westwood+ (tcp_westwood.c)"),
+    "yeah": Control("YeAH (tcp_yeah.c)"),
+}
+"""By name."""
 _DETECT = {"train": 1, "delay": 2, "both": 3}
 """The module's numbers for what ends slow start."""
 
@@ -39,7 +69,7 @@ def conflicts(plan: Plan) -> Iterator[Refusal]:
     first: dict[tuple[str, str], Any] = {}
     for i, workload in enumerate(plan.tcp):
         kind = workload.cc["kind"]
-        for name, parameter in PARAMETERS.get(kind, {}).items():
+        for name, parameter in _parameters(kind).items():
             value = workload.cc.get(name, parameter.default)
             if (others := first.setdefault((kind, name), value)) != value:
                 what = f"{shown(value)} differs from the {shown(others)} of other flows, and Linux has one value for all of {kind}"
@@ -51,8 +81,13 @@ def changed(plan: Plan) -> dict[str, tuple[str, str]]:
     found = {}
     for workload in plan.tcp:
         kind = workload.cc["kind"]
-        for name, parameter in PARAMETERS.get(kind, {}).items():
+        for name, parameter in _parameters(kind).items():
             if (value := workload.cc.get(name, parameter.default)) != parameter.default:
-                place = f"/sys/module/tcp_{kind}/parameters/{_PREFIXES.get(kind, '')}{name}"
+                place = f"/sys/module/tcp_{kind}/parameters/{CONTROLS[kind].prefix}{name}"
                 found[f"{kind}.{name}"] = (f"{_DETECT[value] if parameter.words else int(value)}\n", place)
     return found
+
+
+def _parameters(kind: str) -> Mapping[str, Parameter]:
+    control = CONTROLS.get(kind)
+    return control.parameters if control else {}

@@ -1,8 +1,9 @@
-"""tc's lines for a port: its shaper, its queue discipline, its delay."""
+"""tc's lines for a port (its shaper, its queue discipline, its delay), and all queue disciplines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.plan import Link, Port, Queue
@@ -14,6 +15,9 @@ _NO_LIMIT = 100_000_000
 _CHILD = "10:"
 _CERTAIN = 1 << 32
 """RED's probability 1 in a plan."""
+
+_ONLY_IF_ANY = ("drop_overmemory",)
+"""Counters that tc shows only above 0."""
 
 Parameters = Mapping[str, Any]
 
@@ -30,11 +34,11 @@ def queue_lines(port: Port, device: str) -> Iterator[str]:
         return
     kind = port.shaper["kind"]
     if kind == "own":
-        yield f"qdisc add dev {device} root handle 1: {_qdisc(port.qdisc)}"
+        yield f"qdisc add dev {device} root handle 1: {tc_words(port.qdisc)}"
         return
     yield from _shaper(port.shaper, device, port.shaper["rate_bps"])
     parent = "1:" if kind == "tbf" else "1:1"
-    yield f"qdisc add dev {device} parent {parent} handle {_CHILD} {_qdisc(port.qdisc)}"
+    yield f"qdisc add dev {device} parent {parent} handle {_CHILD} {tc_words(port.qdisc)}"
 
 
 def _shaper(shaper: Parameters, device: str, rate: int, verb: str = "add") -> Iterator[str]:
@@ -70,40 +74,28 @@ def rate_lines(port: Queue, device: str, delay_device: str | None, rate: int) ->
     yield from _shaper(port.shaper, device, rate, "change")
     if kind == "tbf" and port.qdisc["kind"] in ("pfifo", "bfifo"):
         # Changing tbf gives its own limit to a fifo below it.
-        yield f"qdisc change dev {device} parent 1: handle {_CHILD} {_qdisc(port.qdisc)}"
+        yield f"qdisc change dev {device} parent 1: handle {_CHILD} {tc_words(port.qdisc)}"
     if kind == "link":
         yield f"qdisc change dev {delay_device} root handle 1: {netem(port.delay_ns, rate, None)}"
 
 
-def _qdisc(qdisc: Parameters) -> str:
-    match qdisc["kind"]:
-        case "pfifo":
-            return f"pfifo limit {qdisc['limit_packets']}"
-        case "bfifo":
-            return f"bfifo limit {qdisc['limit_bytes']}"
-        case "cake":
-            return _cake(qdisc)
-        case "codel":
-            return f"codel limit {qdisc['limit_packets']} {_codel(qdisc['control'])}"
-        case "fq_codel":
-            sizes = f"{_queues(qdisc)} drop_batch {qdisc['drop_batch']}"
-            return f"fq_codel limit {qdisc['limit_packets']} {sizes} {_codel(qdisc['control'])}"
-        case "pie":
-            return f"pie limit {qdisc['limit_packets']} {_pie(qdisc['control'])}"
-        case "fq_pie":
-            return f"fq_pie limit {qdisc['limit_packets']} {_queues(qdisc)} ecn_prob {qdisc['ecn_prob']} {_pie(qdisc['control'])}"
-        case "red":
-            return _red(qdisc)
-        case "sfq":
-            head = " headdrop" if qdisc["headdrop"] else ""
-            sizes = f"quantum {qdisc['quantum_bytes']} depth {qdisc['depth_packets']}"
-            return f"sfq limit {qdisc['limit_packets']} divisor {qdisc['divisor']} {sizes} perturb {qdisc['perturb_s']}{head}"
-        case "fq":
-            sizes = f"quantum {qdisc['quantum_bytes']} initial_quantum {qdisc['initial_quantum_bytes']}"
-            return f"fq limit {qdisc['limit_packets']} flow_limit {qdisc['flow_limit_packets']} {sizes}"
-        case "tc":
-            return str(qdisc["command"])
-    raise AssertionError(qdisc["kind"])  # no table of capabilities has another
+def tc_words(qdisc: Parameters) -> str:
+    """A queue discipline with its parameters, as tc is told."""
+    return DISCIPLINES[qdisc["kind"]].words(qdisc)
+
+
+def overflow(statistics: Parameters, drops: int) -> int:
+    """How many of the drops were for want of room, by what tc shows of a queue discipline; the others are its own decisions."""
+    known = DISCIPLINES.get(statistics["kind"])
+    if known is None or known.overflow is None:
+        return drops
+    counters = (int(statistics[counter]) for counter in known.overflow if counter not in _ONLY_IF_ANY or counter in statistics)
+    return min(drops, sum(counters))
+
+
+def _fifo(qdisc: Parameters) -> str:
+    limit = qdisc["limit_packets"] if qdisc["kind"] == "pfifo" else qdisc["limit_bytes"]
+    return f"{qdisc['kind']} limit {limit}"
 
 
 def _cake(cake: Parameters) -> str:
@@ -119,12 +111,29 @@ def _queues(qdisc: Parameters) -> str:
     return f"flows {queues['flows']} quantum {queues['quantum_bytes']} memory_limit {queues['memory_limit_bytes']}"
 
 
-def _codel(control: Parameters) -> str:
+def _codel(qdisc: Parameters) -> str:
+    return f"codel limit {qdisc['limit_packets']} {_codel_law(qdisc['control'])}"
+
+
+def _fq_codel(qdisc: Parameters) -> str:
+    sizes = f"{_queues(qdisc)} drop_batch {qdisc['drop_batch']}"
+    return f"fq_codel limit {qdisc['limit_packets']} {sizes} {_codel_law(qdisc['control'])}"
+
+
+def _codel_law(control: Parameters) -> str:
     threshold = "" if control["ce_threshold_ns"] is None else f" ce_threshold {_us(control['ce_threshold_ns'])}"
     return f"target {_us(control['target_ns'])} interval {_us(control['interval_ns'])} {_flag('ecn', control['ecn'])}{threshold}"
 
 
-def _pie(control: Parameters) -> str:
+def _pie(qdisc: Parameters) -> str:
+    return f"pie limit {qdisc['limit_packets']} {_pie_law(qdisc['control'])}"
+
+
+def _fq_pie(qdisc: Parameters) -> str:
+    return f"fq_pie limit {qdisc['limit_packets']} {_queues(qdisc)} ecn_prob {qdisc['ecn_prob']} {_pie_law(qdisc['control'])}"
+
+
+def _pie_law(control: Parameters) -> str:
     times = f"target {_us(control['target_ns'])} tupdate {_us(control['tupdate_ns'])} alpha {control['alpha']} beta {control['beta']}"
     return " ".join((times, *(_flag(name, control[name]) for name in ("ecn", "bytemode", "dq_rate_estimator"))))
 
@@ -137,9 +146,48 @@ def _red(red: Parameters) -> str:
     return f"red limit {red['limit_bytes']} {sizes} {law}{flags}"
 
 
+def _sfq(qdisc: Parameters) -> str:
+    head = " headdrop" if qdisc["headdrop"] else ""
+    sizes = f"quantum {qdisc['quantum_bytes']} depth {qdisc['depth_packets']}"
+    return f"sfq limit {qdisc['limit_packets']} divisor {qdisc['divisor']} {sizes} perturb {qdisc['perturb_s']}{head}"
+
+
+def _fq(qdisc: Parameters) -> str:
+    sizes = f"quantum {qdisc['quantum_bytes']} initial_quantum {qdisc['initial_quantum_bytes']}"
+    return f"fq limit {qdisc['limit_packets']} flow_limit {qdisc['flow_limit_packets']} {sizes}"
+
+
 def _flag(name: str, on: bool) -> str:
     return name if on else f"no_{name}" if "_" in name else f"no{name}"
 
 
 def _us(time_ns: int) -> str:
     return f"{time_ns // 1000}us"
+
+
+@dataclass(frozen=True)
+class LinuxQdisc:
+    """A queue discipline of Linux."""
+
+    summary: str
+    words: Callable[[Parameters], str]
+    """tc's words for one in a plan."""
+    overflow: tuple[str, ...] | None = None
+    """The counters, as tc shows them, of drops for want of room; None: all drops are."""
+
+
+DISCIPLINES: Mapping[str, LinuxQdisc] = {
+    "pfifo": LinuxQdisc("tail drop by packets", _fifo),
+    "bfifo": LinuxQdisc("tail drop by bytes", _fifo),
+    # Does not tell them apart: all drops count as its own decisions.
+    "cake": LinuxQdisc("CAKE, besteffort: shaper, COBALT, DRR++, flow and host isolation", _cake, ()),
+    "codel": LinuxQdisc("CoDel", _codel, ("drop_overlimit",)),
+    "fq_codel": LinuxQdisc("FlowQueue-CoDel", _fq_codel, ("drop_overlimit", "drop_overmemory")),
+    "pie": LinuxQdisc("PIE", _pie, ("overlimit",)),
+    "fq_pie": LinuxQdisc("FlowQueue-PIE", _fq_pie, ("overlimit",)),
+    "red": LinuxQdisc("RED", _red, ("pdrop",)),
+    "sfq": LinuxQdisc("stochastic fairness queueing", _sfq),
+    "fq": LinuxQdisc("fair queue", _fq),
+    "tc": LinuxQdisc("any queue discipline of Linux by its command", lambda qdisc: str(qdisc["command"])),
+}
+"""By kind. Where a discipline counts its marks is in the agent's sample.c."""

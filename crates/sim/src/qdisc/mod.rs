@@ -1,6 +1,6 @@
-//! Queue disciplines: one file each, one small trait, chosen once per run.
+//! Queue disciplines: one file each, one small trait, and one closed enum of them all, chosen once per run, so that the event loop
+//! dispatches statically.
 
-mod any;
 pub mod cake;
 mod codel;
 mod ecn;
@@ -23,7 +23,6 @@ mod red;
 mod sfq;
 mod truesize;
 
-pub use any::AnyQdisc;
 pub use cake::Cake;
 pub use codel::Codel;
 pub use fifo::{Fifo, Limit};
@@ -36,9 +35,12 @@ pub use pie_2013::Pie2013;
 pub use red::Red;
 pub use sfq::Sfq;
 
+use self::peek_buffer::PeekByDequeue;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
+use crate::refusal::Flaws;
 use crate::rng::Rng;
+use crate::spec::QdiscSpec;
 use crate::time::Time;
 
 /// The answer to a dequeue.
@@ -135,4 +137,160 @@ pub trait Qdisc {
     fn bytes(&self) -> u64;
     /// Counters.
     fn stats(&self) -> &QdiscStats;
+}
+
+/// Any queue discipline.
+#[derive(Clone, Debug)]
+pub enum AnyQdisc {
+    /// pfifo, bfifo.
+    Fifo(Fifo),
+    /// cake.
+    Cake(Box<Cake>),
+    /// codel.
+    Codel(Box<PeekBuffer<Codel>>),
+    /// fq_codel.
+    FqCodel(Box<PeekBuffer<FqCodel>>),
+    /// pie.
+    Pie(Box<PeekBuffer<Pie>>),
+    /// pie as it was in 2013.
+    Pie2013(Box<PeekBuffer<Pie2013>>),
+    /// fq_pie.
+    FqPie(Box<PeekBuffer<FqPie>>),
+    /// red.
+    Red(Box<Red>),
+    /// sfq.
+    Sfq(Box<PeekBuffer<Sfq>>),
+    /// fq.
+    Fq(Box<PeekBuffer<Fq>>),
+}
+
+impl AnyQdisc {
+    /// Builds the described discipline; `rng` is the port's stream (hash perturbation).
+    ///
+    /// # Errors
+    /// Parameters outside what the discipline accepts.
+    pub fn build(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, Flaws> {
+        Ok(match *spec {
+            QdiscSpec::Pfifo { limit_packets } => {
+                Self::Fifo(limited(limit_packets, |limit| Ok(Fifo::new(Limit::Packets(limit))))?)
+            }
+            QdiscSpec::Bfifo { limit_bytes } => {
+                let mut flaws = Flaws::default();
+                flaws.at_least("limit_bytes", limit_bytes, "bytes", 1);
+                flaws.done()?;
+                Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))
+            }
+            QdiscSpec::Cake { .. } => Self::Cake(Box::new(Cake::from_spec(spec, rng)?)),
+            QdiscSpec::Codel { limit_packets, ref control } => {
+                Self::Codel(boxed(limited(limit_packets, |limit| Codel::new(limit, control))?))
+            }
+            QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, drops_raise_count, ref control } => {
+                let make = |limit| FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, rng);
+                Self::FqCodel(boxed(limited(limit_packets, make)?))
+            }
+            QdiscSpec::Pie { limit_packets, ref control } => {
+                Self::Pie(boxed(limited(limit_packets, |limit| Pie::new(limit, control))?))
+            }
+            QdiscSpec::Pie2013 { limit_packets, ref control } => {
+                Self::Pie2013(boxed(limited(limit_packets, |limit| Pie2013::new(limit, control))?))
+            }
+            QdiscSpec::FqPie { limit_packets, ref queues, ecn_prob, ref control } => {
+                let make = |limit| FqPie::new(limit, queues, ecn_prob, control, rng);
+                Self::FqPie(boxed(limited(limit_packets, make)?))
+            }
+            QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
+            QdiscSpec::Sfq(ref spec) => Self::Sfq(boxed(Sfq::new(spec, rng)?)),
+            QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng)?)),
+        })
+    }
+}
+
+fn boxed<Q: PeekByDequeue>(qdisc: Q) -> Box<PeekBuffer<Q>> {
+    Box::new(PeekBuffer::new(qdisc))
+}
+
+/// What is made with a limit in packets.
+fn limited<Q>(limit_packets: u64, make: impl FnOnce(usize) -> Result<Q, Flaws>) -> Result<Q, Flaws> {
+    let mut flaws = Flaws::default();
+    flaws.at_least("limit_packets", limit_packets, "packets", 1);
+    flaws.and(make(usize::try_from(limit_packets).unwrap_or(usize::MAX)))
+}
+
+impl AnyQdisc {
+    /// Changes the rate of a discipline that shapes itself, bit/s.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        match self {
+            Self::Cake(q) => q.set_rate(rate_bps),
+            _ => unreachable!("only cake shapes itself"),
+        }
+    }
+}
+
+macro_rules! dispatch {
+    ($($variant:ident),*) => {
+        impl Qdisc for AnyQdisc {
+            #[inline]
+            fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
+                match self { $(Self::$variant(q) => q.enqueue(id, s),)* }
+            }
+            #[inline]
+            fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
+                match self { $(Self::$variant(q) => q.dequeue(s),)* }
+            }
+            #[inline]
+            fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
+                match self { $(Self::$variant(q) => q.peek(s),)* }
+            }
+            #[inline(always)]
+            fn accept<V: QdiscVisitor>(&mut self, visitor: V) -> V::Output {
+                match self { $(Self::$variant(q) => q.accept(visitor),)* }
+            }
+            #[inline]
+            fn release(&mut self, s: &mut QueueContext, leaving: &mut Queue) -> Time {
+                match self { $(Self::$variant(q) => q.release(s, leaving),)* }
+            }
+            #[inline]
+            fn found_empty(&mut self, at: Time) {
+                match self { $(Self::$variant(q) => q.found_empty(at),)* }
+            }
+            fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
+                match self { $(Self::$variant(q) => q.for_each(packets, f),)* }
+            }
+            #[inline]
+            fn shapes_itself(&self) -> bool {
+                match self { $(Self::$variant(q) => q.shapes_itself(),)* }
+            }
+            #[inline]
+            fn packets(&self) -> usize {
+                match self { $(Self::$variant(q) => q.packets(),)* }
+            }
+            #[inline]
+            fn bytes(&self) -> u64 {
+                match self { $(Self::$variant(q) => q.bytes(),)* }
+            }
+            #[inline]
+            fn stats(&self) -> &QdiscStats {
+                match self { $(Self::$variant(q) => q.stats(),)* }
+            }
+        }
+    };
+}
+
+dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
+
+#[cfg(test)]
+mod tests {
+    use super::AnyQdisc;
+    use crate::rng::Rng;
+    use crate::spec::QdiscSpec;
+
+    #[test]
+    fn a_fifo_needs_room() {
+        let mut rng = Rng::for_component(1, "port/q");
+        let mut build = |spec| AnyQdisc::build(&spec, &mut rng);
+        assert!(matches!(build(QdiscSpec::Pfifo { limit_packets: 1 }), Ok(AnyQdisc::Fifo(_))));
+        assert!(matches!(build(QdiscSpec::Bfifo { limit_bytes: 1514 }), Ok(AnyQdisc::Fifo(_))));
+        assert_eq!(build(QdiscSpec::Pfifo { limit_packets: 0 }).unwrap_err().fields(), ["limit_packets"]);
+        assert_eq!(build(QdiscSpec::Bfifo { limit_bytes: 0 }).unwrap_err().fields(), ["limit_bytes"]);
+    }
 }

@@ -11,10 +11,7 @@ mod workload;
 pub use change::ChangeSpec;
 pub use host::{Direction, HostSpec, PathSpec, Side};
 pub use port::{PortSpec, ShaperSpec};
-pub use qdisc::{
-    CakeFraming, CakeIsolation, CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec,
-    SfqSpec,
-};
+pub use qdisc::*;
 pub use workload::{
     CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec,
 };

@@ -1,0 +1,59 @@
+"""Cake, which is a shaper as well as a queue discipline."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from dumbbell.scenario.discipline import Discipline, PortFacts, number
+from dumbbell.scenario.problems import Unfit
+from dumbbell.scenario.units import Duration, Rate, Size
+
+_Ms100 = Duration.parse("100ms")
+_SCE_RAMPS: dict[bool | str, int] = {False: 0, True: 1, "single": 65535, "single-steep": 65534}
+"""What the keywords of the SCE ramp become."""
+
+
+def _sce(value: object) -> object:
+    if isinstance(value, bool) or value in ("single", "single-steep"):
+        return value
+    if isinstance(value, int) and 1 <= value <= 1024:
+        return value
+    raise Unfit(f"{value!r} is not an SCE ramp", "true, false, single, single-steep or 1 to 1024")
+
+
+class Cake(Discipline):
+    """Cake, besteffort, with tc's keywords."""
+
+    kind: Literal["cake"] = "cake"
+    rate: Rate | None = None
+    """Keyword bandwidth of the shaper cake; by default the bottleneck's rate. Behind another shaper cake has none."""
+    isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
+        "triple-isolate"
+    )
+    rtt: Duration = _Ms100
+    """The interval of COBALT; its target is a twentieth of it."""
+    overhead: Annotated[int, Field(ge=-64, le=256)] | None = None
+    """Bytes added to each packet's IP length; none is `raw`, the frame's own length."""
+    mpu: Annotated[int, Field(ge=0, le=256)] = 0
+    """Least charged length in bytes."""
+    framing: Literal["noatm", "atm", "ptm"] = "noatm"
+    memlimit: Size | None = None
+    """Most memory; none is Cake's own choice by rate."""
+    sce: Annotated[bool | Literal["single", "single-steep"] | int, BeforeValidator(_sce)] = False
+    """The SCE ramp: true (`sce`), `single` (`sce-single`), N (`sce-thresh N`), or `single-steep`: `single` with the slope of `sce`."""
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return {
+            "kind": "cake",
+            "rate_bps": port.rate_bps if port.shaped_here else None,
+            "isolation": self.isolation,
+            "rtt_ns": int(self.rtt),
+            "overhead_bytes": self.overhead,
+            "mpu_bytes": self.mpu,
+            "framing": self.framing,
+            "memory_limit_bytes": number(self.memlimit),
+            "sce": _SCE_RAMPS[self.sce] if isinstance(self.sce, bool | str) else self.sce,
+        }
