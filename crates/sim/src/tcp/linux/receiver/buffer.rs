@@ -4,11 +4,12 @@
 //!
 //! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
 
+use super::window_rtt::WindowRtt;
 use crate::packet::MSS;
 use crate::spec::HostSettings;
 use crate::tcp::linux::options::ReceiveTuning;
 use crate::tcp::linux::stack::Stack;
-use crate::time::{Time, MS, NEVER, US};
+use crate::time::{Time, NEVER, US};
 
 /// Share of the buffer assumed for payload before the first segment, 256ths.
 const DEFAULT_RATIO: u64 = 128;
@@ -17,16 +18,42 @@ const GROWTH_PER_SEGMENT: u64 = 2968;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
 const RMEM_MAX: u64 = 212_992;
 
-/// Receive buffer and window of a connection.
-#[derive(Clone, Debug)]
-pub(super) struct ReceiveBuffer {
-    tuning: ReceiveTuning,
-    /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info, bytes.
+/// What a segment takes of the buffer, bytes.
+#[derive(Clone, Copy, Debug)]
+struct Charge {
+    /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info.
     truesize: u64,
     /// Share of the buffer for payload once a segment has been measured, 256ths; None: it stays what it is.
     measured: Option<u64>,
     /// The share stays what it was assumed to be.
     assumed: bool,
+}
+
+/// The window last advertised.
+#[derive(Clone, Copy, Debug)]
+struct Advertised {
+    bytes: u64,
+    /// The segment that it is counted from.
+    from: u32,
+}
+
+/// How much the application reads in a round trip.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// Bytes in the last one.
+    bytes: u64,
+    /// When it began, and at which segment.
+    since_us: u64,
+    since_seq: u32,
+    /// When it ends, and the buffer is adapted if the application reads.
+    until: Time,
+}
+
+/// Receive buffer and window of a connection. Told of every segment and of every read; asked for the window of each ACK.
+#[derive(Clone, Debug)]
+pub(super) struct ReceiveBuffer {
+    tuning: ReceiveTuning,
+    charge: Charge,
     most: u64,
     size: u64,
     ratio: u64,
@@ -36,20 +63,9 @@ pub(super) struct ReceiveBuffer {
     clamp: u64,
     ssthresh: u64,
     scale: u32,
-    /// Advertised window, bytes, and the segment it was counted from.
-    window: u64,
-    window_from: u32,
-    /// Bytes read in the last round trip, when that began, and at which segment.
-    space: u64,
-    space_us: u64,
-    space_seq: u32,
-    /// When the buffer is adapted next, if the application reads then.
-    adapts: Time,
-    /// Receiver's RTT estimate times 8, us.
-    pub rtt_us8: u64,
-    rtt_from_us: u64,
-    rtt_seq: u32,
-    last_tsecr: u32,
+    advertised: Advertised,
+    reading: Reading,
+    rtt: WindowRtt,
     in_order: InOrder,
 }
 
@@ -82,9 +98,14 @@ impl ReceiveBuffer {
         let ssthresh = window.min(clamp);
         let mut buffer = Self {
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
-            truesize: u64::from(stack.receive_truesize),
-            assumed: stack.adv_win_scale.is_some(),
-            measured: stack.adv_win_scale.is_none().then(|| u64::from(MSS) * 256 / u64::from(stack.receive_truesize)),
+            charge: Charge {
+                truesize: u64::from(stack.receive_truesize),
+                assumed: stack.adv_win_scale.is_some(),
+                measured: stack
+                    .adv_win_scale
+                    .is_none()
+                    .then(|| u64::from(MSS) * 256 / u64::from(stack.receive_truesize)),
+            },
             most,
             size,
             ratio,
@@ -93,16 +114,9 @@ impl ReceiveBuffer {
             clamp,
             ssthresh,
             scale,
-            window,
-            window_from: 1,
-            space: ssthresh.min(10 * u64::from(MSS)),
-            space_us: 0,
-            adapts: NEVER,
-            space_seq: 1,
-            rtt_us8: 0,
-            rtt_from_us: 0,
-            rtt_seq: 1,
-            last_tsecr: 0,
+            advertised: Advertised { bytes: window, from: 1 },
+            reading: Reading { bytes: ssthresh.min(10 * u64::from(MSS)), since_us: 0, since_seq: 1, until: NEVER },
+            rtt: WindowRtt::default(),
             in_order: InOrder { charged: u32::from(stack.ack_before_read), grown: false, window: 0, small: false },
         };
         buffer.update_in_order();
@@ -118,26 +132,26 @@ impl ReceiveBuffer {
 
     /// The connection is established.
     pub fn establish(&mut self, now_us: u64) {
-        self.space_us = now_us;
+        self.reading.since_us = now_us;
         self.plan();
     }
 
     /// Plans the next adaptation: a round trip after the last one.
     fn plan(&mut self) {
-        if self.rtt_us8 != 0 {
-            self.adapts = (self.space_us + (self.rtt_us8 >> 3)) * US;
+        if self.rtt.us8() != 0 {
+            self.reading.until = (self.reading.since_us + (self.rtt.us8() >> 3)) * US;
         }
     }
 
     /// The first full segment shows what a segment really costs.
     #[inline]
     pub fn measure(&mut self) {
-        if let Some(measured) = self.measured.take() {
+        if let Some(measured) = self.charge.measured.take() {
             if self.ratio != measured {
                 self.ratio = measured;
                 self.resize(self.size);
                 self.clamp = self.full;
-                self.space = self.space.min(self.clamp);
+                self.reading.bytes = self.reading.bytes.min(self.clamp);
                 self.update_in_order();
             }
         }
@@ -154,7 +168,7 @@ impl ReceiveBuffer {
         match held {
             0 => self.full,
             1 => self.beside_one,
-            _ => self.payload_in(self.size.saturating_sub(u64::from(held) * self.truesize)),
+            _ => self.payload_in(self.size.saturating_sub(u64::from(held) * self.charge.truesize)),
         }
     }
 
@@ -178,19 +192,19 @@ impl ReceiveBuffer {
 
     /// True if the first segment has shown what it had to show.
     pub fn is_measured(&self) -> bool {
-        self.measured.is_none() && self.rtt_from_us != 0
+        self.charge.measured.is_none() && self.rtt.is_timing()
     }
 
     /// Segment with which the window whose filling is timed is full.
     pub fn window_ends(&self) -> u32 {
-        self.rtt_seq
+        self.rtt.window_ends()
     }
 
     fn grow_into(&mut self, room: u64) -> bool {
-        let increment = if self.payload_in(self.truesize) <= u64::from(MSS) {
+        let increment = if self.payload_in(self.charge.truesize) <= u64::from(MSS) {
             2 * u64::from(MSS)
         } else {
-            let (mut cost, mut window) = (self.payload_in(self.truesize) >> 1, self.payload_in(self.most) >> 1);
+            let (mut cost, mut window) = (self.payload_in(self.charge.truesize) >> 1, self.payload_in(self.most) >> 1);
             loop {
                 if self.ssthresh > window {
                     return false;
@@ -214,22 +228,22 @@ impl ReceiveBuffer {
 
     /// Bytes of the advertised window that are left at `rcv_nxt`.
     fn left(&self, rcv_nxt: u32) -> u64 {
-        self.window.saturating_sub(u64::from(rcv_nxt - self.window_from) * u64::from(MSS))
+        self.advertised.bytes.saturating_sub(u64::from(rcv_nxt - self.advertised.from) * u64::from(MSS))
     }
 
     /// First segment beyond the advertised window.
     pub fn end(&self) -> u32 {
-        self.window_from + (self.window / u64::from(MSS)) as u32
+        self.advertised.from + (self.advertised.bytes / u64::from(MSS)) as u32
     }
 
     /// First segment that is not acknowledged.
     pub fn acked_until(&self) -> u32 {
-        self.window_from
+        self.advertised.from
     }
 
     /// True if the sequence number `seq` is not beyond the last ACK.
     pub fn is_acked(&self, seq: u32) -> bool {
-        seq <= self.window_from
+        seq <= self.advertised.from
     }
 
     /// To the next number that the shift of the window lets through.
@@ -252,25 +266,25 @@ impl ReceiveBuffer {
     /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
     pub fn advertise(&mut self, rcv_nxt: u32, held: u32) -> u32 {
         let left = self.round_up(self.left(rcv_nxt));
-        self.window = self.select(held).max(left).min(65_535 << self.scale);
-        self.window_from = rcv_nxt;
-        self.window as u32
+        self.advertised.bytes = self.select(held).max(left).min(65_535 << self.scale);
+        self.advertised.from = rcv_nxt;
+        self.advertised.bytes as u32
     }
 
     /// [`Self::advertise`] with nothing out of order: the window is what it was, or wider.
     #[inline]
     pub fn advertise_in_order(&mut self, rcv_nxt: u32) -> u32 {
-        if self.in_order.window < self.window {
+        if self.in_order.window < self.advertised.bytes {
             return self.advertise(rcv_nxt, self.in_order.charged);
         }
-        self.window = self.in_order.window;
-        self.window_from = rcv_nxt;
-        self.window as u32
+        self.advertised.bytes = self.in_order.window;
+        self.advertised.from = rcv_nxt;
+        self.advertised.bytes as u32
     }
 
     /// The window of the SYN-ACK, which is not scaled, bytes.
     pub fn offered(&self) -> u32 {
-        self.window as u32
+        self.advertised.bytes as u32
     }
 
     /// True if reading has made room for twice the window that is left.
@@ -283,7 +297,7 @@ impl ReceiveBuffer {
     /// False if [`Self::opens_wide`] is with one segment unacknowledged.
     #[inline]
     pub fn may_open_wide(&self) -> bool {
-        self.in_order.small || self.window < self.in_order.window
+        self.in_order.small || self.advertised.bytes < self.in_order.window
     }
 
     /// True if too little room is left to ask for quick ACKs.
@@ -291,51 +305,38 @@ impl ReceiveBuffer {
         held > 0 && self.free(held) < self.clamp.min(self.full) >> 1
     }
 
-    /// RTT by the echo of our own timestamp on a full segment, ms apart.
+    /// The receiver's own estimate of the RTT times 8, us; 0: none yet.
+    pub fn rtt_us8(&self) -> u64 {
+        self.rtt.us8()
+    }
+
+    /// RTT by the echo of our own timestamp on a full segment.
     #[inline]
     pub fn rtt_by_timestamp(&mut self, tsecr: u32, now: Time) {
-        if tsecr != self.last_tsecr {
-            self.last_tsecr = tsecr;
-            self.take_timestamp(tsecr, (now / MS) as u32);
+        if self.rtt.is_new_echo(tsecr) {
+            self.take_echo(tsecr, now);
         }
     }
 
-    fn take_timestamp(&mut self, tsecr: u32, now_ms: u32) {
-        let sample = u64::from(now_ms.saturating_sub(tsecr)) * 1000;
-        if sample > 0 {
-            self.rtt_us8 = if self.rtt_us8 == 0 || sample << 3 < self.rtt_us8 {
-                sample << 3
-            } else {
-                self.rtt_us8 - (self.rtt_us8 >> 3) + sample
-            };
+    #[inline(never)]
+    fn take_echo(&mut self, tsecr: u32, now: Time) {
+        if self.rtt.by_timestamp(tsecr, now) {
             self.plan();
         }
     }
 
-    /// RTT by the time that a window takes to fill; only ever lowers the estimate.
+    /// RTT by the time that a window takes to fill.
     #[inline]
     pub fn rtt_by_window(&mut self, rcv_nxt: u32, now: Time) {
-        if rcv_nxt >= self.rtt_seq || self.rtt_from_us == 0 {
-            self.begin_window(rcv_nxt, now / US);
+        if self.rtt.is_window_full(rcv_nxt) && self.rtt.by_window(rcv_nxt, self.advertised.bytes, now) {
+            self.plan();
         }
-    }
-
-    fn begin_window(&mut self, rcv_nxt: u32, now_us: u64) {
-        if self.rtt_from_us != 0 {
-            let sample = (now_us - self.rtt_from_us).max(1) << 3;
-            if self.rtt_us8 == 0 || sample < self.rtt_us8 {
-                self.rtt_us8 = sample;
-                self.plan();
-            }
-        }
-        self.rtt_seq = rcv_nxt + (self.window / u64::from(MSS)) as u32;
-        self.rtt_from_us = now_us;
     }
 
     /// The application has read everything: adapts the buffer once a round trip.
     #[inline(always)]
     pub fn on_read(&mut self, rcv_nxt: u32, now: Time) {
-        if now >= self.adapts {
+        if now >= self.reading.until {
             self.adapt(rcv_nxt, now / US);
         }
     }
@@ -343,12 +344,12 @@ impl ReceiveBuffer {
     fn resize(&mut self, size: u64) {
         self.size = size;
         self.full = self.payload_in(size);
-        self.beside_one = self.payload_in(size.saturating_sub(self.truesize));
+        self.beside_one = self.payload_in(size.saturating_sub(self.charge.truesize));
     }
 
     fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
-        let copied = u64::from(rcv_nxt - self.space_seq) * u64::from(MSS);
-        if copied > self.space {
+        let copied = u64::from(rcv_nxt - self.reading.since_seq) * u64::from(MSS);
+        if copied > self.reading.bytes {
             match self.tuning {
                 ReceiveTuning::Off => {}
                 ReceiveTuning::Twice => {
@@ -362,8 +363,8 @@ impl ReceiveBuffer {
                 ReceiveTuning::Ahead => {
                     // Twice for losses, and more while the sender speeds up.
                     let mut window = (copied << 1) + 16 * u64::from(MSS);
-                    window += (window * (copied - self.space) / self.space) << 1;
-                    let size = if self.assumed {
+                    window += (window * (copied - self.reading.bytes) / self.reading.bytes) << 1;
+                    let size = if self.charge.assumed {
                         window / u64::from(MSS) * GROWTH_PER_SEGMENT
                     } else {
                         (window << 8) / self.ratio
@@ -375,11 +376,11 @@ impl ReceiveBuffer {
                     }
                 }
             }
-            self.space = copied;
+            self.reading.bytes = copied;
             self.update_in_order();
         }
-        self.space_seq = rcv_nxt;
-        self.space_us = now_us;
+        self.reading.since_seq = rcv_nxt;
+        self.reading.since_us = now_us;
         self.plan();
     }
 }
@@ -387,6 +388,7 @@ impl ReceiveBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::MS;
 
     fn host(rcvbuf: Option<u64>) -> HostSettings {
         HostSettings {
@@ -407,7 +409,7 @@ mod tests {
     #[test]
     fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
         let mut b = ReceiveBuffer::new(&host(Some(1_200_000)), &stack("linux-3.9"));
-        assert_eq!((b.window, b.scale), (14_480, 4));
+        assert_eq!((b.advertised.bytes, b.scale), (14_480, 4));
         b.measure();
         let grown = (0..1000).take_while(|_| b.grow(0)).count();
         assert_eq!((grown, b.ssthresh), (202, 600_000 - 1448));
@@ -427,7 +429,7 @@ mod tests {
     #[test]
     fn the_window_starts_as_linux_has_it() {
         let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
-        assert_eq!(b.window, 65_160);
+        assert_eq!(b.advertised.bytes, 65_160);
         assert_eq!(b.scale, 11);
         b.measure();
         assert_eq!(b.ratio, 162);
@@ -492,6 +494,6 @@ mod tests {
             }
             b.on_read(seq, round * 100 * MS);
         }
-        assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.window);
+        assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.advertised.bytes);
     }
 }

@@ -1,87 +1,251 @@
-//! The delayed ACK: how long it waits, and its timer (Linux 6.12 net/ipv4/tcp_input.c `tcp_event_data_recv`, tcp_output.c
-//! `tcp_send_delayed_ack`, tcp_timer.c `tcp_delack_timer_handler`).
+//! The delayed ACK: how long it waits, its timer, and the quick ACKs that do not wait (Linux 6.12 net/ipv4/tcp_input.c
+//! `tcp_event_data_recv`, tcp_output.c `tcp_send_delayed_ack`, tcp_timer.c `tcp_delack_timer_handler`).
 
 use super::{Receiver, MAX_QUICK};
 use crate::outbox::Outbox;
-use crate::tcp::common::lazy_timer::Ticks;
-use crate::time::{Time, NEVER};
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
+use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::stack::Stack;
+use crate::time::Time;
+
+/// Least delayed-ACK interval, ms (also the quick-ACK interval).
+const LEAST_MS: u64 = 40;
+/// Largest one, ms.
+const MOST_MS: u64 = 200;
+/// The largest one where nothing caps it, ms.
+const MOST_UNCAPPED_MS: u64 = 500;
+
+/// How long ACKs wait for more data. Told of every segment in order and of every ACK; asked when something is to be acknowledged. Intervals are
+/// in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckDelay {
+    timer: LazyTimer,
+    /// Something waits to be acknowledged.
+    scheduled: bool,
+    /// No interval is longer than the largest.
+    capped: bool,
+    /// ACKs left that do not wait.
+    quick: u32,
+    interval: u64,
+    least: u64,
+    /// Half the least interval.
+    step: u64,
+    most: u64,
+    /// Half the least interval, ns; and that after the last arrival of data in order.
+    short_gap: Time,
+    short_gap_ends: Time,
+}
+
+/// What bounds a delay, ticks or us.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Smoothed RTT, us; 0: not known.
+    pub srtt_us: u64,
+    /// Waiting longer than the largest interval is no use: a write has ended, or the ends take turns.
+    pub short: bool,
+}
+
+impl AckDelay {
+    /// Nothing has come yet.
+    pub fn new(source: usize, clock: &Clock, stack: &Stack) -> Self {
+        let least = clock.from_ms(LEAST_MS);
+        Self {
+            timer: LazyTimer::new(source),
+            scheduled: false,
+            capped: stack.delayed_ack_capped,
+            quick: 0,
+            interval: 0,
+            least,
+            step: least / 2,
+            most: clock.from_ms(MOST_MS),
+            short_gap: clock.start(least / 2),
+            short_gap_ends: 0,
+        }
+    }
+
+    /// Something has to be acknowledged, now or later.
+    #[inline]
+    pub fn schedule(&mut self) {
+        self.scheduled = true;
+    }
+
+    /// Something has to be acknowledged.
+    #[inline]
+    pub fn is_scheduled(&self) -> bool {
+        self.scheduled
+    }
+
+    /// An ACK waits for its timer.
+    pub fn is_waiting(&self) -> bool {
+        self.timer.is_set()
+    }
+
+    /// ACKs left that do not wait.
+    #[inline]
+    pub fn quick(&self) -> u32 {
+        self.quick
+    }
+
+    /// At least `n` ACKs do not wait.
+    pub fn grant_quick(&mut self, n: u32) {
+        self.quick = self.quick.max(n);
+    }
+
+    /// The window was widened: the next ACK tells.
+    #[inline]
+    pub fn grant_odd(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// All ACKs wait again.
+    pub fn revoke_quick(&mut self) {
+        self.quick = 0;
+    }
+
+    /// Back to the least interval.
+    pub fn reset(&mut self) {
+        self.interval = self.least;
+    }
+
+    /// Nothing waits to be acknowledged any more.
+    #[inline]
+    pub fn note_ack(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.interval = self.least;
+            }
+        }
+        self.scheduled = false;
+        self.timer.clear();
+    }
+
+    /// Another packet took the ACK along: no timer is needed.
+    pub fn clear_timer(&mut self) {
+        self.timer.clear();
+    }
+
+    /// Data came in order: adapts the interval to their spacing; true if this is a time for quick ACKs. `rto`: the sender's, as far as it is
+    /// known, ticks.
+    #[inline(always)]
+    pub fn note_data(&mut self, now: Time, rto: u64, clock: &Clock) -> bool {
+        let hurry = if now < self.short_gap_ends {
+            self.interval = (self.interval >> 1) + self.step;
+            false
+        } else {
+            self.note_gap(now, rto, clock)
+        };
+        self.short_gap_ends = now + self.short_gap;
+        hurry
+    }
+
+    #[inline(never)]
+    fn note_gap(&mut self, now: Time, rto: u64, clock: &Clock) -> bool {
+        if self.interval == 0 {
+            self.interval = self.least;
+            return true;
+        }
+        // What came out of order may have set the interval before any data came in order.
+        let gap = self.ticks_since_data(now, clock);
+        if gap <= self.step {
+            self.interval = (self.interval >> 1) + self.step;
+        } else if gap < self.interval {
+            self.interval = self.bounded((self.interval >> 1) + gap, rto);
+        } else {
+            return gap > rto;
+        }
+        false
+    }
+
+    fn ticks_since_data(&self, now: Time, clock: &Clock) -> u64 {
+        clock.tick(now) - clock.tick(self.short_gap_ends.saturating_sub(self.short_gap))
+    }
+
+    /// Data of this end follow those of the other so soon that both take turns.
+    pub fn takes_turns(&self, now: Time, clock: &Clock) -> bool {
+        self.ticks_since_data(now, clock) < self.interval
+    }
+
+    fn bounded(&self, interval: u64, rto: u64) -> u64 {
+        interval.min(rto).min(if self.capped { self.most } else { u64::MAX })
+    }
+
+    /// Delays the ACK; false if one that waits is so nearly due that it should go at once.
+    pub fn wait(&mut self, bounds: Bounds, clock: &Clock, out: &mut impl Outbox) -> bool {
+        let mut interval = self.interval;
+        if interval > self.least {
+            let mut most = if bounds.short && !self.capped { self.most } else { clock.from_ms(MOST_UNCAPPED_MS) };
+            if bounds.srtt_us > 0 {
+                most = most.min(clock.in_ticks(bounds.srtt_us).max(self.least));
+            }
+            interval = interval.min(most);
+        }
+        if self.capped {
+            interval = interval.min(self.most);
+        }
+        let now = clock.tick(out.now());
+        let mut expires = now + interval;
+        if let Some((pending, _)) = self.timer.deadline(clock) {
+            if pending <= now + (interval >> 2) {
+                return false;
+            }
+            expires = expires.min(pending);
+        }
+        self.timer.set(clock, now, expires, out);
+        true
+    }
+
+    /// Delays the ACK by the least interval without asking which tick that is, if no ACK waits yet and the timer's event comes before; true
+    /// if it did.
+    #[inline]
+    pub fn wait_lazily(&mut self, now: Time) -> bool {
+        let lazily = self.interval == self.least && !self.timer.is_set() && self.timer.covers(now, LEAST_MS * 1000);
+        if lazily {
+            self.timer.set_later(now, LEAST_MS * 1000);
+        }
+        lazily
+    }
+
+    /// The timer's event came; true if an ACK has to go.
+    pub fn expired(&mut self, clock: &Clock, out: &mut impl Outbox) -> bool {
+        self.timer.expired(clock, out) && self.scheduled
+    }
+
+    /// Nothing came while the ACK waited: the next one waits twice as long.
+    pub fn double(&mut self, rto: u64) {
+        self.interval = self.bounded(self.interval << 1, rto);
+    }
+}
 
 impl Receiver {
     /// Adapts the delayed-ACK interval to the spacing of the data.
     #[inline(always)]
     pub(super) fn time_delayed_ack(&mut self, now: Time) {
-        if now < self.short_gap_ends {
-            self.ato = (self.ato >> 1) + self.ato_step;
-        } else {
-            self.time_gap(now);
-        }
-        self.short_gap_ends = now + self.short_gap;
-    }
-
-    fn time_gap(&mut self, now: Time) {
-        if self.ato == 0 {
-            self.request_quick(MAX_QUICK);
-            self.ato = self.ato_min;
-            return;
-        }
-        // What came out of order may have set the interval before any data came in order.
-        let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
-        let gap = self.clock.tick(now) - self.clock.tick(last_data);
-        if gap <= self.ato_step {
-            self.ato = (self.ato >> 1) + self.ato_step;
-        } else if gap < self.ato {
-            self.ato = self.bound_ato((self.ato >> 1) + gap);
-        } else if gap > self.rto {
+        if self.delay.note_data(now, self.rtt.rto, &self.clock) {
             self.request_quick(MAX_QUICK);
         }
     }
 
-    fn bound_ato(&self, ato: u64) -> u64 {
-        ato.min(self.rto).min(if self.delack_capped { self.delack_max } else { u64::MAX })
-    }
-
+    /// Acknowledges later, unless an ACK is nearly due.
     pub(super) fn delay_ack(&mut self, out: &mut impl Outbox) {
-        let mut ato = self.ato;
-        if ato > self.ato_min {
-            let mut most = if (self.pushed || self.in_ping_pong()) && !self.delack_capped {
-                self.delack_max
-            } else {
-                self.clock.from_ms(500)
-            };
-            if self.srtt_us > 0 {
-                most = most.min(self.clock.in_ticks(self.srtt_us).max(self.ato_min));
-            }
-            ato = ato.min(most);
+        let bounds = Bounds { srtt_us: self.rtt.srtt_us, short: self.pushed || self.in_ping_pong() };
+        if !self.delay.wait(bounds, &self.clock, out) {
+            self.send_ack(self.rcv_nxt, out);
         }
-        if self.delack_capped {
-            ato = ato.min(self.delack_max);
-        }
-        let jiffies = self.clock.tick(out.now());
-        let mut expires = jiffies + ato;
-        if let Some((pending, _)) = self.delack.deadline(&self.clock) {
-            if pending <= jiffies + (ato >> 2) {
-                self.send_ack(self.rcv_nxt, out);
-                return;
-            }
-            expires = expires.min(pending);
-        }
-        self.delack.set(&self.clock, jiffies, expires, out);
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
     pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
         if which == 1 {
-            out.set_timer(self.source + 1, NEVER);
+            self.compression.disarm(out);
             self.flush_compressed(out);
-            return;
-        }
-        if self.delack.expired(&self.clock, out) && self.scheduled {
+        } else if self.delay.expired(&self.clock, out) {
             if self.in_ping_pong() {
                 // Nothing came for the ACK to ride on.
                 self.leave_ping_pong();
-                self.ato = self.ato_min;
+                self.delay.reset();
             } else {
-                self.ato = self.bound_ato(self.ato << 1);
+                self.delay.double(self.rtt.rto);
             }
             self.send_ack(self.rcv_nxt, out);
         }

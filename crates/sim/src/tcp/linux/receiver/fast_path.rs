@@ -1,20 +1,17 @@
 //! The fast path of the common segment: the next one in order, when nothing is missing or waits to be acknowledged out of turn. A property
 //! test (`fast_path_tests`) shows that it ends where the full path does.
 
-use super::{Receiver, ATO_MIN_MS};
+use super::Receiver;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Ecn, Packet};
 use crate::time::Time;
-
-/// Least delayed-ACK interval, us.
-const ATO_MIN_US: u64 = ATO_MIN_MS * 1000;
 
 impl Receiver {
     /// True if [`Self::on_fast_data`] can handle the packet: the next segment, without a flag but the codepoint that is expected. All
     /// that is left of [`Self::on_data`] is to count it, to widen the window and to acknowledge every second one.
     #[inline]
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
-        p.seq == self.rcv_nxt && p.seq < self.fast_path_until && p.flags == self.fast_path_flags
+        p.seq == self.rcv_nxt && p.seq < self.fast_path.until && p.flags == self.fast_path.flags
     }
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
@@ -23,8 +20,8 @@ impl Receiver {
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = self.form.tsecr.max(p.tsval);
             self.count_fast_data(p, out.now());
-            if self.quick == 0 {
-                self.scheduled = true;
+            if self.delay.quick() == 0 {
+                self.delay.schedule();
                 return self.delay_ack_lazily(out);
             }
         } else {
@@ -40,7 +37,7 @@ impl Receiver {
         self.buffer.rtt_by_timestamp(p.tsecr, now);
         self.time_delayed_ack(now);
         if self.buffer.grow_in_order() {
-            self.quick |= 1;
+            self.delay.grant_odd();
         }
     }
 
@@ -48,15 +45,13 @@ impl Receiver {
     /// only the present time is noted: its tick is computed if the ACK still waits when that event comes.
     #[inline]
     fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {
-        let least = !self.delack.is_set() && self.ato == self.ato_min;
-        if least && self.delack.covers(out.now(), ATO_MIN_US) {
-            self.delack.set_later(out.now(), ATO_MIN_US);
+        if self.delay.wait_lazily(out.now()) {
             self.buffer.on_read(self.rcv_nxt, out.now());
             if self.buffer.may_open_wide() {
                 self.ack_after_read(true, out);
             }
         } else {
-            self.unread = self.unread_each;
+            self.unread = self.kernel.charges_in_order;
             self.delay_ack(out);
             self.on_read(true, out);
         }
@@ -69,24 +64,24 @@ impl Receiver {
         let mut p = self.ack_packet(self.rcv_nxt, window, out.now());
         p.flags |= self.echo.take_flags();
         self.counters.acks_sent += 1;
-        self.note_ack();
+        self.delay.note_ack();
         out.send(End::Receiver, p);
     }
 
     /// Looks again up to which segment the next ones may [take the fast path](Self::takes_fast_path). Called after each segment that did
     /// not, with its codepoint.
     pub(super) fn update_fast_path(&mut self, ecn: Ecn) {
-        self.fast_path_until = 0;
-        if !self.ooo.is_empty() || !self.sacks.is_empty() || self.dsack.is_some() {
+        self.fast_path.until = 0;
+        if !self.early.is_empty() || !self.early.has_nothing_to_report() {
             return;
         }
-        let nothing_waits = self.compressed == 0 && !self.now_flag && !self.pushed;
-        let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.unread_each);
+        let nothing_waits = !self.compression.holds() && !self.ack_now && !self.pushed;
+        let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.kernel.charges_in_order);
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
-            self.fast_path_flags = ecn.flags();
+            self.fast_path.flags = ecn.flags();
             // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.
-            self.fast_path_until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
+            self.fast_path.until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Leaves out: retransmission of the SYN-ACK (a repeated SYN brings it again).
 
 mod buffer;
+mod compression;
 mod delayed_ack;
 mod ecn;
 mod fast_path;
@@ -11,37 +12,25 @@ mod out_of_order;
 mod stream;
 #[cfg(test)]
 mod tests;
-
-use std::collections::VecDeque;
+mod window_rtt;
 
 use self::buffer::ReceiveBuffer;
+use self::compression::Compression;
+use self::delayed_ack::AckDelay;
 use self::ecn::Echo;
+use self::out_of_order::OutOfOrder;
 use self::stream::Stream;
-use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
-use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
-use crate::time::{Time, MS, NEVER, US};
+use crate::time::{Time, MS};
 
-/// Least delayed-ACK interval, ms (also the quick-ACK interval).
-const ATO_MIN_MS: u64 = 40;
-/// Largest delayed-ACK interval, ms.
-const DELACK_MAX_MS: u64 = 200;
 /// Quick ACKs at the start and after gaps.
 const MAX_QUICK: u32 = 16;
-/// Duplicate ACKs sent at once before compression sets in.
-const DUPACKS_AT_ONCE: u32 = 3;
-/// ACKs merged at most (sysctl tcp_comp_sack_nr).
-const COMPRESSED_MAX: u32 = 44;
-/// Longest compression (sysctl tcp_comp_sack_delay_ns) and the timer's slack, ns.
-const COMPRESS_MAX: u64 = MS;
-const COMPRESS_SLACK: u64 = 100 * US;
-/// Blocks remembered.
-const SACK_MEMORY: usize = 4;
 
 /// Timers of a receiver, as offsets to its first event source.
 pub const SOURCES: usize = 2;
@@ -61,57 +50,61 @@ pub struct Counters {
     pub sce: u64,
 }
 
-/// A receiver.
+/// RTT of the connection as the receiver knows it: from the handshake, or as the sending half of its end measures it.
+#[derive(Clone, Copy, Debug)]
+struct RttEstimates {
+    /// When the SYN-ACK was sent, us.
+    syn_ack_us: u64,
+    /// Smoothed RTT, us; 0: not known.
+    srtt_us: u64,
+    /// Retransmission timeout, ticks.
+    rto: u64,
+}
+
+/// In what the receivers of kernels differ; see [`Stack`].
+#[derive(Clone, Copy, Debug)]
+struct Kernel {
+    acks_full_push: bool,
+    quick_acks_out_of_order: bool,
+    widens_out_of_order: bool,
+    /// Segments that one in order is charged for while it is acknowledged: one if that happens before it is read, else none.
+    charges_in_order: u32,
+}
+
+/// What [takes the fast path](Receiver::takes_fast_path): segments in order, below this number and with these header bits (a codepoint).
+#[derive(Clone, Copy, Debug, Default)]
+struct FastPath {
+    /// 0: none do.
+    until: u32,
+    flags: u16,
+}
+
+/// A receiver. Wide because most fields are components with private state, whose types say when they are called; those that every segment
+/// needs come first.
 #[derive(Debug)]
 pub struct Receiver {
-    source: usize,
-    clock: Clock,
-    /// `ATO_MIN_MS`, half of it, and `DELACK_MAX_MS` in ticks.
-    ato_min: u64,
-    ato_step: u64,
-    delack_max: u64,
-    established: bool,
-    syn_ack_us: u64,
     /// Next segment expected.
     pub rcv_nxt: u32,
-    /// Ranges received out of order, sorted; and how many segments they hold.
-    ooo: VecDeque<(u32, u32)>,
-    held: u32,
-    /// Segments in order that the application has not read yet, and how many one that arrives is (0 or 1).
-    unread: u32,
-    unread_each: u32,
-    /// The most recent ranges first.
-    sacks: Vec<(u32, u32)>,
-    dsack: Option<(u32, u32)>,
-    buffer: ReceiveBuffer,
-    quick: u32,
-    ato: u64,
-    /// Half the least delayed-ACK interval, ns; and that after the last arrival of data in order.
-    short_gap: Time,
-    short_gap_ends: Time,
-    /// Segments in order, below this number and with these header bits (a codepoint), [take the fast path](Self::takes_fast_path); 0: none do.
-    fast_path_until: u32,
-    fast_path_flags: u16,
-    scheduled: bool,
+    fast_path: FastPath,
+    established: bool,
     /// A write of the sender's ended in what was not acknowledged yet.
     pushed: bool,
-    now_flag: bool,
-    /// The timer of the delayed ACK: it is set if one waits.
-    delack: LazyTimer,
-    dupacks: u32,
-    dupacks_at: u32,
-    compress: bool,
-    ack_full_push: bool,
-    quick_acks_out_of_order: bool,
-    widen_out_of_order: bool,
-    delack_capped: bool,
-    compressed: u32,
+    /// An ACK has to go at once.
+    ack_now: bool,
+    /// Segments in order that the application has not read yet.
+    unread: u32,
+    delay: AckDelay,
     /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
     form: Packet,
-    srtt_us: u64,
-    rto: u64,
+    buffer: ReceiveBuffer,
     echo: Echo,
     counters: Counters,
+    clock: Clock,
+    rtt: RttEstimates,
+    /// What came before what is missing.
+    early: OutOfOrder,
+    compression: Compression,
+    kernel: Kernel,
     layout: Layout,
     /// The end that this half belongs to also sends.
     stream: Option<Stream>,
@@ -126,39 +119,13 @@ impl Receiver {
         let clock = Clock::of(stack);
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         Self {
-            source,
-            clock,
-            ato_min: clock.from_ms(ATO_MIN_MS),
-            ato_step: clock.from_ms(ATO_MIN_MS) / 2,
-            delack_max: clock.from_ms(DELACK_MAX_MS),
-            established: false,
-            syn_ack_us: 0,
             rcv_nxt: 1,
-            ooo: VecDeque::new(),
-            held: 0,
-            unread: 0,
-            unread_each: u32::from(stack.ack_before_read),
-            sacks: Vec::with_capacity(SACK_MEMORY + 1),
-            dsack: None,
-            buffer: ReceiveBuffer::new(&spec.host, stack),
-            quick: 0,
-            ato: 0,
-            short_gap: clock.start(clock.from_ms(ATO_MIN_MS) / 2),
-            short_gap_ends: 0,
-            fast_path_flags: 0,
-            fast_path_until: 0,
-            scheduled: false,
+            fast_path: FastPath::default(),
+            established: false,
             pushed: false,
-            now_flag: false,
-            delack: LazyTimer::new(source),
-            dupacks: 0,
-            dupacks_at: 0,
-            compress: stack.sack_compression,
-            ack_full_push: stack.ack_full_push,
-            quick_acks_out_of_order: stack.quick_acks_out_of_order,
-            widen_out_of_order: stack.widen_out_of_order,
-            delack_capped: stack.delayed_ack_capped,
-            compressed: 0,
+            ack_now: false,
+            unread: 0,
+            delay: AckDelay::new(source, &clock, stack),
             form: Packet {
                 way: Way::new(flow),
                 len: ACK_FRAME as u16,
@@ -169,10 +136,19 @@ impl Receiver {
                 attachment: NO_ATTACHMENT,
                 flags: flags::ACK | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
-            srtt_us: 0,
-            rto: clock.from_ms(1000),
+            buffer: ReceiveBuffer::new(&spec.host, stack),
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
+            clock,
+            rtt: RttEstimates { syn_ack_us: 0, srtt_us: 0, rto: clock.from_ms(1000) },
+            early: OutOfOrder::new(),
+            compression: Compression::new(source + 1, stack.sack_compression),
+            kernel: Kernel {
+                acks_full_push: stack.ack_full_push,
+                quick_acks_out_of_order: stack.quick_acks_out_of_order,
+                widens_out_of_order: stack.widen_out_of_order,
+                charges_in_order: u32::from(stack.ack_before_read),
+            },
             layout: Layout::of(spec),
             stream: None,
             completed: None,
@@ -219,7 +195,7 @@ impl Receiver {
     /// Answers a SYN with the timestamp `tsval`.
     fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
         self.form.tsecr = tsval;
-        self.syn_ack_us = out.now() / 1000;
+        self.rtt.syn_ack_us = out.now() / 1000;
         self.buffer.advertise(self.rcv_nxt, self.charged());
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
         let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
@@ -229,9 +205,9 @@ impl Receiver {
 
     fn establish(&mut self, now: Time) {
         self.established = true;
-        self.srtt_us = (now / 1000 - self.syn_ack_us).max(1);
+        self.rtt.srtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
         // One sample: RTO is three times it, with the variance's floor.
-        self.rto = self.clock.in_ticks(self.srtt_us + (self.srtt_us * 2).max(200_000));
+        self.rtt.rto = self.clock.in_ticks(self.rtt.srtt_us + (self.rtt.srtt_us * 2).max(200_000));
         self.buffer.establish(now / 1000);
     }
 
@@ -251,59 +227,38 @@ impl Receiver {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
         let mut p = self.ack_packet(ack, window, out.now());
         p.flags |= self.echo.take_flags();
-        if self.dsack.is_some() || !self.sacks.is_empty() {
-            let mut blocks = Blocks::default();
-            if let Some(d) = self.dsack.take() {
-                blocks.push(d);
-            }
-            self.sacks.iter().for_each(|&b| blocks.push(b));
+        if let Some(blocks) = self.early.take_blocks() {
             p.len += blocks.option_bytes() as u16;
             out.attach(&mut p, blocks.into());
         }
         self.counters.acks_sent += 1;
-        if self.compressed > 0 {
-            self.compressed = 0;
-            out.set_timer(self.source + 1, NEVER);
-        }
+        self.compression.note_ack(out);
         if ack == self.rcv_nxt {
             self.pushed = false;
-            self.now_flag = false;
+            self.ack_now = false;
             if let Some(stream) = &mut self.stream {
                 stream.pushed_again = false;
             }
-            self.note_ack();
+            self.delay.note_ack();
         }
         out.send(End::Receiver, p);
     }
 
-    /// Nothing waits to be acknowledged any more.
-    #[inline]
-    fn note_ack(&mut self) {
-        if self.quick > 0 {
-            self.quick -= 1;
-            if self.quick == 0 {
-                self.ato = self.ato_min;
-            }
-        }
-        self.scheduled = false;
-        self.delack.clear();
-    }
-
     /// Segments that take room in the buffer.
     fn charged(&self) -> u32 {
-        self.held + self.unread
+        self.early.held() + self.unread
     }
 
     fn request_quick(&mut self, most: u32) {
         let fit = (self.buffer.end().saturating_sub(self.rcv_nxt) / 2).max(2);
-        self.quick = self.quick.max(fit.min(most));
+        self.delay.grant_quick(fit.min(most));
     }
 
     /// Acknowledges at once for a while, whatever the spacing of the data.
     fn enter_quick(&mut self, most: u32) {
         self.request_quick(most);
         self.leave_ping_pong();
-        self.ato = self.ato_min;
+        self.delay.reset();
     }
 
     /// Notes the timestamps of a segment. The one echoed is that of the segment that the last ACK asked for.
@@ -318,7 +273,7 @@ impl Receiver {
     fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let before = self.rcv_nxt;
         self.queue_data(p, out);
-        if self.scheduled {
+        if self.delay.is_scheduled() {
             self.check_ack(out);
         }
         self.update_fast_path(p.ecn());
@@ -331,18 +286,18 @@ impl Receiver {
         self.take_timestamps(p, out.now());
         if p.has(flags::CWR) {
             self.echo.on_cwr();
-            self.now_flag = true;
+            self.ack_now = true;
         }
         match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
             Ecn::Sce => self.counters.sce += 1,
             _ => {}
         }
-        self.dsack = None;
+        self.early.forget_duplicate();
         if seq == self.rcv_nxt {
             self.in_order(p, out);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
-            if self.quick_acks_out_of_order {
+            if self.kernel.quick_acks_out_of_order {
                 self.enter_quick(MAX_QUICK);
             }
             self.out_of_order(p, out);
@@ -350,18 +305,18 @@ impl Receiver {
             // Old, or beyond the window.
             if seq < self.rcv_nxt {
                 self.counters.duplicates += 1;
-                self.dsack = Some((seq, seq + 1));
+                self.early.report_duplicate(seq);
             }
             self.enter_quick(MAX_QUICK);
-            self.scheduled = true;
+            self.delay.schedule();
         }
     }
 
     fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let before = self.rcv_nxt;
         self.rcv_nxt += 1;
-        self.unread = self.unread_each;
-        self.scheduled = true;
+        self.unread = self.kernel.charges_in_order;
+        self.delay.schedule();
         let widens = if self.stream.is_some() {
             self.measure_in_stream(p)
         } else {
@@ -373,19 +328,13 @@ impl Receiver {
         self.time_delayed_ack(out.now());
         self.on_codepoint(p.ecn(), before, out);
         if widens && self.buffer.grow(self.charged()) {
-            self.quick |= 1;
+            self.delay.grant_odd();
         }
-        if let Some(&(start, end)) = self.ooo.front() {
-            if start <= self.rcv_nxt {
-                self.held -= end - start;
-                self.unread += (end - start) * self.unread_each;
-                self.rcv_nxt = end;
-                self.ooo.pop_front();
-                // A filled gap is acknowledged at once.
-                self.now_flag |= self.ooo.is_empty();
-            }
-            let next = self.rcv_nxt;
-            self.sacks.retain(|&(start, _)| start > next);
+        if let Some((start, end)) = self.early.close_gap(self.rcv_nxt) {
+            self.unread += (end - start) * self.kernel.charges_in_order;
+            self.rcv_nxt = end;
+            // A filled gap is acknowledged at once.
+            self.ack_now |= self.early.is_empty();
         }
         if self.stream.is_none() && self.rcv_nxt == self.layout.end() {
             self.completed.get_or_insert(out.now());
@@ -394,7 +343,7 @@ impl Receiver {
 
     /// True if a segment shows that nothing follows it for now.
     fn ends_write(&self, p: &Packet) -> bool {
-        p.has(flags::PSH) && (self.ack_full_push || u32::from(p.len) < FULL_FRAME)
+        p.has(flags::PSH) && (self.kernel.acks_full_push || u32::from(p.len) < FULL_FRAME)
     }
 
     /// ECN and SCE; `before` is what was expected before this segment.
@@ -406,19 +355,19 @@ impl Receiver {
     }
 
     fn on_news(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
-        let wish = self.echo.on_segment(ecn, self.delack.is_set());
+        let wish = self.echo.on_segment(ecn, self.delay.is_waiting());
         if wish.special_ack {
             self.send_ack(before, out);
         }
         self.echo.after_special(ecn);
-        self.now_flag |= wish.ack_now;
+        self.ack_now |= wish.ack_now;
         if wish.quick > 1 {
             self.request_quick(wish.quick);
         } else {
-            self.quick = self.quick.max(wish.quick);
+            self.delay.grant_quick(wish.quick);
         }
         if wish.reset_interval {
-            self.ato = self.ato_min;
+            self.delay.reset();
             self.leave_ping_pong();
         }
     }
@@ -426,11 +375,11 @@ impl Receiver {
     /// Decides whether to acknowledge now, later, or with others.
     fn check_ack(&mut self, out: &mut impl Outbox) {
         if self.buffer.is_tight(self.charged()) {
-            self.quick = 0;
+            self.delay.revoke_quick();
         }
-        if self.is_more_than_one_full() || (self.quick > 0 && !self.in_ping_pong()) || self.now_flag {
+        if self.is_more_than_one_full() || (self.delay.quick() > 0 && !self.in_ping_pong()) || self.ack_now {
             self.send_ack(self.rcv_nxt, out);
-        } else if self.ooo.is_empty() {
+        } else if self.early.is_empty() {
             self.delay_ack(out);
         } else {
             self.compress_ack(out);
@@ -442,15 +391,15 @@ impl Receiver {
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
         self.unread = 0;
         self.buffer.on_read(self.rcv_nxt, out.now());
-        if self.scheduled {
+        if self.delay.is_scheduled() {
             self.ack_after_read(some, out);
         }
     }
 
     /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
     fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
-        let write_ended = some && self.held == 0 && self.is_write_to_acknowledge();
-        if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.held) {
+        let write_ended = some && self.early.held() == 0 && self.is_write_to_acknowledge();
+        if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.early.held()) {
             self.send_ack(self.rcv_nxt, out);
         }
     }

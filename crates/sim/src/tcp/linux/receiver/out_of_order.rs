@@ -1,63 +1,123 @@
-//! Segments out of order: ranges, SACK blocks, and ACKs merged while a gap stays (RFC 2018; Linux 6.12 net/ipv4/tcp_input.c
-//! `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`, `__tcp_ack_snd_check`).
+//! Segments out of order: ranges, and the SACK blocks that tell of them (RFC 2018, RFC 2883; Linux 6.12 net/ipv4/tcp_input.c
+//! `tcp_data_queue_ofo`, `tcp_sack_new_ofo_skb`).
 
-use super::{Receiver, COMPRESSED_MAX, COMPRESS_MAX, COMPRESS_SLACK, DUPACKS_AT_ONCE, SACK_MEMORY};
-use crate::attachment::MAX_BLOCKS;
+use std::collections::VecDeque;
+
+use super::Receiver;
+use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tcp::common::ranges;
+
+/// Blocks remembered.
+const SACK_MEMORY: usize = 4;
+
+/// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
+#[derive(Clone, Debug)]
+pub(super) struct OutOfOrder {
+    /// Sorted; and how many segments they hold.
+    ranges: VecDeque<(u32, u32)>,
+    held: u32,
+    /// The most recent ranges first.
+    recent: Vec<(u32, u32)>,
+    /// A segment that came twice and is not reported yet.
+    duplicate: Option<(u32, u32)>,
+}
+
+impl OutOfOrder {
+    /// Nothing is missing.
+    pub fn new() -> Self {
+        Self { ranges: VecDeque::new(), held: 0, recent: Vec::with_capacity(SACK_MEMORY + 1), duplicate: None }
+    }
+
+    /// Nothing came before what is missing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Segments that wait for what is missing.
+    #[inline]
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// An ACK has no blocks.
+    pub fn has_nothing_to_report(&self) -> bool {
+        self.recent.is_empty() && self.duplicate.is_none()
+    }
+
+    /// Takes in a segment; false if it is there already.
+    pub fn insert(&mut self, seq: u32) -> bool {
+        let new = ranges::insert(&mut self.ranges, seq);
+        self.held += u32::from(new);
+        new
+    }
+
+    /// True if the next block would push one out that no ACK has shown yet.
+    pub fn forgets_for(&self, seq: u32) -> bool {
+        let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
+        self.recent.iter().position(touches).unwrap_or(self.recent.len()) >= MAX_BLOCKS
+    }
+
+    /// The block with segment `seq` is the most recent one.
+    pub fn remember(&mut self, seq: u32) {
+        ranges::put_first(&mut self.recent, seq, SACK_MEMORY);
+    }
+
+    /// What is missing has come up to `next`: returns the range that follows without a gap.
+    pub fn close_gap(&mut self, next: u32) -> Option<(u32, u32)> {
+        let &(start, end) = self.ranges.front()?;
+        let closed = start <= next;
+        if closed {
+            self.held -= end - start;
+            self.ranges.pop_front();
+        }
+        let next = if closed { end } else { next };
+        self.recent.retain(|&(start, _)| start > next);
+        closed.then_some((start, end))
+    }
+
+    /// Segment `seq` came again: the next ACK reports it.
+    pub fn report_duplicate(&mut self, seq: u32) {
+        self.duplicate = Some((seq, seq + 1));
+    }
+
+    /// Another segment came: what was not reported is not reported any more.
+    pub fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
+    /// The blocks of an ACK, if it has any.
+    #[inline]
+    pub fn take_blocks(&mut self) -> Option<Blocks> {
+        if self.has_nothing_to_report() {
+            return None;
+        }
+        let mut blocks = Blocks::default();
+        self.duplicate.take().into_iter().chain(self.recent.iter().copied()).for_each(|block| blocks.push(block));
+        Some(blocks)
+    }
+}
 
 impl Receiver {
     pub(super) fn out_of_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
         self.on_codepoint(p.ecn(), self.rcv_nxt, out);
-        self.scheduled = true;
+        self.delay.schedule();
         self.pushed |= self.ends_write(p);
-        if !ranges::insert(&mut self.ooo, seq) {
+        if !self.early.insert(seq) {
             self.counters.duplicates += 1;
-            self.dsack = Some((seq, seq + 1));
+            self.early.report_duplicate(seq);
             return;
         }
-        self.held += 1;
         self.buffer.measure();
-        if self.widen_out_of_order && self.buffer.grow(self.held) {
-            self.quick |= 1;
+        if self.kernel.widens_out_of_order && self.buffer.grow(self.early.held()) {
+            self.delay.grant_odd();
         }
-        self.remember_sack(seq, out);
-    }
-
-    /// Keeps the most recent ranges, newest first.
-    fn remember_sack(&mut self, seq: u32, out: &mut impl Outbox) {
-        let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
-        if self.sacks.iter().position(touches).unwrap_or(self.sacks.len()) >= MAX_BLOCKS {
+        if self.early.forgets_for(seq) {
             self.flush_compressed(out);
         }
-        ranges::put_first(&mut self.sacks, seq, SACK_MEMORY);
-    }
-
-    /// Sends what is being held back (when its time has come, or a block would be forgotten unsent).
-    pub(super) fn flush_compressed(&mut self, out: &mut impl Outbox) {
-        if self.compressed > 0 {
-            self.send_ack(self.rcv_nxt, out);
-        }
-    }
-
-    pub(super) fn compress_ack(&mut self, out: &mut impl Outbox) {
-        if self.dupacks_at != self.rcv_nxt {
-            self.dupacks_at = self.rcv_nxt;
-            self.dupacks = 0;
-        }
-        if !self.compress || self.compressed >= COMPRESSED_MAX || self.dupacks < DUPACKS_AT_ONCE {
-            self.dupacks += 1;
-            self.send_ack(self.rcv_nxt, out);
-            return;
-        }
-        self.compressed += 1;
-        if self.compressed == 1 {
-            let rtt_us8 =
-                if self.srtt_us > 0 { self.buffer.rtt_us8.min(self.srtt_us << 3) } else { self.buffer.rtt_us8 };
-            let delay = COMPRESS_MAX.min(rtt_us8 * 125 / 20);
-            out.set_timer(self.source + 1, out.now() + delay + COMPRESS_SLACK);
-        }
+        self.early.remember(seq);
     }
 }

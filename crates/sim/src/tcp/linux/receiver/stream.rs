@@ -8,8 +8,7 @@ use super::Receiver;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, HEADERS, MSS};
 use crate::tcp::common::layout::Layout;
-use crate::tcp::common::lazy_timer::Ticks;
-use crate::time::{Time, NEVER};
+use crate::time::Time;
 
 /// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
 const FULL_UNSEEN: u32 = 536;
@@ -69,7 +68,7 @@ impl Receiver {
 
     /// us since the SYN-ACK was sent; establishes the connection.
     pub(in crate::tcp::linux) fn accepted(&mut self, now: Time) -> u32 {
-        let rtt_us = (now / 1000 - self.syn_ack_us).max(1);
+        let rtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
         self.establish(now);
         rtt_us as u32
     }
@@ -84,7 +83,7 @@ impl Receiver {
 
     /// Acknowledges now or later what nothing has acknowledged yet.
     pub(in crate::tcp::linux) fn check_ack_of_stream(&mut self, out: &mut impl Outbox) {
-        if self.scheduled {
+        if self.delay.is_scheduled() {
             self.check_ack(out);
         }
     }
@@ -98,7 +97,7 @@ impl Receiver {
 
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
     pub(in crate::tcp::linux) fn take_estimates(&mut self, srtt_us: u64, rto: u64) {
-        (self.srtt_us, self.rto) = (srtt_us, rto);
+        (self.rtt.srtt_us, self.rtt.rto) = (srtt_us, rto);
     }
 
     /// Acknowledges again what has come.
@@ -110,19 +109,14 @@ impl Receiver {
     pub(in crate::tcp::linux) fn ride(&mut self, data: bool, out: &mut impl Outbox) -> Acknowledgement {
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
         let flags = self.echo.take_flags();
-        if self.compressed > 0 {
-            self.compressed = 0;
-            out.set_timer(self.source + 1, NEVER);
-        }
+        self.compression.note_ack(out);
         self.pushed = false;
-        self.now_flag = false;
-        if self.scheduled {
-            self.note_ack();
+        self.ack_now = false;
+        if self.delay.is_scheduled() {
+            self.delay.note_ack();
         }
-        self.delack.clear();
-        let last_data = self.short_gap_ends.saturating_sub(self.short_gap);
-        let since = self.clock.tick(out.now()) - self.clock.tick(last_data);
-        let takes_turns = data && since < self.ato;
+        self.delay.clear_timer();
+        let takes_turns = data && self.delay.takes_turns(out.now(), &self.clock);
         if let Some(stream) = &mut self.stream {
             stream.pushed_again = false;
             stream.ping_pong |= takes_turns;
@@ -148,7 +142,7 @@ impl Receiver {
         if payload >= stream.full {
             stream.full = payload;
             self.buffer.measure();
-            self.pushed |= p.has(flags::PSH) && self.ack_full_push;
+            self.pushed |= p.has(flags::PSH) && self.kernel.acks_full_push;
         } else {
             stream.pushed_again |= self.pushed;
             self.pushed = true;

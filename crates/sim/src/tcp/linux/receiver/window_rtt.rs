@@ -1,0 +1,107 @@
+//! The receiver's own estimate of the RTT (Linux 6.12 net/ipv4/tcp_input.c, `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_measure`): it cannot time
+//! its own data, as it sends none.
+
+use crate::packet::MSS;
+use crate::time::{Time, MS, US};
+
+/// The estimate. Told of every full segment; asked when the buffer adapts and when duplicate ACKs are held back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowRtt {
+    /// Times 8, us; 0: none yet.
+    us8: u64,
+    /// When the window whose filling is timed was empty, us; 0: none is.
+    from_us: u64,
+    /// The segment that fills it.
+    full_at: u32,
+    /// The echo that was last taken as a sample.
+    last_tsecr: u32,
+}
+
+impl Default for WindowRtt {
+    fn default() -> Self {
+        Self { us8: 0, from_us: 0, full_at: 1, last_tsecr: 0 }
+    }
+}
+
+impl WindowRtt {
+    /// Times 8, us; 0: none yet.
+    #[inline]
+    pub fn us8(&self) -> u64 {
+        self.us8
+    }
+
+    /// The filling of a window is timed.
+    pub fn is_timing(&self) -> bool {
+        self.from_us != 0
+    }
+
+    /// Segment with which the window whose filling is timed is full.
+    pub fn window_ends(&self) -> u32 {
+        self.full_at
+    }
+
+    /// True if [`Self::by_window`] has something to do.
+    #[inline]
+    pub fn is_window_full(&self, rcv_nxt: u32) -> bool {
+        rcv_nxt >= self.full_at || self.from_us == 0
+    }
+
+    /// True if [`Self::by_timestamp`] has something to do.
+    #[inline]
+    pub fn is_new_echo(&self, tsecr: u32) -> bool {
+        tsecr != self.last_tsecr
+    }
+
+    /// A segment echoes a timestamp of ours, ms, that none did before; true if that was a sample.
+    pub fn by_timestamp(&mut self, tsecr: u32, now: Time) -> bool {
+        self.last_tsecr = tsecr;
+        let sample = u64::from(((now / MS) as u32).saturating_sub(tsecr)) * 1000;
+        if sample > 0 {
+            self.us8 =
+                if self.us8 == 0 || sample << 3 < self.us8 { sample << 3 } else { self.us8 - (self.us8 >> 3) + sample };
+        }
+        sample > 0
+    }
+
+    /// The window is full: takes the time as a sample if that lowers the estimate, and times the next one, of `window` bytes. True if it did.
+    pub fn by_window(&mut self, rcv_nxt: u32, window: u64, now: Time) -> bool {
+        let now_us = now / US;
+        let sample = (now_us - self.from_us).max(1) << 3;
+        let lowers = self.from_us != 0 && (self.us8 == 0 || sample < self.us8);
+        if lowers {
+            self.us8 = sample;
+        }
+        self.full_at = rcv_nxt + (window / u64::from(MSS)) as u32;
+        self.from_us = now_us;
+        lowers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echoes_are_averaged_and_a_lower_one_counts_at_once() {
+        let mut rtt = WindowRtt::default();
+        assert!(rtt.by_timestamp(10, 50 * MS));
+        assert_eq!(rtt.us8() >> 3, 40_000);
+        assert!(!rtt.is_new_echo(10), "the same echo says nothing new");
+        assert!(rtt.by_timestamp(11, 91 * MS));
+        assert_eq!(rtt.us8() >> 3, 45_000);
+        assert!(rtt.by_timestamp(90, 100 * MS));
+        assert_eq!(rtt.us8() >> 3, 10_000);
+    }
+
+    #[test]
+    fn the_time_of_a_window_only_lowers_it() {
+        let mut rtt = WindowRtt::default();
+        assert!(rtt.is_window_full(1));
+        assert!(!rtt.by_window(1, 10 * u64::from(MSS), 5 * MS));
+        assert!(!rtt.is_window_full(10) && rtt.is_window_full(11));
+        assert!(rtt.by_window(11, 10 * u64::from(MSS), 25 * MS));
+        assert_eq!(rtt.us8() >> 3, 20_000);
+        assert!(!rtt.by_window(21, 10 * u64::from(MSS), 65 * MS));
+        assert_eq!(rtt.us8() >> 3, 20_000);
+    }
+}
