@@ -1,8 +1,9 @@
-"""Writing what people read: tables and figures."""
+"""Writing what people read (tables and figures), and the folder of what is kept from one command to the next."""
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,3 +27,16 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, and the folder it lies in."""
     with writing(path):
         path.write_text(text, encoding="utf-8")
+
+
+def cache_folder(what: str) -> Path:
+    """$XDG_CACHE_HOME/dumbbell or ~/.cache/dumbbell; it need not be there yet.
+
+    Raises `EnvironmentFault`, which names `what` is to be there, if the environment does not say where it is.
+    """
+    base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if Path(base).is_absolute():
+        return Path(base) / "dumbbell"
+    if not Path(home).is_absolute():
+        raise EnvironmentFault(f"no folder for {what}: expected HOME or XDG_CACHE_HOME to hold an absolute path")
+    return Path(home) / ".cache" / "dumbbell"

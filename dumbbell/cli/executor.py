@@ -28,10 +28,10 @@ ExecutorOption = Annotated[
 
 def executor_of(name: str, workers: int | None) -> Executor:
     """The executor that the options ask for. BadInput if there is none."""
-    from dumbbell.engines.kernel import cache
     from dumbbell.executor.exclusive import Exclusive
     from dumbbell.executor.processes import Processes
     from dumbbell.executor.threads import Threads
+    from dumbbell.files import cache_folder
     from dumbbell.scenario import nearest
 
     if name == "threads":
@@ -42,4 +42,4 @@ def executor_of(name: str, workers: int | None) -> Executor:
         raise BadInput(f"--executor {name!r} is unknown{nearest(name, EXECUTORS)}; expected one of {', '.join(EXECUTORS)}")
     if workers not in (None, 1):
         raise BadInput(f"--workers {workers}: the executor exclusive computes one run at a time; expected 1, or another executor")
-    return Exclusive(cache.folder().parent / "exclusive.lock")
+    return Exclusive(cache_folder("the lock of the executor exclusive") / "exclusive.lock")

@@ -32,7 +32,7 @@ def _reproduce(
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
-    engine: Annotated[str, typer.Option("--engine", help="Engine; `dumbbell list engine` names them.")] = "sim",
+    engine: Annotated[str | None, typer.Option("--engine", help="Engine; `dumbbell list engine` names them, the default first.")] = None,
     ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
@@ -44,6 +44,7 @@ def _reproduce(
     """Run a published study and compare with what is published; what is in the results folder already is not run again."""
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.difference import below_bar
+    from dumbbell.engines import default
     from dumbbell.studies import Request, find_part
     from dumbbell.studies.folder import default_folder
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report
@@ -53,6 +54,7 @@ def _reproduce(
     out = out or default_folder(chosen, chosen_part)
     request = Request(quick=quick, seeds=seeds or (min(2, chosen_part.seeds) if quick else chosen_part.seeds))
     view = view_of(size, from_s, to_s)
+    engine = engine or default()
     began = time.perf_counter()
     with runs_bar(f"{chosen.name}/{chosen_part.name}") as progress:
         done = run_part(chosen, chosen_part, request, engine, out, where, progress)

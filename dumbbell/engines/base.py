@@ -81,3 +81,14 @@ def expected_packets(plan: Plan) -> int:
         packets = min(packets, sum(count * ((size or 0) // _SEGMENT_BYTES + 1) for size, count in sizes))
     datagrams = sum(((stream.stop_ns or plan.duration_ns) - stream.start_ns) // workload.interval_ns for workload, stream in plan.streams)
     return packets + datagrams
+
+
+def expected_samples(plan: Plan, engine: str) -> int:
+    """Values of a run's series on an engine: times x series."""
+    from dumbbell.results import schema
+
+    if not plan.sample_ns:
+        return 0
+    of_flow, of_port = (len(schema().sampled(kind, engine)) for kind in ("flow", "port"))
+    flows = sum(len(workload.connections) for workload in plan.tcp)
+    return (plan.duration_ns // plan.sample_ns + 1) * (of_flow * flows + of_port * len(plan.ports))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dumbbell.engines import sim
-from dumbbell.engines.base import expected_packets
+from dumbbell.engines.base import expected_packets, expected_samples
 from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
 
@@ -36,7 +35,7 @@ def estimate(runs: Sequence[Prepared], workers: int | None = None) -> Estimate:
     costs = [run.cpu_s for run in runs]
     packets = [expected_packets(run.plan) for run in runs]
     disk = sum(
-        _RUN_BYTES + _SAMPLE_BYTES * sim.expected_samples(run.plan) + _CAPTURED_BYTES * run.resolved.settings.capture * count
+        _RUN_BYTES + _SAMPLE_BYTES * expected_samples(run.plan, run.engine) + _CAPTURED_BYTES * run.resolved.settings.capture * count
         for run, count in zip(runs, packets, strict=True)
     )
     wall_s = max(sum(costs) / workers, max(costs, default=0.0))

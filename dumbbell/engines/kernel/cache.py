@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dumbbell.errors import EnvironmentFault
+from dumbbell.files import cache_folder
 
 HASH_LENGTH = 20
 """Hexadecimal digits of a key."""
@@ -15,12 +14,7 @@ HASH_LENGTH = 20
 
 def folder() -> Path:
     """The folder; it need not be there yet. Raises `EnvironmentFault` if the environment does not say where it is."""
-    base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
-    if Path(base).is_absolute():
-        return Path(base) / "dumbbell" / "kernel"
-    if not Path(home).is_absolute():
-        raise EnvironmentFault("no folder for the kernel: expected HOME or XDG_CACHE_HOME to hold an absolute path")
-    return Path(home) / ".cache" / "dumbbell" / "kernel"
+    return cache_folder("the kernel") / "kernel"
 
 
 def digest(parts: Iterable[bytes]) -> str:

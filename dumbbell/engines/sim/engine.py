@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines.base import Engine, expected_packets
+from dumbbell.engines.base import Engine, expected_packets, expected_samples
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.labels import flow_labels
 from dumbbell.engines.prepared import Prepared
@@ -54,7 +54,7 @@ class Sim(Engine):
     def refusals(self, plan: Plan, compiled: str) -> Iterator[Refusal]:
         """What the simulator itself refuses, and more samples than fit in memory."""
         yield from super().refusals(plan, compiled)
-        if (values := expected_samples(plan)) > _MOST_VALUES:
+        if (values := expected_samples(plan, NAME)) > _MOST_VALUES:
             what = f"{Duration(plan.sample_ns)} takes {values} values in {Duration(plan.duration_ns)}"
             yield Refusal(RUN, "sample_ns", what, f"at most {_MOST_VALUES}, by a longer interval")
             return
@@ -117,17 +117,6 @@ def _table(name: str, rows: Mapping[str, Any], labels: Mapping[str, Sequence[str
 
     values = np.frombuffer(rows["values"], dtype="<f8").reshape(len(rows["names"]), len(rows["columns"]))
     return Table.of_numbers(name, labels, rows["columns"], values)
-
-
-def expected_samples(plan: Plan) -> int:
-    """Values of a run's series, on any engine: times x series."""
-    from dumbbell.results import schema
-
-    if not plan.sample_ns:
-        return 0
-    of_flow, of_port = (len(schema().sampled(kind, NAME)) for kind in ("flow", "port"))
-    flows = sum(len(workload.connections) for workload in plan.tcp)
-    return (plan.duration_ns // plan.sample_ns + 1) * (of_flow * flows + of_port * len(plan.ports))
 
 
 @cache

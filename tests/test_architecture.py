@@ -1,0 +1,127 @@
+"""docs/architecture.md names the files to touch for everything that is to be added; here they are found in the code."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+MOST_FILES = 6
+SUFFIXES = (".py", ".rs", ".c", ".h")
+# What chooses members by name, as scenarios do.
+USERS = ("dumbbell/studies/", "dumbbell/agreement/", "dumbbell/bench/")
+
+
+class Kind(NamedTuple):
+    """Something that can be added."""
+
+    members: dict[str, str]
+    """Some that there are: NAME in the files listed, and how code names them."""
+    users: tuple[str, ...] = USERS
+    """Folders of what may name any."""
+
+
+KINDS = {
+    "a congestion control": Kind({"cubic_sce": r"\bcubic[-_]sce\b|\bCubicSce\b", "bbr": r"\b(bbr|Bbr)\b"}),
+    "a queue discipline": Kind({"fq_pie": r"\bfq_pie\b|\bFqPie", "sfq": r"\bsfq\b|\bSfq(?![a-z])"}),
+    "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
+    "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=()),
+    "an engine": Kind(
+        {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|, kernel, ", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"}
+    ),
+}
+
+
+def files_listed(heading):
+    """The paths in backquotes that begin the entries of a section's list."""
+    section = TEXT.split(f"### Adding {heading}\n", 1)[1].split("\n#", 1)[0]
+    return re.findall(r"^- `([^`]+)`", section, re.MULTILINE)
+
+
+def code_of(path):
+    """A source file without comments, documentation and tests."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        prose = {
+            line
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+            for line in range(node.lineno, node.end_lineno + 1)
+        }
+        lines = [""] + ["" if number in prose else line for number, line in enumerate(text.splitlines(), start=1)]
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                lines[token.start[0]] = lines[token.start[0]][: token.start[1]]
+        return "\n".join(lines)
+    text = text.split("#[cfg(test)]\nmod tests {")[0]
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def code():
+    """The code of the package and of the crates, by path."""
+    found = {}
+    for folder in ("crates", "dumbbell"):
+        for path in (ROOT / folder).rglob("*"):
+            name = path.relative_to(ROOT).as_posix()
+            is_test = re.search(r"/(tests?|benches|examples)/|/(\w+_)?tests?\.rs$|/(properties|lab)\.rs$", name)
+            if path.suffix in SUFFIXES and "/target/" not in name and not is_test:
+                found[name] = code_of(path)
+    return found
+
+
+def is_listed(name, member, listed):
+    """Whether a path is one of those listed, or below one that is a folder; a file NAME.rs may be a folder as well."""
+    for path in listed:
+        pattern = re.escape(path).replace("NAME", re.escape(member))
+        if path.endswith("/"):
+            pattern += ".*"
+        elif path.endswith("NAME.rs"):
+            pattern = pattern.removesuffix(r"\.rs") + r"(\.rs|/.*)"
+        if re.fullmatch(pattern, name):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("heading", KINDS)
+def test_few_files_are_listed_and_there(heading):
+    listed = files_listed(heading)
+    assert 1 <= len(listed) <= MOST_FILES
+    for path in listed:
+        found = [ROOT / path.replace("NAME", member) for member in KINDS[heading].members]
+        assert any(each.exists() or each.with_suffix("").is_dir() for each in found), path
+
+
+@pytest.mark.parametrize(("heading", "member"), [(heading, member) for heading, kind in KINDS.items() for member in kind.members])
+def test_the_files_that_name_a_member_are_those_listed(heading, member, code):
+    kind, listed = KINDS[heading], files_listed(heading)
+    found = {name for name, text in code.items() if re.search(kind.members[member], text) and not name.startswith(kind.users)}
+    assert found
+    assert not {name for name in found if not is_listed(name, member, listed)}
+
+
+@pytest.mark.parametrize("heading", KINDS)
+def test_every_file_listed_names_a_member(heading, code):
+    kind = KINDS[heading]
+    for path in files_listed(heading):
+        assert any(
+            re.search(pattern, text) and is_listed(name, member, [path])
+            for member, pattern in kind.members.items()
+            for name, text in code.items()
+        ), path
+
+
+def test_comments_and_tests_name_nothing(tmp_path):
+    for name, text in {
+        "a.py": '"""Fq."""\nx = 1  # fq\ndef f():\n    """Fq."""\n    return "pie"\n',
+        "a.rs": "//! Fq.\nfn f() { pie() } // fq\n/* fq */\n#[cfg(test)]\nmod tests {\n fq(); }\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+        code = code_of(tmp_path / name)
+        assert "pie" in code
+        assert "fq" not in code.lower()
