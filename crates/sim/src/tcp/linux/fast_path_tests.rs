@@ -14,7 +14,7 @@ use crate::spec::StackSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
-use crate::tcp::linux::sender::Sender;
+use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS, US};
 
@@ -28,11 +28,14 @@ enum Fate {
     Late,
 }
 
-/// What is compared: every packet sent, when, and the sender's state at the end; and how many packets took the fast path at either end.
+/// What is compared: every packet sent, and when; what the sender's timer is set for after each arrival; the state of both ends and the
+/// scoreboard when the time is up.
 #[derive(Debug, PartialEq)]
 struct Course {
     sent: Vec<String>,
+    timers: Vec<(Time, Pending, Option<u64>)>,
     state: String,
+    board: Vec<String>,
 }
 
 struct Path {
@@ -42,6 +45,7 @@ struct Path {
     /// Packets under way, by direction, with the time of their arrival.
     data: VecDeque<(Time, Packet)>,
     acks: VecDeque<(Time, Packet)>,
+    /// How many packets took the fast path at either end.
     fast: [u32; 2],
     disguise: bool,
 }
@@ -107,7 +111,7 @@ impl Path {
     }
 
     fn run(&mut self, fates: &[Fate]) -> Course {
-        let (mut sent, mut fates) = (vec![], fates.iter().copied());
+        let (mut sent, mut timers, mut fates) = (vec![], vec![], fates.iter().copied());
         self.s.connect(&mut self.out);
         self.carry(&mut fates, &mut sent);
         loop {
@@ -130,11 +134,16 @@ impl Path {
             } else {
                 let (_, p) = self.acks.pop_front().unwrap();
                 self.deliver_ack(p);
+                // The event of a lazy timer may come before the timer expires, and at another time: only when it expires is compared.
+                timers.push((self.out.now, self.s.timer.pending(), self.s.timer.expires(&self.s.clock)));
             }
             self.carry(&mut fates, &mut sent);
         }
+        let in_flight = self.s.view.snd_una..self.s.view.snd_nxt;
         Course {
             sent,
+            timers,
+            board: in_flight.map(|segment| format!("{segment} {:?}", self.s.board.get(segment))).collect(),
             state: format!("{:?} {:?} {:?} {:?}", self.s.view, self.s.window, self.s.counters, self.r.counters()),
         }
     }
@@ -177,6 +186,12 @@ proptest! {
         for (x, y) in a.sent.iter().zip(&b.sent) {
             prop_assert_eq!(x, y);
         }
+        prop_assert_eq!(a.sent.len(), b.sent.len());
+        for (x, y) in a.timers.iter().zip(&b.timers) {
+            prop_assert_eq!(x, y);
+        }
+        prop_assert_eq!(a.timers.len(), b.timers.len());
+        prop_assert_eq!(a.board, b.board);
         prop_assert_eq!(a.state, b.state);
         prop_assert_eq!(full.fast, [0, 0]);
     }
