@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         Stack,
         Start,
         Sweep,
-        Udp,
     )
+    from dumbbell.scenario.background import *  # noqa: F403
     from dumbbell.scenario.qdiscs import *  # noqa: F403
 
 __version__ = "0.1.0"
@@ -68,7 +68,6 @@ __all__ = [
     "Start",
     "Store",
     "Sweep",
-    "Udp",
     "__version__",
     "load",
     "run",
@@ -88,20 +87,23 @@ def __getattr__(name: str) -> Any:
     """Imports what is asked for when it is asked for: `import dumbbell` alone is quick."""
     from importlib import import_module
 
-    if name not in __all__ and name not in _qdiscs(name):
+    if name not in __all__ and name not in _kinds(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOMES.get(name, "dumbbell.scenario")), name)
     return value
 
 
-def _qdiscs(name: str = "") -> list[str]:
-    """The classes of queue disciplines, unless a name is none of a class: modules are asked for many names that they do not have."""
+def _kinds(name: str = "") -> list[str]:
+    """The classes of queue disciplines and of background traffic, unless the name is none of a class.
+
+    A module is asked for many names that it does not have, and what is read here takes time.
+    """
     if name[:1].islower() or name.startswith("_"):
         return []
-    from dumbbell.scenario import qdiscs
+    from dumbbell.scenario import background, qdiscs
 
-    return qdiscs.__all__
+    return [*background.__all__, *qdiscs.__all__]
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_qdiscs()]
+    return [*__all__, *_kinds()]

@@ -8,7 +8,8 @@ from typing import Any
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
-from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE, UDP
+from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
+from dumbbell.plan.background import Udp
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
@@ -51,7 +52,7 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
         _hosts(draw, flows)
     if impairments := _impairments(draw, shared, kbit, seconds):
         path["impairments"] = impairments
-    if UDP in shared.feature and draw.chance("udp", 0.15):
+    if Udp.feature in shared.feature and draw.chance("udp", 0.15):
         settings["background"] = [{"kind": "udp", "rate": f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"}]
     if sum(flow.get("count", 1) for flow in flows) > 1 or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
         settings["repeat"] = starts

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
-from dumbbell.plan import RUN, Plan, Refusal
+from dumbbell.plan import RUN, Plan, Refusal, Tcp
 from dumbbell.scenario import Duration, ResolvedScenario
 from dumbbell.scenario.units import FRAME_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
-_SEGMENT_BYTES = 1448
-"""Payload of a full segment."""
 _MOST_CAPTURED = 2_000_000
 """Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
 _NS_PER_S = 10**9
@@ -76,11 +74,11 @@ class Engine(ABC):
 def expected_packets(plan: Plan) -> int:
     """About how many data packets a run delivers, at most: the bottleneck full all the time, or all transfers complete."""
     packets = max(path.rate_bps for path in plan.paths) * plan.duration_ns // (8 * FRAME_BYTES * _NS_PER_S)
-    sizes = [(workload.transfer_bytes, len(workload.connections)) for workload in plan.tcp]
-    if all(size is not None for size, _ in sizes):
-        packets = min(packets, sum(count * ((size or 0) // _SEGMENT_BYTES + 1) for size, count in sizes))
-    datagrams = sum(((stream.stop_ns or plan.duration_ns) - stream.start_ns) // workload.interval_ns for workload, stream in plan.streams)
-    return packets + datagrams
+    sizes = [workload.most_packets(plan.duration_ns) for workload in plan.tcp]
+    if None not in sizes:
+        packets = min(packets, sum(size or 0 for size in sizes))
+    beside = (workload.most_packets(plan.duration_ns) for workload in plan.workloads if not isinstance(workload, Tcp))
+    return packets + sum(size or 0 for size in beside)
 
 
 def expected_samples(plan: Plan, engine: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Udp
+from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
@@ -18,7 +18,6 @@ SCE = "SCE"
 SYSCTLS = "sysctls"
 OUTAGE = "outages"
 RATE_STEP = "rate steps"
-UDP = "UDP"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
 FIRST_WRITE = "first writes"
@@ -132,7 +131,7 @@ class Capabilities:
 
     def _contradictions(self, plan: Plan) -> Iterator[tuple[Place, str, str, str]]:
         for i, workload in enumerate(plan.workloads):
-            if isinstance(workload, Udp):
+            if not isinstance(workload, Tcp):
                 continue
             place, kind = Place("workload", i), workload.cc["kind"]
             cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
@@ -179,8 +178,8 @@ def _needs(plan: Plan) -> Iterator[_Need]:
     for i, workload in enumerate(plan.workloads):
         if isinstance(workload, Tcp):
             yield from _tcp_needs(Place("workload", i), workload)
-        else:
-            yield _Need(Place("workload", i), "", "feature", UDP)
+        if workload.feature is not None:
+            yield _Need(Place("workload", i), "", "feature", workload.feature)
     for i, port in enumerate(plan.ports):
         if isinstance(port, Queue):
             yield from _queue_needs(Place("port", i), port)

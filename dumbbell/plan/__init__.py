@@ -16,7 +16,6 @@ from dumbbell.plan.model import (
     RateChange,
     Side,
     Tcp,
-    Udp,
     Workload,
 )
 from dumbbell.plan.provenance import Origin, Provenance
@@ -45,7 +44,6 @@ __all__ = [
     "Side",
     "Table",
     "Tcp",
-    "Udp",
     "Workload",
     "make",
 ]

@@ -9,12 +9,15 @@ a field: nothing is ever read out of a name.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 FORMAT = 1
 """Of the JSON."""
+SEGMENT_BYTES = 1448
+"""Payload of a full segment."""
 
 Side = Literal["left", "right"]
 Direction = Literal["forward", "reverse"]
@@ -178,8 +181,12 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Tcp:
-    """Connections that are alike."""
+class Workload(ABC):
+    """Flows that are alike; what is not TCP has its class in `background`."""
+
+    transport: ClassVar[Literal["tcp", "udp"]]
+    feature: ClassVar[str | None] = None
+    """That an engine must name to run it."""
 
     id: str
     path: int
@@ -189,6 +196,31 @@ class Tcp:
     """The host that they go to; `to` in JSON."""
     direction: Direction
     """Of the data along the path."""
+
+    @property
+    @abstractmethod
+    def flows(self) -> tuple[Connection, ...]:
+        """The connections, or streams of datagrams."""
+
+    @abstractmethod
+    def most_packets(self, duration_ns: int) -> int | None:
+        """Data packets that it sends in a run of this duration, retransmissions left out; None if only the network limits it."""
+
+    @abstractmethod
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+
+    def place(self) -> dict[str, Any]:
+        """What JSON has of every workload."""
+        return {"id": self.id, "path": self.path, "from": self.source, "to": self.target, "direction": self.direction}
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp(Workload):
+    """TCP connections."""
+
+    transport = "tcp"
+
     cc: Parameters
     stack: str
     options: Mapping[str, Any]
@@ -203,15 +235,20 @@ class Tcp:
     opener: Literal["from", "to"] = "from"
     """Who calls connect()."""
 
+    @property
+    def flows(self) -> tuple[Connection, ...]:
+        """The connections."""
+        return self.connections
+
+    def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
+        """Of sized transfers."""
+        return None if self.transfer_bytes is None else len(self.connections) * (self.transfer_bytes // SEGMENT_BYTES + 1)
+
     def plain(self) -> dict[str, Any]:
         """As JSON."""
         return {
             "kind": "tcp",
-            "id": self.id,
-            "path": self.path,
-            "from": self.source,
-            "to": self.target,
-            "direction": self.direction,
+            **self.place(),
             "opener": self.opener,
             "cc": self.cc,
             "stack": {"name": self.stack, "options": self.options},
@@ -222,39 +259,6 @@ class Tcp:
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Udp:
-    """Unresponsive datagrams at a constant rate."""
-
-    id: str
-    path: int
-    source: int
-    target: int
-    direction: Direction
-    interval_ns: int
-    """From one datagram to the next."""
-    size_bytes: int
-    """Of a frame."""
-    streams: tuple[Connection, ...]
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "kind": "udp",
-            "id": self.id,
-            "path": self.path,
-            "from": self.source,
-            "to": self.target,
-            "direction": self.direction,
-            "interval_ns": self.interval_ns,
-            "size_bytes": self.size_bytes,
-            "streams": [stream.plain() for stream in self.streams],
-        }
-
-
-Workload = Tcp | Udp
 
 
 # --- what changes ------------------------------------------------------------------------------------------------------
@@ -315,19 +319,14 @@ class Plan:
         return (workload for workload in self.workloads if isinstance(workload, Tcp))
 
     @property
-    def udp(self) -> Iterator[Udp]:
-        """The workloads of datagrams."""
-        return (workload for workload in self.workloads if isinstance(workload, Udp))
-
-    @property
     def connections(self) -> Iterator[tuple[Tcp, Connection]]:
         """Every TCP connection with its workload, in order."""
         return ((workload, connection) for workload in self.tcp for connection in workload.connections)
 
     @property
-    def streams(self) -> Iterator[tuple[Udp, Connection]]:
-        """Every stream of datagrams with its workload, in order."""
-        return ((workload, stream) for workload in self.udp for stream in workload.streams)
+    def flows(self) -> Iterator[tuple[Workload, Connection]]:
+        """Every connection and every stream of datagrams with its workload, in order."""
+        return ((workload, flow) for workload in self.workloads for flow in workload.flows)
 
     @property
     def links(self) -> set[str]:

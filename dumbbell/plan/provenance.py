@@ -40,7 +40,6 @@ TCP: Words = {
     "from": ("src",),
     "to": ("dst",),
 }
-UDP: Words = {"interval_ns": ("rate",)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,18 @@ from typing import Any, Protocol
 
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.addresses import ports as port_numbers
+from dumbbell.plan.background import KINDS
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
-from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Udp, Workload
+from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Workload
 from dumbbell.plan.parameters import Parameter
 from dumbbell.plan.paths import Paths
-from dumbbell.plan.provenance import TCP, UDP, Origin
+from dumbbell.plan.provenance import TCP, Origin
 from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Flow, Settings, flow_names
-from dumbbell.scenario import Udp as WrittenUdp
+from dumbbell.scenario.background import Background
 from dumbbell.scenario.discipline import number
 
-_NS_PER_S = 10**9
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}
 """Where data of a direction come from and go to."""
 
@@ -81,11 +81,11 @@ class Workloads:
             self.workloads.append(self._tcp(i, flow, names))
             self.origins.append(Origin(("flows", i), TCP))
         names_taken = Ids()
-        for i, (udp, name) in enumerate(zip(settings.background, _udp_names(settings.background), strict=True)):
-            for direction in _directions(udp):
-                taken = names_taken.take(f"{name}-reverse" if udp.direction == "both" and direction == "reverse" else name)
-                self.workloads.append(self._udp(udp, taken, direction))
-                self.origins.append(Origin(("background", i), UDP))
+        for i, (traffic, name) in enumerate(zip(settings.background, _names(settings.background), strict=True)):
+            for direction in _directions(traffic):
+                taken = names_taken.take(f"{name}-reverse" if traffic.direction == "both" and direction == "reverse" else name)
+                self.workloads.append(self._beside(traffic, taken, direction))
+                self.origins.append(Origin(("background", i), KINDS[traffic.kind].words))
 
     def _tcp(self, i: int, flow: Flow, names: list[str]) -> Tcp:
         ends = _ENDS[flow.direction]
@@ -118,20 +118,12 @@ class Workloads:
             stop = None
         return Connection(name, start, stop, self._ports(flow.direction))
 
-    def _udp(self, udp: WrittenUdp, name: str, direction: Direction) -> Udp:
+    def _beside(self, traffic: Background, name: str, direction: Direction) -> Workload:
         source, target = (self._hosts.index(None, side) for side in _ENDS[direction])
-        start, end = int(udp.start), int(self._settings.duration)
-        stop = end if udp.duration is None else min(start + int(udp.duration), end)
-        return Udp(
-            id=self._ids.take(name),
-            path=self._paths.of(),
-            source=source,
-            target=target,
-            direction=direction,
-            interval_ns=int(udp.size) * 8 * _NS_PER_S // int(udp.rate),
-            size_bytes=int(udp.size),
-            streams=(Connection(name, start, stop, self._ports(direction)),),
-        )
+        start, end = int(traffic.start), int(self._settings.duration)
+        stop = end if traffic.duration is None else min(start + int(traffic.duration), end)
+        place = {"id": self._ids.take(name), "path": self._paths.of(), "source": source, "target": target, "direction": direction}
+        return KINDS[traffic.kind].make(traffic, place, Connection(name, start, stop, self._ports(direction)))
 
     def _ports(self, direction: Direction) -> tuple[int, int]:
         index = self._connections
@@ -173,9 +165,9 @@ def _host(flow: Flow, table: Table) -> HostSettings:
     )
 
 
-def _udp_names(background: Sequence[WrittenUdp]) -> list[str]:
+def _names(background: Sequence[Background]) -> list[str]:
     """The name of each entry: its own or its kind, numbered where several share one."""
-    bases = [udp.name or udp.kind for udp in background]
+    bases = [traffic.name or traffic.kind for traffic in background]
     totals, given = Counter(bases), Counter[str]()
     names = []
     for base in bases:
@@ -184,5 +176,5 @@ def _udp_names(background: Sequence[WrittenUdp]) -> list[str]:
     return names
 
 
-def _directions(udp: WrittenUdp) -> tuple[Direction, ...]:
-    return ("forward", "reverse") if udp.direction == "both" else (udp.direction,)
+def _directions(traffic: Background) -> tuple[Direction, ...]:
+    return ("forward", "reverse") if traffic.direction == "both" else (traffic.direction,)

@@ -1,6 +1,7 @@
 """What a user writes: scenarios, their units, sweeps and files."""
 
-from dumbbell.scenario import qdiscs
+from dumbbell.scenario import background, qdiscs
+from dumbbell.scenario.background import *  # noqa: F403
 from dumbbell.scenario.check import bottlenecks, flow_names
 from dumbbell.scenario.model import (
     Access,
@@ -19,7 +20,6 @@ from dumbbell.scenario.model import (
     Stack,
     Stage,
     Start,
-    Udp,
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
 from dumbbell.scenario.qdiscs import *  # noqa: F403
@@ -55,10 +55,9 @@ __all__ = [
     "Stage",
     "Start",
     "Sweep",
-    "Udp",
     "bottlenecks",
     "flow_names",
     "nearest",
     "one_of",
 ]
-__all__ += qdiscs.__all__
+__all__ += [*background.__all__, *qdiscs.__all__]

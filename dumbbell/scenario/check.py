@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dumbbell.scenario.cake import Cake
-from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings, Udp
+from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.problems import Location, one_of
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
@@ -29,7 +29,6 @@ _LEAST_MEMLIMIT = Size.parse("2304B")
 _MOST_MEMLIMIT = Size((1 << 32) - 1)
 _MOST_SSTHRESH = Packets((1 << 31) - 1)
 _MOST_FLOWS = 100_000
-_LEAST_FRAME = Size.parse("64B")
 
 
 def wrong(settings: Settings) -> Wrong:
@@ -49,7 +48,7 @@ def wrong(settings: Settings) -> Wrong:
         for location, what, expected in _impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
     for i, traffic in enumerate(settings.background):
-        for location, what, expected in _udp(traffic, settings):
+        for location, what, expected in traffic.wrong(settings.duration):
             yield ("background", i, *location), what, expected
     yield from _names(settings)
 
@@ -268,17 +267,6 @@ def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
         yield from _too_fast(("rate",), impairment.rate)
         if impairment.rate < _SLOWEST_CAKE:
             yield ("rate",), f"{impairment.rate} is too slow", f"at least {_SLOWEST_CAKE}"
-
-
-def _udp(udp: Udp, settings: Settings) -> Wrong:
-    if not _LEAST_FRAME <= udp.size <= FRAME_BYTES:
-        yield ("size",), f"{udp.size} is no Ethernet frame", f"{_LEAST_FRAME} to {FRAME_BYTES}B"
-    if int(udp.size) * 8 * 10**6 < udp.rate:
-        yield ("rate",), f"{udp.rate} are several datagrams of {udp.size} a microsecond", f"at most {Rate(int(udp.size) * 8 * 10**6)}"
-    if settings.duration and udp.start >= settings.duration:
-        yield ("start",), f"{udp.start} is not within the run's {settings.duration}", "an earlier time"
-    if udp.duration == 0:
-        yield ("duration",), "0s is no time at all", "a time above 0"
 
 
 def _names(settings: Settings) -> Wrong:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, SerializationInfo, Tag, model_serializer, model_validator
 from pydantic_core import PydanticKnownError
 
+from dumbbell.scenario.background import Background
 from dumbbell.scenario.base import LONG, Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.problems import Unfit
@@ -290,22 +291,6 @@ class Flow(Model):
     """Receiving host; likewise."""
 
 
-class Udp(Kinded):
-    """Unresponsive datagrams at a constant rate."""
-
-    kind: Literal["udp"] = "udp"
-    name: Name | None = None
-    """By default `udp`; several that share a name are numbered."""
-    rate: Rate
-    """In Ethernet frames, as the shapers count."""
-    size: Size = Size.parse("1514B")
-    """Of a frame: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    start: Duration = Duration(0)
-    duration: Duration | None = None
-    """From the start; by default to the end of the run."""
-
-
 # --- the whole -----------------------------------------------------------------------------------------------------
 
 
@@ -315,7 +300,7 @@ class Settings(Model):
     name: Name
     path: Path
     flows: Annotated[list[Flow], Field(min_length=1)]
-    background: list[Udp] = []
+    background: list[Background] = []
     """Traffic beside the flows that are studied."""
     duration: Duration
     sample: Duration = Duration.parse("100ms")

@@ -17,7 +17,7 @@ import numpy as np
 from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels
 from dumbbell.engines.linux import Devices, overflow, peer
-from dumbbell.plan import Link, Plan
+from dumbbell.plan import Link, Plan, Tcp
 
 if TYPE_CHECKING:
     from dumbbell.results import Block, Table
@@ -99,7 +99,9 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
         ends = [values.get("completed_ns"), connection.stop_ns, plan.duration_ns]
         end_ns = max(connection.start_ns, min(end for end in ends if end is not None))
         found.append({"rx_bytes": values.pop("received"), "start_ns": connection.start_ns, "end_ns": end_ns, **values})
-    for _, stream in plan.streams:
+    for workload, stream in plan.flows:
+        if isinstance(workload, Tcp):
+            continue
         values = counted.flows[len(found)]
         end_ns = max(stream.start_ns, plan.duration_ns if stream.stop_ns is None else stream.stop_ns)
         numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]}

@@ -9,5 +9,18 @@ from dumbbell.engines.linux.devices import Devices, peer
 from dumbbell.engines.linux.hosts import STACK_OPTIONS
 from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
+from dumbbell.engines.linux.traffic import FEATURES
 
-__all__ = ["CONTROLS", "DISCIPLINES", "SCRIPT", "STACK_OPTIONS", "Devices", "Script", "compile_plan", "conflicts", "overflow", "peer"]
+__all__ = [
+    "CONTROLS",
+    "DISCIPLINES",
+    "FEATURES",
+    "SCRIPT",
+    "STACK_OPTIONS",
+    "Devices",
+    "Script",
+    "compile_plan",
+    "conflicts",
+    "overflow",
+    "peer",
+]

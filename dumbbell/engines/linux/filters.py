@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
-from dumbbell.plan import Connection, Outage, Plan, Workload
+from dumbbell.plan import Outage, Plan
 
 _Match = tuple[str, int]
 """Protocol and source port; those of one side differ."""
@@ -49,15 +49,10 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match,
                     at = peer(device)
         found.setdefault(at, {})[match] = target
 
-    def both(workload: Workload, connection: Connection, protocol: str) -> None:
+    for workload, flow in plan.flows:
         data, acks = plan.paths[workload.path].ways(workload.direction)
-        ends = hosts.ends(workload)
-        lead((protocol, connection.ports[0]), plan.hosts[workload.source].side, data, ends.target)
+        ends, protocol = hosts.ends(workload), workload.transport
+        lead((protocol, flow.ports[0]), plan.hosts[workload.source].side, data, ends.target)
         if protocol == "tcp":
-            lead((protocol, connection.ports[1]), plan.hosts[workload.target].side, acks, ends.source)
-
-    for tcp, connection in plan.connections:
-        both(tcp, connection, "tcp")
-    for udp, stream in plan.streams:
-        both(udp, stream, "udp")
+            lead((protocol, flow.ports[1]), plan.hosts[workload.target].side, acks, ends.source)
     return found

@@ -1,7 +1,7 @@
 """The whole of what Linux is told for one run: batches for tc and ip, and the agent's script, which names them.
 
 namespace, sysctl, offload, run, capture     sets up the hosts (`hosts`) and the ports (`devices`, `qdiscs`, `filters`)
-tcp, udp                                     the traffic: ends, addresses, ports, times, what to send
+tcp and other lines of `traffic`              ends, addresses, ports, times, what to send
 at TIME ...                                  what happens while it runs
 port, delay, hop                             what is sampled and counted
 """
@@ -17,14 +17,11 @@ from dumbbell.engines.linux.devices import NET, Devices
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
-from dumbbell.plan import Connection, Outage, Plan, Queue, Workload
+from dumbbell.engines.linux.traffic import traffic_lines
+from dumbbell.plan import Outage, Plan, Queue
 
 SCRIPT = "script"
 """The file of the agent's script."""
-_HEADERS = 42
-"""Ethernet, IP and UDP, bytes."""
-_DOUBLED = 2
-"""What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def compile_plan(plan: Plan) -> Script:
     script = [
         *lines(hosts),
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
-        *_traffic(plan, hosts),
+        *traffic_lines(plan, hosts),
         *_changes(plan, devices),
         *(f"port {NET} {device} {_major(leaf)}" for device, leaf in zip(devices.queues, devices.leaves, strict=True)),
         *(f"delay {NET} {device} 1" for device in devices.delays if device),
@@ -94,38 +91,6 @@ def _changes(plan: Plan, devices: Devices) -> Iterator[str]:
         assert isinstance(port, Queue)  # only the rates of queues change
         for command in rate_lines(port, devices.queues[change.port], devices.delays[change.port], change.rate_bps):
             yield f"at {change.at_ns} {NET} - tc {command}"
-
-
-def _traffic(plan: Plan, hosts: Hosts) -> Iterator[str]:
-    """A flow that is stopped early is cut off by a filter on its host: its packets end there, as if it had been unplugged."""
-    cut: set[str] = set()
-    for i, (tcp, connection) in enumerate(plan.connections):
-        buffers = [0 if size is None else size // _DOUBLED for size in (tcp.host.sndbuf, tcp.host.rcvbuf)]
-        size, stop = tcp.transfer_bytes, connection.stop_ns
-        wanted = (connection.start_ns, _or_never(stop), tcp.cc["kind"], _or_never(size), *buffers)
-        yield _words("tcp", *_ends(hosts, tcp, connection), *wanted)
-        if stop is not None:
-            name = hosts.ends(tcp).source
-            if name not in cut:
-                cut.add(name)
-                yield f"run {name} - tc qdisc add dev eth0 clsact"
-            match = f"flower ip_proto tcp src_port {connection.ports[0]}"
-            yield f"at {stop} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
-    for udp, stream in plan.streams:
-        yield _words("udp", *_ends(hosts, udp, stream), stream.start_ns, stream.stop_ns, udp.interval_ns, udp.size_bytes - _HEADERS)
-
-
-def _ends(hosts: Hosts, workload: Workload, connection: Connection) -> Iterable[object]:
-    ends = hosts.ends(workload)
-    return (ends.source, ends.target, ends.source_address, ends.target_address, *connection.ports)
-
-
-def _or_never(number: int | None) -> int:
-    return -1 if number is None else number
-
-
-def _words(*words: object) -> str:
-    return " ".join(map(str, words))
 
 
 def _major(handle: str) -> int:
