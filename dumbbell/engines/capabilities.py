@@ -21,6 +21,7 @@ RATE_STEP = "rate steps"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
 FIRST_WRITE = "first writes"
+HOST_QUEUE = "queues of hosts"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -175,6 +176,9 @@ def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]
 
 
 def _needs(plan: Plan) -> Iterator[_Need]:
+    for i, host in enumerate(plan.hosts):
+        if host.egress is not None:
+            yield _Need(Place("host", i), "egress", "feature", HOST_QUEUE)
     for i, workload in enumerate(plan.workloads):
         if isinstance(workload, Tcp):
             yield from _tcp_needs(Place("workload", i), workload)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from dumbbell.plan.ids import Ids
-from dumbbell.plan.model import Host, Side
-from dumbbell.plan.provenance import Origin
+from dumbbell.plan.model import Direction, Host, Side
+from dumbbell.plan.ports import Stage
+from dumbbell.plan.provenance import PORT, Origin
+from dumbbell.scenario import HostQueue
 from dumbbell.scenario.problems import Location
 
 _SIDES: tuple[Side, Side] = ("left", "right")
+_LEAVING: Mapping[Side, Direction] = {"left": "forward", "right": "reverse"}
+"""Direction of what leaves a host of a side."""
 
 
 class Hosts:
     """The hosts of a run: the two that flows have by default, then those with names in order of first use."""
 
-    def __init__(self) -> None:
+    def __init__(self, written: Mapping[str, HostQueue]) -> None:
+        """`written`: the queues that hosts have of their own, by the host's name."""
         self._ids = Ids()
+        self._written = written
         self.hosts = [Host(self._ids.take(side), side, number) for number, side in enumerate(_SIDES, 1)]
+        self._names: list[str] = list(_SIDES)
         self.origins = [Origin(()) for _ in _SIDES]
         self._indices: dict[tuple[str | None, Side], int] = {(None, side): i for i, side in enumerate(_SIDES)}
         self._numbers: dict[str, int] = {}
@@ -28,4 +38,18 @@ class Hosts:
             index = self._indices[name, side] = len(self.hosts)
             self.hosts.append(Host(self._ids.take(name, f"{name}-{side}"), side, number))
             self.origins.append(Origin(location))
+            self._names.append(name)
         return index
+
+    def egress(self, index: int) -> Stage | None:
+        """The queue that everything of a host leaves through, if it has one."""
+        host, name = self.hosts[index], self._names[index]
+        if (written := self._written.get(name)) is None:
+            return None
+        origin = Origin(("hosts", name, "egress"), PORT)
+        return Stage(f"{host.id}-egress", f"{name}-egress", _LEAVING[host.side], origin, 0, written.egress, on_host=True)
+
+    def attach(self, index: int, port: int) -> None:
+        """The host's queue has become a port."""
+        self.hosts[index] = replace(self.hosts[index], egress=port)
+        self.origins[index] = Origin(("hosts", self._names[index]))

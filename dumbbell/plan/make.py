@@ -32,7 +32,8 @@ def make(resolved: ResolvedScenario, table: Table) -> Planned:
     What the engine does not know gets the usual defaults; it is not for the plan to refuse it.
     """
     settings = resolved.settings
-    paths, hosts = Paths(settings), Hosts()
+    hosts = Hosts(settings.hosts)
+    paths = Paths(settings, hosts)
     workloads = Workloads(settings, table, paths, hosts)
     schedule, schedule_origins = changes(settings, paths)
     plan = Plan(

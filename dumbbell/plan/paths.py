@@ -6,9 +6,9 @@
 | `after` | access line, bottleneck, rtt/2 + extra | bottleneck-reverse, rtt/2 + extra |
 | `ack-path` | access line, bottleneck, extra | rtt + extra, bottleneck-reverse |
 
-A delay of nothing is no stage, unless the direction would have none. A delay behind a bottleneck is that stage's own
-propagation delay, and the access line is the line of the delay stage that follows it; they become stages of their own
-where flows differ in RTT or the delay has a limit. Stages of one id are one port, whatever flows pass through it.
+A host's own queue comes first in either direction. A delay of nothing is no stage, unless the direction would have none. A delay behind a
+bottleneck is that stage's own propagation delay, and the access line is the line of the delay stage that follows it; they become stages of
+their own where flows differ in RTT or the delay has a limit. Stages of one id are one port, whatever flows pass through it.
 
 The ids are those of this table; explicit stages have the names that they are given, or `delay-N` and `queue-N`. On the reverse path
 `-reverse` is added. Where that makes a string that another stage has already, it gets a number; nothing takes an id apart again.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
 from dumbbell.plan.model import Direction, Path
 from dumbbell.plan.ports import Ports, Stage
@@ -32,30 +33,35 @@ _DELAY, _ACCESS, _BOTTLENECK = Origin(("path",), DELAY), Origin(("path", "access
 class Paths:
     """The paths of a run, in order of first use."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, hosts: Hosts) -> None:
         """The settings must have passed `check`."""
+        self._hosts = hosts
         self.ports = Ports(settings.path_rate_bps)
         self.paths: list[Path] = []
         self._written = settings.path
         self._separate = settings.path.delay.limit is not None or any(flow.rtt not in (None, settings.path.rtt) for flow in settings.flows)
-        self._indices: dict[Duration | None, int] = {}
+        self._indices: dict[tuple[Duration | None, int | None, int | None], int] = {}
         self._ids = Ids()
 
-    def of(self, flow: Flow | None = None) -> int:
-        """The index of a flow's path; of traffic without an RTT of its own, if no flow is given."""
+    def of(self, left: int, right: int, flow: Flow | None = None) -> int:
+        """The index of the path between two hosts for a flow; for traffic without an RTT of its own, if no flow is given."""
         rtt = flow.rtt if flow is not None and flow.rtt is not None else self._written.rtt
-        if (index := self._indices.get(rtt)) is None:
-            index = self._indices[rtt] = self._add(rtt)
+        first, last = (host if self._hosts.egress(host) else None for host in (left, right))
+        if (index := self._indices.get((rtt, first, last))) is None:
+            index = self._indices[rtt, first, last] = self._add(rtt, first, last)
         return index
 
     def queue(self, name: str | None) -> int:
         """The queue of the data's way that is meant by a name, or by none: the bottleneck, or the only queue."""
         stages = self.ports.stages
         return next(
-            i for i, stage in enumerate(stages) if stage.queue is not None and stage.direction == "forward" and name in (None, stage.id)
+            i
+            for i, stage in enumerate(stages)
+            if stage.queue is not None and stage.direction == "forward" and not stage.on_host and name in (None, stage.id)
         )
 
-    def _add(self, rtt: Duration | None) -> int:
+    def _add(self, rtt: Duration | None, left: int | None, right: int | None) -> int:
+        """`left`, `right`: the hosts that have queues of their own."""
         if self._written.forward is None:
             assert rtt is not None  # checked by the scenario
             forward, reverse = _dumbbell(self._written, rtt, self._separate)
@@ -63,11 +69,21 @@ class Paths:
         else:
             forward, reverse = _explicit(self._written, self._written.forward)
             base_rtt_ns = sum(stage.delay_ns for stage in (*forward, *reverse))
-        there = tuple(self.ports.index(stage, base_rtt_ns) for stage in forward)
-        back = tuple(self.ports.index(stage, base_rtt_ns) for stage in reverse)
+        first, last = self._egress(left, base_rtt_ns), self._egress(right, base_rtt_ns)
+        there = (*first, *(self.ports.index(stage, base_rtt_ns) for stage in forward))
+        back = (*last, *(self.ports.index(stage, base_rtt_ns) for stage in reverse))
         path_id = self._ids.take("path" if rtt == self._written.rtt else f"path-{rtt}")
         self.paths.append(Path(path_id, there, back, base_rtt_ns, self.ports.path_rate_bps))
         return len(self.paths) - 1
+
+    def _egress(self, host: int | None, base_rtt_ns: int) -> tuple[int, ...]:
+        """The port of a host's own queue, if it has one."""
+        stage = None if host is None else self._hosts.egress(host)
+        if host is None or stage is None:
+            return ()
+        port = self.ports.index(stage, base_rtt_ns)
+        self._hosts.attach(host, port)
+        return (port,)
 
 
 def _dumbbell(path: Written, rtt: Duration, separate: bool) -> tuple[list[Stage], list[Stage]]:

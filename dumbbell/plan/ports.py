@@ -29,6 +29,8 @@ class Stage:
     """Of a delay."""
     opposite: str | None = None
     """The id of the stage of the other direction that mirrors this one, or stands in its place."""
+    on_host: bool = False
+    """It is a host's own queue: what happens to a path does not happen to it."""
 
 
 @dataclass

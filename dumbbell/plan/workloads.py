@@ -96,7 +96,7 @@ class Workloads:
         ecn, sce_echo = _marks(flow, self._table)
         return Tcp(
             id=self._ids.take(flow.name or flow.cc.kind),
-            path=self._paths.of(flow),
+            path=self._path(source, target, flow),
             source=source,
             target=target,
             direction=flow.direction,
@@ -111,6 +111,10 @@ class Workloads:
             connections=tuple(self._connection(flow, position, name) for position, name in enumerate(names)),
         )
 
+    def _path(self, source: int, target: int, flow: Flow | None = None) -> int:
+        left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
+        return self._paths.of(left, right, flow)
+
     def _connection(self, flow: Flow, position: int, name: str) -> Connection:
         start = start_ns(flow.start, position, self._settings.seed, name)
         stop = None if flow.duration is None else start + int(flow.duration)
@@ -122,7 +126,8 @@ class Workloads:
         source, target = (self._hosts.index(None, side) for side in _ENDS[direction])
         start, end = int(traffic.start), int(self._settings.duration)
         stop = end if traffic.duration is None else min(start + int(traffic.duration), end)
-        place = {"id": self._ids.take(name), "path": self._paths.of(), "source": source, "target": target, "direction": direction}
+        path = self._path(source, target)
+        place = {"id": self._ids.take(name), "path": path, "source": source, "target": target, "direction": direction}
         return KINDS[traffic.kind].make(traffic, place, Connection(name, start, stop, self._ports(direction)))
 
     def _ports(self, direction: Direction) -> tuple[int, int]:

@@ -50,6 +50,7 @@ def wrong(settings: Settings) -> Wrong:
     for i, traffic in enumerate(settings.background):
         for location, what, expected in traffic.wrong(settings.duration):
             yield ("background", i, *location), what, expected
+    yield from _host_queues(settings)
     yield from _names(settings)
 
 
@@ -117,6 +118,8 @@ def _path(settings: Settings) -> Wrong:
 def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
     """Every bottleneck that is written, and where."""
     path = settings.path
+    for name, host in settings.hosts.items():
+        yield ("hosts", name, "egress"), host.egress
     if path.bottleneck is not None:
         yield ("path", "bottleneck"), path.bottleneck
     if isinstance(path.reverse, Bottleneck):
@@ -238,6 +241,21 @@ def _hosts(flow: Flow, stages: set[str]) -> Wrong:
     for key in ("src", "dst"):
         if (name := getattr(flow, key)) in stages:
             yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
+
+
+def _host_queues(settings: Settings) -> Wrong:
+    """A host with a queue of its own is used, and on one side only: one queue cannot stand in both directions."""
+    sides: dict[str, set[str]] = {"left": {"left"}, "right": {"right"}}
+    for flow in settings.flows:
+        ends = (flow.src, flow.dst) if flow.direction == "forward" else (flow.dst, flow.src)
+        for side, name in zip(("left", "right"), ends, strict=True):
+            if name is not None:
+                sides.setdefault(name, set()).add(side)
+    for name in settings.hosts:
+        if name not in sides:
+            yield ("hosts", name), f"{name!r} is named by no flow", one_of(sorted(sides))
+        elif len(sides[name]) > 1:
+            yield ("hosts", name), f"{name!r} is on both sides of the path", "a host of one side"
 
 
 def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:

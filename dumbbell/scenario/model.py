@@ -250,6 +250,13 @@ class Host(Model):
     """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
 
 
+class HostQueue(Model):
+    """What a host has of its own, whatever flows it sends."""
+
+    egress: Bottleneck
+    """The queue that everything of the host leaves through, before the first stage of any path; its TCP is told of drops there."""
+
+
 class Start(Model):
     """When the flows of a group start."""
 
@@ -299,6 +306,8 @@ class Settings(Model):
 
     name: Name
     path: Path
+    hosts: dict[Name, HostQueue] = {}
+    """By name: `left` and `right` are those of flows that name none, others are named by a flow's `src` or `dst`."""
     flows: Annotated[list[Flow], Field(min_length=1)]
     background: list[Background] = []
     """Traffic beside the flows that are studied."""

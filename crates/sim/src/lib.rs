@@ -30,8 +30,17 @@ pub use simulation::fingerprint;
 pub use simulation::{check, simulate, simulate_with};
 
 /// What not every engine can do, beside what queue disciplines have.
-const FEATURES: &[&str] =
-    &["SCE", "captures", "first writes", "offload tso", "outages", "rate steps", "UDP", "reverse flows"];
+const FEATURES: &[&str] = &[
+    "SCE",
+    "captures",
+    "first writes",
+    "offload tso",
+    "outages",
+    "queues of hosts",
+    "rate steps",
+    "UDP",
+    "reverse flows",
+];
 
 /// What this engine can do, for refusals, listings and random scenarios.
 ///
