@@ -1,4 +1,4 @@
-"""A good scenario, and how what is wrong with a changed one is told."""
+"""A good scenario, and the check that a mistake in it is reported with its place."""
 
 GOOD = """\
 name: good
@@ -17,7 +17,7 @@ sample: 100ms
 
 
 def assert_told(case, dumbbell, tmp_path):
-    """A command that is given the changed scenario writes nothing but what is wrong, line by line, and ends with status 2.
+    """`dumbbell run` on the changed scenario reports the mistake on stderr, runs nothing, and ends with status 2.
 
     The case is (text that is replaced, by what, line, key, part of what is wrong, part of what is expected); line None and key "" are not
     compared.

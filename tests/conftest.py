@@ -16,7 +16,7 @@ def pytest_configure():
     required()
 
 
-# How long an example takes says nothing while other tests run beside it.
+# No deadline: tests run in parallel, so that the time of an example means nothing.
 settings.register_profile("beside others", deadline=None)
 settings.load_profile("beside others")
 

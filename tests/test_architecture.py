@@ -1,4 +1,4 @@
-"""docs/architecture.md names the files to touch for everything that is to be added; here they are found in the code."""
+"""The lists of files to touch in docs/architecture.md, compared with the files that name an existing member."""
 
 import ast
 import io
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 MOST_FILES = 6
 SUFFIXES = (".py", ".rs", ".c", ".h")
-# What chooses members by name, as scenarios do.
+# These may name any member: they choose from them, as scenarios do.
 USERS = ("dumbbell/studies/", "dumbbell/agreement/", "dumbbell/bench/")
 
 
@@ -21,9 +21,9 @@ class Kind(NamedTuple):
     """Something that can be added."""
 
     members: dict[str, str]
-    """Some that there are: NAME in the files listed, and how code names them."""
+    """Existing members: NAME in the list of files -> how code names it."""
     users: tuple[str, ...] = USERS
-    """Folders of what may name any."""
+    """Folders in which any member may be named."""
 
 
 KINDS = {

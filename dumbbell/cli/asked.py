@@ -1,4 +1,4 @@
-"""What `run` and `plan` are asked: a scenario, its cells, and the folder of their results."""
+"""The arguments that `run` and `plan` share: a scenario, and the folder of its results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Asked:
     name: str
     runs: list[Prepared]
     missing: list[Prepared]
-    """Those that the store does not have."""
+    """Those that are not in the store."""
     store: Store
 
 

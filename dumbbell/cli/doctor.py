@@ -21,7 +21,7 @@ _LEAST_DISK = 100_000_000
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at."""
+    """The result of one check."""
 
     name: str
     good: bool
@@ -31,7 +31,7 @@ class Finding:
 
     @property
     def mark(self) -> str:
-        """What stands before it in the table."""
+        """Its mark in the table."""
         return "ok" if self.good else "no" if self.optional else "BAD"
 
 

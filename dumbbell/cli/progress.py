@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WIDEST, _NARROWEST = 40, 8
 """Columns of a bar; where fewer are left there is none."""
 _TYPED = "^C"
-"""What a terminal writes behind the line where Ctrl-C is pressed; it must not break it."""
+"""Echoed by a terminal on Ctrl-C; the line leaves room for it."""
 _MANY = 10
 """Things of which every tenth is told in a line of its own."""
 
@@ -51,7 +51,7 @@ def progress_bar(what: str, unit: str = "runs", *, by_itself: bool = True, lines
 
 @contextmanager
 def runs_bar(what: str) -> Iterator[Progress]:
-    """Gives a callback for `execute`: runs done, time left, packets per second."""
+    """A progress display for `execute`: runs done, time left, packets per second. Gives the callback."""
     meter = _Runs(what, "runs")
     with _shown(meter) as refresh:
 

@@ -1,4 +1,4 @@
-"""What an engine is, and what all of them do with it."""
+"""The interface of engines, and estimates that all of them share."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NS_PER_S = 10**9
 
 
 class Engine(ABC):
-    """A compiler from a plan to a world of its own, and what runs that."""
+    """Compiles plans and runs them."""
 
     name: str
-    """As scenarios and the command line know it."""
+    """Its name in scenarios and on the command line."""
 
     @abstractmethod
     def capabilities(self) -> Capabilities:
@@ -36,11 +36,11 @@ class Engine(ABC):
 
     @abstractmethod
     def compile(self, plan: Plan) -> Any:
-        """What the engine makes of a plan that its table does not refuse; plain data, the same on every machine."""
+        """Compiles a plan that the engine's table does not refuse; plain data, the same on every machine."""
 
     @abstractmethod
     def told(self, compiled: Any) -> str:
-        """All that the engine's world is told of a run, as text for the run's key."""
+        """The compiled plan as text, which is part of the run's key."""
 
     @abstractmethod
     def sources(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Engine(ABC):
         """About what a run costs on this machine, CPU seconds."""
 
     def refusals(self, plan: Plan, _compiled: Any) -> Iterator[Refusal]:
-        """What no table of capabilities shows."""
+        """Refusals beyond those by the table of capabilities."""
         if plan.capture and (packets := expected_packets(plan)) > _MOST_CAPTURED:
             what = f"takes about {packets} packets in {Duration(plan.duration_ns)}"
             yield Refusal(RUN, "capture", what, f"at most {_MOST_CAPTURED}, by a shorter duration")

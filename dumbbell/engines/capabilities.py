@@ -1,4 +1,4 @@
-"""What an engine can run, and the refusal of what of a plan it cannot."""
+"""Tables of what engines can run, and the refusals of plans that ask for more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 
 @dataclass(frozen=True)
 class Capability:
-    """Something an engine knows by name."""
+    """A congestion control, queue discipline or stack of an engine."""
 
     summary: str
     needs_ecn: bool = False
@@ -46,14 +46,14 @@ class Capability:
     offload: bool = True
     """For a stack: it builds TSO segments."""
     buffer_factor: int = 2
-    """For a stack: what it makes of the size of a socket buffer that an application asks for (Linux doubles it)."""
+    """For a stack: its factor on the size of a socket buffer that an application asks for (Linux doubles it)."""
     buffer_options: Mapping[str, str] = field(default_factory=dict)
-    """For a stack: its options that stand in place of Linux's sysctls `rmem` and `wmem`."""
+    """For a stack: its options that correspond to Linux's sysctls `rmem` and `wmem`."""
 
 
 @dataclass(frozen=True)
 class _Need:
-    """Something that a plan asks for."""
+    """A capability that a plan asks for."""
 
     place: Place
     field: str
@@ -61,7 +61,7 @@ class _Need:
     """The table of an engine that must name it."""
     name: str
     owner: str = ""
-    """For an option the stack, for a parameter the congestion control whose it is."""
+    """The stack of an option, or the congestion control of a parameter."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Capabilities:
 
         `{"cc": {name: {summary, needs_ecn, wants_sce, parameters: {name: {kind, default, meaning, ...}}}}, "qdisc": {name: {summary}},
         "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}}, "shaper": [names], "feature": [names],
-        "listeners": ...}`; what an entry does not name has its default, and what is unknown is left
+        "listeners": ...}`; missing facts have their defaults, unknown ones are ignored
         """
         known = [each.name for each in fields(Capability)]
 
@@ -102,7 +102,7 @@ class Capabilities:
         """Everything in a plan that the engine cannot run; a refusal names those of the `others` that have what this engine lacks."""
         for need in _needs(plan):
             if need.name in self._known(need) or not self._has_owner(need):
-                continue  # an unknown owner is complained about as such
+                continue  # an unknown owner has a refusal of its own
             holders = [other.engine for other in others() if need.name in other._known(need)]
             yield Refusal(need.place, need.field, *self._lack(need, holders))
         for place, name, what, expected in self._contradictions(plan):
@@ -214,7 +214,7 @@ def _tcp_needs(place: Place, workload: Tcp) -> Iterator[_Need]:
 
 
 _SHAPERS = {"own": "cake"}
-"""What scenarios and tables call a discipline that shapes by itself."""
+"""Shapers that scenarios and tables call by another name."""
 
 
 def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:

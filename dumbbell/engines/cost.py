@@ -22,7 +22,7 @@ class Estimate:
     """Of several runs."""
 
     packets: int
-    """Delivered, at most."""
+    """Data packets delivered, at most."""
     cpu_s: float
     wall_s: float
     workers: int

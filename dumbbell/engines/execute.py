@@ -99,7 +99,7 @@ class _Sweep:
         return self._done
 
     def _ours(self, waiting: Sequence[Prepared], elsewhere: list[Prepared]) -> Iterator[Prepared]:
-        """The jobs that are this process's to do; those that another process is at go to `elsewhere`."""
+        """The jobs that this process claims; those that another process is computing go to `elsewhere`."""
         for job in waiting:
             with ExitStack() as claim:
                 if self._store is not None:
@@ -108,7 +108,7 @@ class _Sweep:
                     except BlockingIOError:
                         elsewhere.append(job)
                         continue
-                    if there is not None:  # another process has done it meanwhile
+                    if there is not None:  # another process has computed it meanwhile
                         self._finish(job, there)
                         continue
                 self._claims[job.key] = claim.pop_all()
@@ -117,7 +117,7 @@ class _Sweep:
             yield job
 
     def _take(self, finished: Finished[Prepared]) -> None:
-        """Keeps what became of a job."""
+        """Stores the result of a job."""
         job, run = finished.job, finished.run
         del self._begun[job.key]
         with self._claims.pop(job.key):

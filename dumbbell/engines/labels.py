@@ -1,4 +1,4 @@
-"""The names in the table of flows, which a plan has and an engine's numbers lack."""
+"""The columns of the table of flows that come from the plan, not from an engine."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Addresses of hosts, and TCP and UDP ports of connections: the only place that has them. Everything else reads them in the plan."""
+"""Chooses the addresses of hosts and the TCP and UDP ports of connections; everything else reads them in the plan."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 SUBNETS = {"left": "10.1", "right": "10.2"}
-"""The first half of the addresses of a side's hosts."""
+"""The first two bytes of the addresses of a side's hosts."""
 
 Listeners = Literal["shared", "own"]
 """Whether connections to one host share a port that is listened on, or have one each."""

@@ -1,4 +1,4 @@
-"""Workloads of the traffic beside TCP flows, and how they are made of what a scenario has of it."""
+"""Background traffic in a plan, and how it is made from a scenario."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Udp(Workload):
         return self.streams
 
     def most_packets(self, duration_ns: int) -> int | None:
-        """As many as there is time for."""
+        """One every interval."""
         return sum(((stream.stop_ns or duration_ns) - stream.start_ns) // self.interval_ns for stream in self.streams)
 
     def plain(self) -> dict[str, Any]:
@@ -54,10 +54,10 @@ class Kind(NamedTuple):
     """A kind of traffic."""
 
     make: Callable[[Any, Mapping[str, Any], Connection], Workload]
-    """Its workload, of what is written, the fields that all workloads have, and the flow."""
+    """Makes the workload from what the scenario has, the fields that all workloads share, and the flow."""
     words: Words
-    """See `provenance`."""
+    """Names of fields in scenarios where they differ, see `provenance`."""
 
 
 KINDS: Mapping[str, Kind] = {"udp": Kind(_udp, {"interval_ns": ("rate",)})}
-"""By what scenarios call it."""
+"""By `kind` in the scenario."""

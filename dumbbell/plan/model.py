@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 FORMAT = 1
-"""Of the JSON."""
+"""Version of the JSON format."""
 SEGMENT_BYTES = 1448
 """Payload of a full segment."""
 
@@ -108,10 +108,10 @@ class Path:
     base_rtt_ns: int
     """The RTT that `bdp` means."""
     rate_bps: int
-    """The least rate of the data's way."""
+    """The lowest rate among the ports that data pass."""
 
     def ways(self, direction: Direction) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ports of data that go in a direction, and of what answers them."""
+        """The ports of data that go in a direction, and those of their ACKs."""
         return (self.forward, self.reverse) if direction == "forward" else (self.reverse, self.forward)
 
     def plain(self) -> dict[str, Any]:
@@ -143,14 +143,14 @@ class HostSettings:
     sndbuf: int | None
     """An explicit send buffer, likewise."""
     cached_ssthresh: int | None
-    """That the metrics cache remembers for the destination, packets."""
+    """ssthresh that the metrics cache remembers for the destination, packets."""
     gso: bool = False
     """TSO segments travel through the network whole."""
     sysctls: Mapping[str, str] = field(default_factory=dict)
     """Settings of a kernel's network."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON; what only a kernel has is there if it is asked for."""
+        """As JSON; settings of the kernel only if they are set."""
         return {
             "tso": self.tso,
             "rmem": list(self.rmem),
@@ -186,7 +186,7 @@ class Workload(ABC):
 
     transport: ClassVar[Literal["tcp", "udp"]]
     feature: ClassVar[str | None] = None
-    """That an engine must name to run it."""
+    """The feature that an engine must have to run it; None: every engine can."""
 
     id: str
     path: int
@@ -211,7 +211,7 @@ class Workload(ABC):
         """As JSON."""
 
     def place(self) -> dict[str, Any]:
-        """What JSON has of every workload."""
+        """The fields in JSON that all workloads share."""
         return {"id": self.id, "path": self.path, "from": self.source, "to": self.target, "direction": self.direction}
 
 
@@ -224,7 +224,7 @@ class Tcp(Workload):
     cc: Parameters
     stack: str
     options: Mapping[str, Any]
-    """Of the stack, those that differ from its own."""
+    """Options of the stack that differ from its defaults."""
     host: HostSettings
     ecn: bool
     sce_echo: bool
@@ -241,7 +241,7 @@ class Tcp(Workload):
         return self.connections
 
     def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
-        """Of sized transfers."""
+        """Those of sized transfers."""
         return None if self.transfer_bytes is None else len(self.connections) * (self.transfer_bytes // SEGMENT_BYTES + 1)
 
     def plain(self) -> dict[str, Any]:
@@ -266,7 +266,7 @@ class Tcp(Workload):
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Whatever leaves a queue is lost for a while."""
+    """All packets that leave a queue are lost for a while."""
 
     port: int
     at_ns: int
@@ -305,7 +305,7 @@ class Plan:
     sample_ns: int
     """Interval of the samples; 0: none."""
     capture: bool
-    """Note every packet at its hosts."""
+    """Record every packet at both hosts."""
     hosts: tuple[Host, ...]
     ports: tuple[Port, ...]
     paths: tuple[Path, ...]

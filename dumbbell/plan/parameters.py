@@ -18,10 +18,10 @@ class Parameter:
 
     kind: Literal["flag", "integer", "choice"]
     default: Any
-    """Its value where neither the scenario nor the stack has another."""
+    """Its value if neither the scenario nor the stack sets it."""
     meaning: str = ""
     least: int = 0
-    """Of an integer, as the next."""
+    """Of an integer, as is `most`."""
     most: int = 0
     words: tuple[str, ...] = ()
     """Of a choice."""
@@ -39,7 +39,7 @@ class Parameter:
         return one_of(self.words) if self.kind == "choice" else f"a whole number from {self.least} to {self.most}"
 
     def read(self, written: Any) -> Any:
-        """The value that is meant; what is no value of this parameter is returned as it is, and `takes` says so."""
+        """The value in a plan. One that is not valid is returned unchanged; `takes` tells."""
         return _FLAGS.get(written, written) if self.kind == "flag" and isinstance(written, str) else written
 
     def takes(self, value: Any) -> bool:

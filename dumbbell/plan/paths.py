@@ -52,7 +52,7 @@ class Paths:
         return index
 
     def queue(self, name: str | None) -> int:
-        """The queue of the data's way that is meant by a name, or by none: the bottleneck, or the only queue."""
+        """The queue that data pass with this name; without a name the bottleneck, or the only queue."""
         stages = self.ports.stages
         return next(
             i
@@ -162,12 +162,12 @@ def _explicit(path: Written, written: Sequence[WrittenStage]) -> tuple[list[Stag
 
 
 def _names(listed: Sequence[WrittenStage]) -> list[str]:
-    """As written, or kind and position."""
+    """The name as written, or the kind with its position."""
     return [stage.name or f"{'queue' if isinstance(stage, QueueStage) else 'delay'}-{i}" for i, stage in enumerate(listed, 1)]
 
 
 def _take(ids: Ids, listed: Sequence[WrittenStage], names: Sequence[str], suffix: str = "") -> list[str]:
-    """An id for each; those with a name of their own choose first."""
+    """An id for each stage; those that have a name are served first."""
     taken = {i: ids.take(names[i] + suffix) for i in sorted(range(len(listed)), key=lambda i: listed[i].name is None)}
     return [taken[i] for i in range(len(listed))]
 

@@ -13,7 +13,7 @@ from dumbbell.scenario.discipline import PortFacts
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What becomes a port: its limits are still relative to the RTT of the path that is first to pass it."""
+    """A port to be: its limits may still be relative to the RTT of the first path through it."""
 
     id: str
     name: str
@@ -28,9 +28,9 @@ class Stage:
     limit: Limit | None = None
     """Of a delay."""
     opposite: str | None = None
-    """The id of the stage of the other direction that mirrors this one, or stands in its place."""
+    """The id of the stage of the other direction that mirrors this one or replaces its mirror."""
     on_host: bool = False
-    """It is a host's own queue: what happens to a path does not happen to it."""
+    """It is a host's own queue: impairments of the path do not concern it."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Ports:
         return index
 
     def opposite(self, index: int) -> int:
-        """The port of the other direction that mirrors a port, or stands in its place."""
+        """The port of the other direction that mirrors a port or replaces its mirror."""
         opposite = self.stages[index].opposite
         assert opposite is not None  # checked by the scenario
         return self._indices[opposite]

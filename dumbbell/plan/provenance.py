@@ -1,4 +1,4 @@
-"""Where in a scenario that is written which became an entry of a plan: what a refusal's file, line and key are found by."""
+"""Maps the entries of a plan back to the settings they come from, so that a refusal can be shown with file, line and key."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dumbbell.plan.refusal import Place, Refusal
 from dumbbell.scenario.problems import Location
 
 _GROUPS = {"control", "queues", "options", "connections", "streams"}
-"""Parts of a field's name that scenarios do not have."""
+"""Parts of names of fields that are only in plans."""
 _UNIT = re.compile(r"_(ns|s|bps|bytes|packets)$")
 
 Words = Mapping[str, Location]
-"""Fields of a plan to what scenarios call them, where that is more than the unit."""
+"""Name of a field in a plan -> its location in the scenario, where they differ by more than the unit."""
 
 PORT: Words = {
     "shaper.kind": ("shaper",),
@@ -44,13 +44,13 @@ TCP: Words = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an entry is written."""
+    """Where an entry comes from."""
 
     location: Location
     words: Words = field(default_factory=dict)
 
     def of(self, name: str) -> Location:
-        """Where a field, dotted as in the plan, would be written; whoever looks there takes the nearest that is."""
+        """Where a field (dotted, as in the plan) would be set. If it is not set, readers take the nearest enclosing setting."""
         if name in self.words:
             return self.location + self.words[name]
         parts = (part for part in name.split(".") if part and part not in _GROUPS and not part.isdigit())
@@ -59,7 +59,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Of a whole plan: an origin for each entry of each of its lists."""
+    """The origins of a plan, one for each entry of each of its lists."""
 
     run: Origin
     hosts: tuple[Origin, ...]

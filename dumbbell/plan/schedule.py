@@ -25,7 +25,7 @@ def start_ns(start: Start, position: int, seed: int, name: str) -> int:
 
 
 def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin]]:
-    """What befalls the ports, in the order in which it is written, the data's way first; and where that is."""
+    """The changes of ports in the order of the scenario, ports of the data's direction first; and where each is set."""
     found: list[Change] = []
     origins = []
     for i, impairment in enumerate(settings.path.impairments):

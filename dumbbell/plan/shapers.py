@@ -7,11 +7,11 @@ from typing import Any
 from dumbbell.scenario import Bottleneck
 
 _BURST_BYTES = {"tbf": 1540, "htb": 1600}
-"""Buckets, where the scenario names none: the kernel oracle's."""
+"""Default sizes of buckets: those of the kernel runs of the study oracle."""
 
 
 def shaper(bottleneck: Bottleneck, rate_bps: int) -> dict[str, Any]:
-    """What paces a queue; `own`: its discipline does."""
+    """What paces a queue; `own`: the queue discipline itself."""
     kind = bottleneck.shaper_kind
     if kind == "cake":
         return {"kind": "own"}

@@ -1,4 +1,4 @@
-"""Workloads: groups of flows with what is true of all of them, and every flow with its name and its times."""
+"""Makes the workloads of a plan: groups of flows, and each flow with its name, times and ports."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dumbbell.scenario.background import Background
 from dumbbell.scenario.discipline import number
 
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}
-"""Where data of a direction come from and go to."""
+"""The sides that data of a direction come from and go to."""
 
 
 class ControlFacts(Protocol):
-    """What a table says of a congestion control."""
+    """An engine's facts about a congestion control."""
 
     @property
     def needs_ecn(self) -> bool:
@@ -41,15 +41,15 @@ class ControlFacts(Protocol):
 
 
 class StackFacts(Protocol):
-    """What a table says of a stack."""
+    """An engine's facts about a stack."""
 
     @property
     def buffer_factor(self) -> int:
-        """What it makes of the size of a socket buffer that an application asks for."""
+        """Its factor on the size of a socket buffer that an application asks for."""
 
 
 class Table(Protocol):
-    """What the defaults of a plan depend on, of the engine that it is made for."""
+    """The facts about an engine that defaults depend on."""
 
     @property
     def cc(self) -> Mapping[str, ControlFacts]:
@@ -65,7 +65,7 @@ class Table(Protocol):
 
 
 _BUFFER_FACTOR = 2
-"""Of a stack that the table does not know: the run will be refused."""
+"""For unknown stacks; such a run will be refused."""
 
 
 class Workloads:

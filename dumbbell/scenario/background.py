@@ -9,13 +9,13 @@ from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Rate, Size
 
-__all__ = ["Udp"]  # what the packages above pass on to users
+__all__ = ["Udp"]  # exported by dumbbell and dumbbell.scenario
 
 _LEAST_FRAME = Size.parse("64B")
 
 
 class Traffic(Kinded):
-    """What all kinds of it have."""
+    """Base class of all kinds of background traffic."""
 
     kind: str
     name: Name | None = None
@@ -43,7 +43,7 @@ class Udp(Traffic):
     """Of a frame: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
 
     def wrong(self, duration: Duration) -> Iterator[tuple[Location, str, str]]:
-        """Frames that no Ethernet has, or more of them than can be told apart in time."""
+        """Also frame sizes that Ethernet does not have, and rates of several datagrams a microsecond."""
         if not _LEAST_FRAME <= self.size <= FRAME_BYTES:
             yield ("size",), f"{self.size} is no Ethernet frame", f"{_LEAST_FRAME} to {FRAME_BYTES}B"
         most = Rate(int(self.size) * 8 * 10**6)
@@ -53,4 +53,4 @@ class Udp(Traffic):
 
 
 Background = Udp
-"""Any of them."""
+"""Background traffic of any kind."""

@@ -12,7 +12,7 @@ from dumbbell.scenario.source import Source
 
 
 class Model(BaseModel):
-    """Unknown keys are errors; an object does not change."""
+    """Base class of all settings: unknown keys are errors, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -24,19 +24,19 @@ class Model(BaseModel):
             given = Source(None, settings)
             raise ScenarioError([given.problem(*wrong) for wrong in explain(error, type(self))]) from None
 
-    # Without this mark, as RootModel has it, pydantic would call __init__ for what is nested, and lose where that is.
+    # pydantic calls an __init__ of ours for nested models too, and errors lose their location, unless it has this mark (see RootModel).
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 LONG = "long"
-"""Context in which what may be written as a bare name is written with its key all the same, so that a sweep can add others."""
+"""Serialisation context: a setting that may be a bare name is written as a mapping, so that a sweep can add keys to it."""
 
 
 class Kinded(Model):
     """One of several, told apart by its key `kind`."""
 
     def model_post_init(self, _context: Any, /) -> None:
-        """Counts `kind` as given: what is written of an object made in Python must name it."""
+        """Marks `kind` as set, so that an object made in Python is written with it."""
         self.model_fields_set.add("kind")
 
 

@@ -12,7 +12,7 @@ from dumbbell.scenario.units import Duration, Rate, Size
 
 _Ms100 = Duration.parse("100ms")
 _SCE_RAMPS: dict[bool | str, int] = {False: 0, True: 1, "single": 65535, "single-steep": 65534}
-"""What the keywords of the SCE ramp become."""
+"""The kernel's number for each keyword of the SCE ramp."""
 
 
 def _sce(value: object) -> object:
@@ -28,19 +28,19 @@ class Cake(Discipline):
 
     kind: Literal["cake"] = "cake"
     rate: Rate | None = None
-    """Keyword bandwidth of the shaper cake; by default the bottleneck's rate. Behind another shaper cake has none."""
+    """tc's keyword bandwidth; by default the bottleneck's rate. Not allowed behind another shaper."""
     isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
         "triple-isolate"
     )
     rtt: Duration = _Ms100
     """The interval of COBALT; its target is a twentieth of it."""
     overhead: Annotated[int, Field(ge=-64, le=256)] | None = None
-    """Bytes added to each packet's IP length; none is `raw`, the frame's own length."""
+    """Bytes added to each packet's IP length; None is tc's keyword `raw`: the length of the frame."""
     mpu: Annotated[int, Field(ge=0, le=256)] = 0
-    """Least charged length in bytes."""
+    """The shortest length that a packet is charged for, bytes."""
     framing: Literal["noatm", "atm", "ptm"] = "noatm"
     memlimit: Size | None = None
-    """Most memory; none is Cake's own choice by rate."""
+    """Limit of the memory that packets take; None: cake derives it from the rate."""
     sce: Annotated[bool | Literal["single", "single-steep"] | int, BeforeValidator(_sce)] = False
     """The SCE ramp: true (`sce`), `single` (`sce-single`), N (`sce-thresh N`), or `single-steep`: `single` with the slope of `sce`."""
 

@@ -1,4 +1,4 @@
-"""What no single key shows: settings that contradict each other or can never work."""
+"""Checks that no single key allows: settings that contradict each other or can never work."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Wrong = Iterator[tuple[Location, str, str]]
 _LONGEST_RUN = Duration.parse("4h")
 _LONGEST_DELAY = Duration.parse("1000s")
 _LONGEST_LAW = Duration.parse("200s")
-"""Of the times that queue disciplines keep in 32 bits."""
+"""The longest time that queue disciplines can keep in 32 bits."""
 _FASTEST = Rate.parse("1000gbit")
 _SLOWEST_CAKE = Rate.parse("8bit")
 """Cake counts in bytes per second."""
 _LEAST_QUANTUM = 256
-"""Of fq_codel and fq_pie, which raise a smaller one to it; bytes."""
+"""Smallest quantum of fq_codel and fq_pie, bytes; the kernel raises smaller ones to it."""
 LEAST_BUFFER = Size.parse("4608B")
 """Two full packets as the kernel charges them."""
 _LEAST_MEMLIMIT = Size.parse("2304B")
@@ -229,7 +229,7 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
 
 
 def _stage_names(path: Path) -> set[str]:
-    """What the stages of a path are called."""
+    """The names of all stages of a path."""
     written = [path.forward or [], path.reverse if isinstance(path.reverse, list) else []]
     names = {stage.name for listed in written for stage in listed if stage.name}
     if path.forward is None:

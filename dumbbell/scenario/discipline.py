@@ -1,4 +1,4 @@
-"""What all queue disciplines have; they themselves are in `qdiscs`."""
+"""Base class of the queue disciplines, which are in `qdiscs`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class PortFacts(NamedTuple):
     base_rtt_ns: int
     """`bdp` is the rate times this."""
     shaped_here: bool
-    """The discipline shapes by itself."""
+    """The discipline itself paces the port."""
 
 
 class Discipline(Kinded):
-    """What all queue disciplines have."""
+    """A queue discipline as a user writes it."""
 
     counts_bytes: ClassVar[bool] = False
     """Its limits are in bytes, not in packets."""
@@ -33,7 +33,7 @@ class Discipline(Kinded):
     """It decides at random for each packet: only its behaviour over many seeds can be compared."""
 
     kinds_planned: ClassVar[tuple[str, ...]] = ()
-    """What a plan calls it, if not as scenarios do."""
+    """Its kinds in a plan, if they differ from its kind in a scenario."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """Key, what is wrong and what was expected, of parameters that contradict each other or can never work."""
@@ -45,7 +45,7 @@ class Discipline(Kinded):
 
     @classmethod
     def features(cls, _planned: Parameters) -> Iterator[tuple[str, str]]:
-        """Parameters in a plan, dotted, that not every engine has, and the feature that an engine must name."""
+        """(Dotted name of a parameter in a plan, feature that its engine must have) for what not every engine can do."""
         yield from ()
 
 

@@ -1,4 +1,4 @@
-"""Says in the words of the user what pydantic found wrong."""
+"""Translates pydantic's errors into the terms of scenario files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words a user writes: a scenario of paths and flows. Quantities are in `units`, queues in `qdiscs`, sweeps in `sweep`."""
+"""The settings of a scenario as a user writes them: paths and flows. Quantities are in `units`, queues in `qdiscs`, sweeps in `sweep`."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Bottleneck(Model):
 
     @property
     def shaper_kind(self) -> ShaperKind:
-        """The shaper, with the default put in."""
+        """The shaper; the default one if none is given."""
         return self.shaper or ("cake" if isinstance(self.qdisc, Cake) else "link")
 
     @property
     def rate_bps(self) -> int | None:
-        """What limits the departures, bit/s; none if nothing does."""
+        """The rate at which packets leave, bit/s; None if nothing limits it."""
         own = self.qdisc.rate if isinstance(self.qdisc, Cake) else None
         rate = self.rate if self.rate is not None else own
         return None if rate is None else int(rate)
@@ -109,7 +109,7 @@ class Path(Model):
     """What lies between the two hosts.
 
     Either a dumbbell: `rtt`, `delay`, `access`, `bottleneck`, `reverse`; or `forward` and `reverse` as lists of stages.
-    The dumbbell is lowered to stages: forward = the access line, the delay before, the bottleneck, the delay behind;
+    The dumbbell becomes stages: forward = the access line, the delay before, the bottleneck, the delay behind;
     reverse = the same without the access line, with the bottleneck mirrored, absent or its own.
     """
 
@@ -117,7 +117,7 @@ class Path(Model):
     """Base RTT of the dumbbell."""
     delay: Delay = Delay()
     access: Access | None = None
-    """Absent, the host is infinitely fast."""
+    """Without it the host is infinitely fast."""
     bottleneck: Bottleneck | None = None
     forward: list[Stage] | None = None
     reverse: Reverse = "mirror"
@@ -155,14 +155,14 @@ class RateStep(OneImpairment):
 
 
 Impairment = Annotated[Outage | RateStep, Field(discriminator="kind")]
-"""Something that befalls a path; `kind` says what."""
+"""A disturbance of a path; `kind` says which."""
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
 
 
 def _split(written: Any, name: str, rest: str) -> Any:
-    """A mapping of a name and whatever else, as the two fields of a model."""
+    """The two fields of a model: the key `name`, and a mapping of all other keys under `rest`."""
     if not isinstance(written, dict) or set(written) == {name, rest}:
         return written
     named = {name: written[name]} if name in written else {}
@@ -226,8 +226,8 @@ class Host(Model):
     """Facts about the two hosts of a flow that are not TCP's."""
 
     offload: Literal["none", "tso", "on"] = "none"
-    """`none`: TCP sends packet by packet; `tso`: it builds multi-segment chunks, which the host cuts into packets;
-    `on`: chunks travel through the network whole, as between virtual machines."""
+    """`none`: TCP sends packet by packet; `tso`: it builds TSO segments, which the host cuts into packets;
+    `on`: TSO segments travel through the network whole, as between virtual machines."""
     rcvbuf: Size | None = None
     """SO_RCVBUF as the application sets it (Linux doubles it): no auto-tuning."""
     sndbuf: Size | None = None
@@ -320,11 +320,11 @@ class Settings(Model):
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     engine: Name | None = None
-    """Who computes it, by a name that `dumbbell list engine` shows; None: the default one."""
+    """The engine that computes it, one of `dumbbell list engine`; None: the default one."""
 
     @property
     def captures(self) -> bool:
-        """Whether packets are to be captured, be it to keep them or to measure."""
+        """Whether packets are captured, to keep them or to measure passive RTT."""
         return self.capture or self.passive_rtt
 
     @property

@@ -33,7 +33,7 @@ class Problem:
 
 
 class Unfit(ValueError):
-    """A value that cannot stand where it is given."""
+    """A value that is not valid where it is given."""
 
     def __init__(self, what: str, expected: str) -> None:
         super().__init__(f"{what}; expected {expected}")
@@ -48,7 +48,7 @@ class ScenarioError(BadInput):
         self.problems = tuple(problems)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:
-        """What pickle makes it again from: it may be raised in another process than the one that tells it."""
+        """For pickle: it may be raised in one process and reported by another."""
         return type(self), (self.problems,)
 
 

@@ -35,7 +35,7 @@ __all__ = [
     "Red",
     "Sfq",
     "Tc",
-]  # what the packages above pass on to users
+]  # exported by dumbbell and dumbbell.scenario
 
 OTHER_KERNELS = "qdiscs of other kernels"
 ADAPTIVE_RED = "adaptive RED"
@@ -73,7 +73,7 @@ class Bfifo(Discipline):
 
 
 def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
-    """Refuses what a variant does not have."""
+    """Raises `Unfit` if a key is set that the variant does not have."""
     for key in keys:
         if key in model.model_fields_set and getattr(model, key) != type(model).model_fields[key].default:
             raise Unfit(f"the variant {variant} has no {key}", "it left out")
@@ -114,7 +114,7 @@ class Codel(Discipline):
     interval: Duration = _Ms100
     ecn: bool = False
     ce_threshold: Duration | None = None
-    """Marks everything that waited longer."""
+    """Packets that waited longer than this are CE-marked."""
 
     @model_validator(mode="after")
     def _of_its_time(self) -> Codel:
@@ -132,7 +132,7 @@ class Codel(Discipline):
 
     @classmethod
     def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
-        """The code of another kernel."""
+        """Variants: the code of other kernels."""
         if planned["control"]["floor"] != _FLOORS["linux-6.12"]:
             yield "variant", OTHER_KERNELS
 
@@ -155,7 +155,7 @@ class FqCodel(Discipline):
     """Most packets dropped at once when the limit is met."""
     ecn: bool = True
     ce_threshold: Duration | None = None
-    """Marks everything that waited longer."""
+    """Packets that waited longer than this are CE-marked."""
 
     @model_validator(mode="after")
     def _of_its_time(self) -> FqCodel:
@@ -177,7 +177,7 @@ class FqCodel(Discipline):
 
     @classmethod
     def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
-        """The code of another kernel."""
+        """Variants: the code of other kernels."""
         yield from Codel.features(planned)
 
 
@@ -234,7 +234,7 @@ class Pie(Discipline):
 
     @classmethod
     def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
-        """The code of another kernel."""
+        """Variants: the code of other kernels."""
         if planned["kind"] == "pie2013":
             yield "variant", OTHER_KERNELS
 
@@ -300,10 +300,10 @@ class Red(Discipline):
     adaptive: bool = False
     """Adapts the probability (Adaptive RED, Floyd et al. 2001); today's tc cannot start it on today's kernel."""
     gentle: bool = False
-    """Above `max` the probability rises to 1 at twice `max` (Floyd 2000); Linux's RED knows no such thing."""
+    """Above `max` the probability rises to 1 at twice `max` (Floyd 2000); Linux's RED cannot do this."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
-        """As far as sizes can be compared; tc derives the weight of the average from them."""
+        """Compares sizes that are in the same unit; tc derives the weight of the average from them."""
         if self.min.unit == self.max.unit and self.max.value <= self.min.value:
             yield ("max",), f"{self.max} is not above min", f"more than {self.min}"
         if self.avpkt == 0:
@@ -358,7 +358,7 @@ class Sfq(Discipline):
     """Drops the oldest packet instead of the newest."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
-        """What the kernel refuses or tc cannot say."""
+        """Values that the kernel refuses or tc cannot express."""
         if self.divisor & (self.divisor - 1):
             yield ("divisor",), f"{self.divisor} is no power of two", "e.g. 128 or 1024"
         if self.perturb % 10**9:
@@ -380,7 +380,7 @@ class Sfq(Discipline):
 
 
 class Fq(Discipline):
-    """Fair queue (Linux fq); senders do not pace behind a router, so that it is a fair queue of flows."""
+    """Fair queue (Linux fq); on a router it only schedules flows, since it paces local senders alone."""
 
     kind: Literal["fq"] = "fq"
     limit: Limit = Limit.parse("10000p")
@@ -390,7 +390,7 @@ class Fq(Discipline):
     quantum: Size = Size.parse("3028B")
     initial_quantum: Size = Size.parse("15140B")
     ce_threshold: Duration | None = None
-    """Marks everything that waited longer."""
+    """Packets that waited longer than this are CE-marked."""
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
@@ -405,7 +405,7 @@ class Fq(Discipline):
 
     @classmethod
     def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
-        """Marks by sojourn time."""
+        """Marking by sojourn time."""
         if planned["ce_threshold_ns"] is not None:
             yield "ce_threshold_ns", FQ_CE_THRESHOLD
 

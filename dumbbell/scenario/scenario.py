@@ -85,7 +85,7 @@ class Scenario(Settings):
         return scenario
 
     def __eq__(self, other: object) -> bool:
-        """The same settings, wherever they are written."""
+        """Whether both have the same settings; where they are written does not matter."""
         return isinstance(other, Scenario) and self.model_dump() == other.model_dump()
 
     def dump(self) -> dict[str, Any]:

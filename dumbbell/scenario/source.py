@@ -15,7 +15,7 @@ class Source:
     """Where a scenario is written."""
 
     file: str | None
-    """None of a scenario made in Python."""
+    """None for a scenario made in Python."""
     tree: Any
     """The nodes as ruamel.yaml read them, or plain data."""
 

@@ -71,7 +71,7 @@ CASES = {
         "does not negotiate ECN",
         "false",
     ),
-    "chunks from a stack without": (
+    "TSO segments from a stack without": (
         "cc: cubic",
         "cc: reno, stack: freebsd-9, host: {offload: tso}",
         10,
@@ -136,7 +136,7 @@ CASES = {
         "least, initial and most",
     ),
     "two buffers of three": ("cc: cubic", "cc: cubic, host: {wmem: [1KiB, 1MiB]}", 10, "flows.0.host.wmem", "has 2 entries", "3"),
-    # what befalls a path, and what else is on it
+    # impairments, and what engines lack
     "datagrams too long for a frame": (
         "duration: 2s",
         "duration: 2s\nbackground: [{rate: 1mbit, size: 9kB}]",

@@ -21,7 +21,7 @@ CASES = {
         "300s is too long",
         "at most 200s",
     ),
-    # what befalls a path, and what else is on it
+    # impairments, and what engines lack
     "a qdisc that only the other engine has": (
         "kind: pfifo, limit: 180p",
         "kind: tc, command: hhf",

@@ -49,7 +49,7 @@ CASES = {
     "a repeat of 0": ("sample: 100ms", "repeat: 0", 12, "repeat", "0 is out of range", "at least 1"),
     "repeats that cannot differ": ("sample: 100ms", "repeat: 5", 12, "repeat", "would be identical", "start.jitter"),
     "a negative seed": ("sample: 100ms", "seed: -1", 12, "seed", "-1 is out of range", "at least 0"),
-    # what befalls a path, and what else is on it
+    # impairments, and what engines lack
     "an outage after the run": (
         "rtt: 20ms",
         "rtt: 20ms\n  impairments: [{at: 9s, kind: outage, for: 1s}]",

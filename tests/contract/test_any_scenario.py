@@ -1,4 +1,4 @@
-"""Whatever is asked: packets are conserved, no more comes out than the link carries, and twice is the same."""
+"""Any scenario: packets are conserved, throughput is within the rate of the link, and a second run is identical."""
 
 import numpy as np
 from hypothesis import assume, given, settings

@@ -36,7 +36,7 @@ def with_qdisc(name, shaper="tbf"):
 
 
 def put(plan, where, value):
-    """Sets what is at a dotted place; a name that is no key of a list is an index."""
+    """Sets the value at a dotted place; numbers are indices of lists."""
     *path, last = [int(part) if part.isdigit() else part for part in where.split(".")]
     for part in path:
         plan = plan[part]

@@ -147,7 +147,7 @@ def stage(name, **more):
         ),
         ({"forward": [stage("a-reverse")], "reverse": [stage("a")]}, ["a-reverse"], ["a-reverse-2"]),
         ({"forward": [stage("delay-reverse")], "reverse": "none"}, ["delay-reverse"], ["delay-reverse-2"]),
-        # What has a name of its own keeps it; what has none takes what is left.
+        # Stages with a name keep it; those without get what is left.
         ({"forward": [{"delay": "1ms"}, stage("delay-1")]}, ["delay-1-2", "delay-1"], ["delay-1-2-reverse", "delay-1-reverse"]),
     ],
 )
@@ -158,7 +158,7 @@ def test_every_stage_has_an_id_of_its_own(path, forward, reverse):
 
 
 def test_a_mirrored_stage_is_a_port_of_its_own():
-    """The ACKs pass their own queue, though the data's has the name that theirs would have."""
+    """ACKs pass a queue of their own, even if the data's queue already has the name of its mirror."""
     ((_, there, back),) = ways({"forward": [stage("a", qdisc={"kind": "pfifo", "limit": "7p"}), stage("a-reverse")]})
     assert not {id(port) for port in there} & {id(port) for port in back}
     assert [port.qdisc["limit_packets"] for port in back] == [7, 100]

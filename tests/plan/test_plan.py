@@ -84,7 +84,7 @@ def test_a_plan_survives_being_written():
 
 
 def numbers(value):
-    """Everything in a plan that is no list and no mapping."""
+    """All scalars of a plan."""
     if isinstance(value, dict):
         return [each for entry in value.values() for each in numbers(entry)]
     if isinstance(value, list):
@@ -93,7 +93,7 @@ def numbers(value):
 
 
 def test_a_plan_holds_plain_numbers():
-    """No quantity with a unit, which JSON would take for the number of its base unit by luck."""
+    """Plain integers only: a quantity with a unit is an int too, and JSON would accept it unnoticed."""
     assert {type(value) for value in numbers(plain_plan(**EVERYTHING))} == {int, str, bool, type(None)}
 
 

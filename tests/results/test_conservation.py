@@ -1,4 +1,4 @@
-"""Which runs are to be believed."""
+"""Runs are valid if their packets are conserved."""
 
 import pytest
 from support import FLOW, PORT

@@ -1,4 +1,4 @@
-"""Why a guest did not get to its end, in one line that says what to do."""
+"""Why a guest failed, in one line that says what to do."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Ending:
     status: int
     """Of the process; negative: the signal."""
     hung_s: float | None
-    """The time limit that it did not keep."""
+    """The time limit that it exceeded."""
     console: str
     cpu_s: float = 0.0
-    """That the guest took."""
+    """CPU seconds that the guest took."""
 
 
 def fault(ending: Ending, folder: Path) -> str | None:

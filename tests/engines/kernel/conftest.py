@@ -1,4 +1,4 @@
-"""A cache of a test's own, kernels that are scripts, and the real one where it is built."""
+"""An empty cache for each test, shell scripts in place of kernels, and the real kernel if it is built."""
 
 import os
 import subprocess

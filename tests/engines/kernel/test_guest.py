@@ -1,4 +1,4 @@
-"""Guests: what they are started with, and every way in which one does not get to its end."""
+"""Guests: what they are started with, and every way in which one fails."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""What only the kernel can run, run."""
+"""Runs that only the kernel engine can do."""
 
 import struct
 
