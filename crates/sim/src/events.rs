@@ -17,13 +17,18 @@ pub const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 /// Children of a node.
 const WAYS: usize = 8;
 
+/// Keys of the children of a node, in one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Node([u64; WAYS]);
+
 /// A tournament tree.
 #[derive(Clone, Debug)]
 struct Tree {
     /// The least key of all.
     least: u64,
     /// Nodes from the root down, level by level: the least key of each child, or the key of each source.
-    nodes: Vec<[u64; WAYS]>,
+    nodes: Vec<Node>,
     /// The first node of the lowest level.
     leaves: usize,
 }
@@ -35,18 +40,18 @@ impl Tree {
             leaves += width;
             width *= WAYS;
         }
-        Self { least: NEVER, nodes: vec![[NEVER; WAYS]; leaves + sources.div_ceil(WAYS).max(1)], leaves }
+        Self { least: NEVER, nodes: vec![Node([NEVER; WAYS]); leaves + sources.div_ceil(WAYS).max(1)], leaves }
     }
 
     #[inline]
     fn key(&mut self, i: usize) -> &mut u64 {
-        &mut self.nodes[self.leaves + i / WAYS][i % WAYS]
+        &mut self.nodes[self.leaves + i / WAYS].0[i % WAYS]
     }
 
     #[inline]
     fn set(&mut self, i: usize, key: u64) {
         let mut at = self.leaves + i / WAYS;
-        let mut node = &mut self.nodes[at];
+        let mut node = &mut self.nodes[at].0;
         node[i % WAYS] = key;
         loop {
             let [a, b, c, d, e, f, g, h] = *node;
@@ -57,7 +62,7 @@ impl Tree {
             }
             let child = at - 1;
             at = child / WAYS;
-            node = &mut self.nodes[at];
+            node = &mut self.nodes[at].0;
             if node[child % WAYS] == least {
                 return;
             }
