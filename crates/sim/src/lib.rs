@@ -14,6 +14,7 @@ pub mod output;
 pub mod packet;
 pub mod pool;
 pub mod port;
+pub mod prefetch;
 pub mod probe;
 pub mod qdisc;
 pub mod refusal;

@@ -4,6 +4,7 @@
 use std::ops::{Index, IndexMut};
 
 use crate::packet::{Packet, Way, NO_ATTACHMENT};
+use crate::prefetch::{prefetch_element, LONG_QUEUE};
 use crate::time::Time;
 
 /// The slot of a packet, until it is taken.
@@ -20,7 +21,7 @@ pub struct Slot {
     pub time: Time,
     /// The packet.
     pub packet: Packet,
-    /// The next of its list.
+    /// The next of its list; means nothing in the last one.
     next: u32,
 }
 
@@ -55,6 +56,9 @@ const WORD: usize = u64::BITS as usize;
 /// on average at most half a word of bits is searched for a packet.
 const SPARE: usize = 32;
 
+/// From so many slots on they do not fit in the second-level cache with all else.
+const LARGE: usize = 8192;
+
 /// A slot that was never used.
 const EMPTY: Slot = Slot {
     time: 0,
@@ -84,6 +88,17 @@ impl Pool {
         Id(i as u32)
     }
 
+    /// Starts to load the slots that are given out next, those of the current word.
+    #[cold]
+    #[inline(never)]
+    fn prefetch_word(&self) {
+        let mut word = self.word;
+        while word != 0 {
+            prefetch_element(&self.slots, self.base + word.trailing_zeros() as usize);
+            word &= word - 1;
+        }
+    }
+
     /// Goes on to the next word with a free slot. A round is half as long again as there were slots in use in the one before it. So after
     /// a burst, when few are in use, only the first slots are used, which are in the cache; and rounds get longer as more are in use.
     #[cold]
@@ -102,6 +117,9 @@ impl Pool {
             self.word = std::mem::take(&mut self.free[self.base / WORD]);
             self.found += self.word.count_ones() as usize;
         }
+        if self.slots.len() >= LARGE {
+            self.prefetch_word();
+        }
     }
 
     /// Adds free slots.
@@ -114,6 +132,19 @@ impl Pool {
         self.slots.reserve_exact(more);
         self.slots.resize(end, EMPTY);
         self.free.resize(end / WORD, u64::MAX);
+    }
+
+    /// Starts to load the slot of the packet after `id` in its list, if there is one.
+    #[cold]
+    #[inline(never)]
+    pub fn prefetch_after(&self, id: Id) {
+        prefetch_element(&self.slots, self.slots[id.0 as usize].next as usize);
+    }
+
+    /// Starts to load the slot of a packet.
+    #[inline]
+    pub fn prefetch(&self, id: Id) {
+        prefetch_element(&self.slots, id.0 as usize);
     }
 
     /// Takes a packet out of its slot.
@@ -162,7 +193,6 @@ impl Queue {
     /// Appends a packet.
     #[inline]
     pub fn push(&mut self, id: Id, pool: &mut Pool) {
-        pool[id].next = NONE;
         if self.len == 0 {
             self.first = id.0;
         } else {
@@ -188,6 +218,16 @@ impl Queue {
         Some(first)
     }
 
+    /// As [`Self::pop`], for a list that may be long: loads the packet after the next ahead.
+    #[inline]
+    pub fn pop_ahead(&mut self, pool: &Pool) -> Option<Id> {
+        let id = self.pop(pool)?;
+        if self.len >= LONG_QUEUE {
+            pool.prefetch_after(Id(self.first));
+        }
+        Some(id)
+    }
+
     /// Packets in it.
     #[inline]
     #[must_use]
@@ -204,8 +244,7 @@ impl Queue {
 
     /// The packets in order.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> + use<'a> {
-        std::iter::successors(self.first(), |&id| Some(pool[id].next).filter(|&next| next != NONE).map(Id))
-            .map(|id| &pool[id].packet)
+        std::iter::successors(self.first(), |&id| Some(Id(pool[id].next))).take(self.len()).map(|id| &pool[id].packet)
     }
 }
 

@@ -13,18 +13,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("refusal", &[]),
     ("spec", &[]),
     ("events", &["time"]),
-    ("pool", &["packet", "time"]),
+    ("prefetch", &[]),
+    ("pool", &["packet", "prefetch", "time"]),
     ("fingerprint", &["packet", "time"]),
     ("tap", &["attachment", "packet", "time"]),
     ("outbox", &["attachment", "packet", "time"]),
-    ("qdisc", &["packet", "pool", "refusal", "rng", "spec", "time"]),
+    ("qdisc", &["packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
     ("port", &["packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
     (
         "network",
         &["attachment", "events", "fingerprint", "outbox", "packet", "pool", "port", "qdisc", "rng", "tap", "time"],
     ),
     ("cc", &["packet", "refusal"]),
-    ("tcp", &["attachment", "cc", "outbox", "packet", "refusal", "spec", "time"]),
+    ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
     ("traffic", &["outbox", "packet", "refusal", "spec", "tcp", "time"]),
     ("flow", &["tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
@@ -33,8 +34,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "simulation",
         &[
-            "capture", "cc", "events", "flow", "network", "output", "packet", "port", "probe", "refusal", "spec",
-            "tap", "tcp", "time", "traffic",
+            "capture", "cc", "events", "flow", "network", "output", "packet", "port", "prefetch", "probe", "refusal",
+            "spec", "tap", "tcp", "time", "traffic",
         ],
     ),
 ];

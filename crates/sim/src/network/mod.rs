@@ -8,7 +8,7 @@ use crate::attachment::{Attachment, Attachments};
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, NO_ATTACHMENT};
+use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, Way, NO_ATTACHMENT};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QueueContext};
@@ -257,10 +257,26 @@ impl Network {
     #[inline]
     pub fn on_pipe(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        let id = port.pipe.pop(&self.shared.packets).expect("a pipe with an event holds a packet");
+        let id = port.pipe.pop_ahead(&self.shared.packets).expect("a pipe with an event holds a packet");
         let next = port.pipe_time(&self.shared.packets);
         self.events.set(PORTS + 2 * i + 1, next);
         self.pass_on(id);
+    }
+
+    /// Loads ahead what the packets will touch that come out of port `i` next; returns those of them that reach their end then.
+    pub fn look_ahead(&self, i: usize) -> impl Iterator<Item = &Packet> {
+        let port = &self.ports[i];
+        let peeked = if let Kind::Queue { qdisc, .. } = &port.kind { qdisc.peeked() } else { None };
+        let next = port.pipe.first().into_iter().chain(peeked).map(|id| &self.shared.packets[id].packet);
+        next.filter(|p| self.expect(p, p.way.further()))
+    }
+
+    /// A packet will soon have come as far as `way`. True if that is its end, or if only a queue lies before that in which nothing waits.
+    fn expect(&self, p: &Packet, way: Way) -> bool {
+        let Some(port) = self.routes.next(p, way.hops()) else { return true };
+        let Kind::Queue { qdisc, .. } = &self.ports[port].kind else { return false };
+        qdisc.expect(p);
+        qdisc.packets() == 0 && self.routes.next(p, way.further().hops()).is_none()
     }
 
     /// Counts the packets that the discipline of port `i` dropped, and forgets them.

@@ -49,7 +49,7 @@ impl Qdisc for Fifo {
     }
 
     fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
-        let Some(id) = self.queue.pop(&s.packets) else { return Dequeued::Empty };
+        let Some(id) = self.queue.pop_ahead(&s.packets) else { return Dequeued::Empty };
         let slot = &s.packets[id];
         self.bytes -= u64::from(slot.bytes());
         self.stats.last_sojourn = s.now - slot.time;

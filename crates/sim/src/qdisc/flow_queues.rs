@@ -7,6 +7,7 @@ use super::peek_buffer::Backlog;
 use super::truesize::truesize;
 use crate::packet::{flags, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
+use crate::prefetch::{prefetch_element, LONG_QUEUE};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::QueuesSpec;
@@ -46,8 +47,9 @@ pub(super) struct FlowQueues<S> {
     /// Of each slot, the index of its queue plus one; 0 is none yet.
     slots: Box<[u32]>,
     hasher: Hasher,
-    /// The same index for each flow's data and ACKs, so that each is hashed once.
-    known: Vec<u32>,
+    /// The same index for each flow's data and, apart, its ACKs, so that each is hashed once. In 16 bits, because this is read in no order
+    /// and shall fit in the cache; the last of 65,536 queues does not fit in them and is found by its hash.
+    known: [Vec<u16>; 2],
     lists: Lists,
     quantum: i64,
 }
@@ -93,7 +95,7 @@ impl<S: Default> FlowQueues<S> {
             memory: 0,
             slots: vec![0; spec.flows as usize].into(),
             hasher: Hasher::new(rng),
-            known: Vec::new(),
+            known: [Vec::new(), Vec::new()],
             lists: Lists::new(),
             quantum: i64::from(spec.quantum_bytes.max(LEAST_QUANTUM)),
         })
@@ -102,10 +104,36 @@ impl<S: Default> FlowQueues<S> {
     /// The queue of a packet, created if it is the first to need it.
     #[inline]
     pub fn classify(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
-        match self.known.get(way(p)) {
+        match self.known[usize::from(p.has(flags::ACK))].get(p.flow()) {
             Some(&queue) if queue != 0 => queue as usize - 1,
             _ => self.meet(p, tuples),
         }
+    }
+
+    /// Loads ahead the queue of a packet that comes soon.
+    #[inline]
+    pub fn expect(&self, p: &Packet) {
+        if let Some(&queue) = self.known[usize::from(p.has(flags::ACK))].get(p.flow()) {
+            prefetch_element(&self.queues, usize::from(queue).wrapping_sub(1));
+        }
+    }
+
+    /// Loads ahead, at the turn of `queue`, the packet whose turn may come next, and the queue after that one's.
+    #[inline]
+    pub fn look_ahead(&self, queue: usize, pool: &Pool) {
+        if self.held.packets >= LONG_QUEUE as usize {
+            self.prefetch_after(queue, pool);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn prefetch_after(&self, queue: usize, pool: &Pool) {
+        let next = self.lists.after(queue);
+        if let Some(id) = self.queues[next].packets.first() {
+            pool.prefetch(id);
+        }
+        prefetch_element(&self.queues, self.lists.after(next));
     }
 
     /// The queue of the first packet of a flow and direction.
@@ -117,8 +145,9 @@ impl<S: Default> FlowQueues<S> {
             0 => self.create(slot),
             queue => queue as usize - 1,
         };
-        self.known.resize(2 * tuples.len(), 0);
-        self.known[way(p)] = queue as u32 + 1;
+        let known = &mut self.known[usize::from(p.has(flags::ACK))];
+        known.resize(tuples.len(), 0);
+        known[p.flow()] = u16::try_from(queue + 1).unwrap_or(0);
         queue
     }
 
@@ -195,10 +224,4 @@ impl<S: Default> FlowQueues<S> {
     pub fn for_each(&self, pool: &Pool, f: &mut dyn FnMut(&Packet)) {
         self.queues.iter().flat_map(|q| q.packets.iter(pool)).for_each(f);
     }
-}
-
-/// Index of a packet's flow and direction.
-#[inline]
-fn way(p: &Packet) -> usize {
-    2 * p.flow() + usize::from(p.has(flags::ACK))
 }

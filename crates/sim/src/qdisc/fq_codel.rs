@@ -115,6 +115,7 @@ impl PeekByDequeue for FqCodel {
     fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;
+            self.flows.look_ahead(queue, &s.packets);
             let mut head = self.flows.head(queue);
             if let Some(id) = self.law.dequeue(&mut head, s, &mut self.stats) {
                 head.charge(s.packets[id].bytes());
@@ -122,6 +123,10 @@ impl PeekByDequeue for FqCodel {
             }
             self.flows.retire(queue);
         }
+    }
+
+    fn expect(&self, p: &Packet) {
+        self.flows.expect(p);
     }
 
     fn backlog(&mut self) -> &mut Backlog {

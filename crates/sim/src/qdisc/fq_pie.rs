@@ -106,6 +106,7 @@ impl PeekByDequeue for FqPie {
     fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;
+            self.flows.look_ahead(queue, &s.packets);
             let mut head = self.flows.head(queue);
             let Some(id) = head.pop(&s.packets) else {
                 self.flows.retire(queue);
@@ -118,6 +119,10 @@ impl PeekByDequeue for FqPie {
             self.stats.last_sojourn = s.now - arrival;
             return Some(id);
         }
+    }
+
+    fn expect(&self, p: &Packet) {
+        self.flows.expect(p);
     }
 
     fn backlog(&mut self) -> &mut Backlog {

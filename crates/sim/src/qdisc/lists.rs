@@ -48,6 +48,12 @@ impl Lists {
         (first != NONE).then_some(first as usize)
     }
 
+    /// The queue after one that is in a list: the first comes after the last.
+    #[inline]
+    pub fn after(&self, queue: usize) -> usize {
+        self.nodes[queue].next as usize
+    }
+
     /// The list a queue is in.
     #[inline]
     pub fn list_of(&self, queue: usize) -> Option<List> {

@@ -125,6 +125,12 @@ pub trait Qdisc {
     }
     /// The line asks for a packet at this time and there is none.
     fn found_empty(&mut self, _at: Time) {}
+    /// A packet comes soon: what that will touch is loaded ahead.
+    fn expect(&self, _p: &Packet) {}
+    /// The packet in the peek buffer: it leaves next.
+    fn peeked(&self) -> Option<Id> {
+        None
+    }
     /// Calls `f` for every packet held, for counting.
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
     /// True if the discipline paces packets itself.
@@ -252,6 +258,14 @@ macro_rules! dispatch {
             #[inline]
             fn found_empty(&mut self, at: Time) {
                 match self { $(Self::$variant(q) => q.found_empty(at),)* }
+            }
+            #[inline]
+            fn expect(&self, p: &Packet) {
+                match self { $(Self::$variant(q) => q.expect(p),)* }
+            }
+            #[inline]
+            fn peeked(&self) -> Option<Id> {
+                match self { $(Self::$variant(q) => q.peeked(),)* }
             }
             fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
                 match self { $(Self::$variant(q) => q.for_each(packets, f),)* }

@@ -40,6 +40,8 @@ pub trait PeekByDequeue {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet that may pass.
     fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
+    /// A packet comes soon: what that will touch is loaded ahead.
+    fn expect(&self, _p: &Packet) {}
     /// What is held, to be changed.
     fn backlog(&mut self) -> &mut Backlog;
     /// What is held.
@@ -116,6 +118,16 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
         self.buffer.iter().for_each(|&id| f(&packets[id].packet));
         self.qdisc.for_each(packets, f);
+    }
+
+    #[inline]
+    fn expect(&self, p: &Packet) {
+        self.qdisc.expect(p);
+    }
+
+    #[inline]
+    fn peeked(&self) -> Option<Id> {
+        self.buffer
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use crate::flow::Flow;
 use crate::network::{Network, Routes, PORTS};
 use crate::packet::{FlowTuple, MSS};
 use crate::port::{resolve, Change, Port, Schedule};
+use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::spec::{
@@ -69,7 +70,20 @@ impl World {
         }
         let sampler = Sampler::new(spec.sample_ns, &flows, &network.ports);
         let end = spec.duration_ns;
-        Ok(Self { network, flows, exchanges, udp, schedule, sampler, headers, end, first_flow_source, events: 0 })
+        let looks_ahead = network.routes.flows() >= MANY_FLOWS;
+        Ok(Self {
+            network,
+            flows,
+            exchanges,
+            udp,
+            schedule,
+            sampler,
+            headers,
+            looks_ahead,
+            end,
+            first_flow_source,
+            events: 0,
+        })
     }
 }
 

@@ -119,6 +119,8 @@ struct World {
     sampler: Sampler,
     /// Of the flows, for a capture.
     headers: Vec<FlowHeaders>,
+    /// There are so many flows that what their next packets touch is loaded ahead.
+    looks_ahead: bool,
     end: Time,
     first_flow_source: usize,
     events: u64,
@@ -149,6 +151,20 @@ impl World {
         self.network.shared.now = self.end;
     }
 
+    /// Loads ahead what the packets will touch that come out of a port next.
+    #[cold]
+    #[inline(never)]
+    fn look_ahead(&self, port: usize) {
+        for p in self.network.look_ahead(port) {
+            let Some(flow) = self.flows.get(p.flow()) else { continue };
+            if p.has(flags::ACK) {
+                flow.sender.prefetch();
+            } else {
+                flow.receiver.prefetch();
+            }
+        }
+    }
+
     #[inline]
     fn dispatch(&mut self, source: usize) {
         if source >= self.first_flow_source {
@@ -168,6 +184,9 @@ impl World {
                 self.network.on_shaper(port);
             } else {
                 self.network.on_pipe(port);
+            }
+            if self.looks_ahead {
+                self.look_ahead(port);
             }
         } else if source == SAMPLER {
             let next = self.sampler.sample(&self.flows, &self.network);

@@ -66,6 +66,14 @@ impl Sender {
         }
     }
 
+    /// An ACK arrives soon: loads ahead what that will touch.
+    pub fn prefetch(&self) {
+        match self {
+            Self::Linux(s) => s.prefetch(),
+            Self::Bsd(_) => {}
+        }
+    }
+
     /// The timer's event came.
     pub fn on_timer(&mut self, out: &mut impl Outbox) {
         match self {
@@ -126,6 +134,14 @@ impl Receiver {
         match self {
             Self::Linux(r) => r.on_packet(p, out),
             Self::Bsd(r) => r.on_packet(p, out),
+        }
+    }
+
+    /// A packet arrives soon: loads ahead what that will touch.
+    pub fn prefetch(&self) {
+        match self {
+            Self::Linux(r) => r.prefetch(),
+            Self::Bsd(_) => {}
         }
     }
 

@@ -22,6 +22,8 @@ mod transmit;
 pub(super) mod tso;
 mod undo;
 
+use std::mem::offset_of;
+
 use self::ecn::EcnState;
 use self::handshake::Handshake;
 use self::loss_probe::LossProbe;
@@ -39,6 +41,7 @@ use self::tso::Tso;
 use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
 use crate::packet::{flags, Ecn, Packet, Way, FULL_FRAME, MSS, NO_ATTACHMENT};
+use crate::prefetch::prefetch_whole;
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::Ticks;
@@ -165,6 +168,11 @@ impl Sender {
             handshake: Handshake::default(),
             counters: Counters::default(),
         }
+    }
+
+    /// Loads all of it ahead.
+    pub fn prefetch(&self) {
+        prefetch_whole(self, &self.fast_path_open, offset_of!(Self, fast_path_open));
     }
 
     /// Advances the sender's clocks.

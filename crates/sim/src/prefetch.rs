@@ -1,0 +1,40 @@
+//! Loading ahead. Many flows, or very long queues, take more memory than the caches next to the processor hold, and what an event needs was
+//! last touched thousands of packets ago: the processor would wait for memory several times an event. What the next events will need is
+//! therefore asked for while the present one is handled. No result depends on it.
+
+use std::slice::from_ref;
+
+use prefetch_index::prefetch_index;
+
+/// From so many flows on their state is loaded ahead; that of fewer stays in the second-level cache.
+pub const MANY_FLOWS: usize = 512;
+/// From so many packets on the next of a list is loaded ahead; those of shorter lists stay in the first-level cache.
+pub const LONG_QUEUE: u32 = 512;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Starts to load the cache line in which a value begins.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    prefetch_index(from_ref(value), 0);
+}
+
+/// Starts to load the element `i` of a slice, of at most a cache line; `i` may be out of range.
+#[inline(always)]
+pub fn prefetch_element<T>(slice: &[T], i: usize) {
+    prefetch_index(slice, i);
+    // An element may begin in one line and end in the next, where the one after it begins.
+    prefetch_index(slice, i.wrapping_add(1));
+}
+
+/// Starts to load all of `value`, of which `flag` is a field, `offset` bytes from the beginning.
+#[inline(always)]
+pub fn prefetch_whole<T>(_value: &T, flag: &bool, offset: usize) {
+    let mut at = 0;
+    while at < size_of::<T>() {
+        prefetch_index(from_ref(flag), at.wrapping_sub(offset));
+        at += LINE;
+    }
+    prefetch_index(from_ref(flag), (size_of::<T>() - 1).wrapping_sub(offset));
+}
