@@ -13,6 +13,8 @@ _DROPS: dict[str, Any] = {"kind": "fq_codel", "ecn": False}
 _ONE_BDP: dict[str, Any] = {"kind": "pfifo", "limit": "1bdp"}
 _LONG = {"rmem": ["4KiB", "128KiB", "1GiB"], "wmem": ["4KiB", "16KiB", "1GiB"]}
 """Socket buffers for 60,000 segments."""
+_VERY_LONG = {"rmem": ["4KiB", "128KiB", "2GiB"], "wmem": ["4KiB", "16KiB", "2GiB"]}
+"""Socket buffers for 826,000 segments."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,37 @@ def _long_and_short(cc: str) -> list[Case]:
     return [short, _case(title, cc, "1gbit", "363ms", _ONE_BDP, "pfifo-bdp-30000", host=_LONG, cost_relative_to=short.name)]
 
 
+def _many_flows(count: int, packets: float) -> Case:
+    """So many flows that their state does not fit in the caches next to the processor. Delay and queue both ways, as by default."""
+    name = f"many-flows-{count}"
+    scenario = {
+        "name": name,
+        "path": {"rtt": "50ms", "bottleneck": {"rate": "10gbit", "qdisc": {"kind": "fq_codel"}}},
+        "flows": [{"cc": "cubic", "count": count}],
+        "duration": "10s",
+        "sample": "0s",
+    }
+    return Case(name, f"{count:,} flows, 10 Gbit/s, 50 ms, fq_codel", scenario, {"packets_per_cpu_s": packets})
+
+
+def _very_long(relative_to: str) -> Case:
+    """A queue and a window of more packets than the caches next to the processor hold."""
+    name = "one-flow-100gbit"
+    scenario = {
+        "name": name,
+        "path": {
+            "rtt": "50ms",
+            "delay": {"where": "ack-path"},
+            "bottleneck": {"rate": "100gbit", "qdisc": _ONE_BDP, "shaper": "tbf"},
+            "reverse": "none",
+        },
+        "flows": [{"cc": "cubic", "host": _VERY_LONG}],
+        "duration": "5s",
+        "sample": "0s",
+    }
+    return Case(name, "BDP of 413,000 packets (100 Gbit/s, 50 ms), cubic, pfifo of a BDP", scenario, {"cost_ratio": 2.0}, relative_to)
+
+
 CASES: Mapping[str, Case] = {
     case.name: case
     for case in (
@@ -103,6 +136,9 @@ CASES: Mapping[str, Case] = {
         _case("one reno flow, 50 Mbit/s, 80 ms, pfifo of a BDP", "reno", "50mbit", "80ms", _ONE_BDP, "pfifo-1"),
         _case("32 flows, cake", *_USUAL, _CAKE, "cake-32", count=32),
         _case("32 dctcp flows, cake", "dctcp", "100mbit", "40ms", _CAKE, "cake-32", count=32),
+        _many_flows(1000, packets=2e6),
+        _many_flows(10_000, packets=1e6),
+        _very_long(relative_to="cubic-pfifo-bdp-300"),
     )
 }
 """Whole runs by name; cubic, 100 Mbit/s, 40 ms on the way of the ACKs and nothing else there, unless the title says otherwise."""
