@@ -45,7 +45,8 @@ const FEATURES: &[&str] = &[
 
 /// What this engine can do, for refusals, listings and random scenarios.
 ///
-/// - `cc`: `{name: {summary, needs_ecn, wants_sce}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it answers to SCE marks.
+/// - `cc`: `{name: {summary, needs_ecn, wants_sce, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it answers
+///   to SCE marks; `parameters`: see [`cc::Parameter::listing`]
 /// - `stack`: see [`tcp::implementation::listing`]
 /// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
 #[must_use]
@@ -57,7 +58,11 @@ pub fn capabilities() -> serde_json::Value {
         .iter()
         .map(|control| {
             let Needs { ecn, sce, .. } = control.needs;
-            (control.name.to_owned(), json!({"summary": control.summary, "needs_ecn": ecn, "wants_sce": sce}))
+            let parameters: Map<String, Value> =
+                control.parameters.iter().map(|each| (each.name.to_owned(), each.listing())).collect();
+            let facts =
+                json!({"summary": control.summary, "needs_ecn": ecn, "wants_sce": sce, "parameters": parameters});
+            (control.name.to_owned(), facts)
         })
         .collect();
     let qdisc: Map<String, Value> = spec::DISCIPLINES

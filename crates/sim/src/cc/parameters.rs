@@ -80,6 +80,19 @@ impl Parameter {
         Self { name, kind: Kind::Word(words), default: Value::Word(default), meaning }
     }
 
+    /// As data: `{kind: flag | integer | choice, default, meaning}`, with `least` and `most` of an integer and the `words` of a choice.
+    #[must_use]
+    pub fn listing(&self) -> serde_json::Value {
+        let (default, meaning) = (self.default.listing(), self.meaning);
+        match self.kind {
+            Kind::Flag => json!({"kind": "flag", "default": default, "meaning": meaning}),
+            Kind::Integer { least, most } => {
+                json!({"kind": "integer", "default": default, "meaning": meaning, "least": least, "most": most})
+            }
+            Kind::Word(words) => json!({"kind": "choice", "default": default, "meaning": meaning, "words": words}),
+        }
+    }
+
     /// The value that is written as `given`, if the parameter takes it.
     fn parse(&self, given: &serde_json::Value) -> Option<Value> {
         match self.kind {
@@ -102,18 +115,6 @@ impl Parameter {
             Kind::Integer { least, most } => format!("a whole number from {least} to {most}"),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
         }
-    }
-
-    /// As data: `{name, kind: flag | integer | word, default, range, meaning}`; the range of an integer is its least and its most, that of a
-    /// word all that there are, and a flag has none.
-    #[must_use]
-    pub fn listing(&self) -> serde_json::Value {
-        let (kind, range) = match self.kind {
-            Kind::Flag => ("flag", json!(null)),
-            Kind::Integer { least, most } => ("integer", json!([least, most])),
-            Kind::Word(words) => ("word", json!(words)),
-        };
-        json!({"name": self.name, "kind": kind, "default": self.default.listing(), "range": range, "meaning": self.meaning})
     }
 }
 
@@ -227,7 +228,11 @@ mod tests {
     #[test]
     fn a_parameter_is_listed_with_its_range() {
         let listed: Vec<serde_json::Value> = KNOWN.iter().map(Parameter::listing).collect();
-        assert_eq!(listed[0], json!({"name": "on", "kind": "flag", "default": true, "range": null, "meaning": ""}));
-        assert_eq!((&listed[1]["range"], &listed[2]["range"]), (&json!([1, 9]), &json!(["a", "b"])));
+        assert_eq!(listed[0], json!({"kind": "flag", "default": true, "meaning": ""}));
+        assert_eq!(
+            (&listed[1]["kind"], &listed[1]["least"], &listed[1]["most"]),
+            (&json!("integer"), &json!(1), &json!(9))
+        );
+        assert_eq!((&listed[2]["kind"], &listed[2]["words"]), (&json!("choice"), &json!(["a", "b"])));
     }
 }

@@ -1,0 +1,36 @@
+"""Parameters of the simulator's own congestion controls: in its table, and taken by its runs."""
+
+import pytest
+from support import resolved
+
+from dumbbell.engines import engine
+
+
+@pytest.fixture(scope="module")
+def sim():
+    """The simulator."""
+    return engine("sim")
+
+
+def test_every_parameter_takes_its_default(sim):
+    controls = sim.capabilities().cc
+    assert controls["reno"].parameters == {}
+    for control in controls.values():
+        for parameter in control.parameters.values():
+            assert parameter.takes(parameter.default)
+            assert parameter.meaning
+    beta = controls["cubic"].parameters["beta"]
+    assert (beta.kind, beta.default, beta.least, beta.most) == ("integer", 717, 1, 1023)
+
+
+def test_a_run_takes_every_value_of_every_parameter(sim):
+    for name, control in sim.capabilities().cc.items():
+        for key, parameter in control.parameters.items():
+            values = {"flag": ("on", "off"), "choice": parameter.words, "integer": (parameter.least, parameter.most)}[parameter.kind]
+            (prepared, *others) = sim.prepare([resolved(flows=[{"cc": {"kind": name, key: value}}]) for value in values])
+            assert prepared.key not in {other.key for other in others}
+
+
+def test_a_parameter_changes_the_run(sim):
+    plain, steep = (sim.run(resolved(flows=[{"cc": cc}], duration="5s")) for cc in ("cubic", {"kind": "cubic", "beta": 500}))
+    assert plain.digest != steep.digest
