@@ -111,7 +111,10 @@ def schema_of(what: str) -> str:
     """The series, or the columns of one of the tables: what each is, and who has it."""
     found = schema()
     if what == "series":
-        rows = [[f"{kind}/NAME", *_described(each)] for kind, listed in found.series.items() for each in listed.values()]
+        entities = {"share": "share/PORT/ENTITY"}
+        rows = [
+            [entities.get(kind, f"{kind}/NAME"), *_described(each)] for kind, listed in found.series.items() for each in listed.values()
+        ]
         return Table("", ["entity", "series", "unit", "kind", "of", "meaning"], rows).markdown()
     return Table("", ["column", "unit", "kind", "of", "meaning"], [_described(each) for each in found.table(what).values()]).markdown()
 

@@ -36,7 +36,7 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
         return [Line(label, run.series(entity, name), colour) for (entity, label, _), colour in zip(flows, colours, strict=True)]
 
     rates = [Line(line.label, metrics.sliding_throughput_mbit(line.series, window_s, sample_s), line.colour) for line in lines("rx_bytes")]
-    backlogs = {entity: run.series(entity, "backlog_packets") for entity in run.counters if entity.startswith("port/")}
+    backlogs = {entity: series for (entity, _), series in run.all_series("backlog_packets").items()}
     ports = [entity for entity, (_, values) in backlogs.items() if np.any(values > 0)]
     port_colours = ("#444444", "#999999", "#BBBBBB")
     panels = [

@@ -87,6 +87,9 @@ def expected_samples(plan: Plan, engine: str) -> int:
 
     if not plan.sample_ns:
         return 0
-    of_flow, of_port = (len(schema().sampled(kind, engine)) for kind in ("flow", "port"))
-    flows = sum(len(workload.connections) for workload in plan.tcp)
-    return (plan.duration_ns // plan.sample_ns + 1) * (of_flow * flows + of_port * len(plan.ports))
+    chosen, of_flows = plan.series, set(plan.series.flows)
+    flows = sum(len(workload.connections) for i, workload in enumerate(plan.tcp) if i in of_flows)
+    groups, shares = len(chosen.groups), len(chosen.shares) * (flows + len(chosen.groups))
+    counts = {"flow": flows, "group": groups, "port": len(chosen.ports), "share": shares}
+    series = sum(count * len(schema().sampled(kind, engine)) for kind, count in counts.items())
+    return (plan.duration_ns // plan.sample_ns + 1) * series

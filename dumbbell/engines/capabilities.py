@@ -22,6 +22,8 @@ REVERSE = "reverse flows"
 CAPTURE = "captures"
 FIRST_WRITE = "first writes"
 HOST_QUEUE = "queues of hosts"
+GROUP_SERIES = "series of groups"
+PORT_SHARES = "shares of ports"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -191,6 +193,10 @@ def _needs(plan: Plan) -> Iterator[_Need]:
         yield _Need(Place("change", i), "", "feature", OUTAGE if isinstance(change, Outage) else RATE_STEP)
     if plan.capture:
         yield _Need(RUN, "capture", "feature", CAPTURE)
+    if plan.series.groups:
+        yield _Need(RUN, "series.groups", "feature", GROUP_SERIES)
+    if plan.series.shares:
+        yield _Need(RUN, "series.shares", "feature", PORT_SHARES)
 
 
 def _tcp_needs(place: Place, workload: Tcp) -> Iterator[_Need]:

@@ -10,6 +10,7 @@ from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import Origin, Provenance
 from dumbbell.plan.refusal import Refusal
 from dumbbell.plan.schedule import changes
+from dumbbell.plan.series import series
 from dumbbell.plan.workloads import Table, Workloads
 from dumbbell.scenario import Problem, ResolvedScenario
 
@@ -46,6 +47,7 @@ def make(resolved: ResolvedScenario, table: Table) -> Planned:
         paths=tuple(paths.paths),
         workloads=tuple(workloads.workloads),
         schedule=tuple(schedule),
+        series=series(resolved, paths.ports.ports),
     )
     capture = ("capture",) if settings.capture else ("passive_rtt",)
     provenance = Provenance(

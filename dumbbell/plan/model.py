@@ -293,6 +293,26 @@ class RateChange:
 Change = Outage | RateChange
 
 
+# --- what is sampled ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Which entities get series, by their positions."""
+
+    flows: tuple[int, ...]
+    """Workloads of TCP: each connection gets its own."""
+    groups: tuple[int, ...]
+    """Workloads of TCP: their connections get one together."""
+    ports: tuple[int, ...]
+    shares: tuple[int, ...]
+    """Ports that count the bytes of each of those connections and groups."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"flows": list(self.flows), "groups": list(self.groups), "ports": list(self.ports), "shares": list(self.shares)}
+
+
 # --- the whole ---------------------------------------------------------------------------------------------------------
 
 
@@ -312,6 +332,7 @@ class Plan:
     workloads: tuple[Workload, ...]
     """TCP before UDP."""
     schedule: tuple[Change, ...]
+    series: Series
 
     @property
     def tcp(self) -> Iterator[Tcp]:
@@ -346,4 +367,5 @@ class Plan:
             "paths": [path.plain() for path in self.paths],
             "workloads": [workload.plain() for workload in self.workloads],
             "schedule": [change.plain() for change in self.schedule],
+            "series": self.series.plain(),
         }

@@ -2,7 +2,7 @@
 
 from dumbbell.scenario import background, qdiscs
 from dumbbell.scenario.background import *  # noqa: F403
-from dumbbell.scenario.check import bottlenecks, flow_names
+from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names
 from dumbbell.scenario.model import (
     Access,
     Bottleneck,
@@ -25,6 +25,7 @@ from dumbbell.scenario.model import (
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
 from dumbbell.scenario.qdiscs import *  # noqa: F403
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
+from dumbbell.scenario.series import Choice, Series
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
@@ -32,6 +33,7 @@ __all__ = [
     "Access",
     "Bottleneck",
     "Cc",
+    "Choice",
     "Delay",
     "DelayStage",
     "Duration",
@@ -51,6 +53,7 @@ __all__ = [
     "Sample",
     "Scenario",
     "ScenarioError",
+    "Series",
     "Settings",
     "Size",
     "Stack",
@@ -58,6 +61,7 @@ __all__ = [
     "Start",
     "Sweep",
     "bottlenecks",
+    "flow_bases",
     "flow_names",
     "nearest",
     "one_of",

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
-from dumbbell.scenario.problems import Location, one_of
+from dumbbell.scenario.problems import Location, nearest, one_of
+from dumbbell.scenario.series import NONE
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
@@ -52,6 +53,7 @@ def wrong(settings: Settings) -> Wrong:
             yield ("background", i, *location), what, expected
     yield from _host_queues(settings)
     yield from _names(settings)
+    yield from _series(settings)
 
 
 def is_random(settings: Settings) -> bool:
@@ -61,9 +63,14 @@ def is_random(settings: Settings) -> bool:
     )
 
 
+def flow_bases(flows: list[Flow]) -> list[str]:
+    """What each group of flows is called."""
+    return [flow.name or flow.cc.kind for flow in flows]
+
+
 def flow_names(flows: list[Flow]) -> list[list[str]]:
     """The names of each group's flows: the group's name or cc, numbered from 1 where several flows share it."""
-    bases = [flow.name or flow.cc.kind for flow in flows]
+    bases = flow_bases(flows)
     totals: Counter[str] = Counter()
     for base, flow in zip(bases, flows, strict=True):
         totals[base] += flow.count
@@ -226,6 +233,17 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
     ssthresh = flow.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"
+
+
+def _series(settings: Settings) -> Wrong:
+    """Names of ports are those of the plan, and looked at there."""
+    series, known = settings.series, flow_bases(settings.flows)
+    for kind, choice in (("flows", series.flows), ("groups", series.groups)):
+        for i, name in enumerate(choice if isinstance(choice, list) else ()):
+            if name not in known:
+                yield ("series", kind, i), f"there are no flows {name!r}{nearest(name, known)}", one_of(dict.fromkeys(known))
+    if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
+        yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
 
 
 def _stage_names(path: Path) -> set[str]:

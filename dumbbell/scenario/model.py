@@ -13,6 +13,7 @@ from dumbbell.scenario.base import LONG, Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.qdiscs import Qdisc
+from dumbbell.scenario.series import Series
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 # --- queues --------------------------------------------------------------------------------------------------------
@@ -314,6 +315,8 @@ class Settings(Model):
     duration: Duration
     sample: Duration = Duration.parse("100ms")
     """Interval of the samples; `0s` switches them off."""
+    series: Series = Series()
+    """Of what samples are taken; of every flow and port by default."""
     capture: bool = False
     """Keep the packets that the hosts see, as pcap files with ns: 128 bytes of each, times from the start of the run."""
     passive_rtt: bool = False

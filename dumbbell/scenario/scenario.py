@@ -16,6 +16,7 @@ from dumbbell.scenario.check import is_random, wrong
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.scenario.series import Series
 from dumbbell.scenario.sweep import Sweep
 
 Coordinate = str | int | float
@@ -51,7 +52,9 @@ class ResolvedScenario:
 
     def dump(self) -> dict[str, Any]:
         """All settings but the name, in plain data: what a run's key is made of."""
-        return self.settings.model_dump(mode="json", exclude={"name"})
+        # Of a scenario that chooses no series the key is what it was before there was a choice.
+        usual = {"series"} if self.settings.series == Series() else set()
+        return self.settings.model_dump(mode="json", exclude={"name", *usual})
 
 
 class Scenario(Settings):

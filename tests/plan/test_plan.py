@@ -58,6 +58,7 @@ def test_the_whole_of_a_simple_plan():
             }
         ],
         "schedule": [],
+        "series": {"flows": [0], "groups": [], "ports": [0, 1, 2, 3], "shares": []},
     }
 
 

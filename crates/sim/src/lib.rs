@@ -41,6 +41,8 @@ const FEATURES: &[&str] = &[
     "rate steps",
     "UDP",
     "reverse flows",
+    "series of groups",
+    "shares of ports",
 ];
 
 /// What this engine can do, for refusals, listings and random scenarios.

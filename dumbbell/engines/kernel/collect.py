@@ -69,9 +69,12 @@ def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
     from dumbbell.results import schema
 
     of_flow, of_port = (schema().sampled(kind, NAME) for kind in ("flow", "port"))
-    for i, ((_, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
-        yield _block(folder / f"flow-{i}", f"flow/{connection.name}", of_flow).until(row["end_ns"], row["rx_bytes"])
-    for i, port in enumerate(plan.ports):
+    chosen = [workload.id for workload in map(plan.workloads.__getitem__, plan.series.flows)]
+    for i, ((workload, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
+        if workload.id in chosen:
+            yield _block(folder / f"flow-{i}", f"flow/{connection.name}", of_flow).until(row["end_ns"], row["rx_bytes"])
+    for i in plan.series.ports:
+        port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
 
 

@@ -1,8 +1,10 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
 mod routes;
+mod shares;
 
 pub use routes::Routes;
+pub use shares::Shares;
 
 use crate::attachment::{Attachment, Attachments};
 use crate::events::EventSet;
@@ -44,6 +46,8 @@ pub struct Network {
     pub arrivals: Queue,
     /// Notes packets at the hosts.
     pub tap: Option<Box<Tap>>,
+    /// Counts what flows send through ports.
+    pub shares: Option<Box<Shares>>,
     /// Hashes what happens to packets.
     pub fingerprint: Fingerprint,
 }
@@ -67,6 +71,7 @@ impl Network {
             drops,
             arrivals: Queue::default(),
             tap: None,
+            shares: None,
             fingerprint: Fingerprint::default(),
         }
     }
@@ -209,6 +214,9 @@ impl Network {
     fn leave(&mut self, i: usize, id: Id, out: Time) {
         let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
         let slot = &mut packets[id];
+        if let Some(shares) = &mut self.shares {
+            shares.count(i, &slot.packet);
+        }
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(slot.bytes());
         if self.shared.now < port.outage_until {

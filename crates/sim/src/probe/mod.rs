@@ -4,7 +4,7 @@ mod sampler;
 pub mod schema;
 mod totals;
 
-pub use sampler::Sampler;
+pub use sampler::{Chosen, Group, Sampler};
 pub use totals::{flows, ports};
 
 use crate::port::{Kind, Port};

@@ -1,9 +1,9 @@
-//! Samples of flows and ports at a fixed interval.
+//! Samples of flows, groups and ports at a fixed interval.
 //!
 //! The series of a flow begin with connect() and end with the flow. A transfer ends when it is complete. A flow that is stopped ends for
-//! its sender there and then; what the receiver has read is still sampled while data are under way.
+//! its sender there and then; what the receiver has read, and what ports handed on, is still sampled while data are under way.
 
-use super::schema::{count, names, place, Quantity, FLOW_SERIES, PORT_SERIES};
+use super::schema::{count, names, place, Quantity, FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES};
 use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::Network;
@@ -12,58 +12,138 @@ use crate::port::Port;
 use crate::time::Time;
 
 const FLOW: usize = count(FLOW_SERIES);
+const GROUP: usize = count(GROUP_SERIES);
 const PORT: usize = count(PORT_SERIES);
+const SHARE: usize = count(SHARE_SERIES);
+
+/// Flows that are sampled together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Name.
+    pub name: String,
+    /// Positions of its flows.
+    pub flows: Vec<usize>,
+}
+
+/// What is sampled, by positions.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Flows.
+    pub flows: Vec<usize>,
+    /// Groups.
+    pub groups: Vec<Group>,
+    /// Ports.
+    pub ports: Vec<usize>,
+    /// Ports at which the chosen flows and groups are counted.
+    pub shares: Vec<usize>,
+}
 
 /// Takes samples at a fixed interval.
 #[derive(Debug)]
 pub struct Sampler {
     interval: Time,
+    chosen: Chosen,
     flows: Vec<Table>,
+    groups: Vec<Table>,
     ports: Vec<Table>,
+    /// Of each counted port the chosen flows, then the groups.
+    shares: Vec<Table>,
+}
+
+/// How far a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// It has not begun, or is over.
+    None,
+    /// It is open.
+    Open,
+    /// It was stopped, and data are under way.
+    Draining,
 }
 
 impl Sampler {
-    /// A sampler of every flow and port.
+    /// A sampler of what is chosen.
     #[must_use]
-    pub fn new(interval: Time, flows: &[Flow], ports: &[Port]) -> Self {
-        let table = |kind: &str, name: &str, list: &[Quantity]| Table {
-            entity: format!("{kind}/{name}"),
-            columns: names(list),
-            ..Table::default()
-        };
+    pub fn new(interval: Time, chosen: Chosen, flows: &[Flow], ports: &[Port]) -> Self {
+        let table = |entity: String, list: &[Quantity]| Table { entity, columns: names(list), ..Table::default() };
+        let flow_entities: Vec<String> = chosen.flows.iter().map(|&i| format!("flow/{}", flows[i].name)).collect();
+        let group_entities: Vec<String> = chosen.groups.iter().map(|g| format!("group/{}", g.name)).collect();
+        let both = || flow_entities.iter().chain(&group_entities);
+        let shares = chosen
+            .shares
+            .iter()
+            .map(|&port| &ports[port].id)
+            .flat_map(|port| both().map(move |entity| table(format!("share/{port}/{entity}"), SHARE_SERIES)));
         Self {
             interval,
-            flows: flows.iter().map(|f| table("flow", &f.name, FLOW_SERIES)).collect(),
-            ports: ports.iter().map(|p| table("port", &p.id, PORT_SERIES)).collect(),
+            shares: shares.collect(),
+            ports: chosen.ports.iter().map(|&i| table(format!("port/{}", ports[i].id), PORT_SERIES)).collect(),
+            flows: flow_entities.iter().map(|entity| table(entity.clone(), FLOW_SERIES)).collect(),
+            groups: group_entities.iter().map(|entity| table(entity.clone(), GROUP_SERIES)).collect(),
+            chosen,
         }
     }
 
     /// Takes a row of each; returns the time of the next.
     pub fn sample(&mut self, flows: &[Flow], network: &Network) -> Time {
         let now = network.now();
-        for (i, (f, table)) in flows.iter().zip(&mut self.flows).enumerate() {
-            if now < f.start || f.receiver.completed().is_some() {
-                continue;
-            }
-            if now <= f.stop {
-                table.push(now, &of_flow(f));
-            } else if f.sender.counters().sent > f.receiver.counters().arrived + network.drops[i].data {
-                table.push(now, &of_receiver(f));
+        for (&i, table) in self.chosen.flows.iter().zip(&mut self.flows) {
+            match life(i, &flows[i], network) {
+                Life::None => {}
+                Life::Open => table.push(now, &of_flow(&flows[i])),
+                Life::Draining => table.push(now, &of_receiver(&flows[i])),
             }
         }
-        for (p, table) in network.ports.iter().zip(&mut self.ports) {
-            table.push(now, &of_port(p));
+        for (group, table) in self.chosen.groups.iter().zip(&mut self.groups) {
+            table.push(now, &of_group(group, flows, network));
+        }
+        for (&i, table) in self.chosen.ports.iter().zip(&mut self.ports) {
+            table.push(now, &of_port(&network.ports[i]));
+        }
+        if !self.shares.is_empty() {
+            self.sample_shares(flows, network);
         }
         now + self.interval
     }
 
-    /// The tables, flows first.
+    fn sample_shares(&mut self, flows: &[Flow], network: &Network) {
+        let Some(counted) = &network.shares else { return };
+        let now = network.now();
+        let mut tables = self.shares.iter_mut();
+        for &port in &self.chosen.shares {
+            for &i in &self.chosen.flows {
+                let table = tables.next().expect("a table for each port and flow");
+                if life(i, &flows[i], network) != Life::None {
+                    table.push(now, &of_share(counted.bytes(port, i)));
+                }
+            }
+            for group in &self.chosen.groups {
+                let table = tables.next().expect("a table for each port and group");
+                table.push(now, &of_share(group.flows.iter().map(|&i| counted.bytes(port, i)).sum()));
+            }
+        }
+    }
+
+    /// The tables: flows, groups, ports, flows and groups at ports.
     #[must_use]
     pub fn finish(self) -> Vec<Table> {
         if self.interval == 0 {
             return vec![];
         }
-        self.flows.into_iter().chain(self.ports).collect()
+        self.flows.into_iter().chain(self.groups).chain(self.ports).chain(self.shares).collect()
+    }
+}
+
+fn life(i: usize, f: &Flow, network: &Network) -> Life {
+    let now = network.now();
+    if now < f.start || f.receiver.completed().is_some() {
+        Life::None
+    } else if now <= f.stop {
+        Life::Open
+    } else if f.sender.counters().sent > f.receiver.counters().arrived + network.drops[i].data {
+        Life::Draining
+    } else {
+        Life::None
     }
 }
 
@@ -89,6 +169,46 @@ fn of_receiver(f: &Flow) -> [f64; FLOW] {
     let mut row = [f64::NAN; FLOW];
     row[const { place(FLOW_SERIES, "rx_bytes") }] = f.receiver.bytes_read() as f64;
     row
+}
+
+fn of_group(group: &Group, flows: &[Flow], network: &Network) -> [f64; GROUP] {
+    let (mut open, mut cwnd, mut inflight) = (0u64, 0.0, 0u64);
+    let (mut srtt, mut measured, mut min_rtt) = (0.0, 0u64, f64::NAN);
+    let (mut delivered, mut delivered_ce, mut retransmits, mut rx_bytes) = (0u64, 0u64, 0u64, 0u64);
+    for (i, f) in group.flows.iter().map(|&i| (i, &flows[i])) {
+        let s = f.sender.sample();
+        delivered += u64::from(s.delivered);
+        delivered_ce += u64::from(s.delivered_ce);
+        retransmits += f.sender.counters().retransmits;
+        rx_bytes += f.receiver.bytes_read();
+        if life(i, f, network) != Life::Open {
+            continue;
+        }
+        open += 1;
+        cwnd += s.cwnd;
+        inflight += u64::from(s.in_flight);
+        if let Some(ms) = s.srtt_ms {
+            srtt += ms;
+            measured += 1;
+        }
+        // The least of a number and NaN is the number.
+        min_rtt = min_rtt.min(s.min_rtt_ms.unwrap_or(f64::NAN));
+    }
+    row![GROUP_SERIES;
+        "flows": open as f64,
+        "cwnd": cwnd,
+        "srtt_ms": srtt / measured as f64,
+        "min_rtt_ms": min_rtt,
+        "inflight": inflight as f64,
+        "delivered": delivered as f64,
+        "delivered_ce": delivered_ce as f64,
+        "retransmits": retransmits as f64,
+        "rx_bytes": rx_bytes as f64,
+    ]
+}
+
+fn of_share(bytes: u64) -> [f64; SHARE] {
+    row![SHARE_SERIES; "sent_bytes": bytes as f64]
 }
 
 fn of_port(p: &Port) -> [f64; PORT] {

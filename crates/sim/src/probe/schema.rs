@@ -101,6 +101,25 @@ pub const FLOW_SERIES: &[Quantity] = &[
         .or_none(),
 ];
 
+/// Series of a group: the TCP connections of an entry of the scenario, together. It is sampled throughout the run; a flow is open from its
+/// start until it is complete or stopped.
+pub const GROUP_SERIES: &[Quantity] = &[
+    gauge("flows", "", "open flows").by(Source::Sim),
+    gauge("cwnd", "packets", "congestion windows of the open flows, added up").by(Source::Sim),
+    gauge("srtt_ms", "ms", "mean of the smoothed RTTs of the open flows that have one").by(Source::Sim).or_none(),
+    gauge("min_rtt_ms", "ms", "the least `min_rtt_ms` of the open flows").by(Source::Sim).or_none(),
+    gauge("inflight", "packets", "of the open flows, added up").by(Source::Sim),
+    total("delivered", "packets", "of all flows, those that ended included").by(Source::Sim),
+    total("delivered_ce", "packets", "of all flows, those that ended included").by(Source::Sim),
+    total("retransmits", "packets", "of all flows, those that ended included").by(Source::Sim),
+    total("rx_bytes", "bytes", "of all flows, those that ended included").by(Source::Sim),
+];
+
+/// Series of a flow or group at a port.
+pub const SHARE_SERIES: &[Quantity] =
+    &[total("sent_bytes", "bytes", "of what the port handed on those of the flow or group, ACKs and headers included")
+        .by(Source::Sim)];
+
 /// Series of a port.
 pub const PORT_SERIES: &[Quantity] = &[
     gauge("backlog_bytes", "bytes", "queued"),
@@ -169,7 +188,7 @@ pub const PORT_COLUMNS: &[Quantity] = &[
 #[must_use]
 pub fn schema() -> serde_json::Value {
     serde_json::json!({
-        "series": {"flow": FLOW_SERIES, "port": PORT_SERIES},
+        "series": {"flow": FLOW_SERIES, "group": GROUP_SERIES, "port": PORT_SERIES, "share": SHARE_SERIES},
         "flows": FLOW_COLUMNS,
         "ports": PORT_COLUMNS,
     })
@@ -229,7 +248,7 @@ mod tests {
 
     #[test]
     fn names_stand_once_in_a_list() {
-        for list in [FLOW_SERIES, PORT_SERIES, FLOW_COLUMNS, PORT_COLUMNS] {
+        for list in [FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES, FLOW_COLUMNS, PORT_COLUMNS] {
             for (i, quantity) in list.iter().enumerate() {
                 assert!(list[..i].iter().all(|other| other.name != quantity.name), "{}", quantity.name);
                 assert!(!quantity.meaning.is_empty());

@@ -1,6 +1,6 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
-use super::{Controls, World, CHANGES, CONTROL, FLOW_SOURCES, SAMPLER, SENDER_TIMER};
+use super::{series, Controls, World, CHANGES, CONTROL, FLOW_SOURCES, SAMPLER, SENDER_TIMER};
 use crate::capture::FlowHeaders;
 use crate::cc::{self, AnyCc, Needs};
 use crate::events::MAX_SOURCES;
@@ -68,7 +68,8 @@ impl World {
         if spec.sample_ns > 0 {
             network.events.set(SAMPLER, 0);
         }
-        let sampler = Sampler::new(spec.sample_ns, &flows, &network.ports);
+        network.shares = series::shares(spec);
+        let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &flows, &network.ports);
         let end = spec.duration_ns;
         let looks_ahead = network.routes.flows() >= MANY_FLOWS;
         Ok(Self {
@@ -181,7 +182,7 @@ fn check_run(spec: &NetworkSpec) -> Result<(), Flaws> {
         let [duration, most] = [spec.duration_ns, MAX_TIME].map(|ns| ns / SEC);
         flaws.add("duration_ns", format_args!("{duration} s"), format_args!("at most {most} s"));
     }
-    flaws.done()
+    Flaws::both(flaws.done(), series::check(spec)).map(|_| ())
 }
 
 /// What goes over a path.

@@ -1,6 +1,7 @@
 //! Builds the world of a [`NetworkSpec`] and runs its events.
 
 mod build;
+mod series;
 
 use crate::capture::{Capture, FlowHeaders};
 use crate::cc::CustomControl;

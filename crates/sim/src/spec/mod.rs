@@ -6,12 +6,14 @@ mod change;
 mod host;
 mod port;
 mod qdisc;
+mod series;
 mod workload;
 
 pub use change::ChangeSpec;
 pub use host::{Direction, HostSpec, PathSpec, Side};
 pub use port::{PortSpec, ShaperSpec};
 pub use qdisc::*;
+pub use series::SeriesSpec;
 pub use workload::{
     CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec,
 };
@@ -45,6 +47,9 @@ pub struct NetworkSpec {
     pub workloads: Vec<WorkloadSpec>,
     /// What happens to the ports.
     pub schedule: Vec<ChangeSpec>,
+    /// Which entities get series; if nothing is said, every TCP connection and every port.
+    #[serde(default)]
+    pub series: Option<SeriesSpec>,
 }
 
 impl NetworkSpec {

@@ -118,6 +118,7 @@ pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64,
         paths: vec![path("path", &[0, 1], &[2]), path("local", &[1], &[2])],
         workloads: flows.into_iter().map(WorkloadSpec::Tcp).collect(),
         schedule: vec![],
+        series: None,
     };
     numbered(net)
 }

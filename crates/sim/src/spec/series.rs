@@ -1,0 +1,17 @@
+//! Which entities get series.
+
+use serde::{Deserialize, Serialize};
+
+/// Which entities get series, by their positions in the description.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesSpec {
+    /// Workloads of TCP: each connection gets its own.
+    pub flows: Vec<usize>,
+    /// Workloads of TCP: their connections get one together.
+    pub groups: Vec<usize>,
+    /// Ports.
+    pub ports: Vec<usize>,
+    /// Ports that count the bytes of each of those connections and groups.
+    pub shares: Vec<usize>,
+}

@@ -1,0 +1,38 @@
+"""Which entities get series: names become positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dumbbell.plan.model import Port, Series
+from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_bases, nearest, one_of
+
+
+def series(resolved: ResolvedScenario, ports: Sequence[Port]) -> Series:
+    """What a scenario chooses; the entries of `flows` are the first workloads of the plan.
+
+    Raises `ScenarioError` if it names a port that there is not; names of flows are checked with the scenario.
+    """
+    settings = resolved.settings
+    bases = flow_bases(settings.flows)
+    entries: dict[str, list[int]] = {}
+    for i, base in enumerate(bases):
+        entries.setdefault(base, []).append(i)
+    ids = {port.id: [i] for i, port in enumerate(ports)}
+    chosen = settings.series
+    problems = [
+        resolved.problem(("series", kind, i), f"there is no port {name!r}{nearest(name, ids)}", one_of(ids))
+        for kind, choice in (("ports", chosen.ports), ("shares", chosen.shares))
+        for i, name in enumerate(choice if isinstance(choice, list) else ())
+        if name not in ids
+    ]
+    if problems:
+        raise ScenarioError(problems)
+    return Series(
+        _positions(chosen.flows, entries), _positions(chosen.groups, entries), _positions(chosen.ports, ids), _positions(chosen.shares, ids)
+    )
+
+
+def _positions(choice: Choice, known: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+    names = known if choice == "all" else () if choice == "none" else dict.fromkeys(choice)
+    return tuple(sorted(i for name in names for i in known[name]))

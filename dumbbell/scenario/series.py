@@ -1,0 +1,36 @@
+"""Which entities of a run get series."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from dumbbell.scenario.base import Model
+from dumbbell.scenario.problems import Unfit
+
+ALL, NONE = "all", "none"
+
+
+def _chosen(value: object) -> object:
+    if value in (ALL, NONE) or (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        return value
+    shown = repr(value) if isinstance(value, str) else "this"
+    raise Unfit(f"{shown} chooses nothing", f"{ALL}, {NONE} or a list of names")
+
+
+Choice = Annotated[str | list[str], BeforeValidator(_chosen)]
+"""All that there are of a kind, none, or some by name."""
+
+
+class Series(Model):
+    """Which entities get series, every `sample:`. What a run came to (the tables of flows and ports) does not depend on it."""
+
+    flows: Choice = ALL
+    """Entries of `flows:`, by name (or cc, where they have none): each of their flows."""
+    groups: Choice = NONE
+    """Entries of `flows:`: their flows together."""
+    ports: Choice = ALL
+    """Ports by the names that they have in results, such as `bottleneck-reverse`."""
+    shares: Choice = NONE
+    """Ports: what of their bytes was of each of these flows and groups."""
