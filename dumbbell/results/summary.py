@@ -24,8 +24,8 @@ samples of smoothed RTT; mean window over the samples; segments sent again; the 
 
 RUN_METRICS = ("flows", "throughput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
 """Of all flows of a run together: how many; payload over the time from the first start to the last stop; Jain's index of their
-throughputs, each over the flow's own time; mean and 95th percentile over their samples of smoothed RTT; segments sent again; packets
-dropped and CE marks set, at all ports."""
+throughputs, each over the flow's own time; mean and 95th percentile over their samples of smoothed RTT, if every flow has series; segments
+sent again; packets dropped and CE marks set, at all ports."""
 
 _SRTT, _CWND = "srtt_ms", "cwnd"
 
@@ -106,7 +106,8 @@ def summarise(run: Run) -> Summary:
     elapsed_ns = max(ends) - min(starts) if flows else 0
     received = sum(counters["rx_bytes"] for counters in flows.values())
     rates = [values["throughput_mbit"] for values in found.values()]
-    srtt = np.concatenate([nothing, *(samples[entity, _SRTT] for entity in flows if (entity, _SRTT) in samples)])
+    pooled = [samples[entity, _SRTT] for entity in flows if (entity, _SRTT) in samples and _has_every_flow(run)]
+    srtt = np.concatenate([nothing, *pooled])
     ports = [counters for entity, counters in run.counters.items() if entity.startswith("port/")]
     together = {
         "flows": float(len(flows)),
@@ -119,6 +120,13 @@ def summarise(run: Run) -> Summary:
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
     return Summary(run.status, found, together)
+
+
+def _has_every_flow(run: Run) -> bool:
+    """Whether every TCP connection has series. Of a plan from before there was a choice each has."""
+    plan = run.plan or {}
+    tcp = {i for i, workload in enumerate(plan.get("workloads", ())) if workload["kind"] == "tcp"}
+    return "series" not in plan or tcp <= set(plan["series"]["flows"])
 
 
 def completion_s(counters: Mapping[str, int]) -> float:

@@ -9,6 +9,7 @@ from support import PATH
 
 from dumbbell.engines import engine as find_engine
 from dumbbell.engines.execute import execute
+from dumbbell.engines.prepared import prepare
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor import Threads
 from dumbbell.scenario import Scenario, ScenarioError
@@ -146,3 +147,16 @@ def test_a_parameter_of_a_congestion_control_takes_effect(kernel):
     few, many = (run.counters["flow/cubic"]["retransmits"] for run in runs)
     assert few < 100 < many
     assert runs[1].engine["parameters"] == {"cubic.hystart": "0", "cubic.hystart_detect": "2"}
+
+
+@pytest.mark.usefixtures("kernel")
+def test_only_the_chosen_series_are_kept_and_the_run_is_the_same():
+    flows = [{"cc": "cubic", "count": 2}, {"cc": "reno", "bytes": "100kB"}]
+    whole, some = (
+        execute(prepare(resolved(flows=flows, duration="1s", **more)), executor=Threads(1))[0]
+        for more in ({}, {"series": {"flows": ["reno"], "ports": ["bottleneck"]}})
+    )
+    assert list(dict.fromkeys(some.frame["entity"])) == ["flow/reno", "port/bottleneck"]
+    assert (some.flows, some.ports) == (whole.flows, whole.ports)
+    for entity, name in (("flow/reno", "cwnd"), ("port/bottleneck", "sent_bytes")):
+        assert [values.tolist() for values in some.series(entity, name)] == [values.tolist() for values in whole.series(entity, name)]
