@@ -14,12 +14,18 @@ from dumbbell.bench.measure import Row
 from dumbbell.bench.present import lines
 from dumbbell.errors import DumbbellError
 
-TARGETS = {"bytes_per_idle_flow": 16_000, "bytes_per_segment_in_flight": 64}
-"""Bytes; a segment's with all rings full: they hold a power of two, and just after they doubled it is a third more."""
+TARGETS = {
+    "bytes_per_idle_flow": 16_000,
+    "bytes_of_10000_idle_flows": 160_000_000,
+    "bytes_of_1000000_short_flows": 16_000_000,
+    "bytes_per_segment_in_flight": 64,
+}
+"""Bytes. Of the short flows about 500 are alive at a time. A segment's are those with all rings full: they hold a power of two, and just
+after they doubled it is a third more."""
 
 
 def measure() -> Row:
-    """Bytes per flow and per segment. Raises `EnvironmentFault` if the example cannot be built."""
+    """Bytes per flow, per segment, and of whole runs. Raises `EnvironmentFault` if the example cannot be built."""
     done = subprocess.run([build("memory")], capture_output=True, text=True, check=True)
     return {"name": "memory", "targets": TARGETS, **json.loads(done.stdout)}
 

@@ -15,6 +15,8 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "wall_s": ("wall time, s", lambda value: f"{value:.0f}"),
     "cpu_s_per_worker": ("CPU time of each of two workers, s", lambda value: f"{value:.0f}"),
     "bytes_per_idle_flow": ("bytes per idle flow", lambda value: f"{value:,.0f}"),
+    "bytes_of_10000_idle_flows": ("bytes of 10,000 idle flows", lambda value: f"{value:,.0f}"),
+    "bytes_of_1000000_short_flows": ("bytes of 1,000,000 short flows made and gone", lambda value: f"{value:,.0f}"),
     "bytes_per_segment_in_flight": ("bytes per segment in flight, rings full", lambda value: f"{value:,.1f}"),
     "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
 }

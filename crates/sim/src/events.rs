@@ -5,6 +5,9 @@
 //! or removed. A node has eight children, which fill a cache line: finding the least of eight takes fewer steps than three levels of
 //! pairs. The sources that change with every packet (ports) have a tree of their own beside that of all others, so that their walks
 //! do not get longer with the number of flows.
+//!
+//! Connections that come and go have sources in slots that are used again, in a third tree that grows. Of equal times the older connection
+//! comes first, whatever slots they have, and after all sources that there are from the start.
 
 use crate::time::{Time, MAX_TIME, NEVER};
 
@@ -48,6 +51,29 @@ impl Tree {
         &mut self.nodes[self.leaves + i / WAYS].0[i % WAYS]
     }
 
+    /// A tree of at least `sources` with the same keys.
+    fn grown(&self, sources: usize) -> Self {
+        let mut tree = Self::new(sources);
+        for (i, key) in self.nodes[self.leaves..].iter().flat_map(|node| node.0).enumerate() {
+            if key != NEVER {
+                tree.set(i, key);
+            }
+        }
+        tree
+    }
+
+    /// The place of the least key.
+    fn first(&self) -> usize {
+        let mut at = 0;
+        loop {
+            let child = self.nodes[at].0.iter().position(|&key| key == self.least).expect("a node has its least key");
+            if at >= self.leaves {
+                return (at - self.leaves) * WAYS + child;
+            }
+            at = at * WAYS + child + 1;
+        }
+    }
+
     #[inline]
     fn set(&mut self, i: usize, key: u64) {
         let mut at = self.leaves + i / WAYS;
@@ -78,15 +104,48 @@ pub struct EventSet {
     busy_below: usize,
     busy: Tree,
     others: Tree,
+    /// Sources from this one on belong to slots, `per_slot` to each.
+    slots_from: usize,
+    per_slot: usize,
+    slots: Tree,
+    /// The least key of all but the busy ones.
+    rest: u64,
+    /// Of each slot, what its sources have in the place of their number in keys.
+    ranks: Vec<u32>,
 }
 
 impl EventSet {
-    /// A set of `sources` idle sources, of which the first `busy` change with every packet. Panics beyond [`MAX_SOURCES`], which is as
-    /// many as a key can tell apart.
+    /// A set of `sources` idle sources, of which the first `busy` change with every packet, and no slots, which will have `per_slot` each.
+    /// Panics beyond [`MAX_SOURCES`], which is as many as a key can tell apart.
     #[must_use]
-    pub fn new(busy: usize, sources: usize) -> Self {
+    pub fn new(busy: usize, sources: usize, per_slot: usize) -> Self {
         assert!(busy <= sources && sources <= MAX_SOURCES, "{sources} event sources; at most {MAX_SOURCES}");
-        Self { busy_below: busy, busy: Tree::new(busy), others: Tree::new(sources - busy) }
+        Self {
+            busy_below: busy,
+            busy: Tree::new(busy),
+            others: Tree::new(sources - busy),
+            slots_from: sources,
+            per_slot,
+            slots: Tree::new(0),
+            rest: NEVER,
+            ranks: Vec::new(),
+        }
+    }
+
+    /// Slot `slot`, which is idle and at most one beyond all so far, is that of connection `serial` from now on; returns its first source.
+    /// Serial numbers count up and are told apart as far as keys have room, at least for one slot: of equal times the lower one comes first.
+    pub fn take_slot(&mut self, slot: usize, serial: u64) -> usize {
+        let first = slot * self.per_slot;
+        let tellable = (MAX_SOURCES - self.slots_from) / self.per_slot;
+        let rank = self.slots_from as u64 + serial % tellable as u64 * self.per_slot as u64;
+        if slot == self.ranks.len() {
+            self.ranks.push(0);
+            if (self.slots.nodes.len() - self.slots.leaves) * WAYS < first + self.per_slot {
+                self.slots = self.slots.grown(2 * (first + self.per_slot));
+            }
+        }
+        self.ranks[slot] = rank as u32;
+        self.slots_from + first
     }
 
     /// Sets the pending time of `source`; `NEVER`, or a time that no run reaches, makes it idle.
@@ -95,17 +154,36 @@ impl EventSet {
         let key = if time > MAX_TIME { NEVER } else { time << SOURCE_BITS | source as u64 };
         if source < self.busy_below {
             self.busy.set(source, key);
-        } else {
+        } else if source < self.slots_from {
             self.others.set(source - self.busy_below, key);
+            self.rest = self.others.least.min(self.slots.least);
+        } else {
+            self.set_in_slot(source - self.slots_from, time);
         }
+    }
+
+    /// The first source of a slot.
+    #[must_use]
+    pub fn first_of_slot(&self, slot: usize) -> usize {
+        self.slots_from + slot * self.per_slot
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_in_slot(&mut self, i: usize, time: Time) {
+        let rank = u64::from(self.ranks[i / self.per_slot]) + (i % self.per_slot) as u64;
+        self.slots.set(i, if time > MAX_TIME { NEVER } else { time << SOURCE_BITS | rank });
+        self.rest = self.others.least.min(self.slots.least);
     }
 
     #[inline]
     fn key(&mut self, source: usize) -> &mut u64 {
         if source < self.busy_below {
             self.busy.key(source)
-        } else {
+        } else if source < self.slots_from {
             self.others.key(source - self.busy_below)
+        } else {
+            self.slots.key(source - self.slots_from)
         }
     }
 
@@ -127,12 +205,19 @@ impl EventSet {
         }
     }
 
-    /// The earliest source and its time; `None` if all are idle.
+    /// The earliest source and its time; `None` if all are idle. A number beyond the sources that there are from the start stands for
+    /// [`Self::first_in_slots`].
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(Time, usize)> {
-        let key = self.busy.least.min(self.others.least);
+        let key = self.busy.least.min(self.rest);
         (key != NEVER).then(|| (key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as usize))
+    }
+
+    /// The earliest source of all slots.
+    #[must_use]
+    pub fn first_in_slots(&self) -> usize {
+        self.slots_from + self.slots.first()
     }
 }
 
@@ -143,7 +228,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lower_source() {
-        let mut e = EventSet::new(2, 5);
+        let mut e = EventSet::new(2, 5, 1);
         e.set(3, 10);
         e.set(1, 10);
         assert_eq!(e.first(), Some((10, 1)));
@@ -154,8 +239,35 @@ mod tests {
     }
 
     #[test]
+    fn connections_in_slots_come_in_the_order_in_which_they_were_made() {
+        let mut e = EventSet::new(1, 2, 3);
+        // Slot 0 is used again, by the youngest.
+        for (slot, serial) in [(0, 0), (1, 1), (2, 2), (0, 3)] {
+            assert_eq!(e.take_slot(slot, serial), 2 + 3 * slot);
+        }
+        for slot in 0..3 {
+            e.set(e.first_of_slot(slot) + 2, 10);
+        }
+        e.set(1, 10);
+        let mut order = vec![];
+        while let Some((10, source)) = e.first() {
+            let source = if source < 2 { source } else { e.first_in_slots() };
+            order.push(source);
+            e.set(source, NEVER);
+        }
+        assert_eq!(order, [1, 2 + 3 + 2, 2 + 6 + 2, 2 + 2]);
+        // More slots than the tree had room for; what was set stays.
+        e.set(2 + 3, 7);
+        (3..100).for_each(|slot| _ = e.take_slot(slot, slot as u64 + 1));
+        e.set(e.first_of_slot(99), 6);
+        assert_eq!((e.first().unwrap().0, e.first_in_slots()), (6, 2 + 3 * 99));
+        e.set(2 + 3 * 99, NEVER);
+        assert_eq!((e.first().unwrap().0, e.first_in_slots()), (7, 2 + 3));
+    }
+
+    #[test]
     fn a_time_beyond_every_run_is_never() {
-        let mut e = EventSet::new(1, 2);
+        let mut e = EventSet::new(1, 2, 1);
         e.set(0, MAX_TIME + 1);
         assert_eq!(e.first(), None);
         e.set(0, MAX_TIME);
@@ -165,7 +277,7 @@ mod tests {
     proptest! {
         #[test]
         fn first_is_the_least(busy in 0usize..=137, moves in prop::collection::vec((0usize..137, 0u64..1000), 1..300)) {
-            let mut e = EventSet::new(busy, 137);
+            let mut e = EventSet::new(busy, 137, 1);
             let mut model = [NEVER; 137];
             for (source, time) in moves {
                 let time = if time > 900 { NEVER } else { time };

@@ -1,7 +1,7 @@
 //! A fingerprint of everything that happens to packets, to show that a change of the code changed no result.
 //!
 //! It hashes facts (time, port, flow, sequence number, header bits, what became of the packet) and not the layout of what holds them, so
-//! that it outlives names and schemas. Without the feature `fingerprint` it has no state and no cost.
+//! that it outlives names and schemas. A connection that was made while the run goes on has a number of its own, wherever it lies. Without the feature `fingerprint` it has no state and no cost.
 
 use crate::packet::{DropCause, Packet, Verdict};
 use crate::time::Time;
@@ -23,19 +23,22 @@ pub enum PacketEvent {
 }
 
 /// The port of an event at an end.
-#[cfg(feature = "fingerprint")]
+#[cfg(any(test, feature = "fingerprint"))]
 const NO_PORT: usize = usize::MAX;
 
 /// Hash of the events so far, in order.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Fingerprint {
-    #[cfg(feature = "fingerprint")]
+    #[cfg(any(test, feature = "fingerprint"))]
     hash: u64,
+    /// Numbers of the flows from the first that was made in the run; others have their index for a number.
+    #[cfg(any(test, feature = "fingerprint"))]
+    numbers: std::collections::HashMap<usize, u64>,
 }
 
 impl Fingerprint {
     /// Notes what happened to `p` at port `port`.
-    #[cfg(feature = "fingerprint")]
+    #[cfg(any(test, feature = "fingerprint"))]
     pub fn note(&mut self, now: Time, port: Option<usize>, p: &Packet, what: PacketEvent) {
         let outcome = match what {
             PacketEvent::Offered(verdict) => verdict as u64,
@@ -52,7 +55,7 @@ impl Fingerprint {
         for value in [
             now,
             port.unwrap_or(NO_PORT) as u64,
-            p.flow() as u64,
+            self.number(p.flow()),
             u64::from(p.seq),
             u64::from(p.flags ^ p.ecn().flags()),
             u64::from(p.ecn().bits()),
@@ -64,19 +67,34 @@ impl Fingerprint {
     }
 
     /// Notes what happened to `p` at port `port`.
-    #[cfg(not(feature = "fingerprint"))]
+    #[cfg(not(any(test, feature = "fingerprint")))]
     #[inline(always)]
     pub fn note(&mut self, _now: Time, _port: Option<usize>, _p: &Packet, _what: PacketEvent) {}
 
+    #[cfg(any(test, feature = "fingerprint"))]
+    fn number(&self, flow: usize) -> u64 {
+        self.numbers.get(&flow).copied().unwrap_or(flow as u64)
+    }
+
+    /// The flow with this index is one that was made in the run, and has this number.
+    #[cfg(any(test, feature = "fingerprint"))]
+    pub fn renumber(&mut self, flow: usize, number: u64) {
+        self.numbers.insert(flow, number);
+    }
+
+    /// The flow with this index is one that was made in the run, and has this number.
+    #[cfg(not(any(test, feature = "fingerprint")))]
+    pub fn renumber(&mut self, _flow: usize, _number: u64) {}
+
     /// Adds a number.
-    #[cfg(feature = "fingerprint")]
+    #[cfg(any(test, feature = "fingerprint"))]
     pub fn add(&mut self, value: u64) {
         // The step of FNV-1a over whole words, with a turn, so that high bits reach low ones.
         self.hash = (self.hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 
     /// The hash.
-    #[cfg(feature = "fingerprint")]
+    #[cfg(any(test, feature = "fingerprint"))]
     #[must_use]
     pub fn value(&self) -> u64 {
         self.hash

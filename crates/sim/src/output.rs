@@ -9,8 +9,11 @@ use crate::traffic::Transaction;
 pub struct Output {
     /// Sampled series, one table an entity.
     pub tables: Vec<Table>,
-    /// What each flow came to, in order of the network's description: TCP, then streams of datagrams.
+    /// What each flow came to, in order of the network's description: TCP, then streams of datagrams, then the connections that workloads
+    /// made, if they were to have rows.
     pub flows: Rows,
+    /// What the connections of each workload that made some came to.
+    pub groups: Rows,
     /// What each port came to, in order of the network's description.
     pub ports: Rows,
     /// What the conservation check found wrong; empty is good.

@@ -73,6 +73,8 @@ pub struct Way(u32);
 
 impl Way {
     const HOP_BITS: u32 = 8;
+    /// Flows that can be told apart.
+    pub const MAX_FLOWS: u32 = 1 << (u32::BITS - Self::HOP_BITS);
 
     /// The beginning of the way of flow `flow`, which is below 2^24.
     #[inline]

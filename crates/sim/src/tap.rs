@@ -5,7 +5,7 @@
 //! for what it repeats.
 
 use crate::attachment::{Attachment, Attachments};
-use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
+use crate::packet::{flags, Ecn, Packet, Way, NO_ATTACHMENT};
 use crate::time::Time;
 
 /// A packet at a host.
@@ -24,7 +24,7 @@ pub struct Record {
 /// A packet as it left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
-    /// Its `attachment` is an index to those that were noted.
+    /// Its `attachment` is an index to those that were noted, its flow the number among all that there have been.
     pub packet: Packet,
     /// The IP identification.
     pub id: u16,
@@ -33,6 +33,8 @@ pub(crate) struct Note {
 /// The two hosts of a flow.
 #[derive(Clone, Debug)]
 struct Hosts {
+    /// The flow's number among all that there have been.
+    number: u32,
     /// Its data come from the right.
     from_right: bool,
     /// Packets of the data's sender and of its receiver so far, modulo 2^16.
@@ -53,8 +55,19 @@ impl Tap {
     /// Prepares for flows, each with the side that its data come from.
     #[must_use]
     pub fn new(from_right: impl Iterator<Item = bool>) -> Self {
-        let hosts = from_right.map(|from_right| Hosts { from_right, counts: [0; 2] }).collect();
+        let hosts =
+            from_right.zip(0..).map(|(from_right, number)| Hosts { number, from_right, counts: [0; 2] }).collect();
         Self { hosts, ..Self::default() }
+    }
+
+    /// The flow with this index is another one from now on, with this number among all that there have been.
+    pub fn renew(&mut self, flow: usize, number: u32, from_right: bool) {
+        assert!(number < Way::MAX_FLOWS, "fewer than 2^24 flows are noted");
+        let hosts = Hosts { number, from_right, counts: [0; 2] };
+        match self.hosts.get_mut(flow) {
+            Some(place) => *place = hosts,
+            None => self.hosts.push(hosts),
+        }
     }
 
     /// A packet leaves its host.
@@ -65,7 +78,7 @@ impl Tap {
         *id = id.wrapping_add(1);
         let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
         self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn(), note });
-        let mut noted = *packet;
+        let mut noted = Packet { way: Way::new(hosts.number), ..*packet };
         if packet.attachment != NO_ATTACHMENT {
             noted.attachment = self.attachments.len() as u32;
             self.attachments.push(attachments.get(packet.attachment));

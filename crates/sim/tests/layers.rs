@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("cc", &["packet", "refusal"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
-    ("traffic", &["outbox", "packet", "refusal", "spec", "tcp", "time"]),
+    ("traffic", &["outbox", "packet", "refusal", "rng", "spec", "tcp", "time"]),
     ("flow", &["tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
     ("output", &["capture", "time", "traffic"]),

@@ -3,7 +3,7 @@
 mod routes;
 mod shares;
 
-pub use routes::Routes;
+pub use routes::{FlowWay, Routes};
 pub use shares::Shares;
 
 use crate::attachment::{Attachment, Attachments};
@@ -56,14 +56,14 @@ pub struct Network {
 pub const PORTS: usize = 2;
 
 impl Network {
-    /// A network at time 0 with `sources` event sources in all; the random stream of each port comes from `seed` and its id.
+    /// A network at time 0; the random stream of each port comes from `seed` and its id.
     #[must_use]
-    pub fn new(ports: Vec<Port>, routes: Routes, tuples: Vec<FlowTuple>, sources: usize, seed: u64) -> Self {
+    pub fn new(ports: Vec<Port>, routes: Routes, tuples: Vec<FlowTuple>, events: EventSet, seed: u64) -> Self {
         let drops = vec![FlowDrops::default(); routes.flows()];
         let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.id))).collect();
         let (packets, dropped) = (Pool::default(), Vec::new());
         Self {
-            events: EventSet::new(sources.min(PORTS + 2 * ports.len()), sources),
+            events,
             ports,
             routes,
             shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples },
@@ -81,6 +81,27 @@ impl Network {
     #[must_use]
     pub fn now(&self) -> Time {
         self.shared.now
+    }
+
+    /// The flow with this index, at most one beyond all so far, is a new one: number `number` of all that there have been.
+    pub fn renew_flow(&mut self, flow: usize, number: u64, way: FlowWay, tuple: FlowTuple) {
+        assert!(flow < Way::MAX_FLOWS as usize, "fewer than 2^24 connections at a time");
+        self.routes.renew(flow, way);
+        if flow == self.drops.len() {
+            self.drops.push(FlowDrops::default());
+            self.shared.tuples.push(tuple);
+        }
+        (self.drops[flow], self.shared.tuples[flow]) = (FlowDrops::default(), tuple);
+        self.fingerprint.renumber(flow, number);
+    }
+
+    /// No packet of the flow with this index is under way any more, and none will come.
+    pub fn forget_flow(&mut self, flow: usize) {
+        for port in &mut self.ports {
+            if let Kind::Queue { qdisc, .. } = &mut port.kind {
+                qdisc.forget(flow);
+            }
+        }
     }
 
     /// Hands a packet to the first port of its way, or to the end.

@@ -5,6 +5,17 @@ use crate::packet::{flags, Packet};
 /// After the last port of a way.
 const END: u16 = u16::MAX;
 
+/// The ways of a flow's packets.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowWay {
+    /// Where that of its data begins.
+    pub data: u32,
+    /// Where that of its ACKs begins.
+    pub acks: u32,
+    /// Its first port is one of the sending host, whose TCP learns of drops there.
+    pub egress: bool,
+}
+
 /// The ways of all flows. Flows of one path share its ways, so that what is read for every packet is small.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
@@ -25,11 +36,18 @@ impl Routes {
         begin
     }
 
-    /// Adds a flow with the ways of its data and of its ACKs. With `egress` its first port is one of the sending host, whose TCP learns
-    /// of drops there.
-    pub fn add_flow(&mut self, data: u32, acks: u32, egress: bool) {
-        self.begin.push([data, acks]);
-        self.egress.push(egress);
+    /// Adds a flow.
+    pub fn add_flow(&mut self, way: FlowWay) {
+        self.begin.push([way.data, way.acks]);
+        self.egress.push(way.egress);
+    }
+
+    /// The flow with this index, at most one beyond all, is another one from now on.
+    pub fn renew(&mut self, flow: usize, way: FlowWay) {
+        if flow == self.flows() {
+            return self.add_flow(way);
+        }
+        (self.begin[flow], self.egress[flow]) = ([way.data, way.acks], way.egress);
     }
 
     /// Number of flows.
@@ -67,14 +85,14 @@ impl Routes {
 
 #[cfg(test)]
 mod tests {
-    use super::Routes;
+    use super::{FlowWay, Routes};
 
     #[test]
     fn flows_share_ways_and_each_ends() {
         let mut routes = Routes::default();
         let [out, back] = [&[3, 1][..], &[]].map(|ports| routes.add_way(ports));
-        routes.add_flow(out, back, false);
-        routes.add_flow(back, out, true);
+        routes.add_flow(FlowWay { data: out, acks: back, egress: false });
+        routes.add_flow(FlowWay { data: back, acks: out, egress: true });
         assert_eq!((routes.first(0, false), routes.first(0, true), routes.first(1, true)), (Some(3), None, Some(3)));
         assert_eq!((routes.has_egress(0), routes.has_egress(1), routes.flows()), (false, true, 2));
         assert_eq!([0, 1, 2].map(|hops| routes.port(out + hops)), [Some(3), Some(1), None]);

@@ -5,7 +5,7 @@ pub mod schema;
 mod totals;
 
 pub use sampler::{Chosen, Group, Sampler};
-pub use totals::{flows, ports};
+pub use totals::{flows, ports, FlowRow, GroupTotals};
 
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};

@@ -167,6 +167,19 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
 ];
 
+/// Columns of the table of groups: the workloads that make connections while the run goes on.
+pub const GROUP_COLUMNS: &[Quantity] = &[
+    label("group", "name, unique in the run"),
+    total("connections", "", "made"),
+    total("completed", "", "of these, those whose last byte was read"),
+    gauge("completion_mean_ms", "ms", "from connect() to the last byte read, the mean over those").or_none(),
+    gauge("completion_max_ms", "ms", "the longest").or_none(),
+    total("rx_bytes", "bytes", "payload that the receiving applications have read"),
+    total("sent_packets", "packets", "data packets that left the sending hosts, those sent again included"),
+    total("retransmits", "packets", "segments sent again"),
+    total("rto_timeouts", "", "retransmission timeouts"),
+];
+
 /// Columns of the table of ports.
 pub const PORT_COLUMNS: &[Quantity] = &[
     label("port", "name, unique in the run"),
@@ -248,7 +261,7 @@ mod tests {
 
     #[test]
     fn names_stand_once_in_a_list() {
-        for list in [FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES, FLOW_COLUMNS, PORT_COLUMNS] {
+        for list in [FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS] {
             for (i, quantity) in list.iter().enumerate() {
                 assert!(list[..i].iter().all(|other| other.name != quantity.name), "{}", quantity.name);
                 assert!(!quantity.meaning.is_empty());

@@ -1,24 +1,26 @@
 //! What every flow and every port came to at the end of a run, a row each.
 
-use super::schema::{count, names, place, FLOW_COLUMNS, PORT_COLUMNS};
+use super::schema::{count, names, place, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS};
 use super::{row, stats};
 use crate::flow::Flow;
-use crate::network::Network;
+use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
 use crate::time::Time;
 use crate::traffic::Udp;
 
-/// The table of flows: TCP, then streams of datagrams; `inside` are the packets still under way, data and ACKs, in the same order.
-#[must_use]
-pub fn flows(flows: &[Flow], udp: &[Udp], network: &Network, inside: &[(u64, u64)], end: Time) -> Rows {
-    let mut table = Rows::new(names(FLOW_COLUMNS));
-    for (i, f) in flows.iter().enumerate() {
-        let (s, r, drops) = (f.sender.counters(), f.receiver.counters(), &network.drops[i]);
-        let (data, acks) = inside[i];
+/// The numbers of a connection in the table of flows.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRow(pub [f64; count(FLOW_COLUMNS)]);
+
+impl FlowRow {
+    /// What a connection has come to; `inside` are its packets still under way, data and ACKs.
+    #[must_use]
+    pub fn of(f: &Flow, drops: &FlowDrops, inside: (u64, u64), end: Time) -> Self {
+        let (s, r, (data, acks)) = (f.sender.counters(), f.receiver.counters(), inside);
         let sample = f.sender.sample();
         let ended = f.receiver.completed().unwrap_or(f.stop).min(f.stop).min(end).max(f.start);
-        let row = row![FLOW_COLUMNS;
+        Self(row![FLOW_COLUMNS;
             "start_ns": f.start as f64,
             "end_ns": ended as f64,
             "completed_ns": f.receiver.completed().map_or(f64::NAN, |t| t as f64),
@@ -43,8 +45,72 @@ pub fn flows(flows: &[Flow], udp: &[Udp], network: &Network, inside: &[(u64, u64
             "undos": s.undos as f64,
             "min_rtt_ms": sample.min_rtt_ms.unwrap_or(f64::NAN),
             "srtt_ms": sample.srtt_ms.unwrap_or(f64::NAN),
+        ])
+    }
+}
+
+/// What the connections of a workload came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupTotals {
+    made: u64,
+    completed: u64,
+    completion: Time,
+    longest: Time,
+    rx_bytes: u64,
+    sent: u64,
+    retransmits: u64,
+    rto_timeouts: u64,
+}
+
+impl GroupTotals {
+    /// A connection is made.
+    pub fn begin(&mut self) {
+        self.made += 1;
+    }
+
+    /// Adds a connection that is gone, or at the end of the run.
+    pub fn add(&mut self, f: &Flow) {
+        if let Some(completed) = f.receiver.completed() {
+            self.completed += 1;
+            self.completion += completed - f.start;
+            self.longest = self.longest.max(completed - f.start);
+        }
+        let s = f.sender.counters();
+        self.rx_bytes += f.receiver.bytes_read();
+        self.sent += s.sent;
+        self.retransmits += s.retransmits;
+        self.rto_timeouts += s.rto_timeouts;
+    }
+
+    /// A table of groups without rows.
+    #[must_use]
+    pub fn table() -> Rows {
+        Rows::new(names(GROUP_COLUMNS))
+    }
+
+    /// Adds the group called `name` to the table.
+    pub fn push(&self, name: &str, table: &mut Rows) {
+        let ms = |time: f64| if self.completed == 0 { f64::NAN } else { time / 1e6 };
+        let row = row![GROUP_COLUMNS;
+            "connections": self.made as f64,
+            "completed": self.completed as f64,
+            "completion_mean_ms": ms(self.completion as f64 / self.completed as f64),
+            "completion_max_ms": ms(self.longest as f64),
+            "rx_bytes": self.rx_bytes as f64,
+            "sent_packets": self.sent as f64,
+            "retransmits": self.retransmits as f64,
+            "rto_timeouts": self.rto_timeouts as f64,
         ];
-        table.push(&f.name, &row);
+        table.push(name, &row);
+    }
+}
+
+/// The table of flows: TCP, then streams of datagrams; `inside` are the packets still under way, data and ACKs, in the same order.
+#[must_use]
+pub fn flows(flows: &[Flow], udp: &[Udp], network: &Network, inside: &[(u64, u64)], end: Time) -> Rows {
+    let mut table = Rows::new(names(FLOW_COLUMNS));
+    for (i, f) in flows.iter().enumerate() {
+        table.push(&f.name, &FlowRow::of(f, &network.drops[i], inside[i], end).0);
     }
     // Between the two lie connections with requests and responses.
     let first = inside.len() - udp.len();

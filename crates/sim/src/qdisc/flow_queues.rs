@@ -151,6 +151,11 @@ impl<S: Default> FlowQueues<S> {
         queue
     }
 
+    /// The flow with this index is another one from now on.
+    pub fn forget(&mut self, flow: usize) {
+        self.known.iter_mut().filter_map(|known| known.get_mut(flow)).for_each(|queue| *queue = 0);
+    }
+
     fn create(&mut self, slot: usize) -> usize {
         self.lists.add_queue();
         let (packets, state) = (Queue::default(), S::default());

@@ -129,6 +129,10 @@ impl PeekByDequeue for FqCodel {
         self.flows.expect(p);
     }
 
+    fn forget(&mut self, flow: usize) {
+        self.flows.forget(flow);
+    }
+
     fn backlog(&mut self) -> &mut Backlog {
         &mut self.flows.held
     }

@@ -125,6 +125,10 @@ impl PeekByDequeue for FqPie {
         self.flows.expect(p);
     }
 
+    fn forget(&mut self, flow: usize) {
+        self.flows.forget(flow);
+    }
+
     fn backlog(&mut self) -> &mut Backlog {
         &mut self.flows.held
     }

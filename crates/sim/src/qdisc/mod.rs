@@ -123,6 +123,9 @@ pub trait Qdisc {
     fn release(&mut self, _s: &mut QueueContext, _leaving: &mut Queue) -> Time {
         unreachable!("another shaper paces this discipline")
     }
+    /// All packets of the flow with this index are gone, and the next one is of another flow: what was kept by the index must be
+    /// forgotten.
+    fn forget(&mut self, _flow: usize) {}
     /// The line asks for a packet at this time and there is none.
     fn found_empty(&mut self, _at: Time) {}
     /// A packet comes soon: what that will touch is loaded ahead.
@@ -266,6 +269,9 @@ macro_rules! dispatch {
             #[inline]
             fn peeked(&self) -> Option<Id> {
                 match self { $(Self::$variant(q) => q.peeked(),)* }
+            }
+            fn forget(&mut self, flow: usize) {
+                match self { $(Self::$variant(q) => q.forget(flow),)* }
             }
             fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
                 match self { $(Self::$variant(q) => q.for_each(packets, f),)* }

@@ -42,6 +42,8 @@ pub trait PeekByDequeue {
     fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
     /// A packet comes soon: what that will touch is loaded ahead.
     fn expect(&self, _p: &Packet) {}
+    /// See [`Qdisc::forget`].
+    fn forget(&mut self, _flow: usize) {}
     /// What is held, to be changed.
     fn backlog(&mut self) -> &mut Backlog;
     /// What is held.
@@ -113,6 +115,10 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
         self.qdisc.backlog().add(len);
         self.buffer = Some(id);
         Dequeued::Wait(t)
+    }
+
+    fn forget(&mut self, flow: usize) {
+        self.qdisc.forget(flow);
     }
 
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {

@@ -2,7 +2,12 @@
 
 mod build;
 mod series;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod workloads;
 
+use self::slots::Slots;
 use crate::capture::{Capture, FlowHeaders};
 use crate::cc::CustomControl;
 use crate::flow::Flow;
@@ -53,50 +58,7 @@ pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, 
 pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
     let mut world = World::build(spec, &|_| None)?;
     world.run();
-    let mut fingerprint = world.network.fingerprint;
-    let inside = world.network.inside();
-    for (f, (drops, (data, acks))) in world.flows.iter().zip(world.network.drops.iter().zip(&inside)) {
-        let (s, r) = (f.sender.counters(), f.receiver.counters());
-        let sample = f.sender.sample();
-        for value in [
-            s.sent,
-            s.retransmits,
-            r.arrived,
-            r.duplicates,
-            drops.data,
-            *data,
-            r.acks_sent,
-            s.acks_arrived,
-            drops.acks,
-            *acks,
-            f.receiver.bytes_read(),
-            f.receiver.completed().unwrap_or(NEVER),
-            s.rto_timeouts,
-            s.tlp_probes,
-            s.undos,
-            r.ce,
-            r.sce,
-            s.cwnd_reductions,
-            u64::from(sample.delivered_ce),
-            u64::from(sample.delivered),
-            sample.cwnd.to_bits(),
-            sample.srtt_ms.unwrap_or(f64::NAN).to_bits(),
-        ] {
-            fingerprint.add(value);
-        }
-    }
-    for p in &world.network.ports {
-        let c = &p.counters;
-        let stats = crate::probe::stats(p);
-        for value in
-            [c.arrived, c.sent, c.sent_bytes, c.lost, c.first_drop.unwrap_or(NEVER), stats.ce_marks, stats.sce_marks]
-        {
-            fingerprint.add(value);
-        }
-        c.dropped.iter().for_each(|&n| fingerprint.add(n));
-        fingerprint.add(p.backlog().1);
-    }
-    Ok(fingerprint.value())
+    Ok(world.fingerprint())
 }
 
 /// Checks a network without running it.
@@ -111,11 +73,12 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Vec<Refusal>> {
 pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
 
 /// A run that has been built.
-struct World {
+struct World<'a> {
     network: Network,
     flows: Vec<Flow>,
     exchanges: Vec<Exchange>,
     udp: Vec<Udp>,
+    slots: Slots<'a>,
     schedule: Schedule,
     sampler: Sampler,
     /// Of the flows, for a capture.
@@ -127,7 +90,7 @@ struct World {
     events: u64,
 }
 
-impl World {
+impl World<'_> {
     fn run(&mut self) {
         while let Some((time, source)) = self.network.events.first() {
             if time > self.end {
@@ -138,7 +101,9 @@ impl World {
             self.events += 1;
             self.dispatch(source);
             while let Some(p) = self.network.arrival() {
-                let Some(flow) = self.flows.get_mut(p.flow()) else {
+                // Every connection comes here, so that its packets are handled in this loop and not by a call.
+                let from_start = self.flows.len();
+                let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow(p.flow())) else {
                     self.on_other_arrival(&p);
                     continue;
                 };
@@ -146,6 +111,9 @@ impl World {
                     flow.sender.on_ack(&p, &mut self.network);
                 } else {
                     flow.receiver.on_packet(&p, &mut self.network);
+                }
+                if p.flow() >= from_start {
+                    self.slots.check(p.flow(), &mut self.network);
                 }
             }
         }
@@ -170,9 +138,13 @@ impl World {
     fn dispatch(&mut self, source: usize) {
         if source >= self.first_flow_source {
             let offset = source - self.first_flow_source;
-            let (flow, which) = (offset / FLOW_SOURCES, offset % FLOW_SOURCES);
-            let Some(f) = self.flows.get_mut(flow) else {
-                return self.on_other_timer(offset - FLOW_SOURCES * self.flows.len());
+            let (flow, from_start) = (offset / FLOW_SOURCES, self.flows.len());
+            let (f, which) = match self.flows.get_mut(flow) {
+                Some(f) => (f, offset % FLOW_SOURCES),
+                None => match self.slots.flow_of_event(source, &self.network.events) {
+                    Some(found) => found,
+                    None => return self.on_other_timer(offset - FLOW_SOURCES * from_start),
+                },
             };
             match which {
                 SENDER_TIMER => f.sender.on_timer(&mut self.network),
@@ -203,18 +175,22 @@ impl World {
     /// A packet of an exchange or of a stream of datagrams has reached its end.
     fn on_other_arrival(&mut self, p: &Packet) {
         let i = p.flow() - self.flows.len();
-        match self.exchanges.get_mut(i) {
-            Some(exchange) => exchange.on_packet(p, &mut self.network),
-            None => self.udp[i - self.exchanges.len()].arrived += 1,
+        if let Some(exchange) = self.exchanges.get_mut(i) {
+            return exchange.on_packet(p, &mut self.network);
         }
+        self.udp[i - self.exchanges.len()].arrived += 1;
     }
 
-    /// The event of an exchange or of a stream of datagrams came; theirs are counted from the first of the exchanges.
+    /// The event of an exchange, of a stream of datagrams or of arrivals came; sources are counted from the first of the exchanges.
     fn on_other_timer(&mut self, source: usize) {
-        match self.exchanges.get_mut(source / EXCHANGE_SOURCES) {
-            Some(exchange) => exchange.on_timer(source % EXCHANGE_SOURCES, &mut self.network),
-            None => self.udp[source - EXCHANGE_SOURCES * self.exchanges.len()].on_timer(&mut self.network),
+        if let Some(exchange) = self.exchanges.get_mut(source / EXCHANGE_SOURCES) {
+            return exchange.on_timer(source % EXCHANGE_SOURCES, &mut self.network);
         }
+        let source = source - EXCHANGE_SOURCES * self.exchanges.len();
+        if let Some(stream) = self.udp.get_mut(source) {
+            return stream.on_timer(&mut self.network);
+        }
+        self.slots.on_arrival(source - self.udp.len(), &mut self.network, &mut self.headers);
     }
 
     fn on_control(&mut self, flow: usize, source: usize) {
@@ -228,15 +204,73 @@ impl World {
         }
     }
 
-    fn finish(self) -> Output {
+    /// A hash of all that happened to packets and of what was counted.
+    #[cfg(any(test, feature = "fingerprint"))]
+    fn fingerprint(&self) -> u64 {
+        let inside = self.network.inside();
+        let mut fingerprint = self.network.fingerprint.clone();
+        for (i, f) in self.flows.iter().enumerate().chain(self.slots.alive()) {
+            let (drops, (data, acks)) = (&self.network.drops[i], inside[i]);
+            let (s, r) = (f.sender.counters(), f.receiver.counters());
+            let sample = f.sender.sample();
+            for value in [
+                s.sent,
+                s.retransmits,
+                r.arrived,
+                r.duplicates,
+                drops.data,
+                data,
+                r.acks_sent,
+                s.acks_arrived,
+                drops.acks,
+                acks,
+                f.receiver.bytes_read(),
+                f.receiver.completed().unwrap_or(NEVER),
+                s.rto_timeouts,
+                s.tlp_probes,
+                s.undos,
+                r.ce,
+                r.sce,
+                s.cwnd_reductions,
+                u64::from(sample.delivered_ce),
+                u64::from(sample.delivered),
+                sample.cwnd.to_bits(),
+                sample.srtt_ms.unwrap_or(f64::NAN).to_bits(),
+            ] {
+                fingerprint.add(value);
+            }
+        }
+        for p in &self.network.ports {
+            let c = &p.counters;
+            let stats = crate::probe::stats(p);
+            for value in [
+                c.arrived,
+                c.sent,
+                c.sent_bytes,
+                c.lost,
+                c.first_drop.unwrap_or(NEVER),
+                stats.ce_marks,
+                stats.sce_marks,
+            ] {
+                fingerprint.add(value);
+            }
+            c.dropped.iter().for_each(|&n| fingerprint.add(n));
+            fingerprint.add(p.backlog().1);
+        }
+        fingerprint.value()
+    }
+
+    fn finish(mut self) -> Output {
         let inside = self.network.inside();
         let mut output = Output {
             conservation: self.conservation(&inside),
             events: self.events,
-            delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum(),
+            delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum::<u64>()
+                + self.slots.delivered_packets(),
             ..Output::default()
         };
         output.flows = crate::probe::flows(&self.flows, &self.udp, &self.network, &inside, self.end);
+        output.groups = self.slots.finish(&self.network, &inside, &mut output.flows);
         output.ports = crate::probe::ports(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables = self.sampler.finish();
@@ -252,7 +286,7 @@ impl World {
                 wrong.push(format!("{what}: {sent} packets sent, {found} accounted for"));
             }
         };
-        for (i, f) in self.flows.iter().enumerate() {
+        for (i, f) in self.flows.iter().enumerate().chain(self.slots.alive()) {
             let (data, acks) = inside[i];
             let drops = &self.network.drops[i];
             let (s, r) = (f.sender.counters(), f.receiver.counters());

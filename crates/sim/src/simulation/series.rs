@@ -38,7 +38,7 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
     }
     let group = |workload: &usize| match &spec.workloads[*workload] {
         WorkloadSpec::Tcp(tcp) => Group { name: tcp.id.clone(), flows: members[*workload].clone() },
-        WorkloadSpec::Exchange(_) | WorkloadSpec::Udp(_) => unreachable!("a group is of TCP"),
+        _ => unreachable!("a group is of TCP"),
     };
     Chosen {
         flows: flows.iter().flat_map(|&workload| &members[workload]).copied().collect(),

@@ -15,7 +15,8 @@ pub use port::{PortSpec, ShaperSpec};
 pub use qdisc::*;
 pub use series::SeriesSpec;
 pub use workload::{
-    CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, UdpSpec, WorkloadSpec,
+    ArrivalsSpec, CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, TransfersSpec,
+    UdpSpec, WorkloadSpec,
 };
 
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ pub struct NetworkSpec {
     pub ports: Vec<PortSpec>,
     /// The ways between the sides.
     pub paths: Vec<PathSpec>,
-    /// The traffic: all TCP first, then exchanges, then UDP.
+    /// The traffic: all TCP first, then exchanges, then UDP, then transfers.
     pub workloads: Vec<WorkloadSpec>,
     /// What happens to the ports.
     pub schedule: Vec<ChangeSpec>,
@@ -58,7 +59,7 @@ impl NetworkSpec {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {
             let tcp = match workload {
                 WorkloadSpec::Tcp(tcp) => Some(tcp),
-                WorkloadSpec::Exchange(_) | WorkloadSpec::Udp(_) => None,
+                _ => None,
             };
             tcp.into_iter().flat_map(move |tcp| tcp.connections.iter().map(move |each| (i, tcp, each)))
         })
@@ -69,7 +70,7 @@ impl NetworkSpec {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {
             let exchange = match workload {
                 WorkloadSpec::Exchange(exchange) => Some(exchange),
-                WorkloadSpec::Tcp(_) | WorkloadSpec::Udp(_) => None,
+                _ => None,
             };
             exchange.into_iter().flat_map(move |ours| ours.tcp.connections.iter().map(move |each| (i, ours, each)))
         })
@@ -80,9 +81,17 @@ impl NetworkSpec {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {
             let udp = match workload {
                 WorkloadSpec::Udp(udp) => Some(udp),
-                WorkloadSpec::Tcp(_) | WorkloadSpec::Exchange(_) => None,
+                _ => None,
             };
             udp.into_iter().flat_map(move |udp| udp.streams.iter().map(move |each| (i, udp, each)))
+        })
+    }
+
+    /// Every workload that makes connections while the run goes on, with its index.
+    pub fn transfers(&self) -> impl Iterator<Item = (usize, &TransfersSpec)> {
+        self.workloads.iter().enumerate().filter_map(|(i, workload)| match workload {
+            WorkloadSpec::Transfers(transfers) => Some((i, transfers)),
+            _ => None,
         })
     }
 }

@@ -14,6 +14,8 @@ pub enum WorkloadSpec {
     Tcp(TcpSpec),
     /// Requests and responses over TCP connections.
     Exchange(ExchangeSpec),
+    /// TCP connections that come and go.
+    Transfers(TransfersSpec),
     /// Unresponsive datagrams.
     Udp(UdpSpec),
 }
@@ -67,6 +69,43 @@ pub struct ExchangeSpec {
     pub count: u64,
     /// From the end of a response to the next request, ns.
     pub think_ns: u64,
+}
+
+/// Sized transfers, each over a TCP connection of its own that is made when its time comes and gone when it is complete.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransfersSpec {
+    /// What the connections have in common. None is listed; they are called `ID-1`, `ID-2` and so on.
+    pub tcp: TcpSpec,
+    /// When connections are made.
+    pub arrivals: ArrivalsSpec,
+    /// From when on, ns.
+    pub start_ns: u64,
+    /// No connection is made from this time on, ns; `None` is the end of the run. Those that are there go on.
+    pub stop_ns: Option<u64>,
+    /// Most connections that are made; `None` is as many as come.
+    pub count: Option<u64>,
+    /// Source and destination port of the first. Source ports count up from there to 59999 and on from 10000, the destination port counts the
+    /// turns.
+    pub ports: [u16; 2],
+    /// Each connection gets a row in the table of flows; else there is only that of the group.
+    pub rows: bool,
+}
+
+/// The times between connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ArrivalsSpec {
+    /// One at once, then one every interval.
+    Regular {
+        /// From one to the next, ns.
+        interval_ns: u64,
+    },
+    /// A Poisson process.
+    Poisson {
+        /// From one to the next on average, ns.
+        mean_interval_ns: u64,
+    },
 }
 
 /// One end of a connection.

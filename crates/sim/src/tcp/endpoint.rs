@@ -82,6 +82,15 @@ impl Sender {
         }
     }
 
+    /// First segment that the receiver has not acknowledged.
+    #[must_use]
+    pub fn acked_until(&self) -> u32 {
+        match self {
+            Self::Linux(s) => s.view.snd_una,
+            Self::Bsd(s) => s.acked_until(),
+        }
+    }
+
     /// Counters.
     #[must_use]
     pub fn counters(&self) -> &sender::Counters {

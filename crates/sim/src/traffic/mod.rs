@@ -1,7 +1,9 @@
-//! What the hosts send beside bulk flows: requests and responses, and what is not TCP.
+//! What the hosts send beside bulk flows: requests and responses, transfers that come and go, and what is not TCP.
 
 pub mod exchange;
+mod transfers;
 mod udp;
 
 pub use exchange::{Exchange, Transaction};
+pub use transfers::Transfers;
 pub use udp::Udp;

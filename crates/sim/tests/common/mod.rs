@@ -6,7 +6,8 @@ use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
     CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, HostSpec, NetworkSpec,
-    Opener, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, UdpSpec, WorkloadSpec, FORMAT,
+    Opener, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, TransfersSpec, UdpSpec, WorkloadSpec,
+    FORMAT,
 };
 use serde_json::Map;
 
@@ -149,6 +150,7 @@ fn numbered(mut net: NetworkSpec) -> NetworkSpec {
     for workload in &mut net.workloads {
         let (WorkloadSpec::Tcp(TcpSpec { connections, .. })
         | WorkloadSpec::Exchange(ExchangeSpec { tcp: TcpSpec { connections, .. }, .. })
+        | WorkloadSpec::Transfers(TransfersSpec { tcp: TcpSpec { connections, .. }, .. })
         | WorkloadSpec::Udp(UdpSpec { streams: connections, .. })) = workload;
         for (connection, port) in connections.iter_mut().zip(&mut port) {
             connection.ports = [port, 5000];

@@ -231,6 +231,12 @@ impl Sender {
         }
     }
 
+    /// First segment that the receiver has not acknowledged.
+    #[must_use]
+    pub fn acked_until(&self) -> u32 {
+        self.snd_una
+    }
+
     /// What a sample shows of it.
     #[must_use]
     pub fn sample(&self) -> SenderSample {

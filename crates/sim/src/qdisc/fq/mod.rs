@@ -3,12 +3,17 @@
 //!
 //! - Flows are told apart by a hash of addresses and ports, of 10 bits.
 //! - While no flow waits, up to eight packets bypass the flows in one queue for all, Linux's `internal`.
+//! - A flow that has been idle for 3 s is removed when a packet of another one is looked up and comes past it (`fq_gc`); if it returns it
+//!   is seen for the first time. The flows lie in 1024 trees by a hash of the hash, and no more than two in one of them: the one that
+//!   was there first is the root, and a search begins with that.
 //! - There are three bands of priority, and packets without a DSCP are all of the second. But Linux lists a flow before it notes the
 //!   flow's band, and so a flow that is seen for the first time stands in the first band: the second goes on until it has sent
 //!   its 192 KiB or has nothing to send, and only then does the new flow get its first turn. Later turns are in the second band.
 //!
-//! Left out: pacing and what goes with it (sockets, maxrate, horizon, low_rate_threshold), bands by DSCP, removing flows that were
-//! idle for long (one that returns would start afresh).
+//! Left out: pacing and what goes with it (sockets, maxrate, horizon, low_rate_threshold), bands by DSCP.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -31,6 +36,12 @@ const FLOWS: usize = 1024;
 const FAST_PATH: usize = 8;
 /// Pause after which a flow gets a quantum, ticks.
 const REFILL_TICKS: u64 = 40;
+/// Age at which an idle flow may be removed, ticks.
+const REMOVAL_TICKS: u64 = 3000;
+/// Linux's factor of hashes (include/linux/hash.h GOLDEN_RATIO_64).
+const GOLDEN_RATIO: u64 = 0x61c8_8646_80b5_83eb;
+/// No flow.
+const NONE: u16 = u16::MAX;
 /// Bounds of the quantum, bytes.
 const LEAST_QUANTUM: u32 = 256;
 const MAX_QUANTUM: u32 = 1 << 20;
@@ -44,6 +55,8 @@ const SECOND: usize = 1;
 /// A flow.
 #[derive(Clone, Debug)]
 struct Flow {
+    /// How many were created before it.
+    number: u64,
     packets: Queue,
     /// Bytes it may send before its turn ends.
     credit: i64,
@@ -68,8 +81,12 @@ pub struct Fq {
     hasher: Hasher,
     /// Of each value of the hash, the index of its flow plus one; 0 is none yet.
     by_hash: Box<[u32]>,
-    /// In order of creation.
     flows: Vec<Flow>,
+    /// Indices of flows that were removed.
+    removed: Vec<usize>,
+    created: u64,
+    /// Of each value of the hash, the other one in its tree, or `NONE`.
+    other: Box<[u16]>,
     /// Flows of the first band, which have not been served yet.
     first_band: VecDeque<usize>,
     /// Flows of the second.
@@ -106,6 +123,9 @@ impl Fq {
             hasher: Hasher::new(rng),
             by_hash: vec![0; FLOWS].into(),
             flows: Vec::new(),
+            removed: Vec::new(),
+            created: 0,
+            other: others(),
             first_band: VecDeque::new(),
             lists: Lists::new(),
             band: FIRST,
@@ -118,16 +138,62 @@ impl Fq {
     }
 
     /// The flow of a packet, created if it is the first.
-    fn classify(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
+    fn classify(&mut self, p: &Packet, now: Time, tuples: &[FlowTuple]) -> usize {
         let hash = self.hasher.flow(&directed(&tuples[p.flow()], p)) as usize % FLOWS;
-        if self.by_hash[hash] == 0 {
-            self.lists.add_queue();
-            self.flows.push(Flow { packets: Queue::default(), credit: self.parameters.initial_quantum, left: None });
-            self.by_hash[hash] = self.flows.len() as u32;
-            self.first_band.push_back(self.flows.len() - 1);
+        if self.other[hash] != NONE {
+            self.remove_idle(self.other[hash].into(), hash, now);
         }
-        self.by_hash[hash] as usize - 1
+        match self.by_hash[hash] {
+            0 => self.create(hash),
+            flow => flow as usize - 1,
+        }
     }
+
+    #[cold]
+    fn create(&mut self, hash: usize) -> usize {
+        let (number, credit) = (self.created, self.parameters.initial_quantum);
+        self.created += 1;
+        let flow = Flow { number, packets: Queue::default(), credit, left: None };
+        let f = if let Some(f) = self.removed.pop() {
+            self.flows[f] = flow;
+            f
+        } else {
+            self.lists.add_queue();
+            self.flows.push(flow);
+            self.flows.len() - 1
+        };
+        self.by_hash[hash] = f as u32 + 1;
+        self.first_band.push_back(f);
+        f
+    }
+
+    /// Removes the flow of hash `other` if it has been idle for long and the search for `hash`, which is in the same tree, comes past it.
+    fn remove_idle(&mut self, other: usize, hash: usize, now: Time) {
+        let flow = |hash: usize| (self.by_hash[hash] as usize).checked_sub(1);
+        let Some(f) = flow(other) else { return };
+        let is_root = flow(hash).is_none_or(|own| self.flows[f].number < self.flows[own].number);
+        if is_root && self.flows[f].left.is_some_and(|left| now / JIFFY > left + REMOVAL_TICKS) {
+            self.by_hash[other] = 0;
+            self.removed.push(f);
+        }
+    }
+}
+
+/// Of each value of the hash, the other one whose flow is in the same tree; Linux's key of a flow without a socket is odd.
+fn others() -> Box<[u16]> {
+    let mut first = [NONE; FLOWS];
+    let mut others = vec![NONE; FLOWS];
+    for hash in 0..FLOWS {
+        let tree = ((2 * hash as u64 + 1).wrapping_mul(GOLDEN_RATIO) >> (u64::BITS - FLOWS.ilog2())) as usize;
+        match first[tree] {
+            NONE => first[tree] = hash as u16,
+            earlier => {
+                debug_assert_eq!(others[usize::from(earlier)], NONE, "a tree has two flows at most");
+                (others[hash], others[usize::from(earlier)]) = (earlier, hash as u16);
+            }
+        }
+    }
+    others.into()
 }
 
 impl Fq {
@@ -184,7 +250,7 @@ impl PeekByDequeue for Fq {
             self.internal.push(id, &mut s.packets);
             return Verdict::Queued;
         }
-        let f = self.classify(&slot.packet, &s.tuples);
+        let f = self.classify(&slot.packet, s.now, &s.tuples);
         let flow = &mut self.flows[f];
         if flow.packets.len() >= self.parameters.flow_limit {
             s.dropped.push((id, DropCause::Overflow));
@@ -258,169 +324,5 @@ impl PeekByDequeue for Fq {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::lab::{packet, Lab};
-    use super::super::{Qdisc, Verdict};
-    use super::Fq;
-    use crate::packet::{DropCause, Ecn, ACK_FRAME, FULL_FRAME};
-    use crate::rng::Rng;
-    use crate::spec::{FqSpec, QdiscSpec};
-    use crate::time::MS;
-
-    const SPEC: FqSpec = FqSpec {
-        limit_packets: 10_000,
-        flow_limit_packets: 100,
-        quantum_bytes: 2 * FULL_FRAME,
-        initial_quantum_bytes: 10 * FULL_FRAME,
-        ce_threshold_ns: None,
-    };
-
-    fn lab(spec: FqSpec) -> Lab {
-        Lab::new(&QdiscSpec::Fq(spec), 1)
-    }
-
-    /// With the queue that passes by filled, by flow 63, so that what follows waits in flows.
-    fn busy(spec: FqSpec) -> Lab {
-        let mut lab = lab(spec);
-        lab.offer_full(63, 8, Ecn::NotEct);
-        lab
-    }
-
-    fn flows(lab: &mut Lab, count: usize) -> Vec<usize> {
-        (0..count).filter_map(|_| lab.take()).map(|p| p.flow()).collect()
-    }
-
-    /// Runs of a flow's packets: (flow, packets).
-    fn runs(order: &[usize]) -> Vec<(usize, usize)> {
-        order.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
-    }
-
-    #[test]
-    fn eight_packets_pass_by_while_no_flow_waits() {
-        let mut lab = lab(SPEC);
-        for flow in 0..8 {
-            lab.offer_full(flow % 2, 1, Ecn::NotEct);
-        }
-        lab.offer_full(2, 20, Ecn::NotEct);
-        lab.offer_full(3, 1, Ecn::NotEct);
-        // A flow waits: no more pass by, though there is room.
-        assert_eq!(flows(&mut lab, 4), [0, 1, 0, 1]);
-        lab.offer_full(4, 1, Ecn::NotEct);
-        let order = flows(&mut lab, 40);
-        assert_eq!(order[..4], [0, 1, 0, 1]);
-        assert_eq!(runs(&order[4..]), [(2, 10), (3, 1), (4, 1), (2, 10)]);
-        // One in the peek buffer counts as well.
-        lab.offer_full(5, 1, Ecn::NotEct);
-        assert_eq!(lab.peek(), Some(FULL_FRAME));
-        lab.offer_full(5, 9, Ecn::NotEct);
-        lab.offer_full(6, 1, Ecn::NotEct);
-        assert_eq!(runs(&flows(&mut lab, 20)), [(5, 10), (6, 1)]);
-    }
-
-    #[test]
-    fn a_flow_begins_with_ten_packets_and_goes_on_by_two() {
-        let mut lab = busy(SPEC);
-        for flow in 0..2 {
-            lab.offer_full(flow, 14, Ecn::NotEct);
-        }
-        let order = flows(&mut lab, 100);
-        assert_eq!(runs(&order), [(63, 8), (0, 10), (1, 10), (0, 2), (1, 2), (0, 2), (1, 2)]);
-    }
-
-    #[test]
-    fn a_new_flow_goes_first_and_cannot_starve_the_others() {
-        let mut lab = busy(SPEC);
-        lab.offer_full(0, 30, Ecn::NotEct);
-        assert_eq!(flows(&mut lab, 8 + 10).len(), 18);
-        // Flow 0 has used up its first turn.
-        lab.offer_full(1, 1, Ecn::NotEct);
-        assert_eq!(flows(&mut lab, 1), [1]);
-        lab.offer_full(1, 1, Ecn::NotEct);
-        assert_eq!(flows(&mut lab, 1), [1]);
-        // Found empty it passes through the old ones.
-        assert_eq!(flows(&mut lab, 1), [0]);
-        lab.offer_full(1, 1, Ecn::NotEct);
-        assert_eq!(flows(&mut lab, 2), [0, 1]);
-    }
-
-    /// How many full packets flow 0 sends in its first turn after it sent one of a credit of 1600 bytes, left the round of others,
-    /// and paused.
-    fn turn_after(pause: u64) -> usize {
-        let mut lab = busy(FqSpec { initial_quantum_bytes: 1600, ..SPEC });
-        lab.offer_full(0, 1, Ecn::NotEct);
-        lab.offer_full(1, 40, Ecn::NotEct);
-        // Flow 1 is in the midst of a turn of two packets.
-        assert_eq!(flows(&mut lab, 8 + 1 + 11).len(), 20);
-        lab.now += pause;
-        lab.offer_full(0, 9, Ecn::NotEct);
-        let order = flows(&mut lab, 100);
-        assert_eq!(order[0], 0);
-        runs(&order)[0].1
-    }
-
-    #[test]
-    fn a_pause_refills_the_credit() {
-        // 86 bytes are left: enough for one packet more. A quantum is two packets.
-        assert_eq!(turn_after(30 * MS), 1);
-        assert_eq!(turn_after(41 * MS), 1);
-        assert_eq!(turn_after(43 * MS), 2);
-    }
-
-    #[test]
-    fn a_flow_never_seen_waits_until_the_second_band_has_sent_its_part() {
-        let mut lab = busy(FqSpec { flow_limit_packets: 1000, ..SPEC });
-        lab.offer_full(0, 300, Ecn::NotEct);
-        // The first turn of flow 0 was in the first band, the rest is in the second.
-        assert_eq!(runs(&flows(&mut lab, 30)), [(63, 8), (0, 22)]);
-        lab.offer_full(1, 30, Ecn::NotEct);
-        // 192 KiB less the twelve packets so far; then the new flow has ten, and two of a turn that is the next in the second band.
-        let rest = 3_usize * 65_536 / FULL_FRAME as usize + 1 - 12;
-        let order = runs(&flows(&mut lab, 200));
-        assert_eq!(order[..2], [(0, rest), (1, 12)]);
-        // From now on it takes turns.
-        assert!(order[2..10].iter().all(|&(_, count)| count == 2), "{order:?}");
-        // Known, and back after a pause, it goes first.
-        assert_eq!(flows(&mut lab, 98).last(), Some(&0));
-        lab.offer_full(1, 1, Ecn::NotEct);
-        assert_eq!(flows(&mut lab, 1), [1]);
-    }
-
-    #[test]
-    fn limits_of_a_flow_and_of_all() {
-        let mut lab = busy(FqSpec { flow_limit_packets: 5, limit_packets: 8, ..SPEC });
-        lab.offer_full(0, 5, Ecn::NotEct);
-        assert_eq!(lab.offer(packet(0, FULL_FRAME, 99, Ecn::NotEct)), Verdict::Dropped);
-        lab.offer_full(1, 3, Ecn::NotEct);
-        assert_eq!(lab.offer(packet(2, ACK_FRAME, 99, Ecn::NotEct)), Verdict::Dropped);
-        assert!(lab.dropped.iter().all(|(p, cause)| p.seq == 99 && *cause == DropCause::Overflow));
-        // What passes by counts against neither.
-        assert_eq!((lab.losers(), lab.qdisc.packets()), (vec![0, 2], 16));
-    }
-
-    #[test]
-    fn what_waited_too_long_is_marked_if_it_waited_in_a_flow() {
-        let mut lab = lab(FqSpec { ce_threshold_ns: Some(5 * MS), ..SPEC });
-        lab.offer_full(0, 10, Ecn::Ect0);
-        lab.offer_full(1, 1, Ecn::NotEct);
-        lab.now = 5 * MS;
-        let marked =
-            |lab: &mut Lab, count: usize| (0..count).map(|_| lab.take().unwrap().ecn() == Ecn::Ce).collect::<Vec<_>>();
-        assert_eq!(marked(&mut lab, 9), [false; 9]);
-        lab.now += 1;
-        assert_eq!(marked(&mut lab, 2), [true, false]);
-        assert_eq!(lab.qdisc.stats().ce_marks, 1);
-    }
-
-    #[test]
-    fn bounds() {
-        let mut rng = Rng::for_component(1, "fq");
-        let fq = Fq::new(&FqSpec { quantum_bytes: 1, ..SPEC }, &mut rng).unwrap();
-        assert_eq!(fq.parameters.quantum, 256);
-        let huge = FqSpec { initial_quantum_bytes: (1 << 20) + 1, ..SPEC };
-        assert_eq!(Fq::new(&huge, &mut rng).unwrap_err().fields(), ["initial_quantum_bytes"]);
     }
 }

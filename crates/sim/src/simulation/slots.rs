@@ -1,0 +1,261 @@
+//! Connections that workloads make while the run goes on. Each lies in a slot: an index among all flows, with event sources and with a place
+//! in every table that is by flow. A slot is used again when nothing refers to it any more: the transfer is complete and acknowledged, every
+//! packet that was sent has arrived or was dropped, and the queue disciplines have been told. What decides about a run (random streams,
+//! addresses, names, the order of simultaneous events) comes from a connection's number and never from its slot.
+
+use super::build::tuple;
+use super::workloads::ends;
+use super::{Controls, FLOW_SOURCES};
+use crate::capture::FlowHeaders;
+use crate::events::EventSet;
+use crate::flow::Flow;
+use crate::network::{FlowWay, Network};
+use crate::output::Rows;
+use crate::probe::{FlowRow, GroupTotals};
+use crate::spec::{Direction, NetworkSpec, TransfersSpec};
+use crate::tcp::common::layout::Layout;
+use crate::tcp::implementation::Implementation;
+use crate::time::NEVER;
+use crate::traffic::Transfers;
+
+/// A workload and what came of its connections.
+pub(super) struct Group<'a> {
+    spec: &'a TransfersSpec,
+    pub(super) arrivals: Transfers,
+    stack: Implementation,
+    /// First segment beyond a transfer.
+    end: u32,
+    totals: GroupTotals,
+    /// Of the connections that are gone: their numbers and rows, if they are wanted.
+    rows: Vec<(u64, FlowRow)>,
+}
+
+impl<'a> Group<'a> {
+    /// Nothing has been made yet.
+    pub(super) fn new(spec: &'a TransfersSpec, arrivals: Transfers, stack: Implementation) -> Self {
+        let (end, totals) = (Layout::of(&spec.tcp).end(), GroupTotals::default());
+        Self { spec, arrivals, stack, end, totals, rows: vec![] }
+    }
+
+    fn name(&self, number: u64) -> String {
+        format!("{}-{number}", self.spec.tcp.id)
+    }
+
+    /// The transfer is complete, and the sender knows that.
+    fn is_complete(&self, flow: &Flow) -> bool {
+        flow.receiver.completed().is_some() && flow.sender.acked_until() >= self.end
+    }
+}
+
+/// A connection.
+struct Made {
+    flow: Flow,
+    /// Index of its group, and its number in that.
+    group: usize,
+    number: u64,
+    /// Its number among all that were made.
+    serial: u64,
+    /// It is among those that leave.
+    leaves: bool,
+}
+
+/// The groups and the connections that are alive.
+pub(super) struct Slots<'a> {
+    pub(super) groups: Vec<Group<'a>>,
+    /// Of each group.
+    ways: Vec<FlowWay>,
+    network: &'a NetworkSpec,
+    controls: &'a Controls,
+    /// Index of the flow in the first slot.
+    first_flow: usize,
+    /// The first event source of the first slot.
+    first_source: usize,
+    slots: Vec<Option<Box<Made>>>,
+    free: Vec<usize>,
+    /// Slots of complete transfers of which packets were still under way.
+    leaving: Vec<usize>,
+    made: u64,
+    delivered_packets: u64,
+    /// Slots are used again. Tests compare with runs in which they are not.
+    pub(super) reuses: bool,
+}
+
+impl<'a> Slots<'a> {
+    /// No connections yet; `ways` are those of each group, and the first slot has its event sources from `first_source` on.
+    pub(super) fn new(
+        groups: Vec<Group<'a>>,
+        ways: Vec<FlowWay>,
+        first_source: usize,
+        network: &'a NetworkSpec,
+        controls: &'a Controls,
+    ) -> Self {
+        Self {
+            groups,
+            ways,
+            network,
+            controls,
+            first_flow: network.connections().count() + network.exchanges().count() + network.streams().count(),
+            first_source,
+            slots: vec![],
+            free: vec![],
+            leaving: vec![],
+            made: 0,
+            delivered_packets: 0,
+            reuses: true,
+        }
+    }
+
+    /// A connection of group `group` is due. For a capture its headers are added to `headers`.
+    pub(super) fn on_arrival(&mut self, group: usize, network: &mut Network, headers: &mut Vec<FlowHeaders>) {
+        self.release_leaving(network);
+        let slot = self.free.pop().unwrap_or(self.slots.len());
+        let (serial, index) = (self.made, self.first_flow + slot);
+        self.made += 1;
+        let source = network.events.take_slot(slot, serial);
+        let g = &mut self.groups[group];
+        let number = g.arrivals.on_timer(network);
+        let tcp = &g.spec.tcp;
+        let tuple = tuple(self.network, tcp.from, tcp.to, g.arrivals.ports(number));
+        network.renew_flow(index, self.first_flow as u64 + serial, self.ways[group], tuple);
+        let made = ends(tcp, &g.stack, index as u32, source, self.controls);
+        let (sender, receiver) = made.expect("what was made once can be made again");
+        if let Some(tap) = &mut network.tap {
+            tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);
+            headers.push(FlowHeaders::tcp(tcp, tuple, receiver.window_scale()));
+        }
+        let mut flow =
+            Flow { name: g.name(number), sender, receiver, start: network.now(), stop: self.network.duration_ns };
+        g.totals.begin();
+        flow.sender.connect(network);
+        let made = Some(Box::new(Made { flow, group, number, serial, leaves: false }));
+        match self.slots.get_mut(slot) {
+            Some(place) => *place = made,
+            None => self.slots.push(made),
+        }
+    }
+
+    /// The flow with this index, if it lies in a slot.
+    #[inline]
+    pub(super) fn flow(&mut self, index: usize) -> Option<&mut Flow> {
+        let slot = index.checked_sub(self.first_flow)?;
+        Some(&mut self.slots[slot].as_mut().expect("packets of a connection arrive while it has its slot").flow)
+    }
+
+    /// The flow whose event comes first of all slots, and which of its sources that is of. `source` is what the event set said; `None` if
+    /// that is there from the start.
+    #[inline]
+    pub(super) fn flow_of_event(&mut self, source: usize, events: &EventSet) -> Option<(&mut Flow, usize)> {
+        if source < self.first_source {
+            return None;
+        }
+        let source = events.first_in_slots() - self.first_source;
+        let made = self.slots[source / FLOW_SOURCES].as_mut().expect("a slot without a connection has no events");
+        Some((&mut made.flow, source % FLOW_SOURCES))
+    }
+
+    /// A packet of the flow with this index was handled: lets the connection go if it is complete.
+    pub(super) fn check(&mut self, index: usize, network: &mut Network) {
+        let slot = index - self.first_flow;
+        let made = self.slots[slot].as_ref().expect("the connection that the packet was of");
+        if self.groups[made.group].is_complete(&made.flow) {
+            self.leave(slot, network);
+        }
+    }
+
+    /// The transfer of a slot is complete: the slot is free once no packet is under way.
+    fn leave(&mut self, slot: usize, network: &mut Network) {
+        let made = self.slots[slot].as_mut().expect("a connection");
+        if is_quiet(&made.flow, network, self.first_flow + slot) {
+            self.release(slot, network);
+        } else if !made.leaves {
+            made.leaves = true;
+            self.leaving.push(slot);
+        }
+    }
+
+    /// Releases what has become quiet by drops since, which tell no end.
+    fn release_leaving(&mut self, network: &mut Network) {
+        for slot in std::mem::take(&mut self.leaving) {
+            match &self.slots[slot] {
+                Some(made) if made.leaves => {}
+                _ => continue,
+            }
+            if self.slots[slot].as_ref().is_some_and(|made| is_quiet(&made.flow, network, self.first_flow + slot)) {
+                self.release(slot, network);
+            } else {
+                self.leaving.push(slot);
+            }
+        }
+    }
+
+    fn release(&mut self, slot: usize, network: &mut Network) {
+        let Made { flow, group, number, .. } = *self.slots[slot].take().expect("a connection");
+        let index = self.first_flow + slot;
+        self.delivered_packets += flow.receiver.counters().arrived;
+        let row = FlowRow::of(&flow, &network.drops[index], (0, 0), self.network.duration_ns);
+        let group = &mut self.groups[group];
+        group.totals.add(&flow);
+        if group.spec.rows {
+            group.rows.push((number, row));
+        }
+        let first = network.events.first_of_slot(slot);
+        (first..first + FLOW_SOURCES).for_each(|source| network.events.set(source, NEVER));
+        network.forget_flow(index);
+        if self.reuses {
+            self.free.push(slot);
+        }
+    }
+
+    /// The connections that are alive, in the order in which they were made, with their indices.
+    pub(super) fn alive(&self) -> Vec<(usize, &Flow)> {
+        let indexed = self.slots.iter().enumerate();
+        let mut alive: Vec<_> = indexed.filter_map(|(i, made)| Some((self.first_flow + i, made.as_deref()?))).collect();
+        alive.sort_by_key(|(_, made)| made.serial);
+        alive.into_iter().map(|(i, made)| (i, &made.flow)).collect()
+    }
+
+    /// Connections made so far.
+    #[cfg(test)]
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Slots that there are.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Data packets delivered so far.
+    pub(super) fn delivered_packets(&self) -> u64 {
+        self.delivered_packets + self.alive().iter().map(|(_, flow)| flow.receiver.counters().arrived).sum::<u64>()
+    }
+
+    /// At the end of the run: adds the rows of connections to the table of flows, group by group in the order in which they were made, and
+    /// returns the table of groups. `inside` are the packets still under way, by index of the flow.
+    pub(super) fn finish(&mut self, network: &Network, inside: &[(u64, u64)], flows: &mut Rows) -> Rows {
+        for (slot, made) in self.slots.iter().enumerate() {
+            let Some(Made { flow, group, number, .. }) = made.as_deref() else { continue };
+            let (index, group) = (self.first_flow + slot, &mut self.groups[*group]);
+            group.totals.add(flow);
+            if group.spec.rows {
+                group
+                    .rows
+                    .push((*number, FlowRow::of(flow, &network.drops[index], inside[index], self.network.duration_ns)));
+            }
+        }
+        let mut table = GroupTotals::table();
+        for group in &mut self.groups {
+            group.rows.sort_by_key(|(number, _)| *number);
+            group.rows.iter().for_each(|(number, row)| flows.push(&group.name(*number), &row.0));
+            group.totals.push(&group.spec.tcp.id, &mut table);
+        }
+        table
+    }
+}
+
+/// Every packet of a flow has arrived or was dropped.
+fn is_quiet(flow: &Flow, network: &Network, index: usize) -> bool {
+    let (s, r, drops) = (flow.sender.counters(), flow.receiver.counters(), &network.drops[index]);
+    s.sent == r.arrived + drops.data && r.acks_sent == s.acks_arrived + drops.acks
+}

@@ -1,0 +1,163 @@
+//! Connections that are made while the run goes on.
+
+use proptest::prelude::*;
+use serde_json::{json, Value};
+
+use super::World;
+use crate::output::{Output, Rows};
+use crate::spec::NetworkSpec;
+use crate::time::{MS, SEC};
+
+/// A bottleneck of 10 Mbit/s with a queue in both directions, and 20 ms.
+fn world(seed: u64, qdisc: &Value, workloads: &[Value]) -> NetworkSpec {
+    let queue = |id: &str, direction: &str| {
+        json!({"kind": "queue", "id": id, "name": id, "direction": direction, "qdisc": qdisc, "delay_ns": 10 * MS,
+               "shaper": {"kind": "tbf", "rate_bps": 10_000_000, "burst_bytes": 3028}})
+    };
+    let host = |id: &str, side: &str, number: u32| json!({"id": id, "side": side, "number": number, "egress": null});
+    serde_json::from_value(json!({
+        "format": 1, "seed": seed, "duration_ns": 8 * SEC, "sample_ns": 0, "capture": false,
+        "hosts": [host("left", "left", 1), host("right", "right", 2)],
+        "ports": [queue("out", "forward"), queue("back", "reverse")],
+        "paths": [{"id": "path", "forward": [0], "reverse": [1], "base_rtt_ns": 20 * MS, "rate_bps": 0}],
+        "workloads": workloads,
+        "schedule": [{"kind": "outage", "port": 0, "at_ns": 2 * SEC, "for_ns": 100 * MS},
+                     {"kind": "outage", "port": 1, "at_ns": 3 * SEC, "for_ns": 100 * MS}],
+    }))
+    .expect("a network")
+}
+
+fn tcp(id: &str, stack: &str, reverse: bool, bytes: u64) -> Value {
+    let (from, to, direction) = if reverse { (1, 0, "reverse") } else { (0, 1, "forward") };
+    json!({
+        "id": id, "path": 0, "from": from, "to": to, "direction": direction, "opener": "from",
+        "cc": {"kind": if stack.starts_with("linux") { "cubic" } else { "reno" }},
+        "stack": {"name": stack, "options": {}}, "ecn": false, "sce_echo": false,
+        "host": {"tso": false, "rmem": [4096, 131_072, 6_291_456], "rcvbuf": null, "wmem": [4096, 16384, 4_194_304],
+                 "sndbuf": null, "cached_ssthresh": null},
+        "transfer_bytes": bytes, "first_write_bytes": null, "connections": [],
+    })
+}
+
+fn transfers(tcp: &Value, arrivals: &Value, ports: [u16; 2]) -> Value {
+    json!({"kind": "transfers", "tcp": tcp, "arrivals": arrivals, "start_ns": 0, "stop_ns": 6 * SEC, "count": null,
+           "ports": ports, "rows": true})
+}
+
+fn qdisc(which: usize) -> Value {
+    let codel = json!({"target_ns": 5 * MS, "interval_ns": 100 * MS, "ecn": true, "ce_threshold_ns": null, "floor": "mtu",
+                       "forgets_when_empty": true});
+    let pie = json!({"target_ns": 15 * MS, "tupdate_ns": 15 * MS, "alpha": 2, "beta": 20, "ecn": false, "bytemode": false,
+                     "dq_rate_estimator": false});
+    let queues = json!({"flows": 16, "quantum_bytes": 1514, "memory_limit_bytes": null});
+    match which {
+        0 => json!({"kind": "pfifo", "limit_packets": 20}),
+        1 => {
+            json!({"kind": "fq_codel", "limit_packets": 100, "queues": queues, "drop_batch": 64, "drops_raise_count": true,
+                    "control": codel})
+        }
+        2 => json!({"kind": "fq_pie", "limit_packets": 100, "queues": queues, "ecn_prob": 10, "control": pie}),
+        3 => json!({"kind": "fq", "limit_packets": 100, "flow_limit_packets": 20, "quantum_bytes": 3028,
+                    "initial_quantum_bytes": 15140, "ce_threshold_ns": null}),
+        _ => json!({"kind": "sfq", "limit_packets": 127, "divisor": 16, "quantum_bytes": 1514, "depth_packets": 20,
+                    "perturb_s": 1, "headdrop": false}),
+    }
+}
+
+/// Fingerprint, output, connections made and slots taken.
+fn run(net: &NetworkSpec, reuses: bool) -> (u64, Output, u64, usize) {
+    let mut world = World::build(net, &|_| None).unwrap();
+    world.slots.reuses = reuses;
+    world.run();
+    let (fingerprint, made, slots) = (world.fingerprint(), world.slots.made(), world.slots.taken());
+    (fingerprint, world.finish(), made, slots)
+}
+
+#[test]
+fn a_connection_has_a_name_ports_and_a_row_and_its_group_the_sums() {
+    let arrivals = json!({"kind": "regular", "interval_ns": SEC});
+    let mut net = world(1, &qdisc(0), &[transfers(&tcp("web", "linux-6.12", false, 14_480), &arrivals, [59_998, 80])]);
+    net.schedule.clear();
+    let (_, out, made, slots) = run(&net, true);
+    assert_eq!((made, slots), (6, 1));
+    assert_eq!(out.conservation, Vec::<String>::new());
+    assert_eq!(out.flows.names, ["web-1", "web-2", "web-3", "web-4", "web-5", "web-6"]);
+    for (i, name) in out.flows.names.iter().enumerate() {
+        assert_eq!(out.flows.get(name, "start_ns"), Some((i as u64 * SEC) as f64));
+        assert_eq!(out.flows.get(name, "rx_bytes"), Some(14_480.0));
+    }
+    let group = |column| out.groups.get("web", column).unwrap();
+    assert_eq!((group("connections"), group("completed"), group("rx_bytes")), (6.0, 6.0, 6.0 * 14_480.0));
+    // One and a half round trips, and the line.
+    assert!((39.0..41.0).contains(&group("completion_mean_ms")), "{:?}", out.groups);
+    assert_eq!(group("completion_mean_ms"), group("completion_max_ms"));
+}
+
+#[test]
+fn a_capture_tells_connections_apart_that_had_the_same_slot() {
+    let arrivals = json!({"kind": "regular", "interval_ns": SEC});
+    let mut net = world(1, &qdisc(0), &[transfers(&tcp("web", "linux-6.12", false, 2000), &arrivals, [59_998, 80])]);
+    net.schedule.clear();
+    net.capture = true;
+    let (_, out, _, slots) = run(&net, true);
+    assert_eq!(slots, 1);
+    let capture = out.capture.expect("a capture");
+    let mut ports: Vec<(u16, u16)> = capture
+        .records()
+        .iter()
+        .map(|record| capture.wire(record))
+        .filter(|wire| !wire.leftwards && wire.id == 1)
+        .map(|wire| (wire.source.1, wire.destination.1))
+        .collect();
+    ports.dedup();
+    assert_eq!(ports, [(59_998, 80), (59_999, 80), (10_000, 81), (10_001, 81), (10_002, 81), (10_003, 81)]);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused() {
+    let arrivals = json!({"kind": "poisson", "mean_interval_ns": 0});
+    let mut own = tcp("web", "linux-6.12", false, 2000);
+    own["transfer_bytes"] = Value::Null;
+    let net = world(1, &qdisc(0), &[transfers(&own, &arrivals, [80, 80])]);
+    let refused = crate::simulate(&net).unwrap_err();
+    let fields: Vec<&str> = refused.iter().map(|refusal| refusal.field.as_str()).collect();
+    assert_eq!(fields, ["arrivals.mean_interval_ns", "ports", "tcp.transfer_bytes"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever slots connections have, every packet event and every number that comes of them is the same as if each had a fresh one.
+    #[test]
+    fn slots_that_are_used_again_change_nothing(
+        seed in any::<u64>(),
+        which in 0..5_usize,
+        size in 1..60_000_u64,
+        interval in 5..80_u64,
+        poisson in any::<bool>(),
+        back in prop::sample::select(vec!["linux-6.12", "linux-3.9", "freebsd-9"]),
+    ) {
+        let arrivals = |ns: u64| if poisson {
+            json!({"kind": "poisson", "mean_interval_ns": ns})
+        } else {
+            json!({"kind": "regular", "interval_ns": ns})
+        };
+        let mut bulk = tcp("bulk", "linux-6.12", false, 3_000_000);
+        bulk["kind"] = json!("tcp");
+        bulk["connections"] = json!([{"name": "bulk", "start_ns": 0, "stop_ns": null, "ports": [10_000, 5000]}]);
+        let net = world(seed, &qdisc(which), &[
+            bulk,
+            transfers(&tcp("out", "linux-6.12", false, size), &arrivals(interval * MS), [10_000, 6000]),
+            transfers(&tcp("back", back, true, 20_000), &arrivals(50 * MS), [10_000, 7000]),
+        ]);
+        let (again, fresh) = (run(&net, true), run(&net, false));
+        prop_assert_eq!(again.0, fresh.0);
+        let bits = |rows: &Rows| rows.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        prop_assert!(again.1.flows.names == fresh.1.flows.names && bits(&again.1.flows) == bits(&fresh.1.flows));
+        prop_assert!(bits(&again.1.groups) == bits(&fresh.1.groups));
+        prop_assert_eq!(again.1.events, fresh.1.events);
+        prop_assert_eq!(again.1.conservation, Vec::<String>::new());
+        prop_assert_eq!((again.2, fresh.3 as u64), (fresh.2, fresh.2));
+        prop_assert!(again.3 < fresh.3, "{} slots for {} connections", again.3, again.2);
+    }
+}
