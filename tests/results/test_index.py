@@ -67,6 +67,20 @@ def test_a_summary_is_the_same_of_samples_in_memory_and_in_the_store(kept):
     assert plain(load(kept.path)) == EXPECTED
 
 
+def test_the_numbers_of_a_study_that_are_the_usual_ones_come_from_the_index(tmp_path, monkeypatch):
+    from dumbbell.results.series import SeriesFile
+    from dumbbell.studies.sce.reductions import one_flow
+
+    own, cell = Store(tmp_path / "sce"), {"cc": "reno", "bandwidth_mbit": 1, "delay_ms": 20}
+    own.ask([("s", cell, KEYS[0])])
+    own.write(make_run(KEYS[0], cell=cell))
+    for method in ("frame", "series", "several"):
+        monkeypatch.setattr(SeriesFile, method, lambda *_: pytest.fail("the series were read"))
+    flow = make_run(KEYS[0]).summary.flows["reno"]
+    key = ("reno", 1.0, 20.0)
+    assert one_flow(load(own.path)) == {(key, "throughput_mbit"): [flow["throughput_mbit"]], (key, "rtt_ms"): [flow["srtt_mean_ms"]]}
+
+
 def test_without_its_index_a_store_has_lost_nothing(kept, computed):
     before = (kept.path / "index.jsonl").read_bytes()
     (kept.path / "index.jsonl").unlink()
