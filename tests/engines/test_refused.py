@@ -177,6 +177,15 @@ OF_EXCHANGES = [
 ]
 
 
+# Connections that come and go: field, value, what is wrong, what was expected.
+OF_TRANSFERS = [
+    ("arrivals.mean_interval_ns", 0, "0 ns", "at least 1"),
+    ("ports", [9, 80], "9 is out of range", "10000 to "),
+    ("tcp.connections", [{"name": "a", "start_ns": 0, "stop_ns": None, "ports": [1, 2]}], "1 connections", "none from the start on"),
+    ("tcp.transfer_bytes", None, "none", "bytes to send"),
+]
+
+
 def base():
     """A plan with a link (port 0), a queue (port 1), TCP (workload 0), datagrams (workload 1) and a change of rate."""
     path = {**PATH, "impairments": [{"at": "1s", "kind": "rate", "rate": "1mbit"}]}
@@ -226,6 +235,22 @@ def test_an_exchange(field, value, what, expected):
     plan["workloads"].insert(1, exchange)
     native().check(json.dumps(plan))
     put(exchange, field, value)
+    found = {each.field: each for each in refused(plan)}[field]
+    assert (found.place, found.what) == (Place("workload", 1), what)
+    assert found.expected.startswith(expected)
+
+
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_TRANSFERS)
+def test_transfers(field, value, what, expected):
+    plan = base()
+    tcp = {key: of_it for key, of_it in plan["workloads"][0].items() if key != "kind"}
+    tcp |= {"id": "web", "connections": [], "transfer_bytes": 20_000}
+    arrivals = {"kind": "poisson", "mean_interval_ns": 10**8}
+    times = {"start_ns": 0, "stop_ns": None, "count": None}
+    transfers = {"kind": "transfers", "tcp": tcp, "arrivals": arrivals, **times, "ports": [20_000, 80], "rows": True}
+    plan["workloads"].insert(1, transfers)
+    native().check(json.dumps(plan))
+    put(transfers, field, value)
     found = {each.field: each for each in refused(plan)}[field]
     assert (found.place, found.what) == (Place("workload", 1), what)
     assert found.expected.startswith(expected)
@@ -324,7 +349,7 @@ def test_no_refusal_is_missing_here():
         if path.stem not in ("tests", "refusal"):
             in_sources |= {name.rpartition(".")[2] for name in called.findall(code) + listed.findall(code)}
     provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
-    provoked |= {field for field, *_ in OF_EXCHANGES}
+    provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS)}
     provoked |= {"ecn", "sce_echo", "host.tso", "ports", "workloads", "qdisc.rate_bps"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()
