@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{dumbbell, flow, run, MS, SEC};
+use common::{dumbbell, flow, run, udp, with_udp, MS, SEC};
 use dumbbell_sim::output::{Output, Table};
 use dumbbell_sim::spec::{NetworkSpec, QdiscSpec, SeriesSpec, ShaperSpec, TcpSpec};
 
@@ -166,4 +166,17 @@ fn what_there_is_not_is_refused() {
             "series.shares port 9 of 3"
         ]
     );
+}
+
+#[test]
+fn datagrams_are_of_no_flow_and_change_no_share() {
+    let chosen = SeriesSpec { groups: vec![0, 1], ports: vec![0, 1], shares: vec![0, 1], ..SeriesSpec::default() };
+    let out = run(&with_udp(network(Some(chosen)), vec![udp(10 * MS, 3 * SEC)]));
+    for port in ["out", "bottleneck"] {
+        let last = |entity: String| series(&out, &entity, "sent_bytes").last().unwrap().1;
+        let groups: f64 = ["a", "b"].map(|name| last(format!("share/{port}/group/{name}"))).iter().sum();
+        let others = last(format!("port/{port}")) - groups;
+        // 300 datagrams, less those that were dropped or are under way.
+        assert!(others > 200.0 * 1000.0 && others <= 300.0 * 1514.0, "{port}: {others}");
+    }
 }
