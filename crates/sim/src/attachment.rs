@@ -1,6 +1,8 @@
 //! What few packets carry beside their header: SACK blocks (RFC 2018, RFC 2883), and the sequence number of the second direction of a
 //! connection whose ends both send. It lies in a slab beside the packets, so that packets stay small.
 
+use crate::prefetch::prefetch_element;
+
 /// Most blocks beside a timestamp option.
 pub const MAX_BLOCKS: usize = 3;
 
@@ -85,6 +87,11 @@ impl Attachments {
         }
         self.slots.push(attachment);
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
+    }
+
+    /// Starts to load the attachment of a slot.
+    pub fn prefetch(&self, slot: u32) {
+        prefetch_element(&self.slots, slot as usize);
     }
 
     /// The attachment of a slot.

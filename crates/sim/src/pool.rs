@@ -134,11 +134,17 @@ impl Pool {
         self.free.resize(end / WORD, u64::MAX);
     }
 
+    /// The packet after `id` in its list; means nothing after the last.
+    #[inline]
+    fn after(&self, id: Id) -> Id {
+        Id(self.slots[id.0 as usize].next)
+    }
+
     /// Starts to load the slot of the packet after `id` in its list, if there is one.
     #[cold]
     #[inline(never)]
-    pub fn prefetch_after(&self, id: Id) {
-        prefetch_element(&self.slots, self.slots[id.0 as usize].next as usize);
+    fn prefetch_after(&self, id: Id) {
+        self.prefetch(self.after(id));
     }
 
     /// Starts to load the slot of a packet.
@@ -218,14 +224,21 @@ impl Queue {
         Some(first)
     }
 
-    /// As [`Self::pop`], for a list that may be long: loads the packet after the next ahead.
+    /// As [`Self::pop`], for a list that may be long: loads the third packet of those left ahead.
     #[inline]
     pub fn pop_ahead(&mut self, pool: &Pool) -> Option<Id> {
         let id = self.pop(pool)?;
         if self.len >= LONG_QUEUE {
-            pool.prefetch_after(Id(self.first));
+            pool.prefetch_after(pool.after(Id(self.first)));
         }
         Some(id)
+    }
+
+    /// The packet after the oldest, if the list is long: it has been loaded ahead.
+    #[inline]
+    #[must_use]
+    pub fn second_of_many(&self, pool: &Pool) -> Option<Id> {
+        (self.len > LONG_QUEUE).then(|| pool.after(Id(self.first)))
     }
 
     /// Packets in it.

@@ -28,13 +28,12 @@ pub fn prefetch_element<T>(slice: &[T], i: usize) {
     prefetch_index(slice, i.wrapping_add(1));
 }
 
-/// Starts to load all of `value`, of which `flag` is a field, `offset` bytes from the beginning.
+/// Starts to load `size` bytes of a struct from its byte `begin` on. `field` is a field of it, `offset` bytes from its beginning; both are
+/// multiples of eight.
 #[inline(always)]
-pub fn prefetch_whole<T>(_value: &T, flag: &bool, offset: usize) {
-    let mut at = 0;
-    while at < size_of::<T>() {
-        prefetch_index(from_ref(flag), at.wrapping_sub(offset));
-        at += LINE;
-    }
-    prefetch_index(from_ref(flag), (size_of::<T>() - 1).wrapping_sub(offset));
+pub fn prefetch_around(field: &u64, offset: usize, begin: usize, size: usize) {
+    let load =
+        |at: usize| prefetch_index(from_ref(field), (at / size_of::<u64>()).wrapping_sub(offset / size_of::<u64>()));
+    (begin..begin + size).step_by(LINE).for_each(load);
+    load(begin + size - 1);
 }

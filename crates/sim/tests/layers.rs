@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 /// A module, and what it may know besides itself, lowest layer first.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("prefetch", &[]),
     ("time", &[]),
     ("rng", &[]),
     ("packet", &[]),
-    ("attachment", &[]),
+    ("attachment", &["prefetch"]),
     ("refusal", &[]),
     ("spec", &[]),
     ("events", &["time"]),
-    ("prefetch", &[]),
     ("pool", &["packet", "prefetch", "time"]),
     ("fingerprint", &["packet", "time"]),
     ("tap", &["attachment", "packet", "time"]),
@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cc", &["packet", "refusal"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
     ("traffic", &["outbox", "packet", "refusal", "rng", "spec", "tcp", "time"]),
-    ("flow", &["tcp", "time"]),
+    ("flow", &["prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
     ("output", &["capture", "time", "traffic"]),
     ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time", "traffic"]),

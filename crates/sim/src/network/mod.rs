@@ -249,7 +249,7 @@ impl Network {
         self.fingerprint.note(out, Some(i), &slot.packet, PacketEvent::Left);
         let arrives = out + port.delay;
         if arrives == self.shared.now && port.pipe.is_empty() {
-            self.pass_on(id);
+            self.pass_on(i, id);
             return;
         }
         slot.time = arrives;
@@ -259,13 +259,13 @@ impl Network {
         port.pipe.push(id, packets);
     }
 
-    /// A packet goes on from a port to the next on its way, or to its end. Its hop count is not written in the second case: the packet is
+    /// A packet goes on from port `i` to the next on its way, or to its end. Its hop count is not written in the second case: the packet is
     /// read as a whole right after that, and such a read has to wait for a write of a part.
     #[inline]
-    fn pass_on(&mut self, id: Id) {
+    fn pass_on(&mut self, i: usize, id: Id) {
         let p = &mut self.shared.packets[id].packet;
         let way = p.way.further();
-        match self.routes.next(p, way.hops()) {
+        match self.routes.next(i, p, way.hops()) {
             Some(port) => {
                 p.way = way;
                 self.enqueue(port, id);
@@ -289,23 +289,39 @@ impl Network {
         let id = port.pipe.pop_ahead(&self.shared.packets).expect("a pipe with an event holds a packet");
         let next = port.pipe_time(&self.shared.packets);
         self.events.set(PORTS + 2 * i + 1, next);
-        self.pass_on(id);
+        self.pass_on(i, id);
     }
 
     /// Loads ahead what the packets will touch that come out of port `i` next; returns those of them that reach their end then.
     pub fn look_ahead(&self, i: usize) -> impl Iterator<Item = &Packet> {
         let port = &self.ports[i];
+        let packets = &self.shared.packets;
         let peeked = if let Kind::Queue { qdisc, .. } = &port.kind { qdisc.peeked() } else { None };
-        let next = port.pipe.first().into_iter().chain(peeked).map(|id| &self.shared.packets[id].packet);
-        next.filter(|p| self.expect(p, p.way.further()))
+        if let Some(id) = port.pipe.second_of_many(packets) {
+            let p = &packets[id].packet;
+            if let Some(Kind::Queue { qdisc, .. }) = self.after(i, p, p.way.further()) {
+                qdisc.expect_later(p);
+            }
+        }
+        let next = port.pipe.first().into_iter().chain(peeked).map(|id| &packets[id].packet);
+        next.filter(move |p| self.expect(i, p, p.way.further()))
     }
 
-    /// A packet will soon have come as far as `way`. True if that is its end, or if only a queue lies before that in which nothing waits.
-    fn expect(&self, p: &Packet, way: Way) -> bool {
-        let Some(port) = self.routes.next(p, way.hops()) else { return true };
+    /// A packet soon goes on from port `i`, its way then being `way`. True if that is its end, or if only a queue lies before that in which
+    /// nothing waits.
+    fn expect(&self, i: usize, p: &Packet, way: Way) -> bool {
+        if p.attachment != NO_ATTACHMENT {
+            self.attachments.prefetch(p.attachment);
+        }
+        let Some(port) = self.routes.next(i, p, way.hops()) else { return true };
         let Kind::Queue { qdisc, .. } = &self.ports[port].kind else { return false };
         qdisc.expect(p);
-        qdisc.packets() == 0 && self.routes.next(p, way.further().hops()).is_none()
+        qdisc.packets() == 0 && self.routes.next(port, p, way.further().hops()).is_none()
+    }
+
+    /// What waits for a packet after port `i`; `None` is its end.
+    fn after(&self, i: usize, p: &Packet, way: Way) -> Option<&Kind> {
+        self.routes.next(i, p, way.hops()).map(|port| &self.ports[port].kind)
     }
 
     /// Counts the packets that the discipline of port `i` dropped, and forgets them.

@@ -16,6 +16,17 @@ pub struct FlowWay {
     pub egress: bool,
 }
 
+/// What comes after a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// No way goes through it yet.
+    Nothing,
+    /// The same port, or `END`, on all ways.
+    One(u16),
+    /// That depends on the way.
+    Several,
+}
+
 /// The ways of all flows. Flows of one path share its ways, so that what is read for every packet is small.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
@@ -25,6 +36,8 @@ pub struct Routes {
     egress: Vec<bool>,
     /// The ports of all ways, one after another, each with `END` behind it.
     ports: Vec<u16>,
+    /// What comes after each port: mostly one thing, so that the ways need not be looked at.
+    after: Vec<After>,
 }
 
 impl Routes {
@@ -33,6 +46,12 @@ impl Routes {
         let begin = self.ports.len() as u32;
         self.ports.extend(ports.iter().map(|&port| port as u16));
         self.ports.push(END);
+        for next in begin as usize + 1..self.ports.len() {
+            let (port, next) = (usize::from(self.ports[next - 1]), self.ports[next]);
+            self.after.resize(self.after.len().max(port + 1), After::Nothing);
+            let after = &mut self.after[port];
+            *after = if [After::Nothing, After::One(next)].contains(after) { After::One(next) } else { After::Several };
+        }
         begin
     }
 
@@ -69,10 +88,17 @@ impl Routes {
         self.port(self.begin[flow][usize::from(acks)])
     }
 
-    /// The port of `p` after `hops` others; `None` is its end.
+    /// The port of `p` after `port`, the last of `hops`; `None` is its end.
     #[inline]
     #[must_use]
-    pub fn next(&self, p: &Packet, hops: usize) -> Option<usize> {
+    pub fn next(&self, port: usize, p: &Packet, hops: usize) -> Option<usize> {
+        match self.after[port] {
+            After::One(next) => (next != END).then_some(usize::from(next)),
+            After::Nothing | After::Several => self.next_of_way(p, hops),
+        }
+    }
+
+    fn next_of_way(&self, p: &Packet, hops: usize) -> Option<usize> {
         self.port(self.begin[p.flow()][usize::from(p.has(flags::ACK))] + hops as u32)
     }
 
@@ -85,7 +111,9 @@ impl Routes {
 
 #[cfg(test)]
 mod tests {
-    use super::{FlowWay, Routes};
+    use super::{After, FlowWay, Routes, END};
+    use crate::packet::Ecn;
+    use crate::qdisc::lab::packet;
 
     #[test]
     fn flows_share_ways_and_each_ends() {
@@ -96,5 +124,25 @@ mod tests {
         assert_eq!((routes.first(0, false), routes.first(0, true), routes.first(1, true)), (Some(3), None, Some(3)));
         assert_eq!((routes.has_egress(0), routes.has_egress(1), routes.flows()), (false, true, 2));
         assert_eq!([0, 1, 2].map(|hops| routes.port(out + hops)), [Some(3), Some(1), None]);
+    }
+
+    #[test]
+    fn what_comes_after_a_port_is_that_of_the_way() {
+        let mut routes = Routes::default();
+        let [short, long] = [&[3, 1][..], &[3, 2, 1]].map(|ports| routes.add_way(ports));
+        routes.add_flow(FlowWay { data: short, acks: short, egress: false });
+        routes.add_flow(FlowWay { data: long, acks: long, egress: false });
+        let walk = |flow| {
+            let p = packet(flow, 66, 0, Ecn::NotEct);
+            let mut ports = vec![];
+            let mut at = routes.first(p.flow(), false);
+            while let Some(port) = at {
+                ports.push(port);
+                at = routes.next(port, &p, ports.len());
+            }
+            ports
+        };
+        assert_eq!([walk(0), walk(1)], [vec![3, 1], vec![3, 2, 1]]);
+        assert_eq!([1, 2, 3].map(|port| routes.after[port]), [After::One(END), After::One(1), After::Several]);
     }
 }

@@ -110,7 +110,13 @@ impl<S: Default> FlowQueues<S> {
         }
     }
 
-    /// Loads ahead the queue of a packet that comes soon.
+    /// Loads ahead where the queue of a packet stands that comes after the next.
+    #[inline]
+    pub fn expect_later(&self, p: &Packet) {
+        prefetch_element(&self.known[usize::from(p.has(flags::ACK))], p.flow());
+    }
+
+    /// Loads ahead the queue of a packet that comes next.
     #[inline]
     pub fn expect(&self, p: &Packet) {
         if let Some(&queue) = self.known[usize::from(p.has(flags::ACK))].get(p.flow()) {

@@ -125,6 +125,10 @@ impl PeekByDequeue for FqCodel {
         }
     }
 
+    fn expect_later(&self, p: &Packet) {
+        self.flows.expect_later(p);
+    }
+
     fn expect(&self, p: &Packet) {
         self.flows.expect(p);
     }

@@ -121,6 +121,10 @@ impl PeekByDequeue for FqPie {
         }
     }
 
+    fn expect_later(&self, p: &Packet) {
+        self.flows.expect_later(p);
+    }
+
     fn expect(&self, p: &Packet) {
         self.flows.expect(p);
     }

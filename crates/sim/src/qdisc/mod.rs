@@ -128,7 +128,9 @@ pub trait Qdisc {
     fn forget(&mut self, _flow: usize) {}
     /// The line asks for a packet at this time and there is none.
     fn found_empty(&mut self, _at: Time) {}
-    /// A packet comes soon: what that will touch is loaded ahead.
+    /// A packet comes after the next; see [`Self::expect`].
+    fn expect_later(&self, _p: &Packet) {}
+    /// A packet comes next: what that will touch is loaded ahead.
     fn expect(&self, _p: &Packet) {}
     /// The packet in the peek buffer: it leaves next.
     fn peeked(&self) -> Option<Id> {
@@ -261,6 +263,10 @@ macro_rules! dispatch {
             #[inline]
             fn found_empty(&mut self, at: Time) {
                 match self { $(Self::$variant(q) => q.found_empty(at),)* }
+            }
+            #[inline]
+            fn expect_later(&self, p: &Packet) {
+                match self { $(Self::$variant(q) => q.expect_later(p),)* }
             }
             #[inline]
             fn expect(&self, p: &Packet) {

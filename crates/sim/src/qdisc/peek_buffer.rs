@@ -40,7 +40,9 @@ pub trait PeekByDequeue {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet that may pass.
     fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
-    /// A packet comes soon: what that will touch is loaded ahead.
+    /// A packet comes after the next; see [`Self::expect`].
+    fn expect_later(&self, _p: &Packet) {}
+    /// A packet comes next: what that will touch is loaded ahead.
     fn expect(&self, _p: &Packet) {}
     /// See [`Qdisc::forget`].
     fn forget(&mut self, _flow: usize) {}
@@ -124,6 +126,11 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {
         self.buffer.iter().for_each(|&id| f(&packets[id].packet));
         self.qdisc.for_each(packets, f);
+    }
+
+    #[inline]
+    fn expect_later(&self, p: &Packet) {
+        self.qdisc.expect_later(p);
     }
 
     #[inline]

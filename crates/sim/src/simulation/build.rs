@@ -78,6 +78,7 @@ impl<'a> World<'a> {
             sampler,
             headers,
             looks_ahead,
+            approaching: None,
             end,
             first_flow_source,
             events: 0,

@@ -85,6 +85,8 @@ struct World<'a> {
     headers: Vec<FlowHeaders>,
     /// There are so many flows that what their next packets touch is loaded ahead.
     looks_ahead: bool,
+    /// The flow whose end was loaded ahead last, that of its ACKs or the other.
+    approaching: Option<(usize, bool)>,
     end: Time,
     first_flow_source: usize,
     events: u64,
@@ -123,13 +125,15 @@ impl World<'_> {
     /// Loads ahead what the packets will touch that come out of a port next.
     #[cold]
     #[inline(never)]
-    fn look_ahead(&self, port: usize) {
+    fn look_ahead(&mut self, port: usize) {
+        if let Some((flow, acks)) = self.approaching.take() {
+            self.flows[flow].prefetch_behind(acks);
+        }
         for p in self.network.look_ahead(port) {
-            let Some(flow) = self.flows.get(p.flow()) else { continue };
-            if p.has(flags::ACK) {
-                flow.sender.prefetch();
-            } else {
-                flow.receiver.prefetch();
+            let (flow, acks) = (p.flow(), p.has(flags::ACK));
+            if let Some(end) = self.flows.get(flow) {
+                end.prefetch(acks);
+                self.approaching = Some((flow, acks));
             }
         }
     }

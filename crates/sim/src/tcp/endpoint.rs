@@ -66,10 +66,10 @@ impl Sender {
         }
     }
 
-    /// An ACK arrives soon: loads ahead what that will touch.
-    pub fn prefetch(&self) {
+    /// An ACK arrives soon, and the sender itself is loaded: loads ahead what else it may touch.
+    pub fn prefetch_behind(&self) {
         match self {
-            Self::Linux(s) => s.prefetch(),
+            Self::Linux(s) => s.prefetch_segment(),
             Self::Bsd(_) => {}
         }
     }
@@ -146,10 +146,10 @@ impl Receiver {
         }
     }
 
-    /// A packet arrives soon: loads ahead what that will touch.
-    pub fn prefetch(&self) {
+    /// A packet arrives soon, and the receiver itself is loaded: loads ahead what else it may touch.
+    pub fn prefetch_behind(&self) {
         match self {
-            Self::Linux(r) => r.prefetch(),
+            Self::Linux(r) => r.prefetch_ranges(),
             Self::Bsd(_) => {}
         }
     }

@@ -14,8 +14,6 @@ mod stream;
 mod tests;
 mod window_rtt;
 
-use std::mem::offset_of;
-
 use self::buffer::ReceiveBuffer;
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
@@ -24,7 +22,6 @@ use self::out_of_order::OutOfOrder;
 use self::stream::Stream;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_ATTACHMENT, SYN_FRAME};
-use crate::prefetch::prefetch_whole;
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::Ticks;
@@ -158,9 +155,9 @@ impl Receiver {
         }
     }
 
-    /// Loads all of it ahead.
-    pub fn prefetch(&self) {
-        prefetch_whole(self, &self.established, offset_of!(Self, established));
+    /// A segment arrives soon, and the receiver itself is loaded: loads ahead what else it may touch.
+    pub fn prefetch_ranges(&self) {
+        self.early.prefetch();
     }
 
     /// Counters.

@@ -7,6 +7,7 @@ use super::Receiver;
 use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 use crate::tcp::common::ranges;
 
 /// Blocks remembered.
@@ -28,6 +29,11 @@ impl OutOfOrder {
     /// Nothing is missing.
     pub fn new() -> Self {
         Self { ranges: VecDeque::new(), held: 0, recent: Vec::with_capacity(SACK_MEMORY + 1), duplicate: None }
+    }
+
+    /// Loads ahead where the ranges lie.
+    pub fn prefetch(&self) {
+        self.ranges.front().into_iter().chain(self.recent.first()).for_each(prefetch);
     }
 
     /// Nothing came before what is missing.

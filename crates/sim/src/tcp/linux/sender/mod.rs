@@ -22,8 +22,6 @@ mod transmit;
 pub(super) mod tso;
 mod undo;
 
-use std::mem::offset_of;
-
 use self::ecn::EcnState;
 use self::handshake::Handshake;
 use self::loss_probe::LossProbe;
@@ -41,7 +39,7 @@ use self::tso::Tso;
 use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
 use crate::packet::{flags, Ecn, Packet, Way, FULL_FRAME, MSS, NO_ATTACHMENT};
-use crate::prefetch::prefetch_whole;
+use crate::prefetch::prefetch;
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::Ticks;
@@ -170,9 +168,9 @@ impl Sender {
         }
     }
 
-    /// Loads all of it ahead.
-    pub fn prefetch(&self) {
-        prefetch_whole(self, &self.fast_path_open, offset_of!(Self, fast_path_open));
+    /// An ACK arrives soon, and the sender itself is loaded: loads ahead the segment that it acknowledges.
+    pub fn prefetch_segment(&self) {
+        prefetch(self.board.get(self.view.snd_una));
     }
 
     /// Advances the sender's clocks.
