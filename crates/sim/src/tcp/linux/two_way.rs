@@ -68,12 +68,13 @@ impl TwoWayEnd {
         first: bool,
         opens: bool,
     ) -> Self {
+        let receiver = Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming();
         Self {
             source,
             first,
             opens,
             sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
-            receiver: Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming(),
+            receiver: if opens { receiver.opening() } else { receiver },
             syn_tsval: 0,
             syn_ack_again: NEVER,
             syn_ack_timeout: SYN_ACK_TIMEOUT,

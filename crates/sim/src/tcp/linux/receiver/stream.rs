@@ -44,6 +44,13 @@ impl Receiver {
         self
     }
 
+    /// Makes this the half of the end that opens the connection.
+    #[must_use]
+    pub fn opening(mut self) -> Self {
+        self.buffer.open_first();
+        self
+    }
+
     /// The window of the SYN, which is not scaled, bytes.
     pub(in crate::tcp::linux) fn offered(&self) -> u32 {
         self.buffer.offered()

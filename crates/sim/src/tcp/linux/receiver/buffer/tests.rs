@@ -1,0 +1,111 @@
+//! The receive buffer: windows, growth, tuning.
+
+use super::*;
+use crate::time::MS;
+
+fn host(rcvbuf: Option<u64>) -> HostSettings {
+    HostSettings {
+        tso: false,
+        rmem: [4096, 131_072, 67_108_864],
+        rcvbuf,
+        wmem: [4096, 16_384, 67_108_864],
+        sndbuf: None,
+        cached_ssthresh: None,
+    }
+}
+
+fn stack(name: &str) -> Stack {
+    let spec = crate::spec::StackSpec { name: name.into(), options: serde_json::Map::new() };
+    Stack::from_spec(&spec).unwrap()
+}
+
+#[test]
+fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
+    let mut b = ReceiveBuffer::new(&host(Some(1_200_000)), &stack("linux-3.9"));
+    assert_eq!((b.advertised.bytes, b.scale), (14_480, 4));
+    b.measure();
+    let grown = (0..1000).take_while(|_| b.grow(0)).count();
+    assert_eq!((grown, b.ssthresh), (202, 600_000 - 1448));
+    // A held segment takes its whole truesize from the buffer.
+    assert_eq!(b.free(100), 600_000 - 100 * 2176 / 2);
+}
+
+#[test]
+fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
+    let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
+    let mut b = ReceiveBuffer::new(&host(None), &tuned);
+    b.rtt_by_timestamp(1, 81 * MS);
+    b.on_read(101, 100 * MS);
+    assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
+}
+
+#[test]
+fn the_window_starts_as_linux_has_it() {
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+    assert_eq!(b.advertised.bytes, 65_160);
+    assert_eq!(b.scale, 11);
+    b.measure();
+    assert_eq!(b.ratio, 162);
+    assert_eq!(b.clamp, 82_944);
+    assert!(b.grow(0));
+    assert_eq!(b.advertise(2, 0), 67_584);
+}
+
+#[test]
+fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
+    // Linux 5.1: 2 * 100 + 16 segments, and four times that for ninety more than the ten of the round trip before.
+    let before = Stack { adv_win_scale: Some(1), ..stack("linux-6.12") };
+    let mut b = ReceiveBuffer::new(&host(None), &before);
+    b.rtt_by_timestamp(1, 81 * MS);
+    b.on_read(101, 100 * MS);
+    let segments = 216 + 2 * 216 * 90 / 10;
+    assert_eq!((b.size, b.clamp), (segments * 2968, segments * 2968 / 2));
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+    b.measure();
+    b.rtt_by_timestamp(1, 81 * MS);
+    b.on_read(101, 100 * MS);
+    assert_eq!(b.size, ((segments * u64::from(MSS)) << 8) / 162, "what segments cost here, once that is known");
+}
+
+#[test]
+fn the_first_windows_are_those_of_the_kernel() {
+    // What Linux 6.12 advertised for the first eight segments at the default sysctls, each charged until it is read.
+    let mut b =
+        ReceiveBuffer::new(&HostSettings { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"));
+    assert_eq!((b.offered(), b.scale()), (65_160, 7));
+    b.measure();
+    let windows = (2..10).map(|seq| {
+        b.grow(1);
+        b.advertise(seq, 1) >> 7
+    });
+    assert_eq!(windows.collect::<Vec<_>>(), [524, 546, 569, 592, 614, 637, 637, 637]);
+}
+
+#[test]
+fn a_fixed_buffer_stays() {
+    let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"));
+    b.measure();
+    b.rtt_by_timestamp(1, 21 * MS);
+    for i in 1..1000u32 {
+        b.grow(0);
+        b.on_read(i, u64::from(i) * 100 * MS);
+    }
+    assert_eq!(b.size, 600_000);
+    assert!(b.advertise(1000, 0) <= (600_000u32 * 162 / 256).next_multiple_of(2048));
+}
+
+#[test]
+fn a_fast_flow_opens_the_window() {
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+    b.measure();
+    b.rtt_by_timestamp(1, 81 * MS);
+    let mut seq = 1;
+    for round in 1..12u64 {
+        for _ in 0..10 << round.min(8) {
+            seq += 1;
+            b.grow(0);
+        }
+        b.on_read(seq, round * 100 * MS);
+    }
+    assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.advertised.bytes);
+}

@@ -1,0 +1,137 @@
+//! Requests and responses packet by packet beside the real kernel's, as tests/engines/kernel/exchanges.py recorded them.
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use dumbbell_sim::capture::Header;
+use dumbbell_sim::packet::flags;
+use dumbbell_sim::spec::{ExchangeSpec, NetworkSpec, QdiscSpec, ShaperSpec};
+
+/// A packet at one of the hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    at_server: bool,
+    from_server: bool,
+    seq: u32,
+    len: u32,
+    ack: i64,
+    syn: bool,
+    /// Of the SYN. That of the SYN-ACK is 65,160 bytes, and 65,280 here: rounded as if it was scaled, 45 segments either way.
+    window: Option<u16>,
+}
+
+/// Packets, each with its time, us.
+type Packets = Vec<(u64, Seen)>;
+
+/// The kernel's.
+fn recorded(name: &str) -> Packets {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/engines/kernel/data/{name}.csv"));
+    let text = std::fs::read_to_string(path).expect("a recording");
+    let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    rows.map(|row| {
+        let [host, time, sender, seq, len, flags, ack, window, ..] = row[..] else { panic!("{row:?}") };
+        let seen = Seen {
+            at_server: host == "server",
+            from_server: sender == "server",
+            seq: seq.parse().unwrap(),
+            len: len.parse().unwrap(),
+            ack: ack.parse().unwrap(),
+            syn: flags.contains('S'),
+            window: (flags == "S").then(|| window.parse().unwrap()),
+        };
+        (time.parse::<u64>().unwrap() / 1000, seen)
+    })
+    .collect()
+}
+
+/// The simulator's.
+fn simulated(request_bytes: u64, response_bytes: u64, count: u64, limit_packets: u64) -> Packets {
+    let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };
+    let net = dumbbell(QdiscSpec::Pfifo { limit_packets }, shaper, 20 * MS, 4, vec![]);
+    let tcp = flow("e", "cubic", "linux-6.12");
+    let think_ns = if count > 1 { 10 * MS } else { 0 };
+    let exchange = ExchangeSpec { tcp, request_bytes, response_bytes, count, think_ns };
+    let net = NetworkSpec { capture: true, ..with_exchange(two_way(net), exchange) };
+    let capture = run(&net).capture.expect("a capture");
+    let seen = |record| {
+        let wire = capture.wire(record);
+        let Header::Tcp { seq, ack, flags: bits, acknowledges, window, .. } = wire.header else {
+            unreachable!("all is TCP")
+        };
+        let seen = Seen {
+            at_server: record.right,
+            from_server: wire.leftwards,
+            seq,
+            len: wire.payload.into(),
+            ack: if acknowledges { ack.into() } else { -1 },
+            syn: bits & flags::SYN != 0,
+            window: (bits & flags::SYN != 0 && !acknowledges).then_some(window),
+        };
+        (record.time / 1000, seen)
+    };
+    capture.records().iter().map(seen).collect()
+}
+
+/// Packets of each end as each host sees them: four lists, in order.
+fn split(all: &[(u64, Seen)]) -> Vec<Packets> {
+    let of =
+        |i: usize| move |(_, seen): &&(u64, Seen)| usize::from(seen.at_server) * 2 + usize::from(seen.from_server) == i;
+    (0..4).map(|i| all.iter().filter(of(i)).cloned().collect()).collect()
+}
+
+/// How a list of ours begins like the kernel's.
+#[derive(Debug)]
+struct Beginning {
+    /// Packets before the first that differs.
+    same: usize,
+    /// By how much their times differ at most, us.
+    apart: u64,
+    /// Packets of ours and of the kernel's in all.
+    ours: usize,
+    kernel: usize,
+}
+
+fn beginnings(ours: &[(u64, Seen)], kernel: &[(u64, Seen)]) -> Vec<Beginning> {
+    let lists = split(ours).into_iter().zip(split(kernel));
+    let begin = |(ours, kernel): (Packets, Packets)| {
+        let same = ours.iter().zip(&kernel).take_while(|(a, b)| a.1 == b.1);
+        let (same, apart) = same.fold((0, 0), |(n, most), (a, b)| (n + 1, most.max(a.0.abs_diff(b.0))));
+        Beginning { same, apart, ours: ours.len(), kernel: kernel.len() }
+    };
+    lists.map(begin).collect()
+}
+
+/// Every packet is the kernel's until that closes: then the client has two more packets, of which one may be lost, and the server one. The
+/// kernel's guest takes time by the microsecond for what the simulator does in none.
+fn check_whole(name: &str, ours: &[(u64, Seen)], apart_us: u64) {
+    for list in beginnings(ours, &recorded(name)) {
+        assert!(list.same == list.ours && (1..=2).contains(&(list.kernel - list.ours)), "{name}: {list:?}");
+        assert!(list.apart <= apart_us, "{name}: {list:?}");
+    }
+}
+
+#[test]
+fn a_short_request_and_its_response_are_the_kernels_packet_by_packet() {
+    check_whole("exchange-once", &simulated(100, 30_000, 1, 100), 10);
+}
+
+#[test]
+fn with_losses_in_both_directions_they_are_too() {
+    check_whole("exchange-losses", &simulated(20_000, 200_000, 2, 5), 30);
+}
+
+/// The kernel's client finds its receive buffer grown one segment earlier in the first response, and acknowledges every segment from then on:
+/// its ACK is number 43, ours 44. What the server sends is the same to the end, up to a segment's time on the line later.
+#[test]
+fn repeated_exchanges_differ_in_when_the_receive_buffer_grows() {
+    let ours = beginnings(&simulated(20_000, 200_000, 5, 100), &recorded("exchange-repeated"));
+    for of_client in [&ours[0], &ours[2]] {
+        assert!(of_client.same == 43 && of_client.apart <= 10, "{ours:?}");
+    }
+    for of_server in [&ours[1], &ours[3]] {
+        assert!(of_server.same == of_server.ours && of_server.kernel == of_server.ours + 1, "{ours:?}");
+        assert!(of_server.apart <= 1300, "{ours:?}");
+    }
+}
