@@ -20,7 +20,7 @@ from typing import IO
 from dumbbell.engines.kernel import binary, cache, requirements, source
 from dumbbell.errors import EnvironmentFault
 
-EXPECTED_OBJECTS = 632
+EXPECTED_OBJECTS = 747
 """Compiled by this configuration of Linux 6.12.117."""
 LOG = "failed-build.log"
 _SCRATCH = ".building-"
