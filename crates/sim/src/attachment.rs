@@ -1,6 +1,7 @@
 //! What few packets carry beside their header: SACK blocks (RFC 2018, RFC 2883), and the sequence number of the second direction of a
 //! connection whose ends both send. It lies in a slab beside the packets, so that packets stay small.
 
+use crate::packet::{Packet, NO_ATTACHMENT};
 use crate::prefetch::prefetch_element;
 
 /// Most blocks beside a timestamp option.
@@ -79,8 +80,12 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// Stores an attachment; returns its slot.
-    pub fn put(&mut self, attachment: Attachment) -> u32 {
+    /// Attaches something to a packet that has no attachment yet.
+    pub fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        p.attachment = self.put(attachment);
+    }
+
+    fn put(&mut self, attachment: Attachment) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = attachment;
             return slot;
@@ -89,21 +94,32 @@ impl Attachments {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
     }
 
-    /// Starts to load the attachment of a slot.
-    pub fn prefetch(&self, slot: u32) {
-        prefetch_element(&self.slots, slot as usize);
+    /// Starts to load what is attached to a packet, if anything is.
+    #[inline]
+    pub fn prefetch(&self, p: &Packet) {
+        if p.attachment != NO_ATTACHMENT {
+            prefetch_element(&self.slots, p.attachment as usize);
+        }
     }
 
-    /// The attachment of a slot.
+    /// What is attached to a packet; nothing is an attachment without blocks.
+    #[inline]
     #[must_use]
-    pub fn get(&self, slot: u32) -> Attachment {
-        self.slots[slot as usize]
+    pub fn get(&self, p: &Packet) -> Attachment {
+        if p.attachment == NO_ATTACHMENT {
+            Attachment::default()
+        } else {
+            self.slots[p.attachment as usize]
+        }
     }
 
-    /// Takes the attachment of a slot and frees that.
-    pub fn take(&mut self, slot: u32) -> Attachment {
-        self.free.push(slot);
-        self.slots[slot as usize]
+    /// [`Self::get`], and the slot may be used again: the packet is gone.
+    #[inline]
+    pub fn take(&mut self, p: &Packet) -> Attachment {
+        if p.attachment != NO_ATTACHMENT {
+            self.free.push(p.attachment);
+        }
+        self.get(p)
     }
 }
 

@@ -81,7 +81,7 @@ impl Tap {
         let mut noted = Packet { way: Way::new(hosts.number), ..*packet };
         if packet.attachment != NO_ATTACHMENT {
             noted.attachment = self.attachments.len() as u32;
-            self.attachments.push(attachments.get(packet.attachment));
+            self.attachments.push(attachments.get(packet));
         }
         self.notes.push(Note { packet: noted, id: *id });
         packet.tsval = note;

@@ -10,7 +10,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("rng", &[]),
     ("packet", &[]),
-    ("attachment", &["prefetch"]),
+    ("attachment", &["packet", "prefetch"]),
     ("refusal", &[]),
     ("spec", &[]),
     ("events", &["time"]),

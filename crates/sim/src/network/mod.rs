@@ -10,7 +10,7 @@ use crate::attachment::{Attachment, Attachments};
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, Way, NO_ATTACHMENT};
+use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QueueContext};
@@ -310,9 +310,7 @@ impl Network {
     /// A packet soon goes on from port `i`, its way then being `way`. True if that is its end, or if only a queue lies before that in which
     /// nothing waits.
     fn expect(&self, i: usize, p: &Packet, way: Way) -> bool {
-        if p.attachment != NO_ATTACHMENT {
-            self.attachments.prefetch(p.attachment);
-        }
+        self.attachments.prefetch(p);
         let Some(port) = self.routes.next(i, p, way.hops()) else { return true };
         let Kind::Queue { qdisc, .. } = &self.ports[port].kind else { return false };
         qdisc.expect(p);
@@ -345,9 +343,7 @@ impl Network {
     #[cold]
     fn forget(&mut self, id: Id) {
         let p = self.shared.packets.take(id);
-        if p.attachment != NO_ATTACHMENT {
-            self.attachments.take(p.attachment);
-        }
+        self.attachments.take(&p);
         let d = &mut self.drops[p.flow()];
         if p.has(flags::ACK) {
             d.acks += 1;
@@ -403,14 +399,10 @@ impl Outbox for Network {
     }
 
     fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        p.attachment = self.attachments.put(attachment);
+        self.attachments.attach(p, attachment);
     }
 
     fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        if p.attachment == NO_ATTACHMENT {
-            Attachment::default()
-        } else {
-            self.attachments.take(p.attachment)
-        }
+        self.attachments.take(p)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::attachment::{Attachment, Attachments, Blocks};
 use crate::outbox::{End, Outbox};
-use crate::packet::{Packet, Verdict, NO_ATTACHMENT};
+use crate::packet::{Packet, Verdict};
 use crate::time::{Time, NEVER};
 
 /// What an endpoint under test acts through.
@@ -48,11 +48,7 @@ impl TestOutbox {
 
     /// The SACK blocks of a packet under way.
     pub fn blocks(&self, p: &Packet) -> Blocks {
-        if p.attachment == NO_ATTACHMENT {
-            Blocks::default()
-        } else {
-            self.attachments.get(p.attachment).blocks
-        }
+        self.attachments.get(p).blocks
     }
 }
 
@@ -71,14 +67,10 @@ impl Outbox for TestOutbox {
     }
 
     fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        p.attachment = self.attachments.put(attachment);
+        self.attachments.attach(p, attachment);
     }
 
     fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        if p.attachment == NO_ATTACHMENT {
-            Attachment::default()
-        } else {
-            self.attachments.take(p.attachment)
-        }
+        self.attachments.take(p)
     }
 }
