@@ -59,7 +59,7 @@ def runs(done: Reproduction) -> str:
 
 def outside(done: Reproduction) -> str:
     """Every cell outside the tolerance, the furthest first."""
-    cells = sorted((cell for cell in done.principal[1].cells if not cell.within), key=lambda cell: -cell.badness)
+    cells = sorted((cell for cell in done.principal[1].cells if not cell.within), key=lambda cell: -cell.error_in_tolerances)
     return cells_table(cells, "").markdown() if cells else "None.\n"
 
 

@@ -1,1 +1,1 @@
-"""Two engines on the same scenarios: which ones, what is compared, and what is said of it."""
+"""Two engines on the same scenarios: sets of scenarios, measures, differences, and the statement of agreement."""

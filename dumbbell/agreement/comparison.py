@@ -1,4 +1,4 @@
-"""The same scenarios on two engines: running them, and setting the runs side by side."""
+"""Runs the same scenarios on two engines and pairs the runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
-from dumbbell.executor.standing import Standing
+from dumbbell.executor.progress_state import ProgressState
 from dumbbell.files import write_text
 from dumbbell.results import Store
 
@@ -29,73 +29,73 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _REFERENCE = "reference.json"
-"""In the folder of a comparison: a hash of its reference runs, and the day on which the last of them was made."""
+"""File in the folder of a comparison: a hash of the keys of the reference runs, and the date of the latest of them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs of two engines: the same scenarios and seeds, in the same order."""
+    """The runs of two engines, for the same scenarios and seeds in the same order."""
 
-    asked: ScenarioSet
+    scenario_set: ScenarioSet
     engines: tuple[str, str]
     """The reference first."""
     reference: tuple[Run, ...]
     ours: tuple[Run, ...]
     date: str
-    """Of the reference set, YYYY-MM-DD, UTC."""
+    """Date of the reference runs, YYYY-MM-DD, UTC."""
 
     @property
     def pairs(self) -> list[tuple[Run, Run]]:
-        """(reference, ours) of those runs that are valid on both engines."""
+        """(reference, ours) for each run that is valid on both engines."""
         return [pair for pair in zip(self.reference, self.ours, strict=True) if "invalid" not in (pair[0].status, pair[1].status)]
 
     @property
     def invalid(self) -> list[Run]:
-        """The runs of either engine that failed its checks."""
+        """The invalid runs of both engines."""
         return [run for run in (*self.reference, *self.ours) if run.status == "invalid"]
 
     def difference(self) -> Difference:
-        """Every metric of every scenario: its centre over the starts, and the reference's range over them."""
+        """Every metric of every scenario: its centre over the repeats, beside the reference's range over its repeats."""
         reference, ours = (measured([pair[side] for pair in self.pairs]) for side in (0, 1))
         return difference(ours, _values(reference, ours), FORMAT)
 
 
 def compare(
-    asked: ScenarioSet,
+    scenario_set: ScenarioSet,
     engines: tuple[str, str],
     folder: Path,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run a set on both engines, the reference first; what `folder`/ENGINE holds already is not run again.
+    """Run a set of scenarios on both engines, the reference first; runs stored in `folder`/ENGINE are reused.
 
-    Raises `BadInput` if the folder is of something else, and as `prepare` and `execute` do.
+    Raises `BadInput` if the folder has other contents, and what `prepare` and `execute` raise.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; expected a folder, or a path at which one can be made")
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_dir() for name in engines):
         raise BadInput(f"{folder}: holds other files; expected an empty folder or one written by dumbbell agree")
-    runs = [run for scenario in asked.scenarios for run in scenario.expand()]
+    runs = [run for scenario in scenario_set.scenarios for run in scenario.expand()]
 
     on = {engine: prepare([run.on(engine) for run in runs]) for engine in engines}
-    told = Standing()
+    told = ProgressState()
 
-    def run_on(engine: str, rest: Standing) -> tuple[Run, ...]:
-        def tell(standing: Standing) -> None:
+    def run_on(engine: str, rest: ProgressState) -> tuple[Run, ...]:
+        def tell(state: ProgressState) -> None:
             nonlocal told
-            told = standing
+            told = state
             if progress is not None:
-                progress(standing + rest)
+                progress(state + rest)
 
         return tuple(execute(on[engine], Store(folder / engine), executor, tell))
 
-    reference = run_on(engines[0], Standing(total=len(runs), cost_total=sum(run.cpu_s for run in on[engines[1]])))
+    reference = run_on(engines[0], ProgressState(total=len(runs), cost_total=sum(run.cpu_s for run in on[engines[1]])))
     date = _dated(folder, reference)
-    return Comparison(asked, engines, reference, run_on(engines[1], told), date)
+    return Comparison(scenario_set, engines, reference, run_on(engines[1], told), date)
 
 
 def _dated(folder: Path, runs: Sequence[Run]) -> str:
-    """The day on which the reference runs were made: as the folder notes it; today, which is then noted, if its note is of others."""
+    """The date of the reference runs from the folder's file; today, which is then written there, if that file is for other runs."""
     keys = sha256("".join(run.key for run in runs).encode()).hexdigest()
     path = folder / _REFERENCE
     try:
@@ -103,14 +103,14 @@ def _dated(folder: Path, runs: Sequence[Run]) -> str:
         if noted["keys"] == keys:
             return str(noted["date"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # none yet, or none of ours
+        pass  # missing or not readable: written anew
     today = datetime.now(UTC).date().isoformat()
     write_text(path, json.dumps({"date": today, "keys": keys}, indent=1) + "\n")
     return today
 
 
 def _values(reference: Measured, ours: Measured) -> list[ReferenceValue]:
-    """The reference's centres and ranges, of what is to be compared."""
+    """The reference's centres and ranges, of those metrics that are compared."""
     found = []
     for (key, metric), values in reference.items():
         finite = [value for value in values if np.isfinite(value)]

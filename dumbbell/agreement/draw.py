@@ -1,4 +1,4 @@
-"""Random draws, each made from its name alone: a draw, or an option, that is added later leaves the others as they were."""
+"""Random draws, each a hash of its name, so that adding a draw or an option later does not change the others."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Option = TypeVar("Option")
 
 
 class Draw:
-    """Named draws of one component; equal paths and names give equal values on every machine."""
+    """Named random draws of one component. Equal paths and names give equal values on every machine."""
 
     def __init__(self, *path: object) -> None:
         self._path = "/".join(map(str, path))
 
     def at(self, *path: object) -> Draw:
-        """The draws of a part of the component, named by `path`."""
+        """The draws of a subcomponent with this path."""
         return Draw(self._path, *path)
 
     def unit(self, name: str) -> float:
@@ -36,7 +36,7 @@ class Draw:
         return float(least * (most / least) ** self.unit(name))
 
     def choice(self, name: str, options: Sequence[Option]) -> Option:
-        """One of several options, which differ. If one is added, some draws become that one; the others stay as they were."""
+        """One of several distinct options, uniformly. An option added later changes only the draws that become this option."""
         return max(options, key=lambda option: self._hash(f"{name}={option!r}"))
 
     def _hash(self, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Both engines over time on one axis, for the runs that are furthest apart."""
+"""Figures of both engines on one time axis, for the runs that differ most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.agreement.measures import written_flows
+from dumbbell.agreement.measures import scenario_flows
 from dumbbell.drawing import style
 from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.metrics import NS_PER_S, mean
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _MOST_FLOWS = 3
-"""Flows drawn, those that differ most; more hide each other."""
+"""Maximum number of flows in a figure, those that differ most; more would hide each other."""
 _PORT_COLOUR = "#444444"
 
 
 def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") -> Figure:
-    """Window, smoothed RTT and backlog of one run until its last flow ends: the reference broad and pale, the other engine thin."""
+    """Window, smoothed RTT and backlog of one run until its last flow ends: the reference as a wide pale line, ours as a thin one."""
     runs = ((reference, True), (ours, False))
-    written = written_flows(reference)
-    furthest = sorted(written, key=lambda entity: -_apart(reference, ours, entity))[:_MOST_FLOWS]
-    flows = [entity for entity in written if entity in furthest]
-    colours = style.colours([written[entity].cc.kind for entity in flows])
+    by_entity = scenario_flows(reference)
+    furthest = sorted(by_entity, key=lambda entity: -_apart(reference, ours, entity))[:_MOST_FLOWS]
+    flows = [entity for entity in by_entity if entity in furthest]
+    colours = style.colours([by_entity[entity].cc.kind for entity in flows])
 
     def lines(series: str, entities: list[str], of: list[str]) -> list[Line]:
         found = []
@@ -45,12 +45,12 @@ def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") 
         Panel("srtt (ms)", lines("srtt_ms", flows, colours)),
         Panel("backlog (packets)", lines("backlog_packets", [_busiest(reference)], [_PORT_COLOUR])),
     ]
-    ends = [counters["start_ns"] + counters["active_ns"] for run, _ in runs for counters in (run.counters[entity] for entity in written)]
+    ends = [counters["start_ns"] + counters["active_ns"] for run, _ in runs for counters in (run.counters[entity] for entity in by_entity)]
     return timeline(title, panels, size, stop_s=max(ends) / NS_PER_S)
 
 
 def _apart(reference: Run, ours: Run, entity: str) -> float:
-    """How far apart the engines are in a flow: the relative difference of its mean window or of its mean RTT, whichever is greater."""
+    """The difference between the engines for a flow: the relative difference of its mean window or its mean RTT, whichever is greater."""
 
     def relative(name: str) -> float:
         both = [_series(run, entity, name) for run in (reference, ours)]
@@ -61,7 +61,7 @@ def _apart(reference: Run, ours: Run, entity: str) -> float:
 
 
 def _busiest(run: Run) -> str:
-    """The port that dropped and marked most, else the one that held most."""
+    """The port with most drops and marks; without any, the port with the largest mean backlog."""
     ports = [entity for entity in run.counters if entity.startswith("port/")]
 
     def held(entity: str) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""What is compared: pure functions of a run, the same for every engine. The first seconds count too: the window is the same on both."""
+"""The compared metrics: pure functions of a run, the same for every engine, with the same window. Start-up is included."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario import Flow
 
 ALL = "all flows"
-"""Entity of what is measured over the whole run; others are flows and ports."""
+"""The entity of metrics that cover all flows; other entities are single flows and ports."""
 
 _PACKETS = Tolerance(relative=0.5, absolute=5.0)
 METRICS: Mapping[str, Metric] = {
@@ -34,12 +34,12 @@ METRICS: Mapping[str, Metric] = {
     "retransmits": Metric("packets", "retransmits", _PACKETS, floor=10.0),
     "completion": Metric("s", "completion", Tolerance(relative=0.10, absolute=0.02), floor=0.02),
 }
-"""`floor`: a relative difference is taken of the reference's value, but of no less than this. The tolerance only ranks: the worst are
-those that are furthest outside it.
+"""`floor`: the smallest denominator of a relative difference, which is otherwise the reference's value. The tolerance is used only to rank
+the differences.
 
-`centre`: how the starts of a scenario become one value. Metrics that are means are averaged: what a few losses lead to comes in two kinds
-(slow start is left early or late, a retransmission is lost or not), and a median would be the one or the other by chance. The others have
-the median.
+`centre`: how the values of a scenario's repeats are combined. Metrics that are means are averaged, because with few losses they are
+bimodal (slow start ends early or late, a retransmission is lost or not) and a median would be one mode or the other by chance. For the
+other metrics it is the median.
 """
 DEFINITIONS: Mapping[str, str] = {
     "goodput": "payload read by all receivers over the time from the first start until the last flow has ended or the run has",
@@ -54,7 +54,7 @@ DEFINITIONS: Mapping[str, str] = {
     "retransmits": "segments sent again by all flows, whole run; where either engine sent any",
     "completion": "time of a sized transfer until its last byte is read, or the time it had; where it completes on either engine",
 }
-"""What each metric is, over which window and over which scenarios."""
+"""The definition of each metric, with its time window and the scenarios to which it applies."""
 COMPLETED = "completed"
 """Measured with `completion`: whether the transfer completed, 0 or 1."""
 QUEUES = "queues"
@@ -67,14 +67,14 @@ ONLY_WHERE: Mapping[str, str] = {
     "retransmits": "retransmits",
     "completion": COMPLETED,
 }
-"""Metrics that are compared only where this one is above 0 on either engine: that neither drops a packet is no agreement on drops."""
+"""Metrics that are compared only where this one is above 0 on either engine: two runs without drops do not show agreement on drops."""
 
 _DROPPED = ("dropped_overflow", "dropped_aqm", "dropped_blue")
-"""Drops of the queue. The packets that an outage loses have left it already."""
+"""Counters of drops by the queue. Packets lost in an outage are not among them: they have left the queue already."""
 
 
 def measures(run: Run) -> dict[tuple[str, str], float]:
-    """(entity, metric) to value of one run, in the units of METRICS; NaN where there are no samples. Reads the series once."""
+    """(entity, metric) -> value for one run, in the units of METRICS; NaN without samples. Reads the series only once."""
     flows = {entity: values for entity, values in run.counters.items() if entity.startswith("flow/")}
     starts = {entity: values.get("start_ns", 0) for entity, values in flows.items()}
     ends = {entity: starts[entity] + values["active_ns"] for entity, values in flows.items()}
@@ -102,15 +102,15 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
     for entity, delay_ms in _queue_delays(run).items():
         found[entity, "queue_delay"] = delay_ms
         found[entity, QUEUES] = float(delay_ms >= _LEAST_DELAY_MS)
-    for entity, written in written_flows(run).items():
-        if written.bytes is not None:
+    for entity, flow in scenario_flows(run).items():
+        if flow.bytes is not None:
             found[entity, "completion"] = flows[entity]["active_ns"] / metrics.NS_PER_S
             found[entity, COMPLETED] = float("completed_ns" in flows[entity])
     return found
 
 
 def measured(runs: Sequence[Run]) -> Measured:
-    """The values of several runs by scenario and entity, one a run."""
+    """The values of several runs by scenario and entity, one value per run."""
     found: Measured = {}
     for run in runs:
         for (entity, metric), value in measures(run).items():
@@ -129,9 +129,9 @@ FORMAT = Format(
 
 
 def _samples(run: Run, starts: Mapping[str, int], ends: Mapping[str, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """All samples of smoothed RTT (ms) and window (packets) of all flows while they are active and have an RTT.
+    """Samples of smoothed RTT (ms) and of cwnd (packets), each of shape (samples,), of all flows while they are active and have an RTT.
 
-    Before that a socket is not connected, and the engines differ in the window that it shows.
+    Before the first RTT sample a socket is not connected, and the engines report different windows for it.
     """
     import polars as pl
 
@@ -144,11 +144,11 @@ def _samples(run: Run, starts: Mapping[str, int], ends: Mapping[str, int]) -> tu
 
 
 def _queue_delays(run: Run) -> dict[str, float]:
-    """Mean queueing delay of every queue whose backlog is sampled and that sent anything, ms; not of delay stages."""
+    """Port -> mean queueing delay (ms), for queues whose backlog is sampled and that sent any packet. Delay stages are left out."""
     import polars as pl
 
     found = {}
-    wanted = [f"port/{port['id']}" for port in run.given["ports"] if port["kind"] == "queue"]
+    wanted = [f"port/{port['id']}" for port in run.required_plan["ports"] if port["kind"] == "queue"]
     sampled = run.frame.filter((pl.col("series") == "backlog_packets") & pl.col("entity").is_in(wanted))
     for (entity,), samples in sorted(sampled.sort("t_ns").partition_by("entity", as_dict=True).items()):
         sent = run.counters[entity]["sent_packets"]
@@ -158,8 +158,8 @@ def _queue_delays(run: Run) -> dict[str, float]:
     return found
 
 
-def written_flows(run: Run) -> dict[str, Flow]:
-    """The flows of a run by entity, as the scenario has them."""
+def scenario_flows(run: Run) -> dict[str, Flow]:
+    """Entity -> the scenario's entry of that flow."""
     from dumbbell.scenario import Flow, flow_names
 
     groups = [Flow.model_validate(flow) for flow in run.scenario["flows"]]

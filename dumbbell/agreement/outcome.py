@@ -1,4 +1,4 @@
-"""What a comparison leaves in its folder: agree.json, agree.md, differences.csv, and figures and scenarios of the worst."""
+"""Writes the report of a comparison: agree.json, agree.md, differences.csv, and figures and scenarios of the largest differences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.agreement.figures import overlay
 from dumbbell.agreement.measures import METRICS, measures
-from dumbbell.agreement.sets import written
+from dumbbell.agreement.sets import as_yaml
 from dumbbell.agreement.statement import worst
 from dumbbell.agreement.tables import agree, definitions_table, differences_table, worst_table
 from dumbbell.drawing import style
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 DOCUMENT = "agree.json"
 _FIGURES = 5
-"""Scenarios drawn."""
+"""Number of scenarios with a figure."""
 
 
 def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, draw: bool = True) -> list[Path]:
-    """Write everything; returns the figures. The figures and scenarios of an earlier comparison are removed."""
+    """Write all files; returns the paths of the figures. Figures and scenarios of an earlier comparison are removed."""
     write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_text(folder / "differences.csv", differences_table(found, compared.engines).csv())
     for stale in (*folder.glob("worst/worst-*.png"), *folder.glob("worst/worst-*.svg"), *folder.glob("worst/*.yaml")):
         stale.unlink()
     drawn: list[Path] = []
     lines: list[str] = []
-    scenarios = {scenario.name: scenario for scenario in compared.asked.scenarios}
+    scenarios = {scenario.name: scenario for scenario in compared.scenario_set.scenarios}
     cells: dict[str, Cell] = {}
     for cell in worst(found):
         cells.setdefault(str(cell.key["scenario"]), cell)
     for rank, (name, cell) in enumerate(list(cells.items())[:_FIGURES], 1):
-        write_text(folder / "worst" / f"{name}.yaml", written(scenarios[name]))
+        write_text(folder / "worst" / f"{name}.yaml", as_yaml(scenarios[name]))
         if draw:
             (reference, ours), values = _furthest(compared, name, cell)
             beside = " and ".join(f"{value:.4g} ({engine})" for value, engine in zip(values, compared.engines, strict=True))
@@ -51,7 +51,7 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """The statement of a folder; None if it is none of `dumbbell agree`. Raises `BadInput` if it cannot be read."""
+    """The contents of agree.json in a folder; None if there is no such file. Raises `BadInput` if it cannot be read."""
     path = folder / DOCUMENT
     if not path.exists():
         return None
@@ -82,7 +82,7 @@ def _page(document: Mapping[str, Any], figures: list[str]) -> str:
 
 
 def _furthest(compared: Comparison, name: str, cell: Cell) -> tuple[tuple[Run, Run], tuple[float, float]]:
-    """The start of a scenario on which the engines differ most in the metric that makes it one of the worst, and the two values."""
+    """The repeat of a scenario in which the engines differ most in the cell's metric, and both values."""
     at = (str(cell.key["entity"]), cell.metric)
     starts = [(pair, (measures(pair[0]).get(at, 0.0), measures(pair[1]).get(at, 0.0))) for pair in compared.pairs if pair[0].name == name]
     return max(starts, key=lambda start: abs(start[1][0] - start[1][1]))

@@ -1,4 +1,4 @@
-"""Parameters of queue disciplines: the defaults for the fixed sets, drawn ones for the random set."""
+"""Parameters of queue disciplines: the defaults in the fixed sets, random ones in the random set."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "sfq": {"divisor": (2, 16), "depth": ("32p", "100p"), "headdrop": _FLAG, "quantum": ("3028B",), "perturb": ("1s", "5s")},
     "fq": {"flow_limit": ("20p", "300p"), "quantum": ("1514B", "6056B"), "initial_quantum": ("1514B", "45420B")},
 }
-"""By kind and parameter: the values that may be drawn in place of the default."""
+"""Kind -> parameter -> the values that may be drawn instead of the default."""
 _LEAST_PACKETS: Mapping[str, int] = {"sfq": 2}
-"""The least limit of a qdisc that refuses a limit of one packet."""
+"""Minimum limit of the qdiscs that refuse a limit of one packet."""
 _OF_OVERHEAD = ("mpu", "framing")
 """Options that cake ignores unless an overhead is given."""
 _MOST_RED_BYTES = 1_000_000
-"""Scale of RED's thresholds: larger ones do not fit its 32 bits together with the weight that tc chooses for them."""
+"""Maximum scale of RED's thresholds: scaled by the weight that tc chooses, larger ones overflow 32 bits."""
 _OWN_LIMIT = 0.5
-"""How many of the drawn qdiscs, among those with a default limit, have another limit."""
+"""Probability that a qdisc with a default limit gets another limit."""
 _OTHER_VALUE = 0.3
-"""How many of the parameters are not at their default."""
+"""Probability that a parameter is not at its default."""
 
 
 def is_randomised(kind: str) -> bool:
-    """Whether the qdisc decides at random for each packet: its runs are compared over many seeds, as those of several flows are."""
+    """Whether the qdisc draws a random number per packet. Its runs are then compared over several repeats, like those of several flows."""
     return DISCIPLINES[kind].is_randomised
 
 
 def with_defaults(kind: str, packets: int) -> dict[str, Any]:
-    """A qdisc with the defaults of Linux, as a scenario is written; FIFOs and RED, which have no default limit, hold `packets` frames."""
+    """A qdisc in a scenario's syntax with Linux's defaults; the limit of FIFOs and RED, which have no default, is `packets` frames."""
     frames = packets * FRAME_BYTES
     thresholds = min(frames, _MOST_RED_BYTES)
     limits: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""The sets: which scenarios two engines are compared on."""
+"""The sets of scenarios on which two engines are compared."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
 STARTS = {"smoke": 3, "standard": 10, "random": 10}
-"""By set: how many jittered starts a scenario with several flows or a randomised qdisc has by default."""
+"""Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
 _SEED, _COUNT = 1, 100
 """The default seed of a set, and the default number of scenarios of the set `random`."""
 
 _STANDARD = 150
-"""About how many scenarios `standard` has; more if there are more pairs of congestion control and qdisc."""
+"""Approximate number of scenarios in `standard`; larger if there are more pairs of congestion control and qdisc."""
 _CONDITIONS = [(mbit, ms) for mbit in (1, 10, 50, 100) for ms in (2, 20, 80, 200)]
 _STRIDE = 7
-"""Coprime to the number of conditions, so that steps of this size visit every one."""
+"""Coprime to the number of conditions, so that stepping by it visits all of them."""
 _LONGEST_S = 30
 _LEAST_QUEUE = 20
-"""The least limit of a FIFO, packets, however small the bandwidth-delay product is."""
+"""Minimum limit of a FIFO, packets, for small bandwidth-delay products."""
 _SMOKE_CONDITIONS = ((10, 20), (5, 80), (20, 10))
 _SMOKE_S = 8
 
@@ -39,19 +39,19 @@ class ScenarioSet:
 
     name: str
     seed: int | None
-    """That the scenarios are drawn from, or the first seed of the jittered starts; None: the default of a set that is not drawn."""
+    """Seed of the draws in the random set, first seed of the jittered starts in the others; None for the default of a fixed set."""
     starts: int
-    """How many jittered starts a scenario with several flows or a randomised qdisc has."""
+    """Number of repeats with jittered starts of a scenario with several flows or a randomised qdisc."""
     scenarios: tuple[Scenario, ...]
 
     @property
     def title(self) -> str:
-        """Name and seed, as a file name."""
+        """Name and seed, usable as a file name."""
         return self.name if self.seed is None else f"{self.name}-{self.seed}"
 
 
 def find_set(name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None) -> ScenarioSet:
-    """A set by name; `count` is of `random` alone. Raises `BadInput` if there is no such set."""
+    """The set with this name; `count` is allowed for `random` only. Raises `BadInput` if there is no such set."""
     if name not in STARTS:
         raise BadInput(f"set {name!r} is unknown{nearest(name, STARTS)}; expected one of {', '.join(STARTS)}")
     starts = STARTS[name] if starts is None else starts
@@ -64,8 +64,8 @@ def find_set(name: str, shared: Shared, seed: int | None = None, count: int | No
     return ScenarioSet(name, seed, starts, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
 
 
-def written(scenario: Scenario) -> str:
-    """A scenario as a file, which `dumbbell run` takes."""
+def as_yaml(scenario: Scenario) -> str:
+    """A scenario as the text of a file for `dumbbell run`."""
     yaml, text = YAML(), io.StringIO()
     yaml.default_flow_style = False
     yaml.dump(scenario.dump(), text)
@@ -76,7 +76,7 @@ def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
     ccs, qdiscs = shared.cc, shared.qdisc
     longest = max(len(ccs), len(qdiscs))
     for i in range(max(9, longest)):
-        # Every name of both lists occurs; a name of the longer one that comes again is paired with another one of the shorter.
+        # Pairs both lists cyclically: every name occurs, and repeated names of one list meet different names of the other.
         cc, qdisc = (names[(i if len(names) == longest else i + i // longest) % len(names)] for names in (ccs, qdiscs))
         mbit, ms = _SMOKE_CONDITIONS[i // 3 % len(_SMOKE_CONDITIONS)]
         flow: dict[str, Any] = {"cc": cc}
@@ -90,7 +90,7 @@ def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
 
 
 def _standard(shared: Shared, starts: int) -> Iterator[Scenario]:
-    """All conditions for every pair if they are few enough; else some for each, so that all pairs together have every one equally often."""
+    """All conditions for every pair if the total allows it; otherwise a subset for each pair, with all conditions equally frequent."""
     pairs = [(cc, qdisc) for cc in shared.cc for qdisc in shared.qdisc]
     each = max(1, min(len(_CONDITIONS), round(_STANDARD / len(pairs))))
     for p, (cc, qdisc) in enumerate(pairs):
@@ -104,7 +104,7 @@ def _standard(shared: Shared, starts: int) -> Iterator[Scenario]:
 
 
 def _mixed(cc: str, other: str, count: int) -> list[dict[str, Any]]:
-    """Three or four flows of two congestion controls, or of one where there is no other."""
+    """Three or four flows of two congestion controls, or of one if there is only one."""
     if other == cc:
         return [{"cc": cc, "count": count}]
     others: dict[str, Any] = {"cc": other} if count == 3 else {"cc": other, "count": 2}
@@ -112,7 +112,7 @@ def _mixed(cc: str, other: str, count: int) -> list[dict[str, Any]]:
 
 
 def _made(prefix: str, flows: list[dict[str, Any]], qdisc: str, mbit: int, ms: int, shared: Shared, seconds: int, starts: int) -> Scenario:
-    """One bottleneck: the qdisc at its defaults (a FIFO holds a bandwidth-delay product), the delay in front as netem has it."""
+    """A scenario with one bottleneck behind a netem delay. The qdisc has its defaults; a FIFO's limit is a bandwidth-delay product."""
     packets = max(_LEAST_QUEUE, -(-mbit * ms * 1000 // (8 * FRAME_BYTES)))
     total = sum(flow.get("count", 1) for flow in flows)
     names = "+".join(flow["cc"] + (f"x{flow['count']}" if "count" in flow else "") for flow in flows)
@@ -133,6 +133,6 @@ def _made(prefix: str, flows: list[dict[str, Any]], qdisc: str, mbit: int, ms: i
 
 
 def _shaper(shared: Shared, qdisc: str) -> str:
-    """cake's own for cake, else tbf where both have it."""
+    """The shaper of a bottleneck: cake's own for cake, otherwise tbf if both engines have it."""
     known = shared.shapers(qdisc)
     return "tbf" if "tbf" in known and known[0] != "cake" else known[0]

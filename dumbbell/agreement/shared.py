@@ -1,4 +1,4 @@
-"""What two engines share: all that scenarios of a set are made of."""
+"""The capabilities that two engines share, from which the scenarios of a set are made."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dumbbell.scenario import nearest
 
 _STACK = "linux-6.12"
 _NEEDS_COMMAND = "tc"
-"""The kind of qdisc that a scenario must write a tc command for."""
+"""The kind of qdisc for which a scenario contains a tc command."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """The intersection of two tables of capabilities, in the order of the first."""
+    """The intersection of two tables of capabilities, in the order of the first table."""
 
     cc: tuple[str, ...]
     needs_ecn: frozenset[str]
-    """Congestion controls that work on marks."""
+    """Congestion controls that respond to ECN marks."""
     qdisc: tuple[str, ...]
     shaper: tuple[str, ...]
     option: frozenset[str]
@@ -29,7 +29,7 @@ class Shared:
 
     @classmethod
     def of(cls, first: Capabilities, second: Capabilities) -> Shared:
-        """What both have. Raises `BadInput` if no scenario can be made of it."""
+        """The capabilities common to both engines. Raises `BadInput` if no scenario can be made from them."""
         shared = cls(
             cc=tuple(name for name in first.cc if name in second.cc),
             needs_ecn=frozenset(name for table in (first, second) for name, cc in table.cc.items() if cc.needs_ecn),
@@ -46,13 +46,13 @@ class Shared:
         return shared
 
     def with_qdiscs(self, names: Sequence[str]) -> Shared:
-        """The same with these qdiscs alone. Raises `BadInput` for one that is not shared."""
+        """The same, restricted to these qdiscs. Raises `BadInput` for a qdisc that is not shared."""
         for name in names:
             if name not in self.qdisc:
                 raise BadInput(f"qdisc {name!r} is not shared{nearest(name, self.qdisc)}; expected some of {', '.join(self.qdisc)}")
         return replace(self, qdisc=tuple(names))
 
     def shapers(self, qdisc: str) -> tuple[str, ...]:
-        """The shapers that a qdisc may stand behind, its own first."""
+        """The shapers under which the qdisc can run, its own first."""
         others = tuple(name for name in self.shaper if name != "cake")
         return ("cake", *others) if qdisc == "cake" and "cake" in self.shaper else others

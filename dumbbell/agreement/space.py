@@ -1,4 +1,4 @@
-"""Draws scenarios at random from everything that two engines share."""
+"""Random scenarios from the capabilities that two engines share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dumbbell.scenario.units import FRAME_BYTES
 _KBIT = (500, 100_000)
 _RTT_MS = (1, 300)
 _ALONE = 0.3
-"""How many of the scenarios have one flow."""
+"""Probability that a scenario has only one flow."""
 _MOST_FLOWS = 8
 _PACKETS = 90_000
-"""Data packets of a run, at most: about 4 CPU s of the kernel engine."""
+"""Maximum number of data packets of a run: about 4 CPU seconds of the kernel engine."""
 _SECONDS = (8, 60)
-"""The shortest run still has some windows of the longest RTT; the longest is what a window takes at the slowest rate."""
+"""Minimum and maximum duration: several round trips at the longest RTT, and the time that one window takes at the lowest rate."""
 _OPTIONS: Mapping[str, Sequence[Any]] = {
     "initial_cwnd": (2, 4, 20),
     "reordering": (8,),
@@ -29,14 +29,14 @@ _OPTIONS: Mapping[str, Sequence[Any]] = {
     "sack_compression": (False,),
     "tail_loss_probe": (False,),
 }
-"""Options of the stack, and the values that may be drawn in place of the default."""
+"""Option of the stack -> the values that may be drawn instead of the default."""
 _BURSTS = ("1600B", "3028B", "10kB", "64kB")
 
 
 def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
-    """The scenario `index` of a seed, whatever the other scenarios of that seed are.
+    """The scenario with this index, a function of seed and index only.
 
-    With several flows or a randomised qdisc it repeats with `starts` jittered starts.
+    With several flows or a randomised qdisc it has `starts` repeats with jittered starts.
     """
     draw = Draw("agree", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
@@ -62,22 +62,22 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
 
 
 def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:
-    """The duration of a run at a rate, s: as long as its cost allows."""
+    """The duration of a run, s: as long as the maximum number of packets allows at this rate."""
     return min(longest, max(_SECONDS[0], int(_PACKETS * 8 * FRAME_BYTES / (1000 * kbit))))
 
 
 def jitter(rtt_us: int) -> str:
-    """The greatest delay of a start: half a second or four RTTs."""
+    """Maximum delay of a start: half a second or four RTTs, whichever is greater."""
     return f"{max(500_000, 4 * rtt_us)}us"
 
 
 def round_to_3(value: float) -> int:
-    """A whole number with at most three digits other than 0."""
+    """The value rounded to an integer with three significant digits."""
     return int(float(f"{value:.3g}"))
 
 
 def _rtt_us(draw: Draw) -> int:
-    """An RTT whose half is a whole number of microseconds: netem, which delays each direction by a half, knows nothing finer."""
+    """An RTT whose half is a whole number of microseconds: netem delays each direction by a half, with that resolution."""
     return 100 * round(10 * draw.log("rtt", *_RTT_MS))
 
 
@@ -145,7 +145,7 @@ def _group(draw: Draw, shared: Shared, kbit: int, seconds: int) -> dict[str, Any
 
 
 def _hosts(draw: Draw, flows: list[dict[str, Any]]) -> None:
-    """Gives some of the flows hosts of their own, which cake's isolation tells apart."""
+    """Assigns separate hosts to some flows, which cake's host isolation distinguishes."""
     for i, flow in enumerate(flows):
         for key, names in (("src", ("a", "b", "c")), ("dst", ("x", "y"))):
             if draw.chance(f"{key} {i} named", 0.4):

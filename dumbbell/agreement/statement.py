@@ -1,4 +1,4 @@
-"""What is said of a comparison: one plain document, from which every table is made."""
+"""The statement of agreement: the result of a comparison as plain data, from which all tables are made."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 _SHARE = "share"
 MEDIAN, P95, INSIDE = "median_rel", "p95_rel", "inside"
-"""Statistics of a metric: of its relative differences, or how many values lie inside the reference's range."""
+"""Statistics of a metric: median and 95th percentile of the relative differences, share of values inside the reference's range."""
 FACTS = ("version", "kernel", "configuration", "agent", "sources")
-"""What a run knows of its engine that identifies it."""
+"""The entries of `Run.engine` that identify the engine."""
 _RANGE_STARTS = 10
-"""With fewer starts the reference's range is too uncertain for a bar."""
+"""Minimum number of starts: with fewer, the reference's range is too uncertain to be judged by a bar."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What an agreement must reach."""
+    """A required level of agreement."""
 
     metric: str
     statistic: str
@@ -34,7 +34,7 @@ class Bar:
     bar: float
 
     def met(self, reached: float) -> bool:
-        """Whether what is reached is good enough."""
+        """Whether a value reaches the bar."""
         return reached >= self.bar if self.statistic == INSIDE else reached <= self.bar
 
 
@@ -49,23 +49,23 @@ BARS = (
 
 
 def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
-    """The statement of agreement over a set, plain data for agree.json; the same runs give the same document."""
-    asked, engines = compared.asked, compared.engines
+    """The statement of agreement over a set, plain data for agree.json. Deterministic: equal runs give an equal document."""
+    scenario_set, engines = compared.scenario_set, compared.engines
     metrics = {metric: {**_of_metric(metric), **each.as_json()} for metric, each in found.metrics.items()}
     shares = _shares(found)
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
-    reached[_SHARE, INSIDE] = shares["inside"] if asked.starts >= _RANGE_STARTS else None
+    reached[_SHARE, INSIDE] = shares["inside"] if scenario_set.starts >= _RANGE_STARTS else None
     bars = [
         {"metric": bar.metric, "statistic": bar.statistic, "bar": bar.bar, "reached": value, "met": bar.met(value)}
         for bar in BARS
         if (value := reached.get((bar.metric, bar.statistic))) is not None
     ]
     return {
-        "set": asked.name,
-        "seed": asked.seed,
-        "scenarios": len(asked.scenarios),
+        "set": scenario_set.name,
+        "seed": scenario_set.seed,
+        "scenarios": len(scenario_set.scenarios),
         "runs": len(compared.reference),
-        "starts": asked.starts,
+        "starts": scenario_set.starts,
         "reference": engines[0],
         "engine": engines[1],
         "engines": {engine: _facts(runs[0]) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
@@ -79,9 +79,9 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
 
 
 def worst(found: Difference) -> list[Cell]:
-    """The cells furthest from the reference, in units of the tolerance, without those inside the reference's own range over starts."""
+    """The cells with the largest differences in units of the tolerance, except those inside the reference's range over its starts."""
     cells = [cell for cell in found.cells if not cell.inside and cell.error != 0]
-    return sorted(cells, key=lambda cell: cell.badness, reverse=True)[:WORST]
+    return sorted(cells, key=lambda cell: cell.error_in_tolerances, reverse=True)[:WORST]
 
 
 def _of_metric(name: str) -> dict[str, Any]:
@@ -90,16 +90,16 @@ def _of_metric(name: str) -> dict[str, Any]:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """What identifies the engine of a run; the same for all its runs."""
+    """Name and version of a run's engine."""
     return {fact: run.engine[fact] for fact in FACTS if fact in run.engine}
 
 
 def _shares(found: Difference) -> dict[str, Any]:
-    """Per-flow shares as distributions over starts.
+    """Compares the distributions over starts of each flow's share.
 
-    `inside` gives every scenario the same weight, whatever the number of its flows. It cannot be 1: of two samples of ten starts of the
-    same chaotic flow, the median of one lies outside the range of the other about once in fifty times, so that a scenario of eight flows
-    often has one that does.
+    `inside` weights all scenarios equally, regardless of their number of flows. It does not reach 1 even for equal engines: given two
+    samples of ten starts of the same chaotic flow, the median of one is outside the range of the other in about 2 % of cases, so a scenario
+    with eight flows often has one such flow.
     """
     scenarios: dict[Any, list[Cell]] = {}
     for cell in found.metrics[_SHARE].cells if _SHARE in found.metrics else ():
@@ -116,7 +116,7 @@ def _shares(found: Difference) -> dict[str, Any]:
 
 
 def _near(cell: Cell) -> bool:
-    assert cell.spread is not None  # only flows with several starts are asked
+    assert cell.spread is not None  # the caller passes only flows with several starts
     return cell.spread[0] - 0.01 <= cell.ours <= cell.spread[1] + 0.01
 
 

@@ -1,4 +1,4 @@
-"""The statement of agreement as tables and Markdown, made of its document alone."""
+"""Tables and Markdown made from a statement of agreement."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _SIGNS = {MEDIAN: "≤", P95: "≤", INSIDE: "≥"}
 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
-    """What falls short of the bars, a line each."""
+    """The bars that are not met, one line each."""
     return [
         f"{_bar_title(bar)}: {_percent(bar['reached'])}, the bar is {_percent(bar['bar'])}" for bar in document["bars"] if not bar["met"]
     ]
 
 
 def agree(document: Mapping[str, Any]) -> str:
-    """The statement as documents have it, Markdown."""
+    """The statement in the form used in documents, Markdown."""
     return f"{provenance(document)}\n\n{statement_table(document).markdown()}\n{shares_table(document).markdown()}"
 
 
 def summary(document: Mapping[str, Any]) -> str:
-    """What was compared, and each bar beside what is reached, Markdown."""
+    """What was compared, and each bar with the value reached, Markdown."""
     rows = [[_bar_title(bar), f"{_SIGNS[bar['statistic']]} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
     return f"{provenance(document)}\n\n{Table('', ['', 'bar', 'reached'], rows).markdown()}"
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
-    """One row a metric: how far the engine is from the reference, and the bars."""
+    """One row per metric: differences from the reference, and the bars."""
     bars = {(bar["metric"], bar["statistic"]): bar for bar in document["bars"]}
     rows = []
     for name, values in document["metrics"].items():
@@ -45,7 +45,7 @@ def statement_table(document: Mapping[str, Any]) -> Table:
 
 
 def shares_table(document: Mapping[str, Any]) -> Table:
-    """How the shares of flows compare over jittered starts."""
+    """Comparison of the flows' shares over jittered starts."""
     shares = document["shares"]
     bar = next((bar for bar in document["bars"] if bar["statistic"] == INSIDE), None)
     rows = [
@@ -58,7 +58,7 @@ def shares_table(document: Mapping[str, Any]) -> Table:
 
 
 def worst_table(document: Mapping[str, Any], ranges: bool = True) -> Table:
-    """The cells furthest apart, with the ranges over their starts where there is room for them."""
+    """The cells with the largest differences; `ranges`: with their ranges over starts."""
 
     def number(cell: Mapping[str, Any], value: str, low: str, high: str) -> str:
         repeated = ranges and cell["repeats"] > 1
@@ -79,7 +79,7 @@ def worst_table(document: Mapping[str, Any], ranges: bool = True) -> Table:
 
 
 def definitions_table(document: Mapping[str, Any]) -> Table:
-    """What each metric is."""
+    """The definitions of the metrics."""
     rows = [
         [METRICS[name].title, DEFINITIONS[name], f"{METRICS[name].floor:g} {METRICS[name].unit}".strip() if METRICS[name].floor else ""]
         for name in document["metrics"]
@@ -88,7 +88,7 @@ def definitions_table(document: Mapping[str, Any]) -> Table:
 
 
 def differences_table(found: Difference, engines: tuple[str, str]) -> Table:
-    """One row a scenario, entity and metric, for differences.csv."""
+    """One row per scenario, entity and metric, for differences.csv."""
     theirs, ours = engines
     head = [
         "scenario",
@@ -114,7 +114,7 @@ def differences_table(found: Difference, engines: tuple[str, str]) -> Table:
 
 
 def provenance(document: Mapping[str, Any]) -> str:
-    """One sentence: what was compared with what, and when."""
+    """One sentence: which engines were compared on which set, and when."""
     theirs, ours = (_engine_words(name, document["engines"][name]) for name in (document["reference"], document["engine"]))
     drawn = "" if document["seed"] is None else f", seed {document['seed']}"
     return (

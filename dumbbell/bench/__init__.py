@@ -1,1 +1,1 @@
-"""What the simulator costs: the benchmarks there are, how they are measured, what is recorded of them."""
+"""Benchmarks of the simulator: cases, measurement, recorded values."""

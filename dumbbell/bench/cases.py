@@ -12,25 +12,25 @@ _FQ_CODEL: dict[str, Any] = {"kind": "fq_codel", "ecn": True}
 _DROPS: dict[str, Any] = {"kind": "fq_codel", "ecn": False}
 _ONE_BDP: dict[str, Any] = {"kind": "pfifo", "limit": "1bdp"}
 _LONG = {"rmem": ["4KiB", "128KiB", "1GiB"], "wmem": ["4KiB", "16KiB", "1GiB"]}
-"""Socket buffers for 60,000 segments."""
+"""Socket buffers that hold 60,000 segments."""
 _VERY_LONG = {"rmem": ["4KiB", "128KiB", "2GiB"], "wmem": ["4KiB", "16KiB", "2GiB"]}
-"""Socket buffers for 826,000 segments."""
+"""Socket buffers that hold 826,000 segments."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run that is measured, sampling off."""
+    """A benchmark: a run without sampling."""
 
     name: str
     title: str
     scenario: Mapping[str, Any]
     """As in a scenario file."""
     targets: Mapping[str, float] = field(default_factory=dict)
-    """What is aimed at, by the column of the result: at least so many packets, at most so much of anything else."""
+    """Column of the result -> target: a minimum for packets per CPU second, a maximum for everything else."""
     cost_relative_to: str | None = None
-    """The case that the cost per packet is divided by."""
+    """The case whose cost per packet is the denominator of the cost ratio."""
     counted: bool = False
-    """Its instructions are counted and recorded."""
+    """Whether its instructions are counted and recorded."""
 
 
 def _case(
@@ -81,7 +81,7 @@ def _long_and_short(cc: str) -> list[Case]:
 
 
 def _many_flows(count: int, packets: float) -> Case:
-    """So many flows that their state does not fit in the caches next to the processor. Delay and queue both ways, as by default."""
+    """A case with so many flows that their state exceeds the processor's caches. Delay and queue in both directions, as by default."""
     name = f"many-flows-{count}"
     scenario = {
         "name": name,
@@ -94,7 +94,7 @@ def _many_flows(count: int, packets: float) -> Case:
 
 
 def _very_long(relative_to: str) -> Case:
-    """A queue and a window of more packets than the caches next to the processor hold."""
+    """A case whose queue and window exceed the processor's caches."""
     name = "one-flow-100gbit"
     scenario = {
         "name": name,
@@ -141,13 +141,13 @@ CASES: Mapping[str, Case] = {
         _very_long(relative_to="cubic-pfifo-bdp-300"),
     )
 }
-"""Whole runs by name; cubic, 100 Mbit/s, 40 ms on the way of the ACKs and nothing else there, unless the title says otherwise."""
+"""Name -> case. Unless the title says otherwise: cubic, 100 Mbit/s, 40 ms in the direction of the ACKs and no queue there."""
 
 DRAFT = "sce-draft"
 """All runs of the SCE study, one start each. Takes minutes: measured only when it is asked for."""
 START_UP = "start-up"
-"""What a run of 60 s costs beside the packets in it."""
+"""CPU time of a 60 s run that is not spent on packets."""
 TABLE = "table-1000-runs"
-"""What `dumbbell table` takes over a store of 1,000 runs, the start of Python included."""
+"""CPU time of `dumbbell table` on a store of 1,000 runs, including the start of Python."""
 NAMES = (*CASES, START_UP, TABLE, DRAFT)
-"""Everything that can be measured."""
+"""The names of all benchmarks."""

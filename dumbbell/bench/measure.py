@@ -25,26 +25,26 @@ _TABLE_TARGET_MS = 1000.0
 _DRAFT_TARGET_S = 180.0
 
 Row = dict[str, Any]
-"""What was measured of one benchmark: always `name`, `packets`, `cpu_s`, `packets_per_cpu_s`, `instructions_per_packet` (None where
-that makes no sense) and `targets`; further values of its own."""
+"""The result of one benchmark: always `name`, `packets`, `cpu_s`, `packets_per_cpu_s`, `instructions_per_packet` (None if not applicable)
+and `targets`; some benchmarks add further values."""
 
 
 def check(names: list[str]) -> None:
-    """Raises `BadInput` for a name that is no benchmark's."""
+    """Raises `BadInput` if one of the names is not a benchmark."""
     for name in names:
         if name not in NAMES:
             raise BadInput(f"unknown benchmark {name!r}{nearest(name, NAMES)}; expected one of {', '.join(NAMES)}")
 
 
 def network(scenario: Mapping[str, Any]) -> str:
-    """The simulator's description of a run, as JSON."""
+    """The plan of the scenario's only run in the simulator's form, JSON."""
     (resolved,) = Scenario.model_validate(scenario).expand()
     (prepared,) = sim.ENGINE.prepare([resolved])
     return str(prepared.compiled)
 
 
 def measure(name: str, progress: Progress | None = None) -> Row:
-    """Measures one of `NAMES`. `progress` is called while the draft's runs are done."""
+    """Measures one of `NAMES`. `progress` is called only by `DRAFT`."""
     if name == DRAFT:
         return _draft(progress)
     row = _measure(name)
@@ -54,9 +54,9 @@ def measure(name: str, progress: Progress | None = None) -> Row:
 
 
 def best_of_rounds(names: Sequence[str], rounds: int) -> list[Row]:
-    """The least CPU time of each of `names` in several rounds over all: other work on the machine slows it for minutes, not for a run.
+    """The minimum CPU time of each of `names` over several rounds through all of them: other load on the machine lasts minutes.
 
-    The names include those that others are relative to, and not the draft.
+    `names` must include the cases to which others are relative, and must not include `DRAFT`.
     """
     best: dict[str, Row] = {}
     for _ in range(rounds):
@@ -71,7 +71,7 @@ def best_of_rounds(names: Sequence[str], rounds: int) -> list[Row]:
 
 
 def _measure(name: str) -> Row:
-    """The start-up, the table, or a case by itself."""
+    """Measures start-up, table or a single case, without its cost ratio."""
     if name == START_UP:
         return _start_up()
     if name == TABLE:
@@ -87,20 +87,20 @@ def _relate(row: Row, other: Row) -> None:
 
 
 def packets_per_cpu_s(scenario: Mapping[str, Any], repeats: int = _REPEATS) -> tuple[float, Mapping[str, Any]]:
-    """Data packets delivered per CPU second of the simulator, and its output."""
+    """Data packets delivered per CPU second of the simulator, and the output of the simulator."""
     description = network(scenario)
     output, cpu_s = _best(lambda: sim.native().simulate(description), repeats)
     return output["delivered_packets"] / cpu_s, output
 
 
 def _run(case: Case) -> tuple[int, float]:
-    """Packets delivered, and CPU seconds from the scenario to the counters in Python."""
+    """Packets delivered, and CPU seconds from parsing the scenario to the counters in Python."""
     output, cpu_s = _best(lambda: sim.native().simulate(network(case.scenario)))
     return int(output["delivered_packets"]), cpu_s
 
 
 def _best(work: Callable[[], Any], repeats: int = _REPEATS, clock: Callable[[], float] = time.thread_time) -> tuple[Any, float]:
-    """What the work returned, and the least CPU seconds it took."""
+    """The result of `work`, and the minimum of its CPU seconds over the repeats."""
     best = float("inf")
     for _ in range(repeats):
         began = clock()
@@ -121,7 +121,7 @@ def _row(name: str, targets: Mapping[str, float], packets: int | None, cpu_s: fl
 
 
 def _start_up() -> Row:
-    """A flow that sends one segment and is sampled for 60 s, from the scenario to the table of series: all that is not packets."""
+    """A flow that sends one segment and is sampled for 60 s, from the scenario to the table of series: all costs other than packets."""
     scenario = {
         "name": START_UP,
         "path": {"rtt": "40ms", "bottleneck": {"rate": "100mbit", "qdisc": {"kind": "fq_codel"}}},
@@ -133,12 +133,12 @@ def _start_up() -> Row:
         (run,) = execute(prepare(Scenario.model_validate(scenario).expand()), executor=Threads(1))
         return len(run.frame)
 
-    values, cpu_s = _best(work, clock=time.process_time)  # runs are done in a thread of their own
+    values, cpu_s = _best(work, clock=time.process_time)  # the run is computed in another thread of this process
     return _row(START_UP, {"ms": _START_UP_TARGET_MS}, None, cpu_s) | {"ms": 1e3 * cpu_s, "values": values}
 
 
 def _draft(progress: Progress | None) -> Row:
-    """The whole study, kept on disk as `dumbbell reproduce` keeps it."""
+    """Measures the whole study, with its runs stored on disk as by `dumbbell reproduce`."""
     from dumbbell.studies import Request
     from dumbbell.studies.sce.scenarios import one_flow, two_flow
 

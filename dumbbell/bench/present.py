@@ -1,4 +1,4 @@
-"""How measurements are shown: a line a value, with the target beside it."""
+"""Results of benchmarks as a table: one line per value, with its target."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
 }
 _AT_LEAST = {"packets_per_cpu_s"}
-"""Values that should be high; all others should be low."""
+"""Values whose target is a minimum; for all others it is a maximum."""
 
 
 def lines(row: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """Benchmark, what is measured, value, target and whether it is met, for every value that a measurement has."""
+    """For each value of a result: benchmark, quantity, value, target, and whether the target is met."""
     targets = row["targets"]
     return [
         (row["name"], label, shown(row[key]), shown(targets[key]) if key in targets else "", _verdict(key, row[key], targets.get(key)))

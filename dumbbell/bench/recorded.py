@@ -1,4 +1,4 @@
-"""Instructions per packet as they are kept under version control, and what counts as growth."""
+"""The recorded instructions per packet, which are under version control, and detecting their growth."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dumbbell.errors import BadInput
 from dumbbell.files import write_text
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "instructions.csv"
-"""In a checkout of the repository; an installed package has none."""
+"""The file in a checkout of the repository; an installed package has none."""
 GROWTH = 0.05
-"""More than this is a regression."""
+"""Relative growth above which a benchmark counts as a regression."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ _COLUMNS = [field.name for field in fields(Recorded)]
 
 
 def read(path: Path = FILE) -> dict[str, Recorded]:
-    """The recorded values by benchmark; none if there is no file. Raises `BadInput` if the file is not such a file."""
+    """Benchmark -> recorded value; empty without a file. Raises `BadInput` if the file has other columns or a value is not a number."""
     if not path.exists():
         return {}
     rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
@@ -50,7 +50,7 @@ def read(path: Path = FILE) -> dict[str, Recorded]:
 
 
 def write(values: Iterable[Recorded], path: Path = FILE) -> None:
-    """Replaces the file."""
+    """Writes the file, replacing all values."""
     out = io.StringIO()
     rows = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     rows.writeheader()
@@ -59,7 +59,7 @@ def write(values: Iterable[Recorded], path: Path = FILE) -> None:
 
 
 def grown(before: Mapping[str, Recorded], now: Iterable[Recorded]) -> list[str]:
-    """The benchmarks that grew by more than `GROWTH`, a line each."""
+    """The benchmarks that grew by more than `GROWTH`, one line each."""
     lines = []
     for value in now:
         old = before.get(value.benchmark)

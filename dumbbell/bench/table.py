@@ -1,4 +1,4 @@
-"""What a table over a large store costs: a store of 1,000 runs that are alike, and `dumbbell table` in a process of its own."""
+"""Benchmark of `dumbbell table`, run as a separate process on a store of 1,000 similar runs."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _SCENARIO = {
     "duration": "10s",
 }
 _RATES = 10
-"""Values of one of the two coordinates."""
+"""Number of values of the second coordinate."""
 
 
 def cpu_s(repeats: int) -> float:
-    """The least CPU seconds, user and system, of `dumbbell table` over the store: from the start of Python to its end."""
+    """Minimum CPU seconds (user and system) of `dumbbell table` on the store, including the start of Python."""
     return min(_table(_store().name) for _ in range(repeats))
 
 
 @cache
 def _store() -> tempfile.TemporaryDirectory[str]:
-    """A store of RUNS runs. It is there until this process ends."""
+    """A temporary store of RUNS runs, removed when this process ends."""
     folder = tempfile.TemporaryDirectory(prefix="dumbbell-bench-")
     fill(Store(folder.name), RUNS)
     return folder
 
 
 def fill(store: Store, count: int) -> None:
-    """Writes runs that differ in key and cell, and are else one run of the simulator."""
+    """Writes copies of one simulated run that differ only in key and cell."""
     (run,) = execute(prepare(Scenario.model_validate(_SCENARIO).expand()), executor=Threads(1))
     runs = [_variant(run, number) for number in range(count)]
-    store.ask([(each.name, each.cell, each.key) for each in runs])
+    store.request([(each.name, each.cell, each.key) for each in runs])
     for each in runs:
         store.write(each)
 

@@ -42,7 +42,7 @@ for command in (run, reproduce, compare, agree, claims, table, plot, list_, plan
 
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""Whatever is wrong with a command line: typer has a name of its own for one kind only."""
+"""The base class of all errors in the command line, which typer does not export."""
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _usage(error: Any) -> str:
-    """What is wrong with a command line, in one line; the help itself where nothing was given."""
+    """The error in one line; the help text itself if no subcommand was given."""
     text: str = error.format_message()
     if "\n" in text:
         return f"{text}\n"

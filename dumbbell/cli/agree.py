@@ -1,4 +1,4 @@
-"""`dumbbell agree SET`: runs a set of scenarios on two engines and says how far they agree."""
+"""`dumbbell agree SET`: runs a set of scenarios on two engines and measures their agreement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, executor_of
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
@@ -52,21 +52,21 @@ def _agree(
     from dumbbell.cli.tables import print_tables
     from dumbbell.engines import engine
 
-    chosen, where = _two(engines), executor_of(executor, workers)
+    chosen, where = _two(engines), make_executor(executor, workers)
     first, second = (engine(each).capabilities() for each in chosen)
     shared = Shared.of(first, second)
     if qdiscs is not None:
         shared = shared.with_qdiscs(_names(qdiscs))
-    asked = find_set(name, shared, seed, count, starts)
+    scenario_set = find_set(name, shared, seed, count, starts)
     if listed:
-        _list(asked.scenarios, json)
+        _list(scenario_set.scenarios, json)
         return
     for each in chosen:
         engine(each).require()
-    folder = out if out is not None else Path("results") / f"agree-{asked.title}"
+    folder = out if out is not None else Path("results") / f"agree-{scenario_set.title}"
     began = time.perf_counter()
     with runs_bar(f"agree {name}") as progress:
-        compared = compare(asked, chosen, folder, where, progress)
+        compared = compare(scenario_set, chosen, folder, where, progress)
     wall_s = time.perf_counter() - began
     found = compared.difference()
     document = statement(compared, found)
@@ -81,7 +81,7 @@ def _agree(
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
     for line in lacking:
         note(f"below the bar: {line}")
-    note(f"{len(asked.scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
+    note(f"{len(scenario_set.scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
     if drawn:
         note(f"figures and scenarios of the worst in {folder / 'worst'}")
     if compared.invalid or (check and lacking):
@@ -100,9 +100,9 @@ def _two(written: str) -> tuple[str, str]:
 
 
 def _list(scenarios: Sequence[Scenario], json: bool) -> None:
-    from dumbbell.agreement.sets import written
+    from dumbbell.agreement.sets import as_yaml
 
     if json:
         print_json([scenario.dump() for scenario in scenarios])
     else:
-        typer.echo("---\n".join(map(written, scenarios)), nl=False)
+        typer.echo("---\n".join(map(as_yaml, scenarios)), nl=False)

@@ -28,7 +28,7 @@ def _analyze(
     csv: Annotated[Path | None, typer.Option("--csv", help="Write the RTT samples between the two points to this file.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Say what TCP connections did, and with two captures their RTT by synthetic packet pairs."""
+    """Show the TCP connections of a capture, and with two captures their RTT by synthetic packet pairs."""
     from dumbbell.cli.tables import print_tables
     from dumbbell.errors import BadInput
     from dumbbell.files import write_text
@@ -53,7 +53,7 @@ def _analyze(
 
 
 def _percentiles(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Of each direction: samples, percentiles of the RTT in ms."""
+    """A row per direction: number of samples, percentiles of the RTT in ms."""
     import polars as pl
 
     quantiles = [pl.col("rtt_ms").quantile(q / 100, "linear").alias(f"p{q}_ms") for q in _PERCENTILES]

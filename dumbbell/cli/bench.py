@@ -1,4 +1,4 @@
-"""`dumbbell bench`: what the simulator costs on this machine, beside what is aimed at."""
+"""`dumbbell bench`: CPU time of the simulator on this machine, beside its targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _bench(
     check(chosen)
     found = {}
     singly = [name for name in chosen if name != DRAFT]
-    with progress_bar("bench", "benchmarks", by_itself=False, lines=False) as progress:
+    with progress_bar("bench", "benchmarks", auto_refresh=False, lines=False) as progress:
         for done, name in enumerate(singly):
             note(f"{name} ...")
             progress(done, len(singly))

@@ -35,7 +35,7 @@ def _compare(
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
     from dumbbell.comparing.difference import below_bar, difference
-    from dumbbell.comparing.reference import where_it_parts, without_run
+    from dumbbell.comparing.reference import why_missing, without_run
     from dumbbell.studies.folder import open_folder
 
     opened = open_folder(folder)
@@ -47,7 +47,7 @@ def _compare(
         raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}")
     missing = without_run(found_reference, measured)
     if len(missing) == len(found_reference.values):
-        raise BadInput(where_it_parts(found_reference, missing[0], measured))
+        raise BadInput(why_missing(found_reference, missing[0], measured))
     found = difference(measured, found_reference.values, format_, _tolerances(tolerance or [], format_))
     lacking = below_bar(found, format_) if check else []
     invalid = [{"name": run.name, "reasons": list(run.reasons)} for run in opened.invalid]
@@ -59,7 +59,7 @@ def _compare(
     if opened.quick and opened.part is not None:
         note(f"--quick: {opened.part.quick_note}: the other cells are missing")
     elif missing and not json:
-        first = where_it_parts(found_reference, missing[0], measured)
+        first = why_missing(found_reference, missing[0], measured)
         note(f"{len(missing)} of {len(found_reference.values)} reference values have no run and count as missing, the first: {first}")
     for run in opened.invalid:
         note(f"invalid, left out: {run.name}: {'; '.join(run.reasons)}")
@@ -70,7 +70,7 @@ def _compare(
 
 
 def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
-    """The reference, and whether it has few cells that deserve to be shown one by one. Of a part with several the first that has runs."""
+    """The reference, and whether all its cells are to be listed. Of a part with several references the first that has runs."""
     from dumbbell.comparing.reference import read_reference
     from dumbbell.studies import find_part, formats, study_names
 

@@ -1,4 +1,4 @@
-"""`dumbbell doctor`: whether this machine has what is needed."""
+"""`dumbbell doctor`: whether this machine has everything that dumbbell needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Finding:
     good: bool
     found: str
     optional: bool = False
-    """Only some commands need it."""
+    """Needed by some commands only."""
 
     @property
     def mark(self) -> str:

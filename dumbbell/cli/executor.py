@@ -26,8 +26,8 @@ ExecutorOption = Annotated[
 ]
 
 
-def executor_of(name: str, workers: int | None) -> Executor:
-    """The executor that the options ask for. BadInput if there is none."""
+def make_executor(name: str, workers: int | None) -> Executor:
+    """The executor with this name and number of workers. Raises `BadInput` if there is none."""
     from dumbbell.executor.exclusive import Exclusive
     from dumbbell.executor.processes import Processes
     from dumbbell.executor.threads import Threads

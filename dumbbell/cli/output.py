@@ -1,4 +1,4 @@
-"""What commands share: JSON on stdout alone, everything else on stderr."""
+"""Output shared by all commands: results (tables or JSON) go to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def print_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Writes a line to stderr: above the progress bar if there is one, which takes what goes to `sys.stderr`."""
+    """Writes a line to stderr; a progress bar, which redirects `sys.stderr`, shows it above itself."""
     print(text, file=sys.stderr)
 
 

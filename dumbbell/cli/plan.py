@@ -1,12 +1,12 @@
-"""`dumbbell plan FILE`: what a scenario costs, before it is started."""
+"""`dumbbell plan FILE`: the number of runs of a scenario and their estimated cost."""
 
 from __future__ import annotations
 
 import typer
 
-from dumbbell.cli.asked import FileArgument, OutOption, asked
 from dumbbell.cli.executor import WorkersOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
+from dumbbell.cli.scenario_runs import FileArgument, OutOption, read_scenario
 
 
 def register(app: typer.Typer) -> None:
@@ -20,17 +20,17 @@ def _plan(
     workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how many runs a scenario has and about what time and disk space they take on this machine.
+    """Show how many runs a scenario has and estimate their time and disk space on this machine.
 
-    With --json also the plan of the first run: all that its engine is given, with every default filled in.
+    With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost
 
-    wanted = asked(file, out)
-    runs, todo, store = wanted.runs, wanted.missing, wanted.store
+    scenario = read_scenario(file, out)
+    runs, todo, store = scenario.runs, scenario.missing, scenario.store
     estimate = cost.estimate(todo, workers)
     if json:
-        counted = {"name": wanted.name, "out": str(store.path), "runs": len(runs), "missing": len(todo), **estimate.__dict__}
+        counted = {"name": scenario.name, "out": str(store.path), "runs": len(runs), "missing": len(todo), **estimate.__dict__}
         print_json({**counted, "plan": runs[0].plan.plain()})
         return
     print_columns(

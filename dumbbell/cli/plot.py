@@ -72,7 +72,7 @@ def _plot(
 
 
 def _folder(what: str, of_study: Path | None) -> Path:
-    """The folder that the arguments name. BadInput if it holds another study."""
+    """The results folder that the arguments name. Raises `BadInput` if it belongs to another study."""
     from dumbbell.studies import find_part, find_study, study_names
     from dumbbell.studies.folder import default_folder, open_folder
 

@@ -1,4 +1,4 @@
-"""How far a command is, on stderr: a bar on a terminal; elsewhere a line for every tenth of many."""
+"""Progress of a command, on stderr: a bar on a terminal, otherwise a line per tenth."""
 
 from __future__ import annotations
 
@@ -16,83 +16,83 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
     from dumbbell.engines.execute import Progress
-    from dumbbell.executor.standing import Standing
+    from dumbbell.executor.progress_state import ProgressState
 
 _WIDEST, _NARROWEST = 40, 8
-"""Columns of a bar; where fewer are left there is none."""
+"""Limits of a bar's width, columns; without room for the narrowest there is no bar."""
 _TYPED = "^C"
-"""Echoed by a terminal on Ctrl-C; the line leaves room for it."""
+"""What a terminal echoes on Ctrl-C; the progress line leaves room for it."""
 _MANY = 10
-"""Things of which every tenth is told in a line of its own."""
+"""From this number of items on, progress without a terminal is printed, in tenths."""
 
 
 @contextmanager
-def progress_bar(what: str, unit: str = "runs", *, by_itself: bool = True, lines: bool = True) -> Iterator[Callable[[int, int], None]]:
-    """Gives a callback for (done, total); the time that is left is reckoned from when nothing was done.
+def progress_bar(what: str, unit: str = "runs", *, auto_refresh: bool = True, lines: bool = True) -> Iterator[Callable[[int, int], None]]:
+    """Gives a callback for (done, total); the time left is extrapolated from the time since the call with done = 0.
 
     Args:
-        what: Is done.
-        unit: Of what is counted, in the plural.
-        by_itself: The bar is drawn again between calls too. False: it takes no time then, where time is measured.
-        lines: Elsewhere than on a terminal there are lines.
+        what: Label of the bar.
+        unit: Name of the items, in the plural.
+        auto_refresh: Redraw the bar between calls too. False where time is measured, which redrawing would disturb.
+        lines: Without a terminal print a line per tenth.
     """
     meter = _Counts(what, unit)
-    with _shown(meter, by_itself, lines) as refresh:
+    with _display(meter, auto_refresh, lines) as refresh:
 
-        def tell(done: int, total: int) -> None:
+        def update(done: int, total: int) -> None:
             meter.moved = time.monotonic()
             if not done:
                 meter.began = meter.moved
             meter.done, meter.total = done, total
             refresh()
 
-        yield tell
+        yield update
 
 
 @contextmanager
 def runs_bar(what: str) -> Iterator[Progress]:
-    """A progress display for `execute`: runs done, time left, packets per second. Gives the callback."""
+    """A progress bar for `execute`: runs done, time left, packets per second. Gives the callback."""
     meter = _Runs(what, "runs")
-    with _shown(meter) as refresh:
+    with _display(meter) as refresh:
 
-        def tell(standing: Standing) -> None:
-            meter.standing = standing
-            meter.done, meter.total = standing.done, standing.total
+        def update(state: ProgressState) -> None:
+            meter.state = state
+            meter.done, meter.total = state.done, state.total
             refresh()
 
-        yield tell
+        yield update
 
 
 @contextmanager
-def _shown(meter: _Meter, by_itself: bool = True, lines: bool = True) -> Iterator[Callable[[], None]]:
-    """Shows a meter; gives what is to be called when it has moved."""
+def _display(meter: _Meter, auto_refresh: bool = True, lines: bool = True) -> Iterator[Callable[[], None]]:
+    """Displays a meter; gives the function that redraws it after a change."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield _tenths(meter) if lines else lambda: None
+        yield _print_tenths(meter) if lines else lambda: None
         return
     from rich.console import Console
     from rich.live import Live
 
     with Live(
-        meter, console=Console(stderr=True), auto_refresh=by_itself, refresh_per_second=4, transient=True, redirect_stdout=False
+        meter, console=Console(stderr=True), auto_refresh=auto_refresh, refresh_per_second=4, transient=True, redirect_stdout=False
     ) as live:
-        yield (lambda: None) if by_itself else live.refresh
+        yield (lambda: None) if auto_refresh else live.refresh
 
 
-def _tenths(meter: _Meter) -> Callable[[], None]:
-    told = 0
+def _print_tenths(meter: _Meter) -> Callable[[], None]:
+    printed = 0
 
-    def tell() -> None:
-        nonlocal told
+    def update() -> None:
+        nonlocal printed
         tenth = 10 * meter.done // meter.total if meter.total >= _MANY else 0
-        if tenth > told:
-            told = tenth
+        if tenth > printed:
+            printed = tenth
             note(f"{meter.what}: {meter.done} of {meter.total} {meter.unit}")
 
-    return tell
+    return update
 
 
 class _Meter(ABC):
-    """A line: what is done, a bar, and words about it."""
+    """A progress line: label, bar, and text such as the time left."""
 
     def __init__(self, what: str, unit: str) -> None:
         self.what, self.unit = what, unit
@@ -101,11 +101,11 @@ class _Meter(ABC):
 
     @abstractmethod
     def share(self) -> float:
-        """How much is done, 0 to 1."""
+        """Share that is done, 0 to 1."""
 
     @abstractmethod
     def words(self) -> list[str]:
-        """What is said of it; the last is left out first where the terminal is narrow."""
+        """The texts beside the bar; on a narrow terminal the last is dropped first."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.progress_bar import ProgressBar
@@ -129,20 +129,20 @@ class _Meter(ABC):
 
     @property
     def counted(self) -> str:
-        """What is done of how many."""
+        """For example `3 of 10 runs`."""
         return f"{self.done} of {self.total} {self.unit}"
 
     @property
     def elapsed_s(self) -> float:
-        """Since it began."""
+        """Seconds since the beginning."""
         return time.monotonic() - self.began
 
 
 class _Counts(_Meter):
-    """Things that cost about the same."""
+    """Items that take about the same time each."""
 
     moved = 0.0
-    """When the last of them was done, `time.monotonic()`."""
+    """Time of the latest call, `time.monotonic()`."""
 
     def share(self) -> float:
         return self.done / self.total if self.total else 0.0
@@ -156,21 +156,21 @@ class _Counts(_Meter):
 
 
 class _Runs(_Meter):
-    """Runs, each by what it is expected to cost."""
+    """Runs, weighted by their estimated cost."""
 
-    standing: Standing | None = None
+    state: ProgressState | None = None
 
     def share(self) -> float:
-        return self.standing.share(time.monotonic()) if self.standing else 0.0
+        return self.state.share(time.monotonic()) if self.state else 0.0
 
     def words(self) -> list[str]:
-        from dumbbell.executor.interrupt import noted
+        from dumbbell.executor.interrupt import is_interrupted
 
-        if self.standing is None:
+        if self.state is None:
             return []
-        if noted():
-            return ["interrupted", f"finishing {len(self.standing.running)} runs", "(Ctrl-C again leaves at once)"]
-        left, rate = self.standing.left_s(time.monotonic()), self.standing.packets_per_s
+        if is_interrupted():
+            return ["interrupted", f"finishing {len(self.state.running)} runs", "(Ctrl-C again leaves at once)"]
+        left, rate = self.state.left_s(time.monotonic()), self.state.packets_per_s
         if left is None or rate is None:
             return [self.counted, f"{human_time(self.elapsed_s)} so far"]
         return [self.counted, f"{human_time(left)} left", f"{human_count(rate)} packets/s"]

@@ -1,4 +1,4 @@
-"""`dumbbell reproduce STUDY`: runs a published study and shows ours, theirs and the difference."""
+"""`dumbbell reproduce STUDY`: runs a published study and compares our values with the published ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, executor_of
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
@@ -49,7 +49,7 @@ def _reproduce(
     from dumbbell.studies.folder import default_folder
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report
 
-    where = executor_of(executor, workers)
+    where = make_executor(executor, workers)
     chosen, chosen_part = find_part(study, part)
     out = out or default_folder(chosen, chosen_part)
     request = Request(quick=quick, seeds=seeds or (min(2, chosen_part.seeds) if quick else chosen_part.seeds))

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import typer
 
-from dumbbell.cli.asked import FileArgument, OutOption, asked
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, executor_of
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
+from dumbbell.cli.scenario_runs import FileArgument, OutOption, read_scenario
 
 
 def register(app: typer.Typer) -> None:
@@ -31,13 +31,13 @@ def _run(
     from dumbbell.metrics.throughput import elapsed_throughput_mbit
     from dumbbell.results.summary import completion_s
 
-    where = executor_of(executor, workers)
-    wanted = asked(file, out)
-    store = wanted.store
-    had = len(wanted.runs) - len(wanted.missing)
+    where = make_executor(executor, workers)
+    scenario = read_scenario(file, out)
+    store = scenario.store
+    had = len(scenario.runs) - len(scenario.missing)
     began = time.perf_counter()
-    with runs_bar(wanted.name) as progress:
-        runs = execute(wanted.runs, store, where, progress)
+    with runs_bar(scenario.name) as progress:
+        runs = execute(scenario.runs, store, where, progress)
     wall_s = time.perf_counter() - began
 
     count = {status: sum(run.status == status for run in runs) for status in ("ok", "warn", "invalid")}
@@ -49,10 +49,10 @@ def _run(
             {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
             for run in runs
         ]
-        summary = {"name": wanted.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
+        summary = {"name": scenario.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
         print_json({**summary, **count, "runs": listed})
     else:
-        sized = any(workload.transfer_bytes is not None for run in wanted.runs for workload in run.plan.tcp)
+        sized = any(workload.transfer_bytes is not None for run in scenario.runs for workload in run.plan.tcp)
         done = ("completed s",) if sized else ()
         rows: list[tuple[object, ...]] = [("run", *(runs[0].cell), "flow", "Mbit/s", "retransmits", *done, "status")]
         for run in runs:

@@ -15,7 +15,7 @@ _NARROWEST = 116
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Write tables to stdout, wider than the terminal where words would be cut."""
+    """Write tables to stdout, as wide as the terminal, or wider if a word would be cut otherwise."""
     usual = max(_NARROWEST, shutil.get_terminal_size((_NARROWEST, 24)).columns)
     for table in tables:
         typer.echo(table.text(usual, bold=sys.stdout.isatty()))

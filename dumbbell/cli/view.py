@@ -18,7 +18,7 @@ ToOption = Annotated[float | None, typer.Option("--to", help="End of the time ax
 
 
 def view_of(size: str, from_s: float, to_s: float | None) -> View:
-    """The view that the options ask for. BadInput if they make none."""
+    """Size and time range of a figure. Raises `BadInput` if the size is unknown or the range is empty."""
     from dumbbell.studies import View
 
     if size not in ("print", "screen"):

@@ -1,1 +1,1 @@
-"""Our runs beside reference values, and both as tables: formats, tolerances, differences, agreement. Knows no engine and draws nothing."""
+"""Comparison of our runs with reference values: formats, tolerances, differences, tables. Depends on no engine and draws no figures."""

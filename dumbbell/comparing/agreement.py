@@ -1,4 +1,4 @@
-"""A difference as tables for people: what agrees, and the cells that do not."""
+"""Tables of a difference: agreement by metric, and the cells outside the tolerance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.comparing.tables import Table
 
 
 def agreement_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row a metric, and one for its informative cells where not all are."""
+    """One row per metric, and a second one for its informative cells if not all are informative."""
     spread = any(cell.chaotic and cell.repeats > 1 for cell in found.cells)
     rows: list[list[str]] = []
     for name, compared in found.metrics.items():
@@ -30,12 +30,12 @@ def agreement_table(found: Difference, format_: Format, title: str) -> Table:
 
 
 def worst_table(found: Difference, title: str = "Worst cells") -> Table:
-    """The cells furthest from the reference, counted in tolerances."""
+    """The cells with the largest differences, in units of the tolerance."""
     return cells_table(found.worst, title)
 
 
 def cells_table(cells: Sequence[Cell], title: str) -> Table:
-    """One row a cell."""
+    """One row per cell."""
     keys = list(cells[0].key) if cells else []
     repeated, chaotic = any(cell.repeats > 1 for cell in cells), any(cell.chaotic for cell in cells)
     rows = [
@@ -45,7 +45,7 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
             f"{cell.ours:.4g}",
             f"{cell.theirs:.4g}",
             f"{cell.error:+.3g}",
-            f"{cell.badness:.1f}",
+            f"{cell.error_in_tolerances:.1f}",
             *([f"{cell.low:.4g} to {cell.high:.4g}"] if repeated else []),
             *([("chaotic" if cell.chaotic else "")] if chaotic else []),
         ]
@@ -56,7 +56,7 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
 
 
 def breakdown_table(found: Difference, format_: Format, column: str) -> Table:
-    """One row a value of a key column: for each metric the share within tolerance (all cells, informative cells) and the mean error."""
+    """One row per value of a key column: for each metric, share within tolerance (all cells, informative cells) and mean error."""
     values = list(dict.fromkeys(cell.key[column] for cell in found.cells))
     rows = []
     for value in values:
@@ -69,7 +69,7 @@ def breakdown_table(found: Difference, format_: Format, column: str) -> Table:
 
 
 def spread_table(found: Difference, format_: Format) -> Table:
-    """How far our own repeats are apart, from the least to the greatest: a row a metric and value of the first key column."""
+    """The range of our values over repeats: one row per metric and value of the first key column."""
     column = format_.keys[0]
     rows = []
     for name, metric in format_.metrics.items():
@@ -85,7 +85,7 @@ def spread_table(found: Difference, format_: Format) -> Table:
 
 
 def breakdown_heads(format_: Format) -> list[str]:
-    """Titles of `breakdown_numbers`, metric by metric."""
+    """Column titles of `breakdown_numbers`, metric by metric."""
     heads: list[str] = []
     for metric in format_.metrics.values():
         heads += [f"{metric.title}: within", *(["informative"] if metric.informative_rule else []), "mean error"]
@@ -93,8 +93,8 @@ def breakdown_heads(format_: Format) -> list[str]:
 
 
 def breakdown_numbers(cells: Sequence[Cell], metric: Metric) -> list[str]:
-    """Share within tolerance, the same of informative cells if not all are, and the mean error: as a share of the key column that the
-    tolerance goes by, or of the reference value."""
+    """Share within tolerance, the same for informative cells if not all are, and the mean error, relative to the key column on which the
+    tolerance depends or else to the reference value."""
     column = metric.tolerance.of_column
     errors = [abs(cell.error) / float(cell.key[column[0]]) if column else cell.relative for cell in cells]
     informative = [cell for cell in cells if cell.informative]
@@ -106,7 +106,7 @@ def breakdown_numbers(cells: Sequence[Cell], metric: Metric) -> list[str]:
 
 
 def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row a cell, one column a metric: the reference and how far ours is from it; a cross where outside the tolerance."""
+    """One row per cell, one column per metric: reference value and our relative difference, with a cross if outside the tolerance."""
     rows = []
     for group in found.by_key:
         by_metric = {cell.metric: cell for cell in group}
@@ -125,12 +125,12 @@ def _beside(cell: Cell | None) -> str:
 
 
 def text_of(value: KeyValue) -> str:
-    """A key value as written in tables: numbers without needless zeros."""
+    """A key value as text for tables: numbers without trailing zeros."""
     return value if isinstance(value, str) else f"{value:g}"
 
 
 def percent(value: float | None, decimals: int = 1) -> str:
-    """A share as a percentage; a dash if there is none."""
+    """A share as a percentage; a dash for None."""
     return "-" if value is None else f"{100 * value:.{decimals}f} %"
 
 

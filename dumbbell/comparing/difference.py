@@ -1,4 +1,4 @@
-"""The one routine that says how far ours is from theirs."""
+"""The difference between our values (`ours`) and reference values (`theirs`)."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from dumbbell.comparing.format import Format, KeyValue, Measured, Tolerance
 from dumbbell.comparing.reference import ReferenceValue
 
 WORST = 10
-"""Cells listed as the worst."""
+"""Number of cells listed as the worst."""
 ROUNDING = 1e-9
-"""Slack for decimal fractions that a binary float cannot hold."""
+"""Slack for decimal fractions that are not exact as binary floats."""
 SPREAD_REPEATS = 3
-"""A range over fewer repeats is no spread."""
+"""Minimum number of repeats for a spread."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One value of ours beside theirs."""
+    """One of our values and the reference value."""
 
     key: Mapping[str, KeyValue]
     metric: str
     ours: float
-    """The metric's centre over repeats: the median, if it names no other."""
+    """Our value: the metric's centre over repeats, by default the median."""
     theirs: float
     allowed: float
-    """The tolerance here, in the metric's unit."""
+    """The tolerance of this cell, in the metric's unit."""
     informative: bool
     chaotic: bool
     low: float
-    """Our least value over repeats."""
+    """Minimum of our values over repeats."""
     high: float
-    """Our greatest value over repeats."""
+    """Maximum of our values over repeats."""
     repeats: int
     spread: tuple[float, float] | None = None
-    """Least and greatest of theirs, where theirs was repeated."""
+    """Minimum and maximum of the reference over its repeats; None if it has none."""
     floor: float = 0.0
-    """Relative differences are to no less than this."""
+    """Minimum denominator of the relative difference."""
 
     @property
     def error(self) -> float:
@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def relative(self) -> float:
-        """|ours - theirs| / |theirs|, or by the floor if that is greater; infinite if both are 0 and ours is not."""
+        """|ours - theirs| / max(|theirs|, floor); infinite if the denominator is 0 and ours is not."""
         to = max(abs(self.theirs), self.floor)
         if to == 0:
             return 0.0 if self.ours == 0 else math.inf
@@ -58,12 +58,12 @@ class Cell:
 
     @property
     def range(self) -> float:
-        """From our least to our greatest value over repeats."""
+        """Maximum minus minimum of our values over repeats."""
         return self.high - self.low
 
     @property
-    def badness(self) -> float:
-        """|ours - theirs| in tolerances: 1 is just within."""
+    def error_in_tolerances(self) -> float:
+        """|ours - theirs| / tolerance: 1 is just within."""
         if self.allowed == 0:
             return 0.0 if self.error == 0 else math.inf
         return abs(self.error) / self.allowed
@@ -75,12 +75,12 @@ class Cell:
 
     @property
     def inside(self) -> bool | None:
-        """Whether ours lies in their own range over repeats; None if theirs was not repeated."""
+        """Whether ours is within the reference's range over repeats; None if the reference has no repeats."""
         return None if self.spread is None else self.spread[0] - ROUNDING <= self.ours <= self.spread[1] + ROUNDING
 
     @property
     def within_spread(self) -> bool:
-        """As `within`; a chaotic cell is also in agreement when the published value, give or take the tolerance, lies in our own range."""
+        """As `within`, but a chaotic cell also agrees if the published value, widened by the tolerance, overlaps our range over repeats."""
         if self.chaotic and self.repeats >= SPREAD_REPEATS:
             return self.low - self.allowed - ROUNDING <= self.theirs <= self.high + self.allowed + ROUNDING
         return self.within
@@ -112,13 +112,13 @@ class MetricDifference:
     metric: str
     tolerance: Tolerance
     expected: int
-    """Reference values."""
+    """Number of reference values."""
     cells: tuple[Cell, ...]
-    """Those with a run."""
+    """The cells for which we have a run."""
 
     @property
     def informative(self) -> tuple[Cell, ...]:
-        """The cells whose published value says something."""
+        """The cells whose published value is informative, see `Metric`."""
         return tuple(cell for cell in self.cells if cell.informative)
 
     def as_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class MetricDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Ours beside a whole reference."""
+    """The differences from a whole reference."""
 
     metrics: Mapping[str, MetricDifference]
 
@@ -154,8 +154,8 @@ class Difference:
 
     @property
     def worst(self) -> list[Cell]:
-        """The cells furthest from the reference, counted in tolerances."""
-        return sorted(self.cells, key=lambda cell: cell.badness, reverse=True)[:WORST]
+        """The cells with the largest differences, in units of the tolerance."""
+        return sorted(self.cells, key=lambda cell: cell.error_in_tolerances, reverse=True)[:WORST]
 
     @property
     def by_key(self) -> list[list[Cell]]:
@@ -183,10 +183,10 @@ class Difference:
 def difference(
     measured: Measured, reference: Iterable[ReferenceValue], format_: Format, tolerances: Mapping[str, Tolerance] | None = None
 ) -> Difference:
-    """Set our values beside the reference values of a format.
+    """Compare our values with the reference values of a format.
 
-    Reference values without a finite value of ours are missing; cells of ours that the reference lacks are ignored. `tolerances`
-    replace those of the format, metric by metric.
+    Reference values for which we have no finite value count as missing; our cells that the reference lacks are ignored. `tolerances`
+    override those of the format, by metric.
     """
     given = tolerances or {}
     expected: dict[str, int] = {}
@@ -225,7 +225,7 @@ def difference(
 
 
 def below_bar(found: Difference, format_: Format) -> list[str]:
-    """What falls short of the bars of a format, a line each. Chaotic cells count when the published value lies in our own spread."""
+    """The bars of a format that are not met, one line each. Chaotic cells are judged as in `Cell.within_spread`."""
     lines = []
 
     def judge(what: str, reached: float | None, bar: float | None) -> None:
@@ -243,7 +243,7 @@ def below_bar(found: Difference, format_: Format) -> list[str]:
 
 
 def share(cells: Sequence[Cell], holds: Callable[[Cell], bool]) -> float | None:
-    """Share of the cells for which something holds; None without cells."""
+    """Share of the cells that satisfy a condition; None without cells."""
     return sum(map(holds, cells)) / len(cells) if cells else None
 
 
@@ -260,7 +260,7 @@ def _summary(cells: Sequence[Cell]) -> dict[str, float | None]:
 
 
 def _spread(cells: Sequence[Cell]) -> dict[str, Any]:
-    """How far our own repeats are apart; nothing without repeats."""
+    """Statistics of the ranges of our values over repeats; empty without repeats."""
     ranges = [cell.range for cell in cells if cell.repeats > 1]
     if not ranges:
         return {}

@@ -1,4 +1,4 @@
-"""The shapes of published data: which columns name a cell, which metrics there are, and what counts as agreement."""
+"""Formats of published data: the key columns of a cell, the metrics, and their tolerances."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Key: TypeAlias = tuple[KeyValue, ...]
 """The values of a format's key columns, in their order; numbers are floats."""
 
 Measured: TypeAlias = dict[tuple[Key, str], list[float]]
-"""(cell, metric) -> our values, one a repeat."""
+"""(cell, metric) -> our values, one per repeat."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The largest |ours - theirs| that counts as agreement: the greatest of the terms given."""
+    """The largest |ours - theirs| that counts as agreement: the maximum of the given terms."""
 
     relative: float = 0.0
     """Share of the reference value."""
@@ -51,7 +51,7 @@ class Tolerance:
         return ",".join(terms) or "0"
 
     def words(self, unit: str) -> str:
-        """For people: `10 % or 1 ms`."""
+        """The tolerance as text, such as `10 % or 1 ms`."""
         terms = []
         if self.of_column is not None:
             terms.append(f"{self.of_column[1] * 100:g} % of {title_of(self.of_column[0]).partition(' (')[0]}")
@@ -90,47 +90,47 @@ class Metric:
     title: str
     tolerance: Tolerance
     tolerance_note: str = ""
-    """The tolerance for people, where its terms do not say it well."""
+    """Replaces the text of the tolerance where that would be unclear."""
     informative: Callable[[float, Mapping[str, KeyValue]], bool] = lambda _theirs, _key: True
-    """Whether a cell says something: not so where the published value is just the capacity."""
+    """Whether a cell is informative. It is not if, for example, the published value is simply the capacity."""
     informative_rule: str = ""
-    """The same in words; empty where every cell is informative."""
+    """The rule in words; empty if every cell is informative."""
     bar: float | None = None
-    """The least share within tolerance that `--check` accepts."""
+    """The minimum share within tolerance that `--check` accepts."""
     informative_bar: float | None = None
-    """The same over informative cells."""
+    """The same for informative cells."""
     floor: float = 0.0
-    """Relative differences are to no less than this, in the metric's unit."""
+    """Minimum denominator of relative differences, in the metric's unit."""
     centre: Callable[[Sequence[float]], float] = median
-    """What stands for the repeats of a cell."""
+    """Combines the values of a cell's repeats into one."""
 
     @property
     def tolerance_words(self) -> str:
-        """The tolerance for people."""
+        """The tolerance as text."""
         return self.tolerance_note or self.tolerance.words(self.unit)
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of reference file, known by its header."""
+    """A kind of reference file, recognised by its header."""
 
     name: str
     columns: tuple[str, ...]
     """The header, in order. With columns `metric` and `value` a row is one value; otherwise these are the keys and each metric is a
     further column."""
     keys: tuple[str, ...]
-    """The columns that name a cell."""
+    """The columns that identify a cell."""
     numbers: frozenset[str]
-    """The key columns that are numbers."""
+    """The key columns whose values are numbers."""
     metrics: Mapping[str, Metric]
     measure: Callable[[Sequence[Run]], Measured]
-    """Our values of the same cells and metrics."""
+    """Computes our values of the same cells and metrics from runs."""
     loose: Callable[[Key, str], bool] = lambda _key, _metric: False
-    """Cells known to be chaotic: judged against our own spread over repeats, beside the plain judgement."""
+    """Whether a cell is known to be chaotic. Such cells are judged against our spread over repeats in addition to the tolerance."""
     all_metrics_bar: float | None = None
-    """The least share of cells with every metric within tolerance that `--check` accepts."""
+    """The minimum share of cells with every metric within tolerance that `--check` accepts."""
     table_number: Callable[[Key, str], int | None] = lambda _key, _metric: None
-    """The number of the source's table that holds a cell's metric."""
+    """The number of the publication's table that contains a cell's metric."""
 
     @property
     def long(self) -> bool:
@@ -143,7 +143,7 @@ class Format:
 
 
 def title_of(column: str) -> str:
-    """A column's name for people: `bandwidth_mbit` is `bandwidth (Mbit/s)`."""
+    """The title of a column: `bandwidth (Mbit/s)` for `bandwidth_mbit`."""
     for suffix, unit in (("_mbit", " (Mbit/s)"), ("_ms", " (ms)")):
         if column.endswith(suffix):
             return column.removesuffix(suffix).replace("_", " ") + unit

@@ -1,4 +1,4 @@
-"""Reading a reference file: published numbers, or anyone's with the same columns."""
+"""Reading reference files: published numbers, or other data with the same columns."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class ReferenceValue:
     metric: str
     value: float
     line: int
-    """Line in the file, 1 is the header; 0 if it is from no file."""
+    """Line in the file, where the header is line 1; 0 if it was not read from a file."""
     spread: tuple[float, float] | None = None
-    """Least and greatest over repeats of the reference, where it has several; `value` is then their median."""
+    """Minimum and maximum over the reference's repeats, if it has several; `value` is then their centre."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference file that was read."""
+    """The contents of a reference file."""
 
     path: Path
     format: Format
@@ -43,9 +43,9 @@ class Reference:
 def read_reference(path: Path, formats: Iterable[Format]) -> Reference:
     """Read a CSV file whose header is that of one of the formats.
 
-    A long format may lack the columns that name no cell (the table's number); a wide one may hold more columns and lack metrics. Raises
-    BadInput (one line: file, line, column, what was expected) when the file is unreadable, the header unknown, a row has a wrong number
-    of fields, a number is none, a metric is unknown, or a cell stands twice.
+    A file in a long format may omit columns that are not keys (such as the table's number). A file in a wide format may have further
+    columns and omit metrics. Raises `BadInput` (one line with file, line, column and what was expected) if the file is not readable, the
+    header or a metric is unknown, a row has a wrong number of fields, a number is invalid, or a cell occurs twice.
     """
     known = list(formats)
     try:
@@ -84,12 +84,12 @@ def read_reference(path: Path, formats: Iterable[Format]) -> Reference:
 
 
 def without_run(reference: Reference, measured: Measured) -> list[ReferenceValue]:
-    """The values of which our runs have none."""
+    """The reference values for which we have no run."""
     return [item for item in reference.values if (item.key, item.metric) not in measured]
 
 
-def where_it_parts(reference: Reference, item: ReferenceValue, measured: Measured) -> str:
-    """Why a value has no run, in one line: the first key column at which it leaves our cells, and what those have there."""
+def why_missing(reference: Reference, item: ReferenceValue, measured: Measured) -> str:
+    """Why there is no run for a value, in one line: the first key column whose value no run has, and the values that runs have."""
     format_ = reference.format
     cells = [key for key, metric in measured if metric == item.metric]
     for index, column in enumerate(format_.keys):

@@ -1,4 +1,4 @@
-"""Any runs as a table: what each flow got, or each run's flows together."""
+"""Tables of the standard metrics of runs, by flow or by run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dumbbell.results.summary import FLOW_METRICS, RUN_METRICS, Summarised
 
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
-    """One row a flow."""
+    """One row per flow."""
     keys = _keys(runs)
     rows = [[*cell, flow, *(_number(values[name]) for name in FLOW_METRICS)] for cell, flow, values in _flows(runs, keys)]
     return Table(title, [*keys, "flow", *FLOW_METRICS], rows)
 
 
 def run_table(runs: Sequence[Summarised], title: str) -> Table:
-    """One row a run."""
+    """One row per run."""
     keys = _keys(runs)
     rows = [[*(str(run.cell.get(key, "")) for key in keys), *map(_number, run.summary.run.values())] for run in runs]
     return Table(title, [*keys, *RUN_METRICS], rows)
 
 
 def summary_tidy(runs: Sequence[Summarised]) -> str:
-    """CSV: one row a flow and metric."""
+    """CSV with one row per flow and metric."""
     keys = _keys(runs)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Tables as data, written as CSV, Markdown or for a terminal."""
+"""Tables as data, and their output as CSV, as Markdown or on a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 _GAP = "  "
-"""Between columns in a terminal."""
+"""Separates columns on a terminal."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a header, rows of ready text. A column of numbers stands to the right."""
+    """A title, a header, and rows of formatted text. Columns of numbers are right-aligned."""
 
     title: str
     columns: Sequence[str]
@@ -31,17 +31,17 @@ class Table:
         return out.getvalue()
 
     def records(self) -> list[dict[str, str | float | None]]:
-        """The rows by column: numbers as such, none where a field is empty."""
+        """The rows, each column -> value: numbers as floats, None for an empty field."""
         return [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
 
     def markdown(self) -> str:
-        """The title as a bold line, then a pipe table, numbers to the right."""
+        """The title as a bold line, then a pipe table with numbers right-aligned."""
         rule = ["---:" if numeric else "---" for numeric in self._numeric()]
         lines = [f"| {' | '.join(_escaped(field) for field in row)} |" for row in (self.columns, rule, *self.rows)]
         return "\n".join(([f"**{self.title}**", ""] if self.title else []) + lines) + "\n"
 
     def text(self, width: int, bold: bool = False) -> str:
-        """For a terminal of this width, or wider where the words need it: fields are wrapped, no word is cut. `bold`: so is the title."""
+        """Text for a terminal of this width. Fields are wrapped between words; a long word makes the table wider. `bold`: bold title."""
         fields = [[_lines(field) for field in row] for row in (self.columns, *self.rows)]
         widths = _widths(list(zip(*fields, strict=True)), width)
         right = self._numeric()
@@ -52,7 +52,7 @@ class Table:
         return "\n".join((*head, laid[0], rule, *laid[1:])) + "\n"
 
     def _numeric(self) -> list[bool]:
-        """Whether each column holds numbers (with units) and nothing else."""
+        """For each column, whether all its fields are numbers, with or without units."""
         return [all(re.match(r"[-+]?(\d|$)", row[index]) for row in self.rows) for index in range(len(self.columns))]
 
 
@@ -69,12 +69,12 @@ def _lines(field: str) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """What a terminal takes for text: control characters are written as Python writes them."""
+    """The text with control characters escaped as in Python, so that it cannot send escape sequences to the terminal."""
     return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def _length(text: str) -> int:
-    """Places in a terminal."""
+    """Width on a terminal, in character cells."""
     return len(text) if text.isascii() else sum(_places(each) for each in text)
 
 
@@ -83,7 +83,8 @@ def _places(character: str) -> int:
 
 
 def _widths(columns: Sequence[Sequence[Sequence[str]]], width: int) -> list[int]:
-    """Of each column, of whose fields the lines are given: as its longest line, or less, the widest first, down to its longest word."""
+    """The width of each column, given the lines of its fields: that of its longest line. If the sum exceeds `width`, the widest columns are
+    narrowed first, each at most to its longest word."""
     widths = [max(_length(line) for field in column for line in field) for column in columns]
     room = width - len(_GAP) * (len(widths) - 1)
     if sum(widths) <= room:
@@ -104,7 +105,7 @@ def _indent(line: str) -> int:
 
 
 def _laid(row: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]) -> str:
-    """A row as lines: fields side by side, each as wide as its column."""
+    """A row as lines of text, each field padded to the width of its column."""
     wrapped = [[part for line in field for part in _wrapped(line, width)] for field, width in zip(row, widths, strict=True)]
     return "\n".join(
         _GAP.join(_filled(part, width, numeric) for part, width, numeric in zip(parts, widths, right, strict=True)).rstrip()
@@ -113,7 +114,7 @@ def _laid(row: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[b
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """A line in parts of at most so many places, or of one word; the first keeps its indent."""
+    """A line broken between words into parts of at most this width, unless one word is longer. The first part keeps the indent."""
     if _length(line) <= width:
         return [line]
     parts = [line[: _indent(line)]]

@@ -1,4 +1,4 @@
-"""Heat maps over bandwidth x delay: ours, theirs and the difference."""
+"""Heat maps over bandwidth and delay, such as ours, published and their difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.drawing.style import MISSING_COLOUR, Size, settled, styled
+from dumbbell.drawing.style import MISSING_COLOUR, Size, styled, with_fixed_layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 _ROUND = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
-"""Ticks of a logarithmic colour bar."""
+"""Candidate ticks of a logarithmic colour bar."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A colour scale, shared by all panels of its kind."""
+    """A colour scale, which all panels of a quantity share."""
 
     label: str
     low: float
@@ -35,13 +35,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class Grid:
-    """One panel: values by (row, column); what is not there is drawn as missing."""
+    """One panel: (row, column) -> value. Cells without a value are drawn as missing."""
 
     title: str
     shade: Mapping[tuple[float, float], float]
-    """What colours a cell."""
+    """The values that determine the colours."""
     text: Mapping[tuple[float, float], str]
-    """What is written in it."""
+    """The texts written in the cells."""
     scale: Scale
     outlined: frozenset[tuple[float, float]] = frozenset()
     """Cells drawn with a frame."""
@@ -56,7 +56,7 @@ class Axis:
 
 
 def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis, columns: Axis, size: Size) -> Figure:
-    """Panels in rows; neighbours of equal scale share one colour bar. The first row value is drawn lowest, as on an axis."""
+    """Draw rows of panels; neighbours with the same scale share one colour bar. The first row value is drawn at the bottom."""
     with styled(size) as geometry:
         from matplotlib import pyplot
 
@@ -83,7 +83,7 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
                     start = index + 1
         if note:
             figure.supxlabel(note, x=0.01, ha="left", fontsize=geometry.font * 0.9, color="#444444")
-        settled(figure)
+        with_fixed_layout(figure)
         for axis, grid in zip(axes.flat, (grid for grids in panels for grid in grids), strict=True):
             _fit_texts(axis, grid, len(columns.values), geometry.font)
         return figure
@@ -128,7 +128,7 @@ def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last:
 
 
 def _fit_texts(axis: Axes, grid: Grid, columns: int, font: float) -> None:
-    """Make the cells' texts as large as the cells allow, at most a little smaller than other text."""
+    """Make the texts in the cells as large as the cells allow, but smaller than other text."""
     longest = max((len(text) for text in grid.text.values()), default=1)
     cell_points = axis.get_window_extent().width / axis.figure.dpi * 72 / columns
     # A digit is 0.636 em wide; a tenth of the cell stays free.

@@ -1,4 +1,4 @@
-"""Grids of panels over time, each with a line or a cloud of points for every flow: for runs side by side, or queues below each other."""
+"""Grids of panels over time, each with a line or points for every flow, e.g. one column per run and one row per queue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, of_flow, settled, styled
+from dumbbell.drawing.style import Size, of_flow, styled, with_fixed_layout
 from dumbbell.metrics import Series
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _MARKERS = 12
-"""Markers along a line."""
+"""Number of markers along a line."""
 
 
 @dataclass(frozen=True)
 class FlowPanel:
-    """One panel: a series for each flow, in the order that fixes colours and markers."""
+    """One panel: a series per flow, in the order that determines colours and markers."""
 
     title: str
     quantity: str
-    """Label of the y axis, with its unit. Panels of one quantity share their axis."""
+    """Label of the y axis, with its unit. Panels with the same label share their y axis."""
     flows: Sequence[Series]
-    """Empty if there is no run."""
+    """The series of the flows; empty if there is no run."""
     top: float = 0.0
-    """Least upper end of the y axis."""
+    """Minimum of the upper end of the y axis."""
     form: Literal["line", "points"] = "line"
 
 
@@ -75,7 +75,7 @@ def flow_panels(
         figure.align_ylabels()
         if handles:
             figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), markerscale=1.4)
-        return settled(figure)
+        return with_fixed_layout(figure)
 
 
 def _top(panel: FlowPanel, start_s: float, stop_s: float) -> float:
@@ -91,9 +91,9 @@ def _draw(axis: Axes, series: Series, number: int, form: str, start_s: float, st
     keep = (t_s >= start_s) & (t_s <= stop_s)
     t_s, values = t_s[keep], values[keep]
     if form == "points":
-        # Thousands of points are a picture in the SVG too; as shapes they would take megabytes.
+        # Rasterised in the SVG too, because thousands of points as shapes would take megabytes.
         return axis.plot(t_s, values, color=colour, marker=marker, markersize=1.6 * width, linestyle="none", rasterized=True)[0]
     every = max(1, len(t_s) // _MARKERS)
-    # Flows that lie upon each other have their markers at different places.
+    # Markers are offset by flow, so that they remain visible where lines coincide.
     first = (number * every) // 3
     return axis.plot(t_s, values, color=colour, marker=marker, markersize=4 * width, markevery=(first, every), linewidth=width)[0]

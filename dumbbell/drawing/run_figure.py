@@ -1,4 +1,4 @@
-"""Any run over time: throughput, RTT, window and backlog on one axis."""
+"""A figure of a run over time: throughput, RTT, cwnd and backlog."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _WINDOWS = 60
-"""Throughput is shown over windows of about a sixtieth of what is shown, a whole number of samples."""
+"""Throughput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
 
 
 def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draw one run. BadInput if it was not sampled, or not in that time."""
+    """Draw one run. Raises `BadInput` if it has no samples in this time range."""
     flows = _flows(run)
     times = max((run.series(entity, "cwnd")[0] for entity, _, _ in flows), key=len, default=np.empty(0))
     if len(times) < 2:

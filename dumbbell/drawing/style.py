@@ -1,4 +1,4 @@
-"""How figures look: one colour and one marker a congestion control everywhere, two sizes, the same bytes for the same data."""
+"""The style of figures: fixed colours and markers by congestion control, two sizes, and reproducible files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Size: TypeAlias = Literal["print", "screen"]
 
-# Okabe and Ito's palette (safe for the colour-blind) and neighbours of it; a pair compared in one figure never shares a hue.
+# The palette of Okabe and Ito, safe for colour-blind readers, and similar colours. Controls compared in one figure have different hues.
 _CC = {
     "reno": ("#D55E00", "s"),
     "cubic": ("#0072B2", "o"),
@@ -38,14 +38,14 @@ _OTHER = ("#4D4D4D", "o")
 _FLOWS = (("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#000000", "X"))
 
 REFERENCE_COLOUR = "#1A1A1A"
-"""Lines of what we are compared with."""
+"""Colour of reference lines."""
 GRID_COLOUR = "#D9D9D9"
 MISSING_COLOUR = "#EFEFEF"
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Measures of one size, inches and points."""
+    """Dimensions of one size of figures, in inches and points."""
 
     width: float
     font: float
@@ -70,7 +70,7 @@ def marker(cc: str) -> str:
 
 
 def colours(ccs: Sequence[str]) -> list[str]:
-    """A colour for each flow: that of its congestion control, paler for each further flow of the same one."""
+    """A colour for each flow: that of its congestion control, paler for each further flow with the same one."""
     from matplotlib.colors import to_hex, to_rgb
 
     found = []
@@ -83,13 +83,13 @@ def colours(ccs: Sequence[str]) -> list[str]:
 
 
 def of_flow(number: int) -> tuple[str, str]:
-    """Colour and marker of a flow by its number (from 0), the same in every figure that tells flows apart by their place."""
+    """Colour and marker of a flow by its number (from 0), for figures that distinguish flows by their order."""
     return _FLOWS[number % len(_FLOWS)]
 
 
 @contextmanager
 def styled(size: Size) -> Iterator[Geometry]:
-    """Within it matplotlib draws without a display, in the house's style."""
+    """Within it matplotlib draws without a display, in this style."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -123,11 +123,11 @@ def styled(size: Size) -> Iterator[Geometry]:
         yield geometry
 
 
-def settled(figure: Figure) -> Figure:
-    """The figure with its layout worked out once and for all: each drawing would do it again.
+def with_fixed_layout(figure: Figure) -> Figure:
+    """Computes the layout of a figure and fixes it, so that it is not computed again each time the figure is drawn.
 
-    To be called within `styled`. How many ticks there are hangs on the size of their labels, which matplotlib asks for again when it
-    draws; outside of the style it would find another one, and wider labels than there is room for.
+    Must be called within `styled`: the number of ticks depends on the size of their labels, which matplotlib determines again while
+    drawing. Outside of `styled` the labels would have another size and might not fit.
     """
     from matplotlib import rcParams
 
@@ -141,15 +141,15 @@ def settled(figure: Figure) -> Figure:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write NAME.png and NAME.svg and close the figure; the files hold no date, so that equal data give equal bytes."""
+    """Write NAME.png and NAME.svg and close the figure. The files contain no date, so that equal data give equal files."""
     from matplotlib import pyplot, rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     with writing(paths[0]), rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "path"}):
-        # Figure.savefig would draw everything twice, to work out a layout that `settled` has fixed already. The SVG canvas leaves a
-        # resolution of its own behind and comes last.
+        # Figure.savefig would draw everything twice, to compute a layout that `with_fixed_layout` has fixed already. The SVG canvas changes
+        # the figure's resolution, so it must be the last.
         png: Any = FigureCanvasAgg(figure)
         png.print_png(paths[0], metadata={"Software": None})
         svg: Any = FigureCanvasSVG(figure)

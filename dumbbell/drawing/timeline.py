@@ -1,4 +1,4 @@
-"""Figures over time: panels stacked on one time axis."""
+"""Figures of panels stacked above a common time axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, settled, styled
+from dumbbell.drawing.style import Size, styled, with_fixed_layout
 from dumbbell.errors import BadInput
 from dumbbell.metrics import Series
 
@@ -27,7 +27,7 @@ class Line:
     colour: str
     dashed: bool = False
     wide: bool = False
-    """Drawn broad and pale, to stay visible below another line."""
+    """Whether it is drawn wide and pale, so that it remains visible behind another line."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Panel:
     """One row of the figure."""
 
     title: str
-    """With its unit."""
+    """Label of the y axis, with its unit."""
     lines: Sequence[Line]
     mark: float | None = None
-    """A level to mark with a thin line."""
+    """A y value to mark with a thin line."""
     from_zero: bool = True
 
 
 def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draw the panels over [start_s, stop_s]; each label stands once in the legend, above the first panel.
+    """Draw the panels over [start_s, stop_s]. The legend above the first panel lists each label once.
 
-    BadInput if no sample lies there.
+    Raises `BadInput` if no sample lies in that range.
     """
     times = [line.series[0] for panel in panels for line in panel.lines]
     if not any(np.any((t_s >= start_s) & (t_s <= stop_s)) for t_s in times):
@@ -102,4 +102,4 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
                 borderaxespad=0,
                 handlelength=2.2,
             )
-        return settled(figure)
+        return with_fixed_layout(figure)

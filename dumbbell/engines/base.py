@@ -39,7 +39,7 @@ class Engine(ABC):
         """Compiles a plan that the engine's table does not refuse; plain data, the same on every machine."""
 
     @abstractmethod
-    def told(self, compiled: Any) -> str:
+    def as_text(self, compiled: Any) -> str:
         """The compiled plan as text, which is part of the run's key."""
 
     @abstractmethod

@@ -16,15 +16,15 @@ from dumbbell.engines import engine
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
-from dumbbell.executor.interrupt import noting
-from dumbbell.executor.standing import Standing
+from dumbbell.executor.interrupt import deferred
+from dumbbell.executor.progress_state import ProgressState
 
 if TYPE_CHECKING:
     from dumbbell.results import Run, Store
 
-Progress = Callable[[Standing], None]
+Progress = Callable[[ProgressState], None]
 """Called when a run is begun and when one is done."""
-_LOOK_S = 0.1
+_POLL_S = 0.1
 """Between looks at whether other processes have finished the runs that they are at."""
 
 
@@ -43,12 +43,12 @@ def execute(
     """
     executor = executor or Threads()
     if store is not None:
-        store.ask([(job.resolved.name, job.resolved.cell, job.key) for job in runs])
+        store.request([(job.resolved.name, job.resolved.cell, job.key) for job in runs])
     todo = {job.key: job for job in runs if store is None or store.missing([job.key])}
     for name in dict.fromkeys(job.engine for job in todo.values()):
         engine(name).require()
     sweep = _Sweep(list(todo.values()), store, executor, progress)
-    with noting() as interrupted:
+    with deferred() as interrupted:
         done = sweep.finish(interrupted)
         if interrupted():
             place = f"; {len(runs) - len(store.missing(job.key for job in runs))} of {len(runs)} runs are in {store.path}" if store else ""
@@ -70,7 +70,7 @@ class _Sweep:
         """Of the runs that are begun and not yet kept."""
         self._begun: dict[str, float] = {}
         """When each of them was begun, `time.monotonic()`."""
-        self._standing = Standing(total=len(jobs), cost_total=sum(self._costs.values()), workers=executor.workers)
+        self._state = ProgressState(total=len(jobs), cost_total=sum(self._costs.values()), workers=executor.workers)
         self._done: dict[str, Run] = {}
         self._error: Exception | None = None
 
@@ -89,7 +89,7 @@ class _Sweep:
                     for finished in computed:
                         self._take(finished)
                 if len(elsewhere) == len(waiting):
-                    time.sleep(_LOOK_S)
+                    time.sleep(_POLL_S)
                 waiting = elsewhere
         finally:
             for claim in self._claims.values():
@@ -134,20 +134,20 @@ class _Sweep:
 
     def _finish(self, job: Prepared, run: Run, busy_s: float = 0.0) -> None:
         self._done[job.key] = run
-        before, cost = self._standing, self._costs[job.key]
+        before, cost = self._state, self._costs[job.key]
         if busy_s:
             packets = before.packets + _delivered(run)
-            self._standing = replace(
+            self._state = replace(
                 before, done=before.done + 1, cost_done=before.cost_done + cost, busy_s=before.busy_s + busy_s, packets=packets
             )
         else:  # not done here, so that its cost says nothing
-            self._standing = replace(before, done=before.done + 1, cost_total=before.cost_total - cost)
+            self._state = replace(before, done=before.done + 1, cost_total=before.cost_total - cost)
         self._tell()
 
     def _tell(self) -> None:
         if self._progress is not None:
             running = tuple((since, self._costs[key]) for key, since in self._begun.items())
-            self._progress(replace(self._standing, running=running))
+            self._progress(replace(self._state, running=running))
 
 
 def _crashed(job: Prepared, reason: str) -> Run:

@@ -97,7 +97,7 @@ def _others(name: str) -> list[Capabilities]:
 
 
 def _key(found: Engine, run: ResolvedScenario, scenario: Mapping[str, Any], compiled: Any) -> str:
-    parts = [found.name, *found.sources(), json.dumps(scenario, sort_keys=True), found.told(compiled)]
+    parts = [found.name, *found.sources(), json.dumps(scenario, sort_keys=True), found.as_text(compiled)]
     if run.settings.passive_rtt:
         parts.append(native().TRACE_HASH)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

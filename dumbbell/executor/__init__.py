@@ -1,4 +1,4 @@
-"""Where runs are computed: in `threads`, in `processes`, or one at a time alone (`exclusive`). The results do not depend on it."""
+"""Where runs are computed: in `threads`, in `processes`, or one at a time under a lock (`exclusive`). Results do not depend on it."""
 
 from dumbbell.executor.base import Executor, Finished, Job, WorkerDied, check_workers, default_workers
 from dumbbell.executor.threads import Threads

@@ -1,4 +1,4 @@
-"""What every executor is: it is given jobs and gives back finished runs. It knows no engine, no scenario and no store."""
+"""The interface of executors: they take jobs and yield finished runs. An executor knows no engine, no scenario and no store."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 MOST_WORKERS = 1000
-"""Runs at a time."""
+"""Upper bound of runs at a time."""
 
 
 class Job(Protocol):
-    """A run that is prepared. Computing it depends on nothing but the job, changes nothing outside it, and can be done anywhere."""
+    """A prepared run. Computing it depends only on the job and has no side effects, so any thread, process or machine can do it."""
 
     @property
     def key(self) -> str:
-        """Its content hash."""
+        """The content hash under which the run is stored."""
 
     def produce(self) -> Run:
         """Computes the run. May raise `BadInput` or `EnvironmentFault`."""
@@ -34,42 +34,42 @@ AnyJob = TypeVar("AnyJob", bound=Job)
 
 @dataclass(frozen=True)
 class Finished(Generic[AnyJob]):
-    """What became of a job."""
+    """The outcome of a job: a run or an error."""
 
     job: AnyJob
     run: Run | None = None
     error: Exception | None = None
-    """In place of a run: what `produce` raised, or `WorkerDied`."""
+    """Set if there is no run: the exception that `produce` raised, or `WorkerDied`."""
     wall_s: float = 0.0
-    """From the start of `produce` to its end."""
+    """Wall time of `produce`, seconds."""
     cpu_s: float = 0.0
-    """CPU seconds of the thread that called `produce`."""
+    """CPU time of the thread that called `produce`, seconds."""
 
 
 class WorkerDied(Exception):
-    """The process that computed a run ended in the middle of it."""
+    """The process that was computing a run ended before the run did."""
 
 
 class Executor(ABC):
-    """Computes runs. Made once, it may be used for several sets of jobs, one after another."""
+    """Computes runs. One executor may be used for several sets of jobs, one after another."""
 
     workers: int
-    """Runs at a time."""
+    """Number of runs computed at a time."""
 
     @abstractmethod
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """Gives what becomes of every job, in any order; jobs are started in the order given.
+        """Yields the outcome of every job, in any order; jobs are started in the order given.
 
         Args:
-            jobs: Taken one by one, each when it can be started at once, so that at most `workers` are begun and not yet given back.
-            stopped: Is asked before each job; once it is true no further job is taken, and those that are begun are given back.
+            jobs: Consumed lazily: a job is taken only when a worker is free to start it.
+            stopped: Called before each job; once it returns true no further job is taken, and the outcomes of the running ones are yielded.
 
-        Raises `EnvironmentFault` if runs cannot be computed here at all. What a job raises is given back with it.
+        Raises `EnvironmentFault` if runs cannot be computed here at all. An exception of a job is part of its outcome.
         """
 
 
 def check_workers(workers: int | None) -> int:
-    """The number of workers that is meant; None: one a processor. Raises `BadInput` if it is none."""
+    """The number of workers; None means one per processor. Raises `BadInput` if it is not a whole number in range."""
     if workers is None:
         return default_workers()
     if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= MOST_WORKERS:
@@ -78,12 +78,12 @@ def check_workers(workers: int | None) -> int:
 
 
 def default_workers() -> int:
-    """The processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def produce(job: AnyJob) -> Finished[AnyJob]:
-    """Does a job in this thread, and measures what it takes."""
+    """Computes a job in this thread and measures its wall and CPU time."""
     run, error = None, None
     wall, cpu = time.perf_counter(), time.thread_time()
     try:

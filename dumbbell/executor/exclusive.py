@@ -1,4 +1,4 @@
-"""One run at a time, and nobody else's beside it: for what has only one of a thing, such as a testbed, or measures time."""
+"""One run at a time on the whole machine: for engines that need a resource alone, such as a testbed, and for measurements of time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor.base import AnyJob, Executor, Finished, produce
 
-_LOOK_S = 0.1
-"""Between looks at whether the lock is free."""
+_POLL_S = 0.1
+"""Interval of polling the lock."""
 
 
 class Exclusive(Executor):
-    """Runs in the caller's thread, each while it holds a lock: a file that all processes which share the thing agree on.
+    """Computes runs in the caller's thread, each while it holds the lock file that all processes sharing the resource use.
 
-    The lock is let go between runs, so that two sweeps take turns; the kernel lets it go when a process dies.
+    The lock is released between runs, so that two sweeps take turns; the kernel releases it when a process dies.
     """
 
     workers = 1
@@ -28,10 +28,10 @@ class Exclusive(Executor):
         self._lock = lock
 
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """As every executor does. Raises `EnvironmentFault` if there can be no such lock."""
+        """See `Executor.run`. Raises `EnvironmentFault` if the lock file cannot be opened."""
         waiting = iter(jobs)
         while True:
-            with self._held(stopped):
+            with self._lock_held(stopped):
                 job = None if stopped() else next(waiting, None)
                 if job is None:
                     return
@@ -39,22 +39,22 @@ class Exclusive(Executor):
             yield finished
 
     @contextmanager
-    def _held(self, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Holds the lock, unless the wait for it was stopped."""
+    def _lock_held(self, stopped: Callable[[], bool]) -> Iterator[None]:
+        """Holds the lock; returns without it if `stopped` became true while waiting."""
         try:
             self._lock.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise EnvironmentFault(f"{self._lock}: cannot be locked ({error.strerror}); expected a file that can be written") from None
         try:
-            while not stopped() and not _taken(descriptor):
-                time.sleep(_LOOK_S)
+            while not stopped() and not _try_lock(descriptor):
+                time.sleep(_POLL_S)
             yield
         finally:
             os.close(descriptor)
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

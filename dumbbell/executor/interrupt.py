@@ -1,4 +1,4 @@
-"""Ctrl-C while runs are computed: the first is noted, so that what is finished can be kept; a second one leaves the process at once."""
+"""Ctrl-C while runs are computed: the first one is deferred, so that running jobs finish and are stored; a second one ends the process."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from types import FrameType
 from dumbbell.errors import Interrupted
 
 _SHOW_CURSOR = "\x1b[?25h\n"
-"""A progress bar hides it."""
+"""Shows the cursor, which a progress bar hides."""
 
-_noted = threading.Event()
+_interrupted = threading.Event()
 
 
-def noted() -> bool:
-    """Whether Ctrl-C was pressed, and runs are let finish for it."""
-    return _noted.is_set()
+def is_interrupted() -> bool:
+    """Whether Ctrl-C was pressed within `deferred`."""
+    return _interrupted.is_set()
 
 
 @contextmanager
-def noting() -> Iterator[Callable[[], bool]]:
-    """Notes Ctrl-C instead of raising `KeyboardInterrupt`; gives what says whether it was pressed.
+def deferred() -> Iterator[Callable[[], bool]]:
+    """Within it Ctrl-C sets a flag instead of raising `KeyboardInterrupt`; gives a function that reads the flag.
 
-    Only in the main thread, which alone is told of signals, and unless the program has a handler of its own.
+    Without effect outside the main thread, which alone receives signals, and if the program has installed its own handler.
     """
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, _handle)
     try:
-        yield noted if ours else lambda: False
+        yield is_interrupted if ours else lambda: False
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            _noted.clear()
+            _interrupted.clear()
 
 
 def _handle(_number: int, _frame: FrameType | None) -> None:
-    if noted():
+    if is_interrupted():
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
         os._exit(Interrupted.exit_status)
-    _noted.set()
+    _interrupted.set()

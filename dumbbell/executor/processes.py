@@ -1,4 +1,4 @@
-"""Runs in processes of their own: one that crashes, or that the system kills for its memory, takes no other with it."""
+"""Runs in separate processes: one that crashes, or that the system kills for its memory, does not affect the others."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ sys.path[:] = json.loads(sys.argv[2])
 from dumbbell.executor.worker import work
 work(int(sys.argv[1]))
 """
-"""Of a worker. It does not import the caller's main module, as `multiprocessing` would: that need not be made for it."""
+"""What a worker executes. Unlike `multiprocessing` it does not import the caller's main module, which may not be safe to import."""
 _STDERR = 2
-"""Where what a worker prints goes: stdout is for what the command says."""
+"""Workers print to stderr, because stdout is for the command's output."""
 
 
 class Processes(Executor):
-    """Several worker processes. Each is given one job at a time; one that dies is replaced, and its job fails with `WorkerDied`."""
+    """Several worker processes. Each computes one job at a time; one that dies is replaced, and its job fails with `WorkerDied`."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers)
 
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """As every executor does. If the caller gives up, the workers are killed."""
+        """See `Executor.run`. If the caller closes the generator early, the workers are killed."""
         waiting = iter(jobs)
         idle: list[_Worker[AnyJob]] = []
         busy: dict[object, _Worker[AnyJob]] = {}
@@ -47,11 +47,11 @@ class Processes(Executor):
         try:
             start()
             while busy:
-                heard = [busy[ready] for ready in wait([worker.connection for worker in busy.values()])]
-                ended = [worker for worker in heard if not worker.comes_up()]
+                reported = [busy[ready] for ready in wait([worker.connection for worker in busy.values()])]
+                ended = [worker for worker in reported if not worker.became_ready()]
                 finished = [busy.pop(worker.connection).finish() for worker in ended]
                 idle += [worker for worker in ended if worker.alive]
-                start()  # before the caller is busy with what it is given
+                start()  # before yielding, so that workers compute while the caller handles the outcome
                 while finished:
                     yield finished.pop()
         finally:
@@ -60,59 +60,59 @@ class Processes(Executor):
 
 
 class _Worker(Generic[AnyJob]):
-    """A process, and what it is at."""
+    """A worker process and its current job."""
 
     def __init__(self) -> None:
-        """Starts it, without waiting for it to come up."""
-        self.connection, theirs = Pipe()
-        self._up = False
+        """Starts the process without waiting until it is ready."""
+        self.connection, other = Pipe()
+        self._ready = False
         self._job: AnyJob | None = None
-        with theirs:
-            command = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)]
-            # In a session of its own: Ctrl-C is for this process, which lets workers finish.
+        with other:
+            command = [sys.executable, "-c", _PROGRAM, str(other.fileno()), json.dumps(sys.path)]
+            # In a session of its own, so that Ctrl-C reaches only this process, which lets workers finish.
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=_STDERR, pass_fds=[theirs.fileno()], start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=_STDERR, pass_fds=[other.fileno()], start_new_session=True
             )
 
     @property
     def alive(self) -> bool:
-        """Whether it can be given another job."""
+        """Whether it can take another job."""
         return not self.connection.closed
 
-    def comes_up(self) -> bool:
-        """Whether what it says is that it has come up. Raises `EnvironmentFault` if it ended instead."""
-        if self._up:
+    def became_ready(self) -> bool:
+        """Whether its message is that it is ready, not the outcome of a job. Raises `EnvironmentFault` if it ended instead."""
+        if self._ready:
             return False
         try:
             self.connection.recv()
         except (EOFError, ConnectionResetError):
-            raise EnvironmentFault(f"a worker process does not start: it {self._ending()}") from None
-        self._up = True
+            raise EnvironmentFault(f"a worker process does not start: it {self._wait_and_describe()}") from None
+        self._ready = True
         return True
 
     def begin(self, job: AnyJob) -> None:
-        """Gives it a job. If it has died meanwhile, `finish` says so."""
+        """Sends it a job. If it has died meanwhile, `finish` reports that."""
         self._job = job
         with suppress(BrokenPipeError, ConnectionResetError):
             self.connection.send(job)
 
     def finish(self) -> Finished[AnyJob]:
-        """Takes what it has made of its job."""
+        """Receives the outcome of its job."""
         assert self._job is not None  # begun
         job, self._job = self._job, None
         try:
             run, error, wall_s, cpu_s = self.connection.recv()
         except (EOFError, ConnectionResetError):
-            return Finished(job, error=WorkerDied(f"the process that computed it {self._ending()}"))
+            return Finished(job, error=WorkerDied(f"the process that computed it {self._wait_and_describe()}"))
         return Finished(job, run, error, wall_s, cpu_s)
 
     def kill(self) -> None:
-        """Ends it, whatever it is at."""
+        """Kills the process, also in the middle of a job."""
         self._process.kill()
-        self._ending()
+        self._wait_and_describe()
 
-    def _ending(self) -> str:
-        """Waits for its end, and says how it ended."""
+    def _wait_and_describe(self) -> str:
+        """Waits until the process has ended, and describes how: signal or exit status."""
         self.connection.close()
         status = self._process.wait()
         return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"

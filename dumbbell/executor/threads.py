@@ -1,4 +1,4 @@
-"""Runs in threads of this process: cheap to start, and the engines' work does not hold the interpreter."""
+"""Runs in threads of this process: cheap to start, and engines release the interpreter lock while they compute."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dumbbell.executor.base import AnyJob, Executor, Finished, check_workers, pr
 
 
 class Threads(Executor):
-    """Several threads."""
+    """A pool of threads."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers)
 
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """As every executor does. If the caller gives up, what is begun is waited for."""
+        """See `Executor.run`. If the caller closes the generator early, it waits for the running jobs."""
         waiting = iter(jobs)
         running: set[Future[Finished[AnyJob]]] = set()
         with ThreadPoolExecutor(self.workers) as pool:
@@ -29,6 +29,6 @@ class Threads(Executor):
             while running:
                 ended, left = wait(running, return_when=FIRST_COMPLETED)
                 running.intersection_update(left)
-                start()  # before the caller is busy with what it is given
+                start()  # before yielding, so that threads compute while the caller handles the outcome
                 while ended:
                     yield ended.pop().result()

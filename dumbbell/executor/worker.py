@@ -1,4 +1,4 @@
-"""A worker process: computes the jobs that it is sent, one after another, until the process that started it is gone."""
+"""A worker process: computes the jobs that it receives, one after another, until its parent process has ended."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from dumbbell.executor.base import produce
 
-_LOOK_S = 0.5
-"""Between looks at whether the process that started this one is still there."""
+_POLL_S = 0.5
+"""Interval of checking whether the parent process still exists."""
 
 
 def work(descriptor: int) -> None:
-    """Serves the connection of that file descriptor."""
+    """Receives jobs and sends outcomes over the connection with this file descriptor."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
     connection.send("ready")
@@ -30,7 +30,7 @@ def work(descriptor: int) -> None:
 
 
 def _sendable(error: Exception | None) -> Exception | None:
-    """The error, or what it says if an error of its kind cannot be made again from what it holds."""
+    """The exception itself, or a `RuntimeError` with its message if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -39,7 +39,7 @@ def _sendable(error: Exception | None) -> Exception | None:
 
 
 def _end_with(parent: int) -> None:
-    """Ends this process with its parent, in the middle of a run too."""
+    """Ends this process when its parent has ended, also in the middle of a run."""
     while os.getppid() == parent:
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Whether a run is to be believed: every packet accounted for, nothing lost where nobody asked for it."""
+"""The status of a run: packet conservation, and losses at places that are not meant to lose packets."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PORT_SUM = (
 )
 _SUMS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {"flow": _FLOW_SUMS, "udp": _FLOW_SUMS[:1], "port": (_PORT_SUM,)}
 _OPTIONAL = {"dropped_blue"}
-"""An engine may count these drops with others."""
+"""Counters that an engine may include in another one."""
 
 
 @cache
 def needed(table: str, datagrams: bool = False) -> frozenset[str]:
-    """The numbers that a row of `flows` or `ports` has, whatever engine counted; a stream of datagrams has fewer."""
+    """The numeric columns that every engine fills in for each row of `flows` or `ports`; `datagrams`: for a UDP stream, which has fewer."""
     return frozenset(
         name
         for name, quantity in schema().table(table).items()
@@ -45,7 +45,7 @@ def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Con
     for entity, values in counters.items():
         for total, parts in _SUMS[entity.partition("/")[0]]:
             if not values.keys() >= {total, *parts} - _OPTIONAL:
-                continue  # an engine that does not follow single packets does not know what a flow's came to
+                continue  # an engine that does not trace single packets has no per-flow packet counters
             counted = [part for part in parts if part in values]
             if values[total] != (found := sum(values[part] for part in counted)):
                 wrong.append(f"{entity}: {total} {values[total]} is not {' + '.join(counted)} {found}")

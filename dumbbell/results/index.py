@@ -1,10 +1,9 @@
-"""The index of a store: the summary of each run, computed once. Nothing is lost with it; what it lacks is computed again.
+"""The index of a store: a cache of the summary of each run. It can be deleted at any time; missing summaries are computed again.
 
-A line a run: key of the run, fingerprint, check sum of the rest of the line, summary as JSON. The fingerprint is of what the summary was
-computed of, and of the code that did: the bytes of run.json, size and time of the tables beside it, the sources of the metrics. A line
-that does not have the fingerprint of what lies in the store now, or that does not have its own check sum, is as good as none. Lines are
-only appended, each in one write, so that several processes can write; of a key the last one holds. What became useless is left out when
-the index is made anew.
+One line per run: key, fingerprint, checksum of the rest of the line, summary as JSON. The fingerprint covers the inputs of the summary
+and the code that computed it: the bytes of run.json, size and modification time of the Parquet files, the sources of the metrics. A line
+with an outdated fingerprint or a wrong checksum is ignored. Lines are only appended, each in one write, so that several processes can
+write; the last line of a key is valid. Ignored lines are removed when the index is compacted.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from dumbbell.results.summary import Summary
 INDEX = "index.jsonl"
 _ROOM = Path(__file__).parent
 _SOURCES = (*(_ROOM / f"{name}.py" for name in ("record", "run", "schema", "series", "summary", "tables")), _ROOM.parent / "metrics")
-"""What computes a summary: files, and a folder of them."""
+"""The code that computes summaries: source files, and a folder of them."""
 _DIGITS = 16
-"""Of a check sum, hexadecimal."""
+"""Length of a checksum, hexadecimal digits."""
 
 
 @cache
@@ -33,30 +32,30 @@ def sources() -> str:
 
 
 def source_files() -> list[Path]:
-    """The files of that code."""
+    """The source files of the code that computes summaries."""
     return [file for place in _SOURCES for file in (sorted(place.glob("*.py")) if place.is_dir() else [place])]
 
 
 def fingerprint(record: bytes, files: Iterable[os.DirEntry[str]]) -> str:
-    """Of a run: the bytes of its run.json, and of its `files` those that hold its series and long tables."""
+    """The fingerprint of a run: of the bytes of its run.json, and of size and modification time of the Parquet files among `files`."""
     stats = sorted((file.name, file.stat()) for file in files if file.name.endswith(".parquet"))
     return _hash(sources().encode(), record, *(f"{name} {stat.st_size} {stat.st_mtime_ns}".encode() for name, stat in stats))
 
 
 class Index:
-    """The index in a store's folder, as far as it has been read. Reading never fails: what cannot be read is computed again."""
+    """The index in a store's folder, as far as it has been read. Reading never fails: an unreadable line counts as missing."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / INDEX
         self._lines: dict[str, tuple[str, str]] = {}
-        """Key to fingerprint and JSON."""
+        """Key -> (fingerprint, JSON)."""
         self._file = -1
-        """Inode of the file that was read."""
+        """Inode of the file that was read; -1 if there is none."""
         self._read = 0
-        """Bytes of it, up to the end of a line."""
+        """Number of bytes read, up to the end of a line."""
 
     def refresh(self) -> None:
-        """Reads what was appended since the last time, or all if another file is there now."""
+        """Reads the lines appended since the last call, or all lines if the file has been replaced."""
         try:
             with open(self._path, "rb") as file:
                 stat = os.fstat(file.fileno())
@@ -73,30 +72,30 @@ class Index:
             if (parts := _checked(each)) is not None:
                 self._lines[parts[0]] = parts[1:]
 
-    def find(self, key: str, of: str) -> Summary | None:
-        """The summary of a run with this fingerprint, if it is there."""
+    def find(self, key: str, run_fingerprint: str) -> Summary | None:
+        """The summary of a run; None if it is missing or was made of another fingerprint."""
         found = self._lines.get(key)
-        if found is None or found[0] != of:
+        if found is None or found[0] != run_fingerprint:
             return None
         try:
-            return Summary.of_plain(json.loads(found[1]))
+            return Summary.from_plain(json.loads(found[1]))
         except (ValueError, RecursionError):
             return None
 
-    def add(self, key: str, of: str, summary: Summary) -> None:
-        """Appends a line. The caller holds the folder's lock, shared. OSError if it cannot be written."""
+    def add(self, key: str, run_fingerprint: str, summary: Summary) -> None:
+        """Appends a line. The caller holds the folder's lock (shared). Raises `OSError` if it cannot be written."""
         content = json.dumps(summary.plain(), separators=(",", ":"))
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            os.write(descriptor, line(key, of, content))
+            os.write(descriptor, line(key, run_fingerprint, content))
         finally:
             os.close(descriptor)
-        self._lines[key] = (of, content)
+        self._lines[key] = (run_fingerprint, content)
 
-    def anew(self, there: Iterable[str]) -> bytes | None:
-        """The index with nothing but the last line of each key that is `there`; None if it has few other lines.
+    def compacted(self, there: Iterable[str]) -> bytes | None:
+        """The file's contents with only the last line of each key in `there`; None if that would not halve it.
 
-        The caller holds the folder's lock alone.
+        The caller holds the folder's lock (exclusive).
         """
         self._file = -1
         self.refresh()
@@ -105,22 +104,22 @@ class Index:
         return content if self._file != -1 and os.path.getsize(self._path) > 2 * len(content) else None
 
 
-def line(key: str, of: str, content: str) -> bytes:
-    """A line of the file: the summary of a run with this key and fingerprint, as JSON."""
-    return f"{key} {of} {_check_sum(key, of, content)} {content}\n".encode()
+def line(key: str, run_fingerprint: str, content: str) -> bytes:
+    """A line of the file. `content` is the summary as JSON."""
+    return f"{key} {run_fingerprint} {_checksum(key, run_fingerprint, content)} {content}\n".encode()
 
 
 def _checked(line: bytes) -> tuple[str, str, str] | None:
-    """Key, fingerprint and JSON of a line that is as it was written."""
+    """Key, fingerprint and JSON of a line; None if its checksum is wrong."""
     try:
-        key, of, check_sum, content = line.decode().split(" ", 3)
+        key, run_fingerprint, checksum, content = line.decode().split(" ", 3)
     except ValueError:
         return None
-    return (key, of, content) if check_sum == _check_sum(key, of, content) else None
+    return (key, run_fingerprint, content) if checksum == _checksum(key, run_fingerprint, content) else None
 
 
-def _check_sum(key: str, of: str, content: str) -> str:
-    return hashlib.sha256(f"{key} {of} {content}".encode()).hexdigest()[:_DIGITS]
+def _checksum(key: str, run_fingerprint: str, content: str) -> str:
+    return hashlib.sha256(f"{key} {run_fingerprint} {content}".encode()).hexdigest()[:_DIGITS]
 
 
 def _hash(*parts: bytes) -> str:

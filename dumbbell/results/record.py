@@ -1,4 +1,4 @@
-"""The shape of run.json, of this format and of the one before it."""
+"""Reading and checking run.json, in the current format and the previous one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dumbbell.results.series import SeriesFile
 from dumbbell.results.tables import FLOWS, KEYS, MOST_LISTED, PORTS, UDP, Table, of_counters
 
 FORMAT = 2
-"""Of what is written."""
+"""The format that is written."""
 FORMATS = (1, FORMAT)
-"""Of what is read. Format 1 has counters by entity in place of tables, and series that go on behind the ends of flows."""
+"""The formats that can be read. Format 1 has counters by entity instead of tables, and its series continue after the end of a flow."""
 _EXPECTED = "expected a run written by dumbbell"
 
 
 def checked(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """The record of a run as it was read from `path`. Raises `BadInput` if it lacks something or holds something else there."""
+    """The record of a run, read from `path`. Raises `BadInput` if a key is missing or has a value of the wrong kind."""
     shape = _COMMON | (_TABLES if record["format"] == FORMAT else _COUNTERS)
     for key, (expected, fits) in shape.items():
         if key not in record:
@@ -32,13 +32,13 @@ def checked(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     return record
 
 
-def written(table: Table, file: str, size: int) -> Mapping[str, Any]:
-    """A table as it stands in run.json: whole, or where it lies."""
+def as_record(table: Table, file: str, size: int) -> Mapping[str, Any]:
+    """The entry of a table in run.json: its columns, or for a long table the Parquet file that has them."""
     return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table), "bytes": size}
 
 
 def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
-    """Flows and ports of a checked record. Raises `BadInput` if they are not what the schema says."""
+    """The tables of flows and ports of a checked record. Raises `BadInput` if they do not conform to the schema."""
     if record["format"] != FORMAT:
         return _of_counters(record["counters"], path)
     flows, ports = (_table(name, record[name], path) for name in (FLOWS, PORTS))
@@ -49,14 +49,14 @@ def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
 
 
 def _check_rows(table: Table, path: Path) -> None:
-    """Raises `BadInput` for a row that lacks a number; streams of datagrams need fewer."""
+    """Raises `BadInput` for a row without one of the required numbers; UDP streams require fewer."""
     for row in table.rows():
         if lacking := sorted(needed(table.name, row.get("transport") == UDP) - row.keys()):
             raise BadInput(f"{path}: {KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}; {_EXPECTED}")
 
 
 def series_file(record: Mapping[str, Any], flows: Table, path: Path) -> SeriesFile:
-    """The series of a checked record, which lie at `path`."""
+    """The series of a checked record, in the Parquet file `path`."""
     if record["format"] == FORMAT:
         return SeriesFile(path, record["series"])
     lives = zip(flows.names, flows.column("end_ns"), flows.column("rx_bytes"), strict=True)
@@ -86,7 +86,7 @@ def _table(name: str, content: Mapping[str, Any], path: Path) -> Table:
 
 
 def _fits(quantity: Quantity, values: Sequence[Any]) -> bool:
-    """Whether a column holds what it should."""
+    """Whether the values of a column have the types of the schema and are not negative."""
     types = set(map(type, values))
     if not types <= quantity.types:
         return False
@@ -132,13 +132,13 @@ def _is_names(value: object) -> bool:
 
 
 _Shape: TypeAlias = dict[str, tuple[str, Callable[[object], bool]]]
-"""Key to what is expected and whether it is that."""
+"""Key -> (description of the expected value, predicate)."""
 _NEEDED_COUNTERS: Mapping[str, frozenset[str]] = {
     "flow": frozenset(("sent_packets", "arrived_packets", "retransmits", "rx_bytes", "active_ns")),
     "udp": frozenset(("sent_packets", "arrived_packets")),
     "port": frozenset(("arrived_packets", "sent_packets", "dropped_overflow", "dropped_aqm", "queued_packets")),
 }
-"""Of format 1: what every flow, stream of datagrams and port has."""
+"""Format 1: the counters that every flow, UDP stream and port has."""
 _COMMON: _Shape = {
     "series_bytes": ("a size", _is_count),
     "key": ("text", _is_text),

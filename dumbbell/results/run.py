@@ -1,4 +1,4 @@
-"""A run: what was asked, what came out, and whether to believe it."""
+"""A run: its scenario, its results, and its status."""
 
 from __future__ import annotations
 
@@ -28,62 +28,62 @@ class Run:
     """One run of an engine."""
 
     key: str
-    """Content hash: scenario, engine, engine's sources, sampling, seed."""
+    """Content hash of scenario, engine, sources of the engine, sampling and seed."""
     name: str
-    """Of the scenario."""
+    """Name of the scenario."""
     cell: Mapping[str, Coordinate]
-    """Where in the sweep."""
+    """Coordinates in the sweep: dotted path -> value."""
     scenario: Mapping[str, Any]
-    """The resolved scenario, plain data with units."""
+    """The resolved scenario as plain data, values with units."""
     status: Status
     reasons: tuple[str, ...]
-    """Why it is not ok; empty if it is."""
+    """Reasons for a status other than ok."""
     flows: Table
-    """A row a TCP connection or stream of datagrams: what it came to."""
+    """One row per TCP connection or UDP stream; columns are those of the schema."""
     ports: Table
-    """A row a port: what it came to."""
+    """One row per port; columns are those of the schema."""
     digest: str
     """SHA-256 of the canonical series."""
     engine: Mapping[str, Any] = field(default_factory=dict)
-    """Name and sources of the engine, and its deterministic facts: events, delivered_packets."""
+    """Name and source hashes of the engine, and counters that do not depend on the machine: events, delivered_packets."""
     samples: tuple[Block, ...] | SeriesFile = field(default=(), repr=False, compare=False)
-    """The series: in memory, or the file that holds them."""
+    """The series, in memory or as a file of the store."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
-    """pcap files by name: in memory, or where they lie."""
+    """pcap files by name: contents in memory, or paths."""
     plan: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
-    """What the engine was given, see dumbbell.plan; None of a run that was kept before plans were."""
+    """What the engine was given, see dumbbell.plan; None for a run stored by a version that did not store plans."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
-    """CPU seconds that the engine's processes took; None: it ran in this one."""
+    """CPU seconds of the engine's own processes; None if it ran in this one."""
     summarised: Callable[[Run], Summary] = field(default=summarise, repr=False, compare=False)
-    """How the summary is had: computed, or of a run in a store from its index."""
+    """Computes the summary; for a stored run, looks it up in the index of the store."""
 
     @classmethod
     def crashed(cls, reason: str, **known: Any) -> Run:
-        """What there is of a run that did not come to its end: `key`, `name`, `cell`, `scenario` and `engine`."""
+        """An invalid run without results. `known`: `key`, `name`, `cell`, `scenario` and `engine`."""
         nothing = (Table(FLOWS, {}), Table(PORTS, {}))
         return cls(**known, status="invalid", reasons=(reason,), flows=nothing[0], ports=nothing[1], digest=digest(()))
 
     @property
     def is_complete(self) -> bool:
-        """Whether it came to its end: one that did not has nothing to keep."""
+        """Whether the run ended regularly. A crashed run has no results and is not stored."""
         return len(self.ports) > 0
 
     @cached_property
     def counters(self) -> Mapping[str, Mapping[str, int]]:
-        """The whole numbers of both tables: entity (`flow/NAME`, `udp/NAME`, `port/NAME`) to column to value.
+        """The integer columns of both tables: entity (`flow/NAME`, `udp/NAME`, `port/NAME`) -> column -> value.
 
-        Of a flow also `active_ns`, from its start to its end.
+        Flows also have `active_ns`, the time from start to end.
         """
         return counters(self.flows, self.ports)
 
     @cached_property
     def summary(self) -> Summary:
-        """The usual metrics of each flow and of all together."""
+        """The standard metrics of each flow and of all flows together."""
         return self.summarised(self)
 
     @property
     def sampled(self) -> Mapping[str, Sequence[str]]:
-        """Kind of entity (`flow`, `port`) to the names of the series that were sampled, whether any sample came or not."""
+        """Kind of entity (`flow`, `port`) -> names of the sampled series, including series without any value."""
         if isinstance(self.samples, SeriesFile):
             return self.samples.names
         found: dict[str, dict[str, None]] = {}
@@ -92,21 +92,21 @@ class Run:
         return {kind: list(names) for kind, names in found.items()}
 
     @property
-    def given(self) -> Mapping[str, Any]:
-        """The plan. Raises `BadInput` if the run was kept before plans were."""
+    def required_plan(self) -> Mapping[str, Any]:
+        """The plan. Raises `BadInput` if the run was stored by a version that did not store plans."""
         if self.plan is None:
             raise BadInput(f"run {self.key[:10]} ({self.name}) has no plan, an earlier dumbbell made it; expected a run of this one")
         return self.plan
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The series as a long table: t_ns (int64), entity, series, value. Read from the store at each use, not kept."""
+        """The series as a long table: t_ns (int64), entity, series, value. Read from the store at each use, not cached."""
         return self.samples.frame() if isinstance(self.samples, SeriesFile) else to_frame(self.samples)
 
     def series(self, entity: str, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Times (s) and values of one series, shape (samples,): the series of a flow ends with the flow.
+        """Times (s) and values of one series, each of shape (samples,). The series of a flow ends with the flow.
 
-        Empty if there was never a value (of `ssthresh` before it is set, say). KeyError if it was not sampled.
+        Empty if there was never a value, e.g. of an `ssthresh` that was never set. Raises `KeyError` if it was not sampled.
         """
         try:
             t_ns, values = self.samples.series(entity, name) if isinstance(self.samples, SeriesFile) else self._sampled(entity, name)
@@ -115,7 +115,7 @@ class Run:
         return t_ns / 1e9, values
 
     def all_series(self, *names: str) -> dict[tuple[str, str], tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Those series of every entity that have samples, by entity and name, as `series` gives them; read at once."""
+        """These series of all entities that have samples: (entity, name) -> times and values as of `series`. Reads the file only once."""
         if isinstance(self.samples, SeriesFile):
             found = self.samples.several(names)
         else:
@@ -125,7 +125,7 @@ class Run:
         return {whose: (t_ns / 1e9, values) for whose, (t_ns, values) in found.items()}
 
     def _sampled(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Times (ns) and values of a series in memory; KeyError if it was not sampled."""
+        """Times (ns) and values of a series in memory. Raises `KeyError` if it was not sampled."""
         assert not isinstance(self.samples, SeriesFile)
         for block in self.samples:
             if block.entity == entity and name in block.names:
@@ -152,22 +152,22 @@ class Results:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The series of all runs: a column per coordinate of the sweep, then t_ns, entity, series, value."""
+        """The series of all runs. Columns: coordinates of the sweep, t_ns, entity, series, value."""
         return self._joined([run.frame for run in self.runs])
 
     @property
     def flows(self) -> pl.DataFrame:
-        """The flows of all runs: a column per coordinate of the sweep, then those of the table; null where a run has no such column."""
+        """The flows of all runs. Columns: coordinates of the sweep, then those of the table; null where a run lacks a column."""
         return self._joined([run.flows.frame for run in self.runs])
 
     @property
     def ports(self) -> pl.DataFrame:
-        """The ports of all runs, as `flows`."""
+        """The ports of all runs, in the same form as `flows`."""
         return self._joined([run.ports.frame for run in self.runs])
 
     @property
     def counters(self) -> pl.DataFrame:
-        """The counters of all runs: a column per coordinate of the sweep, then entity, counter, value."""
+        """The counters of all runs. Columns: coordinates of the sweep, entity, counter, value."""
         import polars as pl
 
         schema = {"entity": pl.String, "counter": pl.String, "value": pl.Int64}

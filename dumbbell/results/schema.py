@@ -1,4 +1,4 @@
-"""What the series and tables of a run hold: names, units, kind and meaning, as `crates/sim/src/probe/schema.rs` has them."""
+"""Names, units, kinds and meanings of all series and table columns, as defined in `crates/sim/src/probe/schema.rs`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ class Quantity:
 
     name: str
     unit: str
-    """Empty of names and of plain numbers."""
+    """Unit; empty for names and plain numbers."""
     kind: str
-    """`label` (a name), `time` (since the start of the run), `gauge` (a value at an instant; of a column at the end) or `total` (since
-    the start, never falling)."""
+    """`label` (a name), `time` (since the start of the run), `gauge` (an instantaneous value; in a table, that at the end) or `total`
+    (cumulative since the start)."""
     source: str
-    """Who fills it in: `every-engine`, `every-engine-of-tcp` (of TCP connections only), the name of an engine, or `captures`."""
+    """Who provides it: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or `captures`."""
     optional: bool
-    """There may be none even so."""
+    """Whether it may be missing even so."""
     meaning: str
 
     @property
     def of_every_engine(self) -> bool:
-        """Whether every engine fills it in, if only of TCP."""
+        """Whether every engine provides it, at least for TCP connections."""
         return self.source in (_EVERY_ENGINE, _OF_TCP)
 
     @property
     def of_tcp_only(self) -> bool:
-        """Whether streams of datagrams have none."""
+        """Whether UDP streams lack it."""
         return self.source == _OF_TCP
 
     @property
@@ -46,18 +46,18 @@ class Quantity:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its values, of a column, are whole numbers."""
+        """Whether the values of a column are integers."""
         return self.is_number and self.unit != "ms"
 
     @cached_property
     def types(self) -> frozenset[type]:
-        """What a column of it may hold; nothing where a row has no value."""
+        """The Python types that the values of a column may have."""
         return frozenset((type(None), *((str,) if not self.is_number else (int,) if self.is_whole else (int, float))))
 
 
 @dataclass(frozen=True)
 class Schema:
-    """Everything that may stand in a run."""
+    """All series and table columns that a run may have."""
 
     series: Mapping[str, Mapping[str, Quantity]]
     """By kind of entity (`flow`, `port`) and name."""
@@ -68,7 +68,7 @@ class Schema:
 
     @property
     def units(self) -> Mapping[str, str]:
-        """Of each series."""
+        """Series -> unit."""
         return {name: quantity.unit for quantities in self.series.values() for name, quantity in quantities.items()}
 
     def table(self, name: str) -> Mapping[str, Quantity]:

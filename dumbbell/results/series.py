@@ -1,4 +1,4 @@
-"""Sampled series: in memory as blocks, on disk as a long Parquet table, and their digest. NaN is no sample, and is not kept."""
+"""Sampled series: in memory as blocks, on disk as a long Parquet table, and their digest. NaN means no sample and is not stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Block:
     entity: str
     """`flow/NAME` or `port/NAME`."""
     names: tuple[str, ...]
-    """Of its series, as the schema has them."""
+    """Names of its series, as in the schema."""
     t_ns: NDArray[np.int64]
     """Shape (samples,)."""
     values: NDArray[np.float64]
@@ -47,7 +47,7 @@ class Block:
                 yield name, t_ns, values
 
     def until(self, end_ns: int, read: float = 0.0) -> Block:
-        """The samples up to the end of a flow; after it only `rx_bytes` while the receiver has not read all that it ever `read`."""
+        """The samples up to the end of a flow, and after it those of `rx_bytes` until the receiver has read all `read` bytes."""
         late = self.t_ns > end_ns
         values = np.where(late, np.nan, self.values)
         if "rx_bytes" in self.names:
@@ -58,7 +58,7 @@ class Block:
 
 
 def digest(blocks: Sequence[Block]) -> str:
-    """SHA-256 of the canonical series: entity, name, SHA-256 of the times, and values of each that has samples, in order, little-endian."""
+    """SHA-256 over all series that have samples, in order: entity, name, SHA-256 of the times, values (little-endian)."""
     sha = hashlib.sha256()
     for block in blocks:
         whole = _digest_of_times(block.t_ns)
@@ -83,7 +83,7 @@ def to_frame(blocks: Sequence[Block]) -> pl.DataFrame:
     times = np.concatenate([np.empty(0, np.int64), *(each[2] for each in listed)])
     values = np.concatenate([np.empty(0), *(each[3] for each in listed)])
     which = np.repeat(np.arange(len(listed), dtype=np.uint32), [len(each[2]) for each in listed])
-    # Strings of both columns at once: twice as fast as a column by itself.
+    # Building both string columns at once is twice as fast as building one after the other.
     whose = pl.DataFrame({"entity": entities, "series": names}, schema={"entity": pl.String, "series": pl.String})[which]
     columns = (times, whose["entity"], whose["series"], values)
     return pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
@@ -114,16 +114,16 @@ def to_parquet(blocks: Sequence[Block]) -> bytes:
 
 @dataclass(frozen=True)
 class SeriesFile:
-    """The series of a run in the store. Read at each use, not kept."""
+    """The series of a run in the store. Read at each use, not cached."""
 
     path: Path
     names: Mapping[str, Sequence[str]]
-    """Kind of entity to the names of the series that were sampled, whether any sample came or not."""
+    """Kind of entity -> names of the sampled series, including series without any value."""
     ends_ns: Mapping[str, tuple[int, int]] | None = None
-    """Of a file of format 1, which goes on behind the ends of flows: entity to end (ns) and to the bytes that its receiver read."""
+    """For a file of format 1, which continues after the end of a flow: entity -> end (ns) and bytes read by its receiver."""
 
     def frame(self) -> pl.DataFrame:
-        """The long table. Raises `BadInput` if the file is truncated or not one of dumbbell's."""
+        """The long table. Raises `BadInput` if the file is truncated or has other columns."""
         import polars as pl
 
         try:
@@ -135,7 +135,7 @@ class SeriesFile:
         return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
 
     def several(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Times (ns) and values of those series of every entity that have samples, by entity and name. Raises `BadInput`."""
+        """(entity, name) -> times (ns) and values of these series, for all entities that have samples. Raises `BadInput`."""
         import polars as pl
 
         try:
@@ -148,7 +148,7 @@ class SeriesFile:
         return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
 
     def series(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Times (ns) and values of one series; both empty if it has no sample. Raises `BadInput`, and KeyError if it was not sampled."""
+        """Times (ns) and values of one series; both empty if it has no sample. Raises `BadInput`, or `KeyError` if it was not sampled."""
         import polars as pl
 
         its = pl.col("entity") == entity
@@ -166,7 +166,7 @@ class SeriesFile:
 
 
 def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.DataFrame:
-    """Without the rows that hold no sample, and of flows without those behind the end: of `rx_bytes` behind the last byte."""
+    """Drops rows of NaN and the rows after the end of a flow; those of `rx_bytes` only from the last byte read on."""
     import polars as pl
 
     ends = pl.DataFrame(
@@ -184,6 +184,6 @@ def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.Da
 
 
 def unreadable(path: Path, error: Exception) -> BadInput:
-    """What to raise of a Parquet file that polars cannot read."""
+    """The exception for a Parquet file that polars cannot read."""
     what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({' '.join(str(error).split())[:120]})"
     return BadInput(f"{path}: {what}; expected a whole Parquet file")

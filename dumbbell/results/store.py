@@ -1,15 +1,15 @@
-"""The store on disk: one folder per run, there whole or not there.
+"""The store on disk: one folder per run, which appears atomically.
 
-DIR/study.json              what was asked: name, cell and key of every run, in order
+DIR/study.json              the requested runs: name, cell and key of each, in order
 DIR/KEY/run.json            scenario, engine, command, tables of flows and ports, status; the same on every machine but for the command
 DIR/KEY/host.json           facts about the machine that ran it
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
-DIR/KEY/flows.parquet       the table of flows, if it is long; so is that of ports
+DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
 DIR/index.jsonl             the summaries of the runs, see dumbbell.results.index
-DIR/.lock                   held by who writes: shared for a run and its line in the index, alone for study.json
+DIR/.lock                   locked by writers: shared for a run and its line in the index, exclusive for study.json
 
-Several processes may work on one folder; locks are the kernel's (flock), so that those of a dead process are gone with it.
+Several processes may use one folder. Locks are the kernel's (flock), which releases them when a process dies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.results.index import INDEX, Index, fingerprint
-from dumbbell.results.record import FORMAT, FORMATS, checked, series_file, tables, written
+from dumbbell.results.record import FORMAT, FORMATS, as_record, checked, series_file, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
 from dumbbell.results.summary import Outline, Summary, summarise
@@ -40,26 +40,26 @@ _PARTIAL, _CLAIM, _LOCK = ".partial-", ".claim-", ".lock"
 
 
 class Store:
-    """A results folder. Making the object touches nothing on disk."""
+    """A results folder. The constructor does not access the disk."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._index = Index(self.path)
 
-    def ask(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
-        """Notes in study.json which runs are wanted: (name, cell, key) of each.
+    def request(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+        """Adds runs, each (name, cell, key), to the requested ones in study.json.
 
-        An earlier wish for the same name and cell is replaced; others stay. Makes the folder; clears what a crash left half written.
-        Raises `BadInput` if the destination cannot be used.
+        An earlier request for the same name and cell is replaced, others are kept. Creates the folder, and removes incomplete files of
+        crashed processes. Raises `BadInput` if the folder cannot be created or belongs to something else.
         """
         self._make()
-        with self._trouble(), self._locked(fcntl.LOCK_EX):
+        with self._disk_errors(), self._locked(fcntl.LOCK_EX):
             self._clear()
-            self._note(runs)
+            self._record_request(runs)
             self._tidy_index()
 
-    def _note(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
-        wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._asked(missing_ok=True)}
+    def _record_request(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+        wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._requested(missing_ok=True)}
         wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
         listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
         text = json.dumps({"format": _STUDY_FORMAT, "runs": listed}, indent=1) + "\n"
@@ -68,37 +68,37 @@ class Store:
         self._replace(_STUDY, text.encode())
 
     def runs(self) -> Results:
-        """The runs that were asked for and are there, in the order asked. Raises `BadInput` if the folder is none of dumbbell's."""
+        """The requested runs that are stored, in the order of the requests. Raises `BadInput` if it is not a results folder."""
         self._index.refresh()
-        return Results(tuple(self._read(key, name, cell) for name, cell, key in self._asked() if self._has(key)))
+        return Results(tuple(self._read(key, name, cell) for name, cell, key in self._requested() if self._has(key)))
 
     def outlines(self) -> tuple[Outline, ...]:
-        """As `runs`, but no more than tables show: run.json is not parsed where the index has the summary."""
+        """As `runs`, but only cell and summary of each. Fast: run.json is not parsed if the index has the summary."""
         self._index.refresh()
-        return tuple(Outline(cell, self._outlined(key)) for _, cell, key in self._asked() if self._has(key))
+        return tuple(Outline(cell, self._outlined(key)) for _, cell, key in self._requested() if self._has(key))
 
     def get(self, key: str) -> Run:
-        """The run with a key. KeyError if it is not there, `BadInput` if its files are truncated or foreign."""
+        """The run with this key. Raises `KeyError` if it is not stored, `BadInput` if its files are truncated or not dumbbell's."""
         if not self._has(key):
             raise KeyError(key)
         self._index.refresh()
         return self._read(key)
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """Those keys without a run, in order."""
+        """The keys whose runs are not stored, in order."""
         return [key for key in keys if not self._has(key)]
 
     @contextmanager
     def claim(self, key: str) -> Iterator[Run | None]:
-        """Keeps other processes from a run: gives the run if it is there by now, else it is the caller's to make.
+        """Reserves a run for this process. Gives the run if it is stored by now, otherwise None: the caller computes it.
 
-        Raises `BlockingIOError` at once if another process works on it.
+        Raises `BlockingIOError` at once if another process has reserved it.
         """
         path = self.path / f"{_CLAIM}{key}"
-        with self._trouble():
+        with self._disk_errors():
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            with self._trouble():
+            with self._disk_errors():
                 _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             try:
                 yield self.get(key) if self._has(key) else None
@@ -107,12 +107,12 @@ class Store:
         finally:
             os.close(descriptor)
 
-    def asked(self) -> int:
-        """How many runs were asked for."""
-        return len(self._asked())
+    def requested(self) -> int:
+        """The number of requested runs."""
+        return len(self._requested())
 
     def write(self, run: Run, command: str = "", host: Mapping[str, Any] | None = None) -> Run:
-        """Keeps a run, whole or not at all, unless one with its key is there; returns it as it now lies in the store.
+        """Stores a run atomically, unless one with its key is stored already; returns the stored run.
 
         Raises `EnvironmentFault` if the disk is full, `BadInput` if the destination cannot be written.
         """
@@ -137,10 +137,10 @@ class Store:
             "scenario": dict(run.scenario),
             "plan": None if run.plan is None else dict(run.plan),
             "series": run.sampled,
-            **{table.name: written(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in (run.flows, run.ports)},
+            **{table.name: as_record(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in (run.flows, run.ports)},
         }
         half = self._partial(run.key)
-        with self._trouble(), self._locked(fcntl.LOCK_SH):
+        with self._disk_errors(), self._locked(fcntl.LOCK_SH):
             try:
                 os.mkdir(half)
                 _write(half / _SERIES, series)
@@ -161,7 +161,7 @@ class Store:
             finally:
                 shutil.rmtree(half, ignore_errors=True)
         kept = self.get(run.key)
-        # Of the samples in memory, which need not be read again.
+        # Computed from the samples in memory, so that they are not read again.
         self._keep(run.key, fingerprint(_json(record), self._files(run.key).values()), summarise(run))
         return kept
 
@@ -169,20 +169,20 @@ class Store:
         return os.path.exists(f"{self.path}/{key}/{_RUN}")
 
     def _files(self, key: str) -> dict[str, os.DirEntry[str]]:
-        """The files of a run by name."""
+        """The files of a run, by name."""
         try:
             with os.scandir(self.path / key) as found:
                 return {entry.name: entry for entry in found}
         except OSError:
             return {}
 
-    def _summary(self, of: str, run: Run) -> Summary:
-        """The summary of a run with this fingerprint: from the index if that has it, else computed and put there."""
-        found = self._index.find(run.key, of)
+    def _summary(self, run_fingerprint: str, run: Run) -> Summary:
+        """The summary of a run with this fingerprint: from the index, or computed and added to the index."""
+        found = self._index.find(run.key, run_fingerprint)
         if found is not None and list(found.flows) == run.flows.connections:
             return found
         found = summarise(run)
-        self._keep(run.key, of, found)
+        self._keep(run.key, run_fingerprint, found)
         return found
 
     def _outlined(self, key: str) -> Summary:
@@ -190,19 +190,19 @@ class Store:
         found = self._index.find(key, fingerprint(content, self._files(key).values()))
         return self._read(key).summary if found is None else found
 
-    def _keep(self, key: str, of: str, summary: Summary) -> None:
-        """Puts a summary into the index, if the folder can be written: where not, it is computed again the next time."""
+    def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
+        """Adds a summary to the index. Without effect if the folder is read-only; it is then computed again the next time."""
         with suppress(OSError), self._locked(fcntl.LOCK_SH):
-            self._index.add(key, of, summary)
+            self._index.add(key, run_fingerprint, summary)
 
     def _tidy_index(self) -> None:
-        """Leaves out what became useless of the index. Under the lock alone."""
-        content = self._index.anew(key for key in sorted(os.listdir(self.path)) if self._has(key))
+        """Compacts the index. The caller holds the exclusive lock."""
+        content = self._index.compacted(key for key in sorted(os.listdir(self.path)) if self._has(key))
         if content is not None:
             self._replace(INDEX, content)
 
     def _replace(self, name: str, content: bytes) -> None:
-        """Puts a file in the place of another, whole or not at all. Under the lock alone."""
+        """Replaces a file atomically. The caller holds the exclusive lock."""
         half = self._partial(name)
         try:
             _write(half, content)
@@ -212,7 +212,7 @@ class Store:
         _sync_folder(self.path)
 
     def _read(self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None) -> Run:
-        """A run; `name` and `cell` as it was asked for, which may differ from when it was first run."""
+        """A stored run. `name` and `cell` are those of the request, which may differ from those with which it was first run."""
         folder = self.path / key
         content = _content(folder / _RUN, "a run")
         record = checked(_parsed(content, folder / _RUN, "a run"), folder / _RUN)
@@ -242,7 +242,7 @@ class Store:
             summarised=partial(self._summary, fingerprint(content, files.values())),
         )
 
-    def _asked(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
+    def _requested(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
         path = self.path / _STUDY
         if missing_ok and not path.exists():
             return []
@@ -253,15 +253,15 @@ class Store:
             raise BadInput(f"{path}: lists no runs; expected a results folder written by dumbbell") from None
 
     def _make(self) -> None:
-        """The folder, made if need be; only an empty one or one of dumbbell's will do."""
-        with self._trouble():
+        """Creates the folder. Raises `BadInput` unless it is empty or a results folder."""
+        with self._disk_errors():
             self.path.mkdir(parents=True, exist_ok=True)
             names = os.listdir(self.path)
         if _STUDY not in names and any(name != _LOCK and not name.startswith(_PARTIAL) for name in names):
             raise BadInput(f"{self.path}: holds other files; expected an empty folder or one written by dumbbell")
 
     def _clear(self) -> None:
-        """Removes what a crash left half written. Under the lock alone: nobody is writing."""
+        """Removes incomplete files of crashed processes. The caller holds the exclusive lock, so nobody is writing."""
         for name in os.listdir(self.path):
             if name.startswith(_PARTIAL):
                 left = self.path / name
@@ -270,12 +270,12 @@ class Store:
                 (self.path / name).unlink(missing_ok=True)
 
     def _partial(self, what: str) -> Path:
-        """A name of its own for something half written."""
+        """A unique temporary name for a file or folder while it is written."""
         return self.path / f"{_PARTIAL}{secrets.token_hex(8)}-{what}"
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:
-        """Holds the folder's lock: LOCK_SH to write a run, LOCK_EX to change or clear what is not one's own."""
+        """Holds the folder's lock: LOCK_SH to write a run, LOCK_EX to change study.json or to remove files."""
         descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _flock(descriptor, how)
@@ -284,12 +284,12 @@ class Store:
             os.close(descriptor)
 
     @contextmanager
-    def _trouble(self) -> Iterator[None]:
-        """Turns the disk's errors into one line each."""
+    def _disk_errors(self) -> Iterator[None]:
+        """Converts `OSError` to `BadInput` or `EnvironmentFault` with a message of one line."""
         try:
             yield
         except BlockingIOError:
-            raise  # no trouble: somebody else has the lock
+            raise  # another process holds the lock, which the caller handles
         except (FileExistsError, NotADirectoryError):
             raise BadInput(f"{self.path}: cannot be made, a file is in the way; expected a folder") from None
         except OSError as error:
@@ -304,7 +304,7 @@ def load(path: str | Path) -> Results:
 
 
 def outlines(path: str | Path) -> tuple[Outline, ...]:
-    """What tables show of the runs of a results folder. Raises `BadInput` if it is not one."""
+    """Cell and summary of each run of a results folder. Raises `BadInput` if it is not one."""
     return _store(path).outlines()
 
 
@@ -346,7 +346,7 @@ def _canonical(cell: Mapping[str, Coordinate]) -> str:
 
 
 def _json(record: Mapping[str, Any]) -> bytes:
-    """JSON with a line a key, and in a mapping a line a key of that: short to write, and to be read by people all the same."""
+    """JSON with one line per key on the first two levels: compact, yet legible."""
     lines = []
     for key, value in record.items():
         if isinstance(value, Mapping) and value:
@@ -373,7 +373,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def _unclaimed(path: Path) -> bool:
-    """Whether the process that made a claim is gone."""
+    """Whether the process that made a claim has ended."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:
@@ -388,7 +388,7 @@ def _unclaimed(path: Path) -> bool:
 
 
 def _flock(descriptor: int, how: int) -> None:
-    """Waits for a lock; a file system without locks is taken to have one user."""
+    """Takes a lock. On a file system without locks it does nothing: only one process may use the folder there."""
     try:
         fcntl.flock(descriptor, how)
     except OSError as error:

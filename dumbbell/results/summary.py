@@ -1,6 +1,6 @@
-"""What each flow of a run got, and all of them together: the metrics that every run has, over the window that is usual for them.
+"""The standard metrics of a run, of each flow and of all flows together, over a fixed time window.
 
-The store computes them once and keeps them in its index. Over any other window a metric is computed of the series.
+The store computes them once and caches them in its index. For any other window, metrics are computed from the series.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from dumbbell.results.run import Run
 
 FLOW_METRICS = ("throughput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits", "completion_s")
-"""From the start of the flow until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile over the
-samples of smoothed RTT; mean window over the samples; segments sent again; the time a sized transfer took, handshake included."""
+"""Metrics of a flow, from its start until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile of the
+samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake."""
 
 RUN_METRICS = ("flows", "throughput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
-"""Of all flows of a run together: how many; payload over the time from the first start to the last stop; Jain's index of their
-throughputs, each over the flow's own time; mean and 95th percentile over their samples of smoothed RTT, if every flow has series; segments
-sent again; packets dropped and CE marks set, at all ports."""
+"""Metrics of all flows of a run together: their number; payload over the time from the first start to the last stop; Jain's index of their
+throughputs, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT, if every flow has series;
+retransmitted segments; packets dropped and CE marks set, summed over all ports."""
 
 _SRTT, _CWND = "srtt_ms", "cwnd"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The usual metrics of a run, NaN where there is nothing to measure, and whether to believe them."""
+    """The standard metrics of a run (NaN where undefined), and its status."""
 
     status: Status
     flows: Mapping[str, Mapping[str, float]]
-    """FLOW_METRICS of each TCP connection, by its name."""
+    """TCP connection -> FLOW_METRICS."""
     run: Mapping[str, float]
-    """RUN_METRICS."""
+    """RUN_METRICS of the run."""
 
     def plain(self) -> dict[str, object]:
-        """As JSON: the metrics in their order, null for NaN."""
+        """As data for JSON: lists of metrics in their order, null for NaN."""
         flows = {name: _listed(values) for name, values in self.flows.items()}
         return {"status": self.status, "flows": flows, "run": _listed(self.run)}
 
     @classmethod
-    def of_plain(cls, found: object) -> Summary | None:
-        """What `plain` gave; None of anything else."""
+    def from_plain(cls, found: object) -> Summary | None:
+        """The inverse of `plain`; None for any other data."""
         if not isinstance(found, dict) or not isinstance(found.get("flows"), dict) or found.get("status") not in get_args(Status):
             return None
         flows = {name: _named(FLOW_METRICS, values) for name, values in found["flows"].items()}
@@ -58,20 +58,20 @@ class Summary:
 
 
 class Summarised(Protocol):
-    """What has a summary: a run, or the outline of one."""
+    """Anything that has a summary: a run, or an outline of one."""
 
     @property
     def cell(self) -> Mapping[str, str | int | float]:
-        """Where in the sweep."""
+        """Coordinates in the sweep."""
 
     @property
     def summary(self) -> Summary:
-        """What it came to."""
+        """The standard metrics."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What tables show of a run in a store."""
+    """Cell and summary of a stored run: all that tables need."""
 
     cell: Mapping[str, str | int | float]
     summary: Summary
@@ -79,12 +79,12 @@ class Outline:
 
 @np.errstate(over="ignore", invalid="ignore")
 def summarise(run: Run) -> Summary:
-    """Computes the metrics of a run, reading its series once. Samples too great to be added up give a mean that is infinite or NaN."""
+    """Computes the metrics of a run, reading its series only once. If the sum of the samples overflows, the mean is infinite or NaN."""
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
     series = run.all_series(_SRTT, _CWND)
     lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
     samples = {
-        # The division by which the times of samples became seconds, so that one at the very end is inside.
+        # The same division as converts the samples' times to seconds, so that a sample exactly at the end is included.
         (entity, name): metrics.in_window(series[entity, name], start / metrics.NS_PER_S, end / metrics.NS_PER_S)[1]
         for entity, (start, end) in lives_ns.items()
         for name in (_SRTT, _CWND)
@@ -123,19 +123,19 @@ def summarise(run: Run) -> Summary:
 
 
 def _has_every_flow(run: Run) -> bool:
-    """Whether every TCP connection has series. Of a plan from before there was a choice each has."""
+    """Whether every TCP connection has series. In old plans, which had no such choice, all do."""
     plan = run.plan or {}
     tcp = {i for i, workload in enumerate(plan.get("workloads", ())) if workload["kind"] == "tcp"}
     return "series" not in plan or tcp <= set(plan["series"]["flows"])
 
 
 def completion_s(counters: Mapping[str, int]) -> float:
-    """From the start of a flow until the receiver has read the last byte of its transfer, s; NaN if that did not happen."""
+    """Time from the start of a flow until the receiver has read the last byte of its transfer, s; NaN if it never did."""
     return counters["active_ns"] / metrics.NS_PER_S if "completed_ns" in counters else math.nan
 
 
 def _life_ns(counters: Mapping[str, int]) -> tuple[int, int]:
-    """When a flow starts, and when it stops."""
+    """Start and end of a flow, ns."""
     start_ns = counters.get("start_ns", 0)
     return start_ns, start_ns + counters["active_ns"]
 
@@ -157,7 +157,7 @@ def _listed(values: Mapping[str, float]) -> list[float | None]:
 
 
 def _named(names: tuple[str, ...], values: object) -> dict[str, float] | None:
-    """Metrics by name, of their list; None if it is not one of so many numbers."""
+    """Name -> metric, from a list of metrics; None if it is not a list of that many numbers."""
     if not isinstance(values, list) or len(values) != len(names) or not all(value is None or type(value) is float for value in values):
         return None
     return {name: math.nan if value is None else value for name, value in zip(names, values, strict=True)}

@@ -1,7 +1,7 @@
-"""The tables of a run: `flows`, a row a TCP connection or stream of datagrams, and `ports`, a row a port. Columns are those of the schema.
+"""The tables of a run: `flows` (one row per TCP connection or UDP stream) and `ports` (one row per port). Columns are those of the schema.
 
-A table of a few rows is lists, which JSON is made of; one of many is a polars frame, which Parquet is made of. Either becomes the other
-when it is asked for.
+A short table is held as lists and stored as JSON; a long one is held as a polars frame and stored as Parquet. Each form is converted to the
+other on demand.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 FLOWS, PORTS = "flows", "ports"
 KEYS: Mapping[str, str] = {FLOWS: "flow", PORTS: "port"}
-"""The column that names the rows."""
+"""Table -> the column that names its rows."""
 TCP, UDP = "tcp", "udp"
-"""What a flow's column `transport` holds."""
+"""Values of the column `transport` of flows."""
 MOST_LISTED = 1000
-"""Rows of a table that is kept as lists, and in run.json."""
+"""A table with at most this many rows is held as lists and stored in run.json."""
 
 _LIFE = ("start_ns", "end_ns")
 
@@ -36,10 +36,10 @@ Columns: TypeAlias = Mapping[str, Sequence[Value]]
 
 
 class Table:
-    """Columns of the same length by name; None where a row has no value. Not to be changed."""
+    """Columns of equal length by name; None where a row has no value. Immutable."""
 
     def __init__(self, name: str, content: Columns | pl.DataFrame | Path, rows: int | None = None) -> None:
-        """Takes what it is made of as it is; `name` is `flows` or `ports`. A file of so many rows is read when it is asked for."""
+        """`name` is `flows` or `ports`; `content` is not checked. A file, which has `rows` rows, is read on first use."""
         self.name = name
         self._columns: Columns | None = None
         self._frame: pl.DataFrame | None = None
@@ -53,7 +53,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-        """A table of its rows, which may lack what they have no value of. ValueError on a column that the schema lacks."""
+        """A table from rows; a row may lack columns. Raises `ValueError` for a column that is not in the schema."""
         present = {KEYS[name]}.union(*rows)
         if unknown := present - schema().table(name).keys():
             raise ValueError(f"the table of {name} has no column {', '.join(sorted(unknown))}")
@@ -61,7 +61,7 @@ class Table:
 
     @classmethod
     def of_numbers(cls, name: str, labels: Mapping[str, Sequence[str | None]], columns: Sequence[str], values: Any) -> Table:
-        """A table of labels and of an array of numbers, shape (rows, columns), NaN where there is none."""
+        """A table from columns of text and an array of numbers, shape (rows, columns), NaN where there is no value."""
         known = schema().table(name)
         if len(values) <= MOST_LISTED:
             lists = {**labels, **{column: _listed(values[:, i], known[column].is_whole) for i, column in enumerate(columns)}}
@@ -83,9 +83,9 @@ class Table:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The table as polars has it: times and counts are Int64, RTTs Float64, names String.
+        """The table as a polars frame: times and counts are Int64, RTTs Float64, names String.
 
-        Raises `BadInput` if it lies in a file that is truncated or not one of dumbbell's.
+        Raises `BadInput` if it is in a file that is truncated or has other columns.
         """
         if self._frame is None:
             self._frame = _of_lists(self.name, self._columns) if self._columns is not None else _read(self.name, self._file)
@@ -93,22 +93,22 @@ class Table:
 
     @property
     def names(self) -> Sequence[str]:
-        """What the rows are of."""
+        """The names of the rows: flows or ports."""
         return [str(name) for name in self.column(KEYS[self.name])]
 
     @property
     def connections(self) -> list[str]:
-        """Of the table of flows: the names of the TCP connections."""
+        """The names of the TCP connections. Only for the table of flows."""
         return [name for name, transport in zip(self.names, self.column("transport"), strict=True) if transport != UDP]
 
     def column(self, name: str) -> Sequence[Value]:
-        """The values of one column; None of every row if the table lacks it."""
+        """The values of one column, shape (rows,); all None if the table lacks it."""
         if self._columns is None:
             return self.frame[name].to_list() if name in self.frame.columns else [None] * len(self)
         return self._columns.get(name, [None] * len(self))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Each row by column, without what it has no value of."""
+        """The rows, each column -> value, without columns that have no value there."""
         columns = self.columns
         return [
             {column: value for column, value in zip(columns, row, strict=True) if value is not None}
@@ -134,7 +134,7 @@ class Table:
 
 
 def of_counters(found: Mapping[str, Mapping[str, int]]) -> tuple[Table, Table]:
-    """The tables of numbers by entity, as `counters` gives them. ValueError on one that the schema lacks."""
+    """The tables of flows and ports from counters by entity (the inverse of `counters`). Raises `ValueError` for an unknown counter."""
     flows: list[dict[str, Any]] = []
     ports: list[dict[str, Any]] = []
     for entity, values in found.items():
@@ -171,7 +171,7 @@ def _read(name: str, path: Path | None) -> pl.DataFrame:
 
 
 def counters(flows: Table, ports: Table) -> dict[str, dict[str, int]]:
-    """The whole numbers of both tables by entity: `flow/NAME` of TCP, `udp/NAME` of datagrams, `port/NAME`."""
+    """Entity (`flow/NAME` for TCP, `udp/NAME`, `port/NAME`) -> column -> value, for the integer columns of both tables."""
     found: dict[str, dict[str, int]] = {}
     wanted = [column for column, quantity in schema().flows.items() if quantity.is_whole and column not in _LIFE]
     for row in flows.rows():

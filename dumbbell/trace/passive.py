@@ -73,7 +73,7 @@ def flow_rtt(run: Run) -> dict[str, Series]:
     left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
     if not left or len(left) != len(right):
         raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures; expected `capture: true` in its scenario")
-    entities = _entities(run.given)
+    entities = _entities(run.required_plan)
     found: dict[str, Series] = {}
     for names in zip(left, right, strict=True):
         for pair in _pairs(*(run.captures[name] for name in names)):

@@ -31,7 +31,7 @@ class Flavour(Engine):
         changed = [replace(each, options={**each.options, **self.options}) if isinstance(each, Tcp) else each for each in plan.workloads]
         return find_engine("sim").compile(replace(plan, workloads=tuple(changed)))
 
-    def told(self, compiled):
+    def as_text(self, compiled):
         return compiled
 
     def sources(self):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import tables
 
-from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, QUEUES, measured, measures, written_flows
+from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, QUEUES, measured, measures, scenario_flows
 from dumbbell.results import Block, Run
 
 SECOND = 10**9
@@ -107,7 +107,7 @@ def test_repeats_are_grouped(run):
 
 
 def test_flows_are_named_as_the_engines_name_them(run):
-    groups = written_flows(replace(run, scenario={"flows": [{"cc": "reno", "count": 2}, {"cc": "cubic"}]}))
+    groups = scenario_flows(replace(run, scenario={"flows": [{"cc": "reno", "count": 2}, {"cc": "cubic"}]}))
     assert {entity: group.cc.kind for entity, group in groups.items()} == {
         "flow/reno-1": "reno",
         "flow/reno-2": "reno",

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dumbbell.agreement.qdiscs import is_randomised
-from dumbbell.agreement.sets import find_set, written
+from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
@@ -65,7 +65,7 @@ def test_both_engines_accept_every_scenario(name, reach, request):
     if reach == "shared":
         refuse([run.on("sim") for run in runs])
     for scenario in found[:60]:
-        assert Scenario.from_text(written(scenario)) == scenario
+        assert Scenario.from_text(as_yaml(scenario)) == scenario
 
 
 @pytest.mark.parametrize("name", ["smoke", "standard", "random"])

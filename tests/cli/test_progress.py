@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from dumbbell.cli import progress
-from dumbbell.cli.executor import EXECUTORS, executor_of
+from dumbbell.cli.executor import EXECUTORS, make_executor
 from dumbbell.cli.output import human_count, human_time
 from dumbbell.errors import BadInput
 from dumbbell.executor import interrupt
 from dumbbell.executor.base import MOST_WORKERS, check_workers
-from dumbbell.executor.standing import Standing
+from dumbbell.executor.progress_state import ProgressState
 
 SCENARIO = """\
 name: small
@@ -40,7 +40,7 @@ def runs_meter(**more):
     meter = progress._Runs("long-sweep", "runs")
     now = time.monotonic()
     settings = {"done": 3, "total": 36, "cost_done": 3.0, "cost_total": 36.0, "busy_s": 6.0, "packets": 24_000_000, "workers": 2}
-    meter.standing = Standing(**settings, running=((now, 1.0), (now, 1.0)), **more)
+    meter.state = ProgressState(**settings, running=((now, 1.0), (now, 1.0)), **more)
     meter.done, meter.total = 3, 36
     return meter
 
@@ -64,12 +64,12 @@ def test_what_is_said_last_goes_first():
 
 def test_before_the_first_run_is_done_the_time_so_far_is_told():
     meter = runs_meter()
-    meter.standing, meter.done, meter.began = Standing(total=36, cost_total=36.0), 0, time.monotonic() - 100
+    meter.state, meter.done, meter.began = ProgressState(total=36, cost_total=36.0), 0, time.monotonic() - 100
     assert shown(meter, 90).rstrip().endswith("0 of 36 runs  1 min 40 s so far")
 
 
 def test_an_interrupt_is_told(monkeypatch):
-    monkeypatch.setattr(interrupt, "noted", lambda: True)
+    monkeypatch.setattr(interrupt, "is_interrupted", lambda: True)
     assert "interrupted  finishing 2 runs  (Ctrl-C again leaves at once)" in shown(runs_meter(), 120)
 
 
@@ -92,7 +92,7 @@ def test_elsewhere_than_on_a_terminal_there_is_a_line_for_every_tenth_of_many(ca
         for done in range(10):
             few(done, 9)
         for done in range(41):
-            many(Standing(done=done, total=40))
+            many(ProgressState(done=done, total=40))
     with progress.progress_bar("compiling", lines=False) as silent:
         silent(100, 100)
     out, err = capsys.readouterr()
@@ -140,7 +140,7 @@ def test_an_executor_that_is_none(dumbbell):
     assert answer.status == 2
     assert answer.err == "--executor 'thread' is unknown (did you mean 'threads'?); expected one of threads, processes, exclusive\n"
     with pytest.raises(BadInput, match="--workers 2: the executor exclusive computes one run at a time"):
-        executor_of("exclusive", 2)
+        make_executor("exclusive", 2)
 
 
 @pytest.mark.parametrize("workers", ["0", "-1", "1001", "two", "1.5", ""])

@@ -1,7 +1,7 @@
 import pytest
 
 from dumbbell.comparing.format import Format, Metric, Tolerance
-from dumbbell.comparing.reference import read_reference, where_it_parts, without_run
+from dumbbell.comparing.reference import read_reference, why_missing, without_run
 from dumbbell.errors import BadInput
 
 HEADER = "table,cc,rate_mbit,metric,value\n"
@@ -79,7 +79,7 @@ def test_a_value_without_a_run_names_the_column_that_does_not_match(format_, wri
     measured = {(("reno", 50.0), "rtt_ms"): [1.0], (("cubic", 2.0), "rtt_ms"): [1.0], (("reno", 50.0), "throughput_mbit"): [1.0]}
     reference = read_reference(write(f"{HEADER}1,reno,50,rtt_ms,1\n{row}\n"), [format_])
     (item,) = without_run(reference, measured)
-    assert where_it_parts(reference, item, measured) == f"{reference.path}:3: {what}"
+    assert why_missing(reference, item, measured) == f"{reference.path}:3: {what}"
 
 
 def test_a_missing_file_a_folder_and_a_binary_have_different_messages(format_, tmp_path):

@@ -91,8 +91,8 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
     told = []
     runs = execute(cells, store, progress=told.append)
     assert len(calls) == 7
-    assert list(dict.fromkeys((standing.done, standing.total) for standing in told)) == [(done, 7) for done in range(8)]
-    assert all(len(standing.running) <= 2 * standing.workers for standing in told)
+    assert list(dict.fromkeys((state.done, state.total) for state in told)) == [(done, 7) for done in range(8)]
+    assert all(len(state.running) <= 2 * state.workers for state in told)
     last = told[-1]
     assert last.cost_done == pytest.approx(last.cost_total)
     assert last.packets == sum(run.engine["delivered_packets"] for run in runs[5:])
@@ -186,7 +186,7 @@ def test_what_another_process_is_at_is_waited_for_last(tmp_path):
     cells = prepare(scenario().expand())
     store = Store(tmp_path / "out")
     (theirs,) = execute([max(cells, key=lambda cell: expected_packets(cell.plan))])
-    store.ask([])
+    store.request([])
     told = []
 
     def other():
@@ -265,9 +265,9 @@ def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
 def test_an_interrupt_lets_what_is_begun_finish(tmp_path, kept):
     begun = []
 
-    def press(standing):
-        if standing.done == 2 and not begun:
-            begun.append(len(standing.running))
+    def press(state):
+        if state.done == 2 and not begun:
+            begun.append(len(state.running))
             os.kill(os.getpid(), signal.SIGINT)
 
     out = tmp_path / "out"

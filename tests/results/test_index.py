@@ -18,7 +18,7 @@ KEYS = ["a" * 32, "b" * 32, "c" * 32]
 def kept(tmp_path):
     """A store with three runs."""
     found = Store(tmp_path / "results")
-    found.ask([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
     for i, key in enumerate(KEYS):
         found.write(make_run(key, cell={"n": i}, samples=11 + i))
     return found
@@ -72,7 +72,7 @@ def test_the_numbers_of_a_study_that_are_the_usual_ones_come_from_the_index(tmp_
     from dumbbell.studies.sce.reductions import one_flow
 
     own, cell = Store(tmp_path / "sce"), {"cc": "reno", "bandwidth_mbit": 1, "delay_ms": 20}
-    own.ask([("s", cell, KEYS[0])])
+    own.request([("s", cell, KEYS[0])])
     own.write(make_run(KEYS[0], cell=cell))
     for method in ("frame", "series", "several"):
         monkeypatch.setattr(SeriesFile, method, lambda *_: pytest.fail("the series were read"))
@@ -198,7 +198,7 @@ def test_an_index_that_cannot_be_appended_to_loses_no_run(kept, monkeypatch):
 
 def test_lines_of_many_writers_all_stand(tmp_path):
     keys = [f"{i:032x}" for i in range(24)]
-    Store(tmp_path / "out").ask([("s", {"n": key}, key) for key in keys])
+    Store(tmp_path / "out").request([("s", {"n": key}, key) for key in keys])
     together = threading.Barrier(4)
 
     def write(mine):
@@ -222,7 +222,7 @@ def test_another_process_may_make_the_index_anew(kept, computed):
         for run in kept.runs():
             kept._keep(run.key, run.summarised.args[0], run.summary)
     assert len(lines(kept)) == 15
-    other.ask([])
+    other.request([])
     assert len(lines(kept)) == 3
     kept.write(make_run("d" * 32))
     assert [line.split()[0] for line in lines(kept)] == [*KEYS, "d" * 32]
@@ -232,13 +232,13 @@ def test_another_process_may_make_the_index_anew(kept, computed):
 
 def test_an_index_that_is_mostly_useful_is_left_as_it_is(kept):
     before = (kept.path / "index.jsonl").stat().st_ino
-    kept.ask([])
+    kept.request([])
     assert (kept.path / "index.jsonl").stat().st_ino == before
 
 
 def test_a_flow_without_samples_has_no_means(tmp_path):
     own = Store(tmp_path / "out")
-    own.ask([("s", {}, KEYS[0])])
+    own.request([("s", {}, KEYS[0])])
     run = make_run(KEYS[0])
     own.write(replace(run, samples=run.samples[1:]))
     (outline,) = own.outlines()

@@ -79,6 +79,6 @@ def test_new_runs_lie_beside_old_ones(run, tmp_path):
 
     shutil.copytree(OLD, tmp_path / "store")
     store = Store(tmp_path / "store")
-    store.ask([("s", {}, "0" * 32)])
+    store.request([("s", {}, "0" * 32)])
     store.write(make_run())
     assert [found.key for found in store.runs()] == [run.key, "0" * 32]

@@ -20,7 +20,7 @@ KEYS = ["a" * 32, "b" * 32, "c" * 32]
 def store(tmp_path):
     """A store of which three runs are asked and the first two are there."""
     store = Store(tmp_path / "results")
-    store.ask([("s", {"path.rtt": f"{i}ms"}, key) for i, key in enumerate(KEYS)])
+    store.request([("s", {"path.rtt": f"{i}ms"}, key) for i, key in enumerate(KEYS)])
     for i, key in enumerate(KEYS[:2]):
         store.write(make_run(key, cell={"path.rtt": f"{i}ms"}), "dumbbell run s.yaml", {"processors": 2})
     return store
@@ -64,18 +64,18 @@ def test_missing_are_those_without_a_run(store):
 
 def test_runs_come_in_the_order_asked(store):
     store.write(make_run(KEYS[2], cell={"path.rtt": "2ms"}))
-    store.ask([("s", {"path.rtt": "1ms"}, KEYS[1])])
+    store.request([("s", {"path.rtt": "1ms"}, KEYS[1])])
     assert [run.key for run in store.runs()] == KEYS
     assert [run.cell["path.rtt"] for run in load(store.path)] == ["0ms", "1ms", "2ms"]
 
 
 def test_a_run_has_the_name_and_cell_that_it_was_asked_for_by(store):
-    store.ask([("other", {"n": 1}, KEYS[0])])
+    store.request([("other", {"n": 1}, KEYS[0])])
     assert [(run.name, run.cell) for run in store.runs()][-1] == ("other", {"n": 1})
 
 
 def test_a_new_wish_for_a_cell_replaces_the_old_one_and_keeps_its_run_on_disk(store):
-    store.ask([("s", {"path.rtt": "0ms"}, KEYS[2])])
+    store.request([("s", {"path.rtt": "0ms"}, KEYS[2])])
     assert [run.key for run in store.runs()] == [KEYS[1]]
     assert store.get(KEYS[0]).cell == {"path.rtt": "0ms"}
 
@@ -97,14 +97,14 @@ def test_what_a_crash_left_is_cleared(store):
     (left / "series.parquet").write_bytes(b"PAR1")
     (store.path / ".partial-12-study").write_text("{")
     (store.path / f".claim-{KEYS[2]}").write_text("")
-    store.ask([])
+    store.request([])
     assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
     store.write(make_run(KEYS[2]))
     assert store.missing(KEYS) == []
 
 
 def test_what_is_being_written_is_not_cleared(store, monkeypatch):
-    asking = threading.Thread(target=Store(store.path).ask, args=([],))
+    asking = threading.Thread(target=Store(store.path).request, args=([],))
     real = os.rename
 
     def rename(old, new):
@@ -121,14 +121,14 @@ def test_what_is_being_written_is_not_cleared(store, monkeypatch):
 
 def test_wishes_of_many_at_once_all_stay(tmp_path):
     def ask(index):
-        Store(tmp_path / "out").ask([("s", {"n": index}, f"{index:032x}")])
+        Store(tmp_path / "out").request([("s", {"n": index}, f"{index:032x}")])
 
     threads = [threading.Thread(target=ask, args=(index,)) for index in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert Store(tmp_path / "out").asked() == 20
+    assert Store(tmp_path / "out").requested() == 20
 
 
 def test_a_claim_is_for_one(store):
@@ -136,7 +136,7 @@ def test_a_claim_is_for_one(store):
         assert nothing is None
         with pytest.raises(BlockingIOError), Store(store.path).claim(KEYS[2]):
             pytest.fail("it is another's")
-        store.ask([])
+        store.request([])
         with pytest.raises(BlockingIOError), Store(store.path).claim(KEYS[2]):
             pytest.fail("it is still another's")
         store.write(make_run(KEYS[2]))
@@ -257,20 +257,20 @@ def test_what_is_no_results_folder(tmp_path, name):
 
 def test_a_destination_below_a_file(tmp_path):
     (tmp_path / "file").write_text("x")
-    fails(lambda: Store(tmp_path / "file" / "below" / "deep").ask([]), "file/below/deep", "a file is in the way", "a folder")
-    fails(lambda: Store(tmp_path / "file").ask([]), "file", "a file is in the way", "a folder")
+    fails(lambda: Store(tmp_path / "file" / "below" / "deep").request([]), "file/below/deep", "a file is in the way", "a folder")
+    fails(lambda: Store(tmp_path / "file").request([]), "file", "a file is in the way", "a folder")
     assert (tmp_path / "file").read_text() == "x"
 
 
 def test_a_destination_that_holds_other_things(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
-    fails(lambda: Store(tmp_path).ask([]), "holds other files", "an empty folder")
+    fails(lambda: Store(tmp_path).request([]), "holds other files", "an empty folder")
     assert os.listdir(tmp_path) == ["thesis.tex"]
 
 
 def test_a_full_disk_leaves_whole_runs(small_disk):
     store = Store(small_disk / "results")
-    store.ask([("s", {"n": i}, f"{i:032x}") for i in range(1000)])
+    store.request([("s", {"n": i}, f"{i:032x}") for i in range(1000)])
     noise = np.random.default_rng(1)
     written = []
 
@@ -311,6 +311,6 @@ def test_a_wish_that_cannot_be_written_leaves_the_old_one(store, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail)
         with pytest.raises(EnvironmentFault):
-            store.ask([("s", {}, KEYS[2])])
+            store.request([("s", {}, KEYS[2])])
     assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
     assert [run.key for run in store.runs()] == KEYS[:2]

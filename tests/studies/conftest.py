@@ -123,7 +123,7 @@ def keep(tmp_path):
     def to_folder(runs, request=None, name="demo", part="one-flow"):
         study, part = find_part("sce", part)
         store = open_store(tmp_path / name, study, part, request or Request(), "sim")
-        store.ask([(run.name, run.cell, run.key) for run in runs])
+        store.request([(run.name, run.cell, run.key) for run in runs])
         for run in runs:
             store.write(run)
         return tmp_path / name
@@ -137,7 +137,7 @@ def keep_plain(tmp_path):
 
     def to_folder(runs):
         store = Store(tmp_path / "plain")
-        store.ask([(run.name, run.cell, run.key) for run in runs])
+        store.request([(run.name, run.cell, run.key) for run in runs])
         for run in runs:
             store.write(run)
         return store.path

@@ -1,4 +1,4 @@
-"""Which entry of a plan made a guest fail: a sysctl or a command of tc, which only the kernel itself can check."""
+"""Attributes a guest's failure to an entry of the plan: a sysctl or a tc command, which only the kernel itself can check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TC = re.compile(r"tc -batch: failed")
 
 
 def refusal(plan: Plan, fault: str) -> Refusal | None:
-    """The entry behind what a guest failed with; None if the plan is not the reason."""
+    """The refusal of the entry that caused a guest's fault; None if the plan is not the cause."""
     if found := _SYSCTL.search(fault):
         for i, workload in enumerate(plan.tcp):
             if found["key"] in workload.host.sysctls:

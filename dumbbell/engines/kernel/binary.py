@@ -1,7 +1,7 @@
-"""The kernel that guests run, as it lies in the cache.
+"""The built kernel in the cache, which guests run.
 
-A built kernel is a folder named by its key (source, patches, configuration, compiler) with `linux` and `build.json`. It appears by a
-rename and is whole or not there.
+A built kernel is a folder named by its key (source, patches, configuration, compiler) with `linux` and `build.json`. It is created
+atomically, by a rename.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class Binary:
 
     linux: Path
     version: str
-    """Such as 6.12.117."""
+    """Version of the kernel, such as 6.12.117."""
     config_hash: str
-    """Of the whole .config."""
+    """Hash of the whole .config."""
     key: str
     agent: Path
     agent_hash: str
-    """Of its sources."""
+    """Hash of the agent's sources."""
     launcher: Path
 
 
 def patches() -> list[Path]:
-    """In the order in which they are applied."""
+    """The patches, in the order in which they are applied."""
     return sorted(PATCHES.glob("*.patch"))
 
 
 def recipe() -> str:
-    """The hash of what this version of the package makes of a kernel's sources."""
+    """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
     return cache.digest_of_files([*patches(), FRAGMENT])
 
 
 def describe(folder: Path) -> dict[str, Any] | None:
-    """What `build.json` says of a built kernel; None if the folder holds none."""
+    """The contents of a built kernel's `build.json`; None if the folder has no kernel."""
     try:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -57,7 +57,7 @@ def describe(folder: Path) -> dict[str, Any] | None:
 
 
 def built() -> list[tuple[Path, dict[str, Any]]]:
-    """The kernels in the cache that are of this package's patches and configuration, newest version first."""
+    """The kernels in the cache that were built with this package's patches and configuration, newest version first."""
     wanted = recipe()
     try:
         folders = sorted(cache.folder().iterdir())

@@ -21,11 +21,11 @@ from dumbbell.engines.kernel import binary, cache, requirements, source
 from dumbbell.errors import EnvironmentFault
 
 EXPECTED_OBJECTS = 747
-"""Compiled by this configuration of Linux 6.12.117."""
+"""Number of object files of Linux 6.12.117 in this configuration, for the progress bar."""
 LOG = "failed-build.log"
 _SCRATCH = ".building-"
 _TAIL = 15
-"""Lines of the log that are shown."""
+"""Number of lines of the log to show after a failure."""
 _OBJECT = re.compile(r"^ +(CC|AS|HOSTCC) ")
 _CONSTANTS = {
     "KBUILD_BUILD_TIMESTAMP": "2024-01-01 00:00:00 UTC",
@@ -33,22 +33,22 @@ _CONSTANTS = {
     "KBUILD_BUILD_HOST": "dumbbell",
     "KBUILD_BUILD_VERSION": "1",
 }
-"""The kernel's version string has these, and feeds its random numbers."""
+"""Fixed, because they are in the kernel's version string, which the kernel mixes into its random numbers."""
 
 Tell = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
 
 def build(tarball: Path | None, jobs: int, tell: Tell, progress: Progress) -> bool:
-    """Builds the kernel unless it is there; whether there was anything to do.
+    """Builds the kernel unless the cache has it. Returns whether it was built.
 
     Args:
         tarball: The kernel's sources; None takes those of the distribution's package.
-        jobs: Compilers at a time.
-        tell: Is told in a line what begins.
-        progress: Is told (objects compiled, objects expected).
+        jobs: Number of parallel compilers.
+        tell: Called with a line of text at the beginning of each stage.
+        progress: Called with (objects compiled, objects expected).
 
-    Raises `EnvironmentFault` with what is missing or the end of the log, and `BadInput` if the sources are of no use.
+    Raises `EnvironmentFault` with what is missing or the end of the log, and `BadInput` if the sources cannot be used.
     """
     if tarball is None and binary.built():
         return False
@@ -77,7 +77,7 @@ def build(tarball: Path | None, jobs: int, tell: Tell, progress: Progress) -> bo
 
 @contextlib.contextmanager
 def _alone(folder: Path, tell: Tell) -> Iterator[None]:
-    """One build at a time; the lock goes with the process, however it ends."""
+    """Allows one build at a time. The kernel releases the lock when the process ends."""
     with (folder / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,14 +106,14 @@ def _first_line(*command: str) -> str:
 
 
 class _Build:
-    """One build in a folder of its own."""
+    """One build, in a temporary folder."""
 
     def __init__(self, folder: Path, scratch: Path, jobs: int, tell: Tell, progress: Progress) -> None:
         self._folder, self._jobs, self._tell, self._progress = folder, jobs, tell, progress
         self._tree, self._result, self._log = scratch / "linux", scratch / "result", scratch / "log"
 
     def run(self, tarball: Path) -> dict[str, object]:
-        """Leaves the kernel in `result`; what is to be known about it."""
+        """Leaves the kernel in `result`. Returns the contents of `build.json`."""
         self._tree.mkdir()
         self._result.mkdir()
         self._tell(f"unpacking {tarball}")
@@ -130,8 +130,8 @@ class _Build:
         return {"version": version, "config_hash": cache.digest([config.encode()]), "tools": tools}
 
     def _make(self, *arguments: str) -> None:
-        """Runs make. It writes to a pipe: if this process dies, the next line it writes ends it."""
-        # The caller's MAKEFLAGS, CFLAGS and the like are not for the kernel.
+        """Runs make. Its output is a pipe, so that if this process dies, make ends at its next line of output."""
+        # The caller's MAKEFLAGS, CFLAGS and the like must not affect the kernel's build.
         environment = {"PATH": requirements.search_path(), "LC_ALL": "C", **_CONSTANTS}
         command = ["make", "ARCH=um", *arguments]
         done, tail = 0, deque[str](maxlen=_TAIL)
@@ -174,7 +174,7 @@ def _lines(process: subprocess.Popen[str]) -> IO[str]:
 
 
 def check_configuration(config: str, fragment: str, version: str) -> None:
-    """Raises `EnvironmentFault` with the lines of the fragment that the kernel's configuration did not take."""
+    """Raises `EnvironmentFault` with the lines of the fragment that are not in the final configuration."""
     taken = set(config.splitlines())
     missing = [line for line in fragment.splitlines() if line.startswith("CONFIG_") and line not in taken]
     for line in fragment.splitlines():

@@ -9,16 +9,16 @@ from pathlib import Path
 from dumbbell.files import cache_folder
 
 HASH_LENGTH = 20
-"""Hexadecimal digits of a key."""
+"""Length of a key, hexadecimal digits."""
 
 
 def folder() -> Path:
-    """The folder; it need not be there yet. Raises `EnvironmentFault` if the environment does not say where it is."""
+    """The folder, which may not exist yet. Raises `EnvironmentFault` if neither XDG_CACHE_HOME nor a home directory is known."""
     return cache_folder("the kernel") / "kernel"
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """A key of parts whose order counts."""
+    """A key of these parts in this order."""
     total = hashlib.sha256()
     for part in parts:
         total.update(hashlib.sha256(part).digest())
@@ -26,5 +26,5 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def digest_of_files(paths: Iterable[Path]) -> str:
-    """A key of the names and contents of files, whatever their order."""
+    """A key of the names and contents of files, independent of their order."""
     return digest(part for path in sorted(paths) for part in (path.name.encode(), path.read_bytes()))

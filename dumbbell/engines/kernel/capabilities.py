@@ -1,4 +1,4 @@
-"""What the kernel engine can run: what the configuration of the kernel that `dumbbell kernel build` makes has built in."""
+"""What the kernel engine can run: the features in the configuration of the kernel that `dumbbell kernel build` makes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From what a guest leaves in its folder to a run: series, tables, conservation.
+"""Reads a guest's results: series, tables, conservation.
 
-Flows are not followed packet by packet; what is asserted is that every port hands on, drops or holds whatever the filters of the ports
-before it gave it. What a flow came to is what TCP_INFO says at both ends.
+Packets are not traced. Conservation is checked by port: each port must have forwarded, dropped or queued every packet that the filters of
+the ports before it redirected to it. The counters of a flow are those of TCP_INFO at both ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Queue:
-    """What a device's queue came to."""
+    """The final counters of a device's queue."""
 
     packets: int
     bytes: int
@@ -38,18 +38,18 @@ class _Queue:
 
 @dataclass
 class _Counted:
-    """The agent's counters (count.c), all read at one instant."""
+    """The agent's counters (count.c), which it reads at a single instant."""
 
     flows: dict[int, dict[str, int]] = field(default_factory=dict)
     queues: dict[str, _Queue] = field(default_factory=dict)
     arrived: dict[str, int] = field(default_factory=dict)
-    """Device to the packets that filters handed to it."""
+    """Device -> number of packets that filters redirected to it."""
     lost: dict[str, int] = field(default_factory=dict)
-    """Device to the packets that a filter dropped when they came out of it."""
+    """Device -> number of packets that a filter dropped after they had left it."""
 
     @classmethod
     def read(cls, path: Path) -> _Counted:
-        """The counters of a run."""
+        """The counters in the agent's file."""
         found = cls()
         for line in path.read_text(encoding="ascii").splitlines():
             match line.split():
@@ -65,7 +65,7 @@ class _Counted:
 
 
 def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
-    """The series, flows first. A row of the agent's (sample.c) is the time in ns, and what the schema has of every engine, in its order."""
+    """The series, flows first. A row of the agent's file (sample.c): the time in ns, then the schema's series of every engine in order."""
     from dumbbell.results import schema
 
     of_flow, of_port = (schema().sampled(kind, NAME) for kind in ("flow", "port"))
@@ -86,7 +86,7 @@ def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:
 
 
 def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, list[str]]:
-    """Flows and ports, and what conservation finds wrong."""
+    """The tables of flows and ports, and violations of conservation, one line each."""
     from dumbbell.results import Table
 
     counted = _Counted.read(folder / "counters")
@@ -115,7 +115,7 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
 
 
 def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """What tc prints of each queue discipline, by device and handle; it was asked a moment after the counters were read."""
+    """(device, handle) -> the statistics that tc prints of the qdisc, taken just after the counters."""
     entries = json.loads(path.read_text(encoding="utf-8"))
     return {(entry["dev"], entry["handle"]): entry for entry in entries}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SCRIPT, DONE, ERROR, LOG = "script", "done", "error", "log"
-"""Files of the agent in the guest's folder."""
+"""The agent's files in the guest's folder."""
 _QUOTED_LINES = 3
 _ALLOW_PTRACE = "ptrace is forbidden here; allow it (a container needs SYS_PTRACE, kernel.yama.ptrace_scope must be at most 1)"
 _KNOWN = (
@@ -23,19 +23,19 @@ _KNOWN = (
 
 @dataclass(frozen=True)
 class Ending:
-    """How a guest ended."""
+    """How a guest's process ended."""
 
     status: int
-    """Of the process; negative: the signal."""
+    """Exit status of the process; if negative, the signal that killed it."""
     hung_s: float | None
-    """The time limit that it exceeded."""
+    """The time limit (s of host time) that it exceeded; None if it did not."""
     console: str
     cpu_s: float = 0.0
-    """CPU seconds that the guest took."""
+    """CPU seconds of the guest."""
 
 
 def fault(ending: Ending, folder: Path) -> str | None:
-    """What is wrong; None if the guest has done what its script says."""
+    """What went wrong, in one line; None if the guest has carried out its script."""
     if ending.hung_s is not None:
         return _with_console(f"the guest hangs: killed after {round(ending.hung_s, 1):g} s of host time", ending)
     if (error := _read(folder / ERROR)) is not None:

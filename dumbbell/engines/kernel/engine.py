@@ -1,4 +1,4 @@
-"""The engine: boots a guest for each run and reads what it leaves."""
+"""The engine `kernel`: boots a guest for each run and reads its results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _MOST_FLOWS = 1000
-"""Sockets, filters and processes of one guest."""
+"""Maximum number of flows of a run: one guest must hold their sockets and filters."""
 _BOOT_CPU_S = 0.6
 _PACKET_CPU_S = 45e-6
-"""Of a data packet and its ACK, through four ports, on the machine this was measured on."""
+"""CPU time of a data packet and its ACK through four ports, measured on one machine."""
 _TIME_LIMIT_FACTOR = 40
-"""A guest that takes so much longer than expected hangs."""
+"""A guest that takes longer than the estimate by this factor counts as hanging."""
 
 
 class Kernel(Engine):
@@ -46,22 +46,22 @@ class Kernel(Engine):
         _ready()
 
     def compile(self, plan: Plan) -> Script:
-        """The files that the guest finds."""
+        """The script and the other files for the guest."""
         return compile_plan(plan)
 
-    def told(self, compiled: Script) -> str:
-        """Those files."""
+    def as_text(self, compiled: Script) -> str:
+        """These files as one text."""
         return json.dumps(compiled.files, sort_keys=True)
 
     def sources(self) -> tuple[str, ...]:
-        """The hashes of the kernel and of the agent. Raises `EnvironmentFault` if there is none."""
+        """Hashes of the kernel and of the agent. Raises `EnvironmentFault` if the kernel is not built."""
         from dumbbell.engines.kernel.binary import find
 
         binary = find()
         return binary.key, binary.agent_hash
 
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
-        """More flows than a guest has room for, and what Linux 6.12 has no setting for."""
+        """Refuses more flows than a guest can hold, and options that Linux 6.12 does not have."""
         yield from super().refusals(plan, compiled)
         if (count := sum(len(workload.connections) for workload in plan.tcp)) > _MOST_FLOWS:
             yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
@@ -72,11 +72,11 @@ class Kernel(Engine):
                 yield Refusal(Place("workload", i), "host.cached_ssthresh", what, "engine: sim")
 
     def cpu_s(self, plan: Plan) -> float:
-        """About what a run costs."""
+        """Estimated CPU seconds of a run."""
         return _BOOT_CPU_S + expected_packets(plan) * _PACKET_CPU_S
 
     def produce(self, prepared: Prepared) -> Run:
-        """Boots a guest, waits for it, and reads what it leaves. Raises `EnvironmentFault` if it does not get to its end."""
+        """Boots a guest, waits for its end and reads its results. Raises `EnvironmentFault` if it does not end regularly."""
         from dumbbell.engines.kernel import collect
         from dumbbell.engines.kernel.guest import boot
         from dumbbell.results import Run, digest, judge
@@ -133,7 +133,7 @@ def _facts(binary: Binary) -> dict[str, Any]:
 
 @cache
 def _ready() -> Binary:
-    """The kernel, after a guest without work was booted."""
+    """The kernel, once a guest with an empty script has been booted successfully."""
     from dumbbell.engines.kernel.binary import find
     from dumbbell.engines.kernel.guest import probe
 

@@ -1,6 +1,6 @@
-"""Boots a guest: one run of the kernel in a folder, which holds its script and takes its results.
+"""Boots a guest: one execution of the kernel, in a folder with its script, where it writes its results.
 
-Several threads may boot guests at once. A guest does not outlive the process that booted it.
+Several threads may boot guests at once. A guest is killed when the process that booted it ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dumbbell.errors import EnvironmentFault
 MEMORY = "256M"
 PROBE_TIME_LIMIT_S = 60.0
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-# Nothing here depends on the run, its folder or the user: the kernel mixes its command line into its random numbers.
+# The same for every run, folder and user, because the kernel mixes its command line into its random numbers.
 _ARGUMENTS = (
     "root=/dev/root",
     "rootfstype=hostfs",
@@ -39,24 +39,24 @@ _ARGUMENTS = (
     "quiet",
 )
 _AGENT, _HOST_ROOT, _STATE = "agent", "host", ".uml"
-"""What the guest needs in its folder besides the script; removed afterwards."""
+"""Temporary files of the guest in its folder, removed afterwards."""
 _CONSOLE_BYTES = 64 << 10
-"""Kept of what the guest prints."""
-_LOOK_S = 0.5
-"""Between looks at whether a guest that prints nothing is alive."""
+"""Number of bytes of the console output that are kept."""
+_POLL_S = 0.5
+"""Interval of checking whether a guest that prints nothing still runs."""
 
 
 def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> float:
-    """Runs a guest to its end; returns the CPU seconds that it took.
+    """Runs a guest to its end. Returns its CPU seconds.
 
     Args:
         binary: The kernel and its programs.
         folder: Where the agent finds `script` and what it names, and writes its results. Without a script the guest starts and stops.
-        seed: Of the guest's random numbers.
+        seed: Seed of the guest's random numbers.
         timeout_s: Host time after which a guest counts as hanging.
-        memory: Of the guest, as in `256M`.
+        memory: Memory of the guest, such as `256M`.
 
-    Raises `EnvironmentFault`, in one line, if the guest does not get to its end.
+    Raises `EnvironmentFault` with one line if the guest does not end regularly.
     """
     place = _memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
     with _prepared(folder, binary):
@@ -67,7 +67,7 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
 
 
 def boot_time(binary: Binary) -> float:
-    """Boots a guest that has nothing to do; the host's seconds that it took. Raises `EnvironmentFault`."""
+    """Boots a guest without a script. Returns the seconds of host time that it took. Raises `EnvironmentFault`."""
     with tempfile.TemporaryDirectory(prefix="dumbbell-probe-") as folder:
         began = time.monotonic()
         boot(binary, Path(folder), timeout_s=PROBE_TIME_LIMIT_S)
@@ -75,7 +75,7 @@ def boot_time(binary: Binary) -> float:
 
 
 def probe(binary: Binary) -> str | None:
-    """Why no guest can be booted here; None if one can."""
+    """Why guests cannot be booted on this machine; None if they can."""
     try:
         boot_time(binary)
     except EnvironmentFault as fault:
@@ -84,7 +84,7 @@ def probe(binary: Binary) -> str | None:
 
 
 def _memory_folder(size: int) -> Path:
-    """The folder for the file that is the guest's memory: the first that has room and is not mounted noexec; those in memory come first."""
+    """The folder for the file that backs the guest's memory: the first with enough space that is not mounted noexec, tmpfs preferred."""
     places = [Path("/dev/shm"), Path(os.environ.get("XDG_RUNTIME_DIR", "/dev/shm")), Path(tempfile.gettempdir())]
     refused = []
     for place in dict.fromkeys(places):
@@ -104,7 +104,7 @@ def _memory_folder(size: int) -> Path:
 
 @contextlib.contextmanager
 def _prepared(folder: Path, binary: Binary) -> Iterator[None]:
-    """Puts what the guest needs into its folder, and removes it afterwards."""
+    """Creates the guest's temporary files, and removes them afterwards."""
     agent, host = folder / _AGENT, folder / _HOST_ROOT
     try:
         _link(binary.agent, agent)
@@ -130,7 +130,7 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
     if not binary.linux.is_file():
         raise EnvironmentFault(f"{binary.linux}: is not there; {HOW_TO_BUILD}")
     command = [str(binary.launcher), str(os.getpid()), str(binary.linux), f"mem={memory}", *_ARGUMENTS]
-    # A guest keeps its memory in a file without a name in TMPDIR, and its state in HOME.
+    # User-Mode Linux creates its memory as an unlinked file in TMPDIR, and its state folder in HOME.
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(place), "DUMBBELL_SEED": str(seed), "HOME": "."}
     process = subprocess.Popen(
         command,
@@ -145,7 +145,7 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
     try:
         in_time = console.follow(process, time.monotonic() + timeout_s)
     finally:
-        # Before it is waited for: until then the number of the process group cannot be another's.
+        # Before wait4: until the process is reaped, its process group ID cannot be reused.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         _, status, used = os.wait4(process.pid, 0)
@@ -157,16 +157,16 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
 
 @dataclass
 class _Console:
-    """The end of what a guest prints."""
+    """The last part of a guest's console output."""
 
     _kept: bytearray = field(default_factory=bytearray)
 
     def follow(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
-        """Reads until the guest ends; False if it does not do so in time. The process is not reaped."""
+        """Reads until the guest ends. Returns False if it does not end by the deadline. The process is not reaped."""
         assert process.stdout is not None  # a pipe
         stream = process.stdout.fileno()
         while (left := deadline - time.monotonic()) > 0:
-            if select.select([stream], [], [], min(left, _LOOK_S))[0]:
+            if select.select([stream], [], [], min(left, _POLL_S))[0]:
                 if not (read := os.read(stream, _CONSOLE_BYTES)):
                     return _ended(process, deadline)
                 self._kept += read
@@ -176,7 +176,7 @@ class _Console:
         return False
 
     def text(self) -> str:
-        """What is kept."""
+        """The kept output."""
         return self._kept.decode(errors="replace")
 
 

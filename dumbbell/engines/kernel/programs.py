@@ -1,6 +1,6 @@
-"""The small static C programs of the engine: the agent, first process of a guest, and the launcher, which a guest is started by.
+"""The engine's small static C programs: the agent, which is a guest's first process, and the launcher, which starts a guest.
 
-Compiled on demand into the cache, under the hash of their sources.
+They are compiled on demand and cached by the hash of their sources.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _compiled(name: str, sources: list[Path]) -> Program:
 
 
 def _compile(target: Path, sources: list[Path]) -> None:
-    """Several processes may do this at once: the last rename wins, and all are the same."""
+    """Compiles and renames into place. Several processes may do this at once, since their results are identical."""
     compiler = shutil.which("gcc")
     if compiler is None:
         raise EnvironmentFault("the engine kernel compiles its agent: gcc not found; on Debian or Ubuntu: apt-get install gcc libc6-dev")

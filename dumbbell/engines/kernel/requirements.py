@@ -1,4 +1,4 @@
-"""What a machine must have before a kernel is built on it."""
+"""Requirements of building the kernel."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _TOOLS = {
     "tc": "iproute2",
     "xz": "xz-utils",
 }
-"""And the packages of Debian and Ubuntu that have them."""
+"""Required program -> the package of Debian and Ubuntu that contains it."""
 _SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Not in the PATH of every user, but ip and tc are there."""
+"""Folders with ip and tc, which are not in the PATH of every user."""
 LEAST_DISK = 1_000_000_000
-"""Bytes: sources, objects and the binary take less than 650 MB while it is built."""
+"""Required disk space, bytes. Sources, objects and the binary take less than 650 MB during the build."""
 
 
 def search_path() -> str:
-    """The PATH, with the folders of system programs."""
+    """The PATH, extended by the folders of system programs."""
     return os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_FOLDERS))
 
 
@@ -40,8 +40,8 @@ def check(folder: Path, tarball: Path | None) -> None:
     """Raises `EnvironmentFault` with everything that is missing.
 
     Args:
-        folder: Where it is to be built; it is there.
-        tarball: The kernel's sources, None if there are none.
+        folder: Where it is to be built; must exist.
+        tarball: The kernel's sources; None if they were not found.
     """
     if platform.machine() not in ("x86_64", "AMD64"):
         raise EnvironmentFault(f"the engine kernel needs an x86-64 machine; this is {platform.machine()}")

@@ -1,4 +1,4 @@
-"""The kernel's sources: found, unpacked, patched."""
+"""The kernel's sources: finding, unpacking and patching them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from dumbbell.errors import BadInput, EnvironmentFault
 
 SERIES = "6.12"
-"""What the patches, the configuration and the engine's capabilities are for."""
+"""The version for which patches, configuration and the table of capabilities are made."""
 PACKAGE = f"linux-source-{SERIES}"
 PLACE = Path("/usr/src")
 _PATTERN = f"{PACKAGE}*.tar.*"
@@ -19,11 +19,11 @@ _OTHER_MACHINES = "arch/[a-tv-wyz]*/*.[chS] arch/xtensa/*.[chS] arch/*.dts*"
 _DEVICES = "accel crypto gpu iio infiniband media misc mtd net/ethernet net/wireless scsi staging usb"
 _OTHERS = "Documentation/*/* tools/perf/* tools/testing/* samples/*.[ch] sound/*.[ch]"
 _FOREIGN = (*_OTHER_MACHINES.split(), *_OTHERS.split(), *(f"drivers/{name}/*.[ch]" for name in _DEVICES.split()))
-"""What is not unpacked, as tar's patterns; it is most of the files. Every Kconfig must stay."""
+"""Files that are not unpacked, as patterns of tar: most of the sources. No Kconfig file may match."""
 
 
 def installed() -> Path | None:
-    """The tarball of the distribution's package."""
+    """The tarball of the distribution's package, newest version; None if it is not installed."""
     found = sorted((*PLACE.glob(_PATTERN), *PLACE.glob(f"{PACKAGE}*/{_PATTERN}")), key=_numbers)
     return found[-1] if found else None
 
@@ -33,7 +33,7 @@ def _numbers(path: Path) -> list[int]:
 
 
 def named(path: Path) -> Path:
-    """A tarball that a user names. Raises `BadInput` if it is none."""
+    """The absolute path of a tarball given by the user. Raises `BadInput` if it is not a file."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is not there"
         raise BadInput(f"{path}: {what}; expected the sources of Linux {SERIES} as a tarball (linux-{SERIES}.x.tar.xz)")
@@ -41,9 +41,9 @@ def named(path: Path) -> Path:
 
 
 def unpack(tarball: Path, folder: Path) -> str:
-    """Unpacks what the build reads of a kernel's sources into an empty folder; the kernel's version.
+    """Unpacks the part of a kernel's sources that the build reads into an empty folder. Returns the kernel's version.
 
-    Raises `BadInput` if the tarball is damaged or of another kernel.
+    Raises `BadInput` if the tarball is damaged or contains another kernel.
     """
     excluded = [f"--exclude=*/{pattern}" for pattern in _FOREIGN]
     command = ["tar", "-x", "-f", str(tarball), "-C", str(folder), "--strip-components=1", "--no-same-owner", *excluded]
@@ -71,7 +71,7 @@ def _version(tarball: Path, folder: Path) -> str:
 
 
 def apply(patches: Sequence[Path], folder: Path, version: str) -> None:
-    """Applies patches in order. Raises `EnvironmentFault` with the first that does not fit."""
+    """Applies patches in order. Raises `EnvironmentFault` for the first that does not apply."""
     for patch in patches:
         command = ["patch", "-p1", "--forward", "--batch", "-d", str(folder), "-i", str(patch)]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False)

@@ -43,7 +43,7 @@ class Sim(Engine):
         """The plan as JSON, which is what the simulator reads."""
         return json.dumps(plan.plain())
 
-    def told(self, compiled: str) -> str:
+    def as_text(self, compiled: str) -> str:
         """The plan."""
         return compiled
 

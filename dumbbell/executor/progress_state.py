@@ -1,4 +1,4 @@
-"""How far a set of runs is, and what follows for the rest of it."""
+"""The progress of a set of runs, and the estimated time left."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A set of runs in the middle of being computed. Costs are what was expected before, in CPU seconds."""
+class ProgressState:
+    """A set of runs that is being computed. Costs are the estimates made beforehand, in CPU seconds."""
 
     done: int = 0
     total: int = 0
     cost_done: float = 0.0
-    """Of the runs that are done."""
+    """Estimated cost of the runs that are done."""
     cost_total: float = 0.0
     running: tuple[tuple[float, float], ...] = ()
-    """Of each run that is begun: since when (`time.monotonic()`), and its cost. Those that wait to be written are still among them."""
+    """Of each running job its start (`time.monotonic()`) and its cost; a job counts as running until its run is stored."""
     busy_s: float = 0.0
-    """Time that workers spent on the runs that are done."""
+    """Wall time that workers spent on the runs that are done."""
     packets: int = 0
-    """Data packets that these delivered."""
+    """Data packets delivered in the runs that are done."""
     workers: int = 1
 
-    def __add__(self, other: Standing) -> Standing:
-        """Two sets, one after the other, as one."""
-        return Standing(
+    def __add__(self, other: ProgressState) -> ProgressState:
+        """The progress of two sets that are computed one after the other."""
+        return ProgressState(
             self.done + other.done,
             self.total + other.total,
             self.cost_done + other.cost_done,
@@ -36,7 +36,7 @@ class Standing:
         )
 
     def left_s(self, now: float) -> float | None:
-        """About how long the rest takes, seconds; None before the first run is done. `now` as `time.monotonic()` tells it."""
+        """Estimated time left, seconds; None before the first run is done. `now` is `time.monotonic()`."""
         pace = self._pace
         if pace is None:
             return None
@@ -45,7 +45,7 @@ class Standing:
         return max((pace * max(waiting, 0.0) + sum(begun)) / self.workers, max(begun, default=0.0))
 
     def share(self, now: float) -> float:
-        """How much of the expected cost is done, 0 to 1; what is being computed counts with the time that it has taken."""
+        """Share of the estimated cost that is done, 0 to 1; running jobs count with the time that they have taken so far."""
         pace = self._pace
         if pace is None:
             return 0.0
@@ -54,10 +54,10 @@ class Standing:
 
     @property
     def _pace(self) -> float | None:
-        """Seconds that a CPU second of expected cost takes here, by the runs that are done."""
+        """Wall seconds per CPU second of estimated cost, measured on the runs that are done; None before the first."""
         return self.busy_s / self.cost_done if self.cost_done and self.busy_s else None
 
     @property
     def packets_per_s(self) -> float | None:
-        """Data packets delivered in a second by all workers together; None before the first run is done."""
+        """Data packets delivered per second by all workers together; None before the first run is done."""
         return self.packets / self.busy_s * min(max(len(self.running), 1), self.workers) if self.busy_s else None

@@ -1,4 +1,4 @@
-"""The arguments that `run` and `plan` share: a scenario, and the folder of its results."""
+"""The arguments that `run` and `plan` share (a scenario file and a results folder), and reading them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Results folder; r
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The runs of a scenario file."""
+class ScenarioRuns:
+    """The prepared runs of a scenario file."""
 
     name: str
     runs: list[Prepared]
     missing: list[Prepared]
-    """Those that are not in the store."""
+    """The runs that are not in the store."""
     store: Store
 
 
-def asked(file: Path, out: Path | None) -> Asked:
-    """Reads a scenario file and looks which of its runs are there. BadInput if it cannot be run."""
+def read_scenario(file: Path, out: Path | None) -> ScenarioRuns:
+    """Reads a scenario file, prepares its runs and finds those that are not in the store. Raises `BadInput` if it cannot be run."""
     from dumbbell.engines.prepared import prepare
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
@@ -41,5 +41,5 @@ def asked(file: Path, out: Path | None) -> Asked:
     scenario = Scenario.from_file(file)
     runs = prepare(scenario.expand())
     store = Store(out if out is not None else Path("results") / scenario.name)
-    lacking = set(store.missing([run.key for run in runs]))
-    return Asked(scenario.name, runs, [run for run in runs if run.key in lacking], store)
+    missing = set(store.missing([run.key for run in runs]))
+    return ScenarioRuns(scenario.name, runs, [run for run in runs if run.key in missing], store)
