@@ -227,33 +227,43 @@ def test_a_stack(stack, option, value, what, expected):
     assert found.expected.startswith(expected)
 
 
-@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_EXCHANGES)
-def test_an_exchange(field, value, what, expected):
+def with_workload(**workload):
+    """The plan of `base` with one more workload, number 1, whose TCP settings are those of workload 0 but for `tcp`, and that workload."""
     plan = base()
-    tcp = {key: of_it for key, of_it in plan["workloads"][0].items() if key != "kind"}
-    exchange = {"kind": "exchange", "tcp": tcp, "request_bytes": 100, "response_bytes": 20_000, "count": 9, "think_ns": 0}
-    plan["workloads"].insert(1, exchange)
+    settings = {key: setting for key, setting in plan["workloads"][0].items() if key != "kind"}
+    workload["tcp"] = settings | workload.get("tcp", {})
+    plan["workloads"].insert(1, workload)
     native().check(json.dumps(plan))
-    put(exchange, field, value)
+    return plan, workload
+
+
+def assert_workload_1_refused(plan, field, what, expected):
     found = {each.field: each for each in refused(plan)}[field]
     assert (found.place, found.what) == (Place("workload", 1), what)
     assert found.expected.startswith(expected)
+
+
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_EXCHANGES)
+def test_an_exchange(field, value, what, expected):
+    plan, exchange = with_workload(kind="exchange", request_bytes=100, response_bytes=20_000, count=9, think_ns=0)
+    put(exchange, field, value)
+    assert_workload_1_refused(plan, field, what, expected)
 
 
 @pytest.mark.parametrize(("field", "value", "what", "expected"), OF_TRANSFERS)
 def test_transfers(field, value, what, expected):
-    plan = base()
-    tcp = {key: of_it for key, of_it in plan["workloads"][0].items() if key != "kind"}
-    tcp |= {"id": "web", "connections": [], "transfer_bytes": 20_000}
-    arrivals = {"kind": "poisson", "mean_interval_ns": 10**8}
-    times = {"start_ns": 0, "stop_ns": None, "count": None}
-    transfers = {"kind": "transfers", "tcp": tcp, "arrivals": arrivals, **times, "ports": [20_000, 80], "rows": True}
-    plan["workloads"].insert(1, transfers)
-    native().check(json.dumps(plan))
+    plan, transfers = with_workload(
+        kind="transfers",
+        tcp={"id": "web", "connections": [], "transfer_bytes": 20_000},
+        arrivals={"kind": "poisson", "mean_interval_ns": 10**8},
+        start_ns=0,
+        stop_ns=None,
+        count=None,
+        ports=[20_000, 80],
+        rows=True,
+    )
     put(transfers, field, value)
-    found = {each.field: each for each in refused(plan)}[field]
-    assert (found.place, found.what) == (Place("workload", 1), what)
-    assert found.expected.startswith(expected)
+    assert_workload_1_refused(plan, field, what, expected)
 
 
 def test_what_freebsd_does_not_do_is_told_at_once():

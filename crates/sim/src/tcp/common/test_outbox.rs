@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::attachment::{Attachment, Attachments, Blocks};
 use crate::outbox::{End, Outbox};
-use crate::packet::{Packet, Verdict};
+use crate::packet::{flags, Packet, Verdict, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 use crate::time::{Time, NEVER};
 
 /// What an endpoint under test acts through.
@@ -44,6 +44,26 @@ impl TestOutbox {
     /// The event that comes next, and when: of two at the same time that of the lower timer.
     pub fn next_timer(&self) -> Option<(Time, usize)> {
         (0..self.timers.len()).map(|i| (self.timers[i], i)).min().filter(|&(time, _)| time != NEVER)
+    }
+
+    /// A receiver's packet with this ACK number, SACK blocks and timestamp echo; `flags` beside ACK. Its window is 1000 segments.
+    pub fn ack_packet(&mut self, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u16) -> Packet {
+        let mut p = Packet {
+            way: Way::new(0),
+            len: ACK_FRAME as u16,
+            seq: ack,
+            window: 1000 * MSS,
+            tsval: 0,
+            tsecr,
+            attachment: NO_ATTACHMENT,
+            flags: flags | flags::ACK,
+        };
+        if !blocks.is_empty() {
+            let mut list = Blocks::default();
+            blocks.iter().for_each(|&b| list.push(b));
+            self.attach(&mut p, list.into());
+        }
+        p
     }
 
     /// The SACK blocks of a packet under way.

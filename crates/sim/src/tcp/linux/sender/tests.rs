@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::Sender;
-use crate::attachment::Blocks;
 use crate::cc::{AnyCc, CaState, CongestionControl, CustomControl, Event, Needs, RateSample, Reno, View, Window};
-use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, Verdict, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
+use crate::packet::{flags, Verdict};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
@@ -44,21 +42,7 @@ impl Pair {
     fn receive(&mut self, ack: u32, blocks: &[(u32, u32)], flags: u16) {
         let tsecr = (self.out.now / MS) as u32;
         self.out.now += 20 * MS;
-        let mut p = Packet {
-            way: Way::new(0),
-            len: ACK_FRAME as u16,
-            seq: ack,
-            window: 1000 * MSS,
-            tsval: 0,
-            tsecr,
-            attachment: NO_ATTACHMENT,
-            flags: flags | flags::ACK,
-        };
-        if !blocks.is_empty() {
-            let mut list = Blocks::default();
-            blocks.iter().for_each(|&b| list.push(b));
-            self.out.attach(&mut p, list.into());
-        }
+        let p = self.out.ack_packet(ack, blocks, tsecr, flags);
         self.s.on_ack(&p, &mut self.out);
     }
 

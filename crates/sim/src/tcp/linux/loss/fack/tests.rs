@@ -2,10 +2,8 @@
 
 use serde_json::{json, Value};
 
-use crate::attachment::Blocks;
 use crate::cc::{AnyCc, CaState, Needs, Reno};
-use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, Way, MSS, NO_ATTACHMENT};
+use crate::packet::{flags, MSS};
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -38,21 +36,7 @@ impl Rig {
 
     fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u16) -> Vec<u32> {
         self.out.now = ms * MS;
-        let mut p = Packet {
-            way: Way::new(0),
-            len: 66,
-            seq: ack,
-            window: 1000 * MSS,
-            tsval: 0,
-            tsecr,
-            attachment: NO_ATTACHMENT,
-            flags: flags | flags::ACK,
-        };
-        if !blocks.is_empty() {
-            let mut list = Blocks::default();
-            blocks.iter().for_each(|&b| list.push(b));
-            self.out.attach(&mut p, list.into());
-        }
+        let p = self.out.ack_packet(ack, blocks, tsecr, flags);
         self.s.on_ack(&p, &mut self.out);
         self.sent()
     }
