@@ -6,7 +6,7 @@
 
 use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
-use crate::spec::{Direction, TcpSpec, UdpSpec};
+use crate::spec::{Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
 
@@ -147,10 +147,10 @@ impl FlowHeaders {
 
     /// Those of a connection whose ends both send; `scales` are the shifts of the windows of its `from` and its `to` end.
     #[must_use]
-    pub fn two_way(spec: &TcpSpec, tuple: FlowTuple, scales: [u8; 2]) -> Self {
+    pub fn two_way(direction: Direction, tuple: FlowTuple, scales: [u8; 2]) -> Self {
         let second = Some(Second { layout: Layout::stream(MSS), scale: scales[0] });
         Self {
-            from_right: spec.direction == Direction::Reverse,
+            from_right: direction == Direction::Reverse,
             tuple,
             layout: Some(Layout::stream(MSS)),
             scale: scales[1],
@@ -171,8 +171,8 @@ impl FlowHeaders {
 
     /// Those of a stream of datagrams.
     #[must_use]
-    pub fn udp(spec: &UdpSpec, tuple: FlowTuple) -> Self {
-        Self { from_right: spec.direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None }
+    pub fn datagrams(direction: Direction, tuple: FlowTuple) -> Self {
+        Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None }
     }
 
     fn header_of_two_way(&self, first: &Layout, second: &Second, p: &Packet, attachment: &Attachment) -> Header {

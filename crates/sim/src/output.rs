@@ -2,17 +2,16 @@
 
 use crate::capture::Capture;
 use crate::time::Time;
-use crate::traffic::Transaction;
 
 /// What a run returns. What its tables hold says [`crate::probe::schema`].
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     /// Sampled series, one table an entity.
     pub tables: Vec<Table>,
-    /// What each flow came to, in order of the network's description: TCP, then streams of datagrams, then the connections that workloads
-    /// made, if they were to have rows.
+    /// What each flow came to, in order of the network's description: bulk flows, then what else was there from the start, then the
+    /// connections that workloads made, if they were to have rows.
     pub flows: Rows,
-    /// What the connections of each workload that made some came to.
+    /// What each workload came to whose connections come and go, or exchange requests and responses.
     pub groups: Rows,
     /// What each port came to, in order of the network's description.
     pub ports: Rows,
@@ -22,10 +21,21 @@ pub struct Output {
     pub events: u64,
     /// Data packets delivered to receivers (new or not).
     pub delivered_packets: u64,
-    /// Of every exchange its name and its transactions.
-    pub exchanges: Vec<(String, Vec<Transaction>)>,
+    /// Of every connection with requests and responses its name and these.
+    pub transactions: Vec<(String, Vec<Transaction>)>,
     /// Every packet at both hosts, if asked for.
     pub capture: Option<Box<Capture>>,
+}
+
+/// A request and its response, as the client sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// The request is written, ns.
+    pub start: Time,
+    /// The first byte of the response is read, ns.
+    pub first_byte: Option<Time>,
+    /// The last byte of the response is read, ns.
+    pub end: Option<Time>,
 }
 
 /// The samples of one entity; values are row-major, one row a time.

@@ -112,6 +112,18 @@ impl Flaws {
         }
     }
 
+    /// Refuses the position of what there is not.
+    ///
+    /// # Errors
+    /// `index` is not below `count`.
+    pub fn position(field: &str, index: usize, kind: &str, count: usize) -> Result<(), Self> {
+        if index < count {
+            Ok(())
+        } else {
+            Err(Self::one(field, format_args!("{kind} {index} of {count}"), "one that there is"))
+        }
+    }
+
     /// What was made of the field `name`; its flaws become those of fields `name.FIELD`.
     ///
     /// # Errors

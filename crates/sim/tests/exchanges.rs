@@ -4,10 +4,10 @@ mod common;
 
 use common::*;
 use dumbbell_sim::capture::Header;
+use dumbbell_sim::output::Transaction;
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{ChangeSpec, ExchangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec};
-use dumbbell_sim::traffic::Transaction;
 use proptest::prelude::*;
 
 const REQUEST: u64 = 20_000;
@@ -26,8 +26,8 @@ fn world(limit_packets: u64, seconds: u64, exchange: ExchangeSpec) -> NetworkSpe
 
 fn transactions(net: &NetworkSpec) -> Vec<Transaction> {
     let mut out = run(net);
-    assert_eq!(out.exchanges.len(), 1);
-    out.exchanges.remove(0).1
+    assert_eq!(out.transactions.len(), 1);
+    out.transactions.remove(0).1
 }
 
 /// All were answered, in order.

@@ -26,16 +26,22 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("cc", &["packet", "refusal"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
-    ("traffic", &["outbox", "packet", "refusal", "rng", "spec", "tcp", "time"]),
     ("flow", &["prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
-    ("output", &["capture", "time", "traffic"]),
-    ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time", "traffic"]),
+    ("output", &["capture", "time"]),
+    ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time"]),
+    (
+        "traffic",
+        &[
+            "capture", "cc", "flow", "network", "outbox", "output", "packet", "probe", "refusal", "rng", "spec", "tcp",
+            "time",
+        ],
+    ),
     (
         "simulation",
         &[
-            "capture", "cc", "events", "flow", "network", "output", "packet", "port", "prefetch", "probe", "refusal",
-            "spec", "tap", "tcp", "time", "traffic",
+            "capture", "events", "flow", "network", "output", "packet", "port", "prefetch", "probe", "refusal", "spec",
+            "tap", "tcp", "time", "traffic",
         ],
     ),
 ];

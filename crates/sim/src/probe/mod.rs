@@ -5,7 +5,7 @@ pub mod schema;
 mod totals;
 
 pub use sampler::{Chosen, Group, Sampler};
-pub use totals::{flows, ports, FlowRow, GroupTotals};
+pub use totals::{flows, ports, FlowRow, GroupTotals, Volume};
 
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};
@@ -29,4 +29,15 @@ macro_rules! row {
         row
     }};
 }
-use row;
+pub(crate) use row;
+
+/// A row of the table of flows with some of its numbers. A name that the table lacks is an error of the compiler.
+macro_rules! flow_row {
+    ($($name:literal: $value:expr),+ $(,)?) => {{
+        use $crate::probe::schema::{count, place, FLOW_COLUMNS};
+        let mut row = [f64::NAN; count(FLOW_COLUMNS)];
+        $(row[const { place(FLOW_COLUMNS, $name) }] = $value as f64;)+
+        $crate::probe::FlowRow(row)
+    }};
+}
+pub(crate) use flow_row;

@@ -167,17 +167,27 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
 ];
 
-/// Columns of the table of groups: the workloads that make connections while the run goes on.
+/// Columns of the table of groups: workloads whose connections come and go while the run goes on, or exchange requests and responses.
 pub const GROUP_COLUMNS: &[Quantity] = &[
     label("group", "name, unique in the run"),
+    label("kind", "of traffic"),
+    label("path", "name of its path: the ports from left to right, and back"),
+    label("cc", "congestion control"),
     total("connections", "", "made"),
     total("completed", "", "of these, those whose last byte was read"),
     gauge("completion_mean_ms", "ms", "from connect() to the last byte read, the mean over those").or_none(),
+    gauge("completion_median_ms", "ms", "their median").or_none(),
+    gauge("completion_p95_ms", "ms", "their 95th percentile").or_none(),
     gauge("completion_max_ms", "ms", "the longest").or_none(),
-    total("rx_bytes", "bytes", "payload that the receiving applications have read"),
+    total("transactions", "", "requests that were answered; none where there are no requests").or_none(),
+    gauge("latency_mean_ms", "ms", "from the request to the last byte of the response, the mean over those").or_none(),
+    gauge("latency_median_ms", "ms", "their median").or_none(),
+    gauge("latency_p95_ms", "ms", "their 95th percentile").or_none(),
+    gauge("latency_max_ms", "ms", "the longest").or_none(),
+    total("rx_bytes", "bytes", "payload that applications have read"),
     total("sent_packets", "packets", "data packets that left the sending hosts, those sent again included"),
     total("retransmits", "packets", "segments sent again"),
-    total("rto_timeouts", "", "retransmission timeouts"),
+    total("rto_timeouts", "", "retransmission timeouts").by(Source::Sim),
 ];
 
 /// Columns of the table of ports.
@@ -203,6 +213,7 @@ pub fn schema() -> serde_json::Value {
     serde_json::json!({
         "series": {"flow": FLOW_SERIES, "group": GROUP_SERIES, "port": PORT_SERIES, "share": SHARE_SERIES},
         "flows": FLOW_COLUMNS,
+        "groups": GROUP_COLUMNS,
         "ports": PORT_COLUMNS,
     })
 }

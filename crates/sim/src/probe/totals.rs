@@ -1,13 +1,12 @@
 //! What every flow and every port came to at the end of a run, a row each.
 
-use super::schema::{count, names, place, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS};
+use super::schema::{count, names, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS};
 use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
 use crate::time::Time;
-use crate::traffic::Udp;
 
 /// The numbers of a connection in the table of flows.
 #[derive(Clone, Copy, Debug)]
@@ -49,37 +48,63 @@ impl FlowRow {
     }
 }
 
-/// What the connections of a workload came to.
+/// What connections have sent and read.
 #[derive(Clone, Copy, Debug, Default)]
+pub struct Volume {
+    /// Payload that applications have read, bytes.
+    pub rx_bytes: u64,
+    /// Data packets sent, those sent again included.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub rto_timeouts: u64,
+}
+
+impl Volume {
+    /// That of a one-way connection.
+    #[must_use]
+    pub fn of(f: &Flow) -> Self {
+        let s = f.sender.counters();
+        Self {
+            rx_bytes: f.receiver.bytes_read(),
+            sent: s.sent,
+            retransmits: s.retransmits,
+            rto_timeouts: s.rto_timeouts,
+        }
+    }
+}
+
+/// What the connections of a workload came to.
+#[derive(Clone, Debug, Default)]
 pub struct GroupTotals {
-    made: u64,
-    completed: u64,
-    completion: Time,
-    longest: Time,
-    rx_bytes: u64,
-    sent: u64,
-    retransmits: u64,
-    rto_timeouts: u64,
+    connections: u64,
+    /// From connect() to the last byte read, of those that came so far, ns.
+    completions: Vec<Time>,
+    /// From a request to the last byte of its response, ns; `None` where there are no requests.
+    latencies: Option<Vec<Time>>,
+    volume: Volume,
 }
 
 impl GroupTotals {
     /// A connection is made.
     pub fn begin(&mut self) {
-        self.made += 1;
+        self.connections += 1;
     }
 
-    /// Adds a connection that is gone, or at the end of the run.
-    pub fn add(&mut self, f: &Flow) {
-        if let Some(completed) = f.receiver.completed() {
-            self.completed += 1;
-            self.completion += completed - f.start;
-            self.longest = self.longest.max(completed - f.start);
-        }
-        let s = f.sender.counters();
-        self.rx_bytes += f.receiver.bytes_read();
-        self.sent += s.sent;
-        self.retransmits += s.retransmits;
-        self.rto_timeouts += s.rto_timeouts;
+    /// Adds a connection that is gone, or at the end of the run: how long it took, if it is complete, and its volume.
+    pub fn add(&mut self, completion: Option<Time>, volume: Volume) {
+        self.completions.extend(completion);
+        let sum = &mut self.volume;
+        sum.rx_bytes += volume.rx_bytes;
+        sum.sent += volume.sent;
+        sum.retransmits += volume.retransmits;
+        sum.rto_timeouts += volume.rto_timeouts;
+    }
+
+    /// Adds requests that were answered, each with the time that took.
+    pub fn add_latencies(&mut self, latencies: impl Iterator<Item = Time>) {
+        self.latencies.get_or_insert_default().extend(latencies);
     }
 
     /// A table of groups without rows.
@@ -89,44 +114,69 @@ impl GroupTotals {
     }
 
     /// Adds the group called `name` to the table.
-    pub fn push(&self, name: &str, table: &mut Rows) {
-        let ms = |time: f64| if self.completed == 0 { f64::NAN } else { time / 1e6 };
+    pub fn push(mut self, name: &str, table: &mut Rows) {
+        let (completion, volume) = (Times::of(&mut self.completions), self.volume);
+        let transactions = self.latencies.as_ref().map_or(f64::NAN, |latencies| latencies.len() as f64);
+        let latency = Times::of(self.latencies.as_deref_mut().unwrap_or(&mut []));
         let row = row![GROUP_COLUMNS;
-            "connections": self.made as f64,
-            "completed": self.completed as f64,
-            "completion_mean_ms": ms(self.completion as f64 / self.completed as f64),
-            "completion_max_ms": ms(self.longest as f64),
-            "rx_bytes": self.rx_bytes as f64,
-            "sent_packets": self.sent as f64,
-            "retransmits": self.retransmits as f64,
-            "rto_timeouts": self.rto_timeouts as f64,
+            "connections": self.connections as f64,
+            "completed": self.completions.len() as f64,
+            "completion_mean_ms": completion.mean_ms,
+            "completion_median_ms": completion.median_ms,
+            "completion_p95_ms": completion.p95_ms,
+            "completion_max_ms": completion.max_ms,
+            "transactions": transactions,
+            "latency_mean_ms": latency.mean_ms,
+            "latency_median_ms": latency.median_ms,
+            "latency_p95_ms": latency.p95_ms,
+            "latency_max_ms": latency.max_ms,
+            "rx_bytes": volume.rx_bytes as f64,
+            "sent_packets": volume.sent as f64,
+            "retransmits": volume.retransmits as f64,
+            "rto_timeouts": volume.rto_timeouts as f64,
         ];
         table.push(name, &row);
     }
 }
 
-/// The table of flows: TCP, then streams of datagrams; `inside` are the packets still under way, data and ACKs, in the same order.
+/// What several times come to, ms; NaN if there are none.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    mean_ms: f64,
+    median_ms: f64,
+    p95_ms: f64,
+    max_ms: f64,
+}
+
+impl Times {
+    /// Sorts the times, which are in ns.
+    fn of(times: &mut [Time]) -> Self {
+        times.sort_unstable();
+        let sum: u128 = times.iter().map(|&time| u128::from(time)).sum();
+        Self {
+            mean_ms: sum as f64 / times.len() as f64 / 1e6,
+            median_ms: quantile(times, 0.5) / 1e6,
+            p95_ms: quantile(times, 0.95) / 1e6,
+            max_ms: times.last().map_or(f64::NAN, |&time| time as f64 / 1e6),
+        }
+    }
+}
+
+/// A quantile of sorted values, linear between neighbours, as numpy's default; NaN if there are none.
+fn quantile(sorted: &[Time], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let place = share * last as f64;
+    let below = place as usize;
+    let [a, b] = [below, (below + 1).min(last)].map(|i| sorted[i] as f64);
+    a + (b - a) * (place - below as f64)
+}
+
+/// The table of flows with the bulk flows; `inside` are the packets still under way, data and ACKs, in the same order.
 #[must_use]
-pub fn flows(flows: &[Flow], udp: &[Udp], network: &Network, inside: &[(u64, u64)], end: Time) -> Rows {
+pub fn flows(flows: &[Flow], network: &Network, inside: &[(u64, u64)], end: Time) -> Rows {
     let mut table = Rows::new(names(FLOW_COLUMNS));
     for (i, f) in flows.iter().enumerate() {
         table.push(&f.name, &FlowRow::of(f, &network.drops[i], inside[i], end).0);
-    }
-    // Between the two lie connections with requests and responses.
-    let first = inside.len() - udp.len();
-    for (u, (drops, (data, _))) in udp.iter().zip(network.drops.iter().zip(inside).skip(first)) {
-        let mut row = [f64::NAN; count(FLOW_COLUMNS)];
-        for (place, value) in [
-            (const { place(FLOW_COLUMNS, "start_ns") }, u.start),
-            (const { place(FLOW_COLUMNS, "end_ns") }, u.stop.min(end).max(u.start)),
-            (const { place(FLOW_COLUMNS, "sent_packets") }, u.sent),
-            (const { place(FLOW_COLUMNS, "arrived_packets") }, u.arrived),
-            (const { place(FLOW_COLUMNS, "dropped_packets") }, drops.data),
-            (const { place(FLOW_COLUMNS, "in_flight_packets") }, *data),
-        ] {
-            row[place] = value as f64;
-        }
-        table.push(&u.name, &row);
     }
     table
 }
@@ -153,4 +203,33 @@ pub fn ports(network: &Network) -> Rows {
         table.push(&p.id, &row);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quantile, GroupTotals, Times, Volume};
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        let times = [10, 20, 40, 80, 160];
+        assert_eq!([0.0, 0.5, 0.625, 1.0].map(|share| quantile(&times, share)), [10.0, 40.0, 60.0, 160.0]);
+        assert_eq!(quantile(&[7], 0.95), 7.0);
+        assert!(quantile(&[], 0.5).is_nan());
+        let four = Times::of(&mut [4_000_000, 1_000_000, 2_000_000, 3_000_000]);
+        assert_eq!((four.mean_ms, four.median_ms, four.max_ms), (2.5, 2.5, 4.0));
+    }
+
+    #[test]
+    fn a_group_has_numbers_of_what_there_was() {
+        let mut table = GroupTotals::table();
+        let mut totals = GroupTotals::default();
+        (0..3).for_each(|_| totals.begin());
+        let volume = Volume { rx_bytes: 10, sent: 2, retransmits: 1, rto_timeouts: 0 };
+        [Some(4_000_000), None, Some(2_000_000)].into_iter().for_each(|each| totals.add(each, volume));
+        totals.push("web", &mut table);
+        let of = |column| table.get("web", column);
+        assert_eq!([of("connections"), of("completed"), of("rx_bytes")], [Some(3.0), Some(2.0), Some(30.0)]);
+        assert_eq!([of("completion_median_ms"), of("completion_max_ms")], [Some(3.0), Some(4.0)]);
+        assert_eq!([of("transactions"), of("latency_mean_ms")], [None, None]);
+    }
 }

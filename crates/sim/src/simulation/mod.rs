@@ -5,33 +5,26 @@ mod series;
 mod slots;
 #[cfg(test)]
 mod tests;
-mod workloads;
 
 use self::slots::Slots;
 use crate::capture::{Capture, FlowHeaders};
-use crate::cc::CustomControl;
 use crate::flow::Flow;
 use crate::network::{Network, PORTS};
 use crate::output::Output;
 use crate::packet::{flags, Packet};
 use crate::port::Schedule;
-use crate::probe::Sampler;
+use crate::probe::{GroupTotals, Sampler};
 use crate::refusal::Refusal;
 use crate::spec::NetworkSpec;
-use crate::tcp::linux::receiver;
 use crate::time::{Time, NEVER};
-use crate::traffic::exchange::SOURCES as EXCHANGE_SOURCES;
-use crate::traffic::{Exchange, Udp};
+use crate::traffic::bulk::{CONTROL, SENDER_TIMER, SOURCES as FLOW_SOURCES};
+pub use crate::traffic::Controls;
+use crate::traffic::{AnyTraffic, Exchanged};
 
 /// Event source of the sampler.
 const SAMPLER: usize = 0;
 /// Event source of the schedule of changes.
 const CHANGES: usize = 1;
-/// Event sources of a flow: the receiver's, the sender's timer, start and stop.
-const FLOW_SOURCES: usize = receiver::SOURCES + 2;
-const SENDER_TIMER: usize = receiver::SOURCES;
-const CONTROL: usize = receiver::SOURCES + 1;
-
 /// Runs a network to its end.
 ///
 /// # Errors
@@ -69,15 +62,17 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Vec<Refusal>> {
     World::build(spec, &|_| None).map(|_| ())
 }
 
-/// Makes a congestion control by name.
-pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
-
 /// A run that has been built.
 struct World<'a> {
     network: Network,
+    /// Bulk flows.
     flows: Vec<Flow>,
-    exchanges: Vec<Exchange>,
-    udp: Vec<Udp>,
+    /// What else is there from the start.
+    others: Vec<AnyTraffic>,
+    /// The names of their workloads, each with how many are of it.
+    listed: Vec<(String, usize)>,
+    /// Of each event source of those, whose it is and which of its own.
+    owners: Vec<(u32, u32)>,
     slots: Slots<'a>,
     schedule: Schedule,
     sampler: Sampler,
@@ -176,25 +171,17 @@ impl World<'_> {
         }
     }
 
-    /// A packet of an exchange or of a stream of datagrams has reached its end.
+    /// A packet of other traffic than TCP connections with one direction has reached its end.
     fn on_other_arrival(&mut self, p: &Packet) {
-        let i = p.flow() - self.flows.len();
-        if let Some(exchange) = self.exchanges.get_mut(i) {
-            return exchange.on_packet(p, &mut self.network);
-        }
-        self.udp[i - self.exchanges.len()].arrived += 1;
+        self.others[p.flow() - self.flows.len()].on_packet(p, &mut self.network);
     }
 
-    /// The event of an exchange, of a stream of datagrams or of arrivals came; sources are counted from the first of the exchanges.
+    /// The event of other traffic or of arrivals came; sources are counted from the first of those.
     fn on_other_timer(&mut self, source: usize) {
-        if let Some(exchange) = self.exchanges.get_mut(source / EXCHANGE_SOURCES) {
-            return exchange.on_timer(source % EXCHANGE_SOURCES, &mut self.network);
+        match self.owners.get(source) {
+            Some(&(i, which)) => self.others[i as usize].on_timer(which as usize, &mut self.network),
+            None => self.slots.on_arrival(source - self.owners.len(), &mut self.network, &mut self.headers),
         }
-        let source = source - EXCHANGE_SOURCES * self.exchanges.len();
-        if let Some(stream) = self.udp.get_mut(source) {
-            return stream.on_timer(&mut self.network);
-        }
-        self.slots.on_arrival(source - self.udp.len(), &mut self.network, &mut self.headers);
     }
 
     fn on_control(&mut self, flow: usize, source: usize) {
@@ -264,7 +251,7 @@ impl World<'_> {
         fingerprint.value()
     }
 
-    fn finish(mut self) -> Output {
+    fn finish(self) -> Output {
         let inside = self.network.inside();
         let mut output = Output {
             conservation: self.conservation(&inside),
@@ -273,13 +260,32 @@ impl World<'_> {
                 + self.slots.delivered_packets(),
             ..Output::default()
         };
-        output.flows = crate::probe::flows(&self.flows, &self.udp, &self.network, &inside, self.end);
-        output.groups = self.slots.finish(&self.network, &inside, &mut output.flows);
+        output.flows = crate::probe::flows(&self.flows, &self.network, &inside, self.end);
+        output.groups = GroupTotals::table();
+        self.add_others(&inside, &mut output);
+        self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables = self.sampler.finish();
-        output.exchanges = self.exchanges.into_iter().map(|e| (e.name, e.transactions)).collect();
         output
+    }
+
+    /// Adds what came of traffic that is there from the start beside bulk flows.
+    fn add_others(&self, inside: &[(u64, u64)], output: &mut Output) {
+        for (each, i) in self.others.iter().zip(self.flows.len()..) {
+            output.flows.push(each.name(), &each.row(&self.network.drops[i], inside[i], self.end).0);
+            if !each.transactions().is_empty() {
+                output.transactions.push((each.name().to_owned(), each.transactions().to_vec()));
+            }
+        }
+        let mut others = self.others.iter();
+        for (name, count) in &self.listed {
+            let mut totals = GroupTotals::default();
+            let members = others.by_ref().take(*count);
+            if members.inspect(|each| each.count(&mut totals)).filter(|each| each.has_group()).count() > 0 {
+                totals.push(name, &mut output.groups);
+            }
+        }
     }
 
     /// Checks that every packet is where it should be.
@@ -297,16 +303,11 @@ impl World<'_> {
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
         }
-        for (i, e) in self.exchanges.iter().enumerate() {
-            let i = self.flows.len() + i;
-            let ((forward, back), drops) = (inside[i], &self.network.drops[i]);
-            let (client, server) = (e.client.counters(), e.server.counters());
-            check(format!("exchange {} forward", e.name), client.sent, server.arrived + drops.data + forward);
-            check(format!("exchange {} back", e.name), server.sent, client.arrived + drops.acks + back);
-        }
-        for (i, u) in self.udp.iter().enumerate() {
-            let i = self.flows.len() + self.exchanges.len() + i;
-            check(format!("udp {}", u.name), u.sent, u.arrived + self.network.drops[i].data + inside[i].0);
+        for (each, i) in self.others.iter().zip(self.flows.len()..) {
+            let ((data, back), drops) = (inside[i], &self.network.drops[i]);
+            let Exchanged { sent, arrived, sent_back, arrived_back } = each.exchanged();
+            check(format!("flow {}", each.name()), sent, arrived + drops.data + data);
+            check(format!("flow {} back", each.name()), sent_back, arrived_back + drops.acks + back);
         }
         for p in &self.network.ports {
             let c = &p.counters;

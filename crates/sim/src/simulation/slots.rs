@@ -4,25 +4,22 @@
 //! addresses, names, the order of simultaneous events) comes from a connection's number and never from its slot.
 
 use super::build::tuple;
-use super::workloads::ends;
-use super::{Controls, FLOW_SOURCES};
 use crate::capture::FlowHeaders;
 use crate::events::EventSet;
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network};
 use crate::output::Rows;
-use crate::probe::{FlowRow, GroupTotals};
-use crate::spec::{Direction, NetworkSpec, TransfersSpec};
+use crate::probe::{FlowRow, GroupTotals, Volume};
+use crate::spec::{Direction, NetworkSpec};
 use crate::tcp::common::layout::Layout;
-use crate::tcp::implementation::Implementation;
-use crate::time::NEVER;
-use crate::traffic::Transfers;
+use crate::time::{Time, NEVER};
+use crate::traffic::arrivals::Making;
+use crate::traffic::bulk::{ends, SOURCES as FLOW_SOURCES};
+use crate::traffic::Controls;
 
 /// A workload and what came of its connections.
 pub(super) struct Group<'a> {
-    spec: &'a TransfersSpec,
-    pub(super) arrivals: Transfers,
-    stack: Implementation,
+    pub(super) making: Making<'a>,
     /// First segment beyond a transfer.
     end: u32,
     totals: GroupTotals,
@@ -32,13 +29,13 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// Nothing has been made yet.
-    pub(super) fn new(spec: &'a TransfersSpec, arrivals: Transfers, stack: Implementation) -> Self {
-        let (end, totals) = (Layout::of(&spec.tcp).end(), GroupTotals::default());
-        Self { spec, arrivals, stack, end, totals, rows: vec![] }
+    pub(super) fn new(making: Making<'a>) -> Self {
+        let (end, totals) = (Layout::of(making.tcp).end(), GroupTotals::default());
+        Self { making, end, totals, rows: vec![] }
     }
 
     fn name(&self, number: u64) -> String {
-        format!("{}-{number}", self.spec.tcp.id)
+        format!("{}-{number}", self.making.tcp.id)
     }
 
     /// The transfer is complete, and the sender knows that.
@@ -94,7 +91,7 @@ impl<'a> Slots<'a> {
             ways,
             network,
             controls,
-            first_flow: network.connections().count() + network.exchanges().count() + network.streams().count(),
+            first_flow: network.connections().count() + network.listed().count(),
             first_source,
             slots: vec![],
             free: vec![],
@@ -113,11 +110,11 @@ impl<'a> Slots<'a> {
         self.made += 1;
         let source = network.events.take_slot(slot, serial);
         let g = &mut self.groups[group];
-        let number = g.arrivals.on_timer(network);
-        let tcp = &g.spec.tcp;
-        let tuple = tuple(self.network, tcp.from, tcp.to, g.arrivals.ports(number));
+        let number = g.making.arrivals.on_timer(network);
+        let tcp = g.making.tcp;
+        let tuple = tuple(self.network, tcp.into(), g.making.arrivals.ports(number));
         network.renew_flow(index, self.first_flow as u64 + serial, self.ways[group], tuple);
-        let made = ends(tcp, &g.stack, index as u32, source, self.controls);
+        let made = ends(tcp, &g.making.stack, index as u32, source, self.controls);
         let (sender, receiver) = made.expect("what was made once can be made again");
         if let Some(tap) = &mut network.tap {
             tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);
@@ -194,8 +191,8 @@ impl<'a> Slots<'a> {
         self.delivered_packets += flow.receiver.counters().arrived;
         let row = FlowRow::of(&flow, &network.drops[index], (0, 0), self.network.duration_ns);
         let group = &mut self.groups[group];
-        group.totals.add(&flow);
-        if group.spec.rows {
+        group.totals.add(completion(&flow), Volume::of(&flow));
+        if group.making.rows {
             group.rows.push((number, row));
         }
         let first = network.events.first_of_slot(slot);
@@ -232,26 +229,30 @@ impl<'a> Slots<'a> {
     }
 
     /// At the end of the run: adds the rows of connections to the table of flows, group by group in the order in which they were made, and
-    /// returns the table of groups. `inside` are the packets still under way, by index of the flow.
-    pub(super) fn finish(&mut self, network: &Network, inside: &[(u64, u64)], flows: &mut Rows) -> Rows {
+    /// adds the groups to theirs. `inside` are the packets still under way, by index of the flow.
+    pub(super) fn finish(self, network: &Network, inside: &[(u64, u64)], flows: &mut Rows, groups: &mut Rows) {
+        let mut made_by = self.groups;
         for (slot, made) in self.slots.iter().enumerate() {
             let Some(Made { flow, group, number, .. }) = made.as_deref() else { continue };
-            let (index, group) = (self.first_flow + slot, &mut self.groups[*group]);
-            group.totals.add(flow);
-            if group.spec.rows {
+            let (index, group) = (self.first_flow + slot, &mut made_by[*group]);
+            group.totals.add(completion(flow), Volume::of(flow));
+            if group.making.rows {
                 group
                     .rows
                     .push((*number, FlowRow::of(flow, &network.drops[index], inside[index], self.network.duration_ns)));
             }
         }
-        let mut table = GroupTotals::table();
-        for group in &mut self.groups {
+        for mut group in made_by {
             group.rows.sort_by_key(|(number, _)| *number);
             group.rows.iter().for_each(|(number, row)| flows.push(&group.name(*number), &row.0));
-            group.totals.push(&group.spec.tcp.id, &mut table);
+            group.totals.push(&group.making.tcp.id, groups);
         }
-        table
     }
+}
+
+/// How long the transfer took, if it is complete.
+fn completion(flow: &Flow) -> Option<Time> {
+    Some(flow.receiver.completed()? - flow.start)
 }
 
 /// Every packet of a flow has arrived or was dropped.

@@ -14,10 +14,7 @@ pub use host::{Direction, HostSpec, PathSpec, Side};
 pub use port::{PortSpec, ShaperSpec};
 pub use qdisc::*;
 pub use series::SeriesSpec;
-pub use workload::{
-    ArrivalsSpec, CcSpec, ConnectionSpec, ExchangeSpec, HostSettings, Opener, StackSpec, TcpSpec, TransfersSpec,
-    UdpSpec, WorkloadSpec,
-};
+pub use workload::*;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +41,8 @@ pub struct NetworkSpec {
     pub ports: Vec<PortSpec>,
     /// The ways between the sides.
     pub paths: Vec<PathSpec>,
-    /// The traffic: all TCP first, then exchanges, then UDP, then transfers.
+    /// The traffic. Of simultaneous events those of bulk connections come first, then those of others that are there from the start, in
+    /// this order.
     pub workloads: Vec<WorkloadSpec>,
     /// What happens to the ports.
     pub schedule: Vec<ChangeSpec>,
@@ -54,7 +52,7 @@ pub struct NetworkSpec {
 }
 
 impl NetworkSpec {
-    /// Every TCP connection, with the index of its workload.
+    /// Every bulk connection, with the index of its workload.
     pub fn connections(&self) -> impl Iterator<Item = (usize, &TcpSpec, &ConnectionSpec)> {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {
             let tcp = match workload {
@@ -65,33 +63,19 @@ impl NetworkSpec {
         })
     }
 
-    /// Every connection with requests and responses, with the index of its workload.
-    pub fn exchanges(&self) -> impl Iterator<Item = (usize, &ExchangeSpec, &ConnectionSpec)> {
-        self.workloads.iter().enumerate().flat_map(|(i, workload)| {
-            let exchange = match workload {
-                WorkloadSpec::Exchange(exchange) => Some(exchange),
-                _ => None,
-            };
-            exchange.into_iter().flat_map(move |ours| ours.tcp.connections.iter().map(move |each| (i, ours, each)))
-        })
+    /// Every workload that is not of bulk connections, with its index.
+    pub fn others(&self) -> impl Iterator<Item = (usize, &WorkloadSpec)> {
+        self.workloads.iter().enumerate().filter(|(_, workload)| !matches!(workload, WorkloadSpec::Tcp(_)))
     }
 
-    /// Every stream of datagrams, with the index of its workload.
-    pub fn streams(&self) -> impl Iterator<Item = (usize, &UdpSpec, &ConnectionSpec)> {
-        self.workloads.iter().enumerate().flat_map(|(i, workload)| {
-            let udp = match workload {
-                WorkloadSpec::Udp(udp) => Some(udp),
-                _ => None,
-            };
-            udp.into_iter().flat_map(move |udp| udp.streams.iter().map(move |each| (i, udp, each)))
-        })
+    /// Everything that these have from the start of the run, each with its workload.
+    pub fn listed(&self) -> impl Iterator<Item = (&WorkloadSpec, &ConnectionSpec)> {
+        self.others()
+            .flat_map(|(_, workload)| workload.listed().unwrap_or(&[]).iter().map(move |each| (workload, each)))
     }
 
-    /// Every workload that makes connections while the run goes on, with its index.
-    pub fn transfers(&self) -> impl Iterator<Item = (usize, &TransfersSpec)> {
-        self.workloads.iter().enumerate().filter_map(|(i, workload)| match workload {
-            WorkloadSpec::Transfers(transfers) => Some((i, transfers)),
-            _ => None,
-        })
+    /// Every workload that makes connections while the run goes on, with its index and what its connections have in common.
+    pub fn making(&self) -> impl Iterator<Item = (usize, &TcpSpec)> {
+        self.others().filter(|(_, workload)| workload.listed().is_none()).filter_map(|(i, each)| Some((i, each.tcp()?)))
     }
 }

@@ -20,6 +20,74 @@ pub enum WorkloadSpec {
     Udp(UdpSpec),
 }
 
+/// Where the data of a workload go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// Index of the path.
+    pub path: usize,
+    /// Index of the host that the data come from.
+    pub from: usize,
+    /// Index of the host that they go to.
+    pub to: usize,
+    /// Their direction along the path.
+    pub direction: Direction,
+}
+
+impl From<&TcpSpec> for Heading {
+    fn from(tcp: &TcpSpec) -> Self {
+        Self { path: tcp.path, from: tcp.from, to: tcp.to, direction: tcp.direction }
+    }
+}
+
+impl From<&UdpSpec> for Heading {
+    fn from(udp: &UdpSpec) -> Self {
+        Self { path: udp.path, from: udp.from, to: udp.to, direction: udp.direction }
+    }
+}
+
+impl WorkloadSpec {
+    /// Its name in the results.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Udp(udp) => &udp.id,
+            _ => self.tcp().map_or("", |tcp| &tcp.id),
+        }
+    }
+
+    /// What its connections have in common, if they are of TCP.
+    #[must_use]
+    pub fn tcp(&self) -> Option<&TcpSpec> {
+        match self {
+            Self::Tcp(tcp) => Some(tcp),
+            Self::Exchange(exchange) => Some(&exchange.tcp),
+            Self::Transfers(transfers) => Some(&transfers.tcp),
+            Self::Udp(_) => None,
+        }
+    }
+
+    /// Where its data go.
+    #[must_use]
+    pub fn heading(&self) -> Heading {
+        match self {
+            Self::Udp(udp) => udp.into(),
+            Self::Tcp(tcp) | Self::Exchange(ExchangeSpec { tcp, .. }) | Self::Transfers(TransfersSpec { tcp, .. }) => {
+                tcp.into()
+            }
+        }
+    }
+
+    /// The connections or streams that it has from the start of the run; `None` if it makes connections while the run goes on.
+    #[must_use]
+    pub fn listed(&self) -> Option<&[ConnectionSpec]> {
+        match self {
+            Self::Transfers(_) => None,
+            Self::Udp(udp) => Some(&udp.streams),
+            Self::Tcp(tcp) | Self::Exchange(ExchangeSpec { tcp, .. }) => Some(&tcp.connections),
+        }
+    }
+}
+
 /// TCP connections that are alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

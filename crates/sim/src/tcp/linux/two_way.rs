@@ -126,6 +126,12 @@ impl TwoWayEnd {
         &self.sender
     }
 
+    /// The receiving half.
+    #[must_use]
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
     /// The event of timer `which` came.
     pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
         match which {

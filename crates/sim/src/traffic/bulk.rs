@@ -1,0 +1,88 @@
+//! Bulk flows: TCP connections that send all they can, or a sized transfer, from the start of the run. What other kinds of traffic over
+//! TCP are built of is here as well.
+
+use super::site::{check_buffers, Controls, Site, MAX_TRANSFER};
+use crate::cc::{self, AnyCc, Needs};
+use crate::flow::Flow;
+use crate::packet::MSS;
+use crate::refusal::Flaws;
+use crate::spec::{CcSpec, ConnectionSpec, Heading, Opener, TcpSpec};
+use crate::tcp::bsd;
+use crate::tcp::endpoint::{Receiver, Sender};
+use crate::tcp::implementation::{check_bsd, Implementation};
+use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::{receiver, sender};
+use crate::time::NEVER;
+
+/// Event sources of a flow: the receiver's, the sender's timer, start and stop.
+pub const SOURCES: usize = receiver::SOURCES + 2;
+/// The sender's timer among them.
+pub const SENDER_TIMER: usize = receiver::SOURCES;
+/// Start and stop among them.
+pub const CONTROL: usize = receiver::SOURCES + 1;
+
+/// The connections of a workload.
+///
+/// # Errors
+/// All that cannot be run.
+pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
+    let stack = Flaws::within("stack", Implementation::from_spec(&spec.stack));
+    let flow = |stack: &Implementation, connection: &ConnectionSpec, i: usize| {
+        let (index, source) = (site.index + i as u32, site.source + SOURCES * i);
+        let (sender, receiver) = ends(spec, stack, index, source, site.controls)?;
+        Ok(Flow {
+            name: connection.name.clone(),
+            sender,
+            receiver,
+            start: connection.start_ns,
+            stop: connection.stop_ns.unwrap_or(NEVER).min(site.network.duration_ns),
+        })
+    };
+    let flows =
+        stack.and_then(|stack| spec.connections.iter().zip(0..).map(|(each, i)| flow(&stack, each, i)).collect());
+    checked(spec, site, flows)
+}
+
+/// What was made for one-way connections, unless there are flaws besides.
+pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) -> Result<T, Flaws> {
+    let mut flaws = Flaws::default();
+    if spec.opener == Opener::To {
+        flaws.add("opener", "to", "from");
+    }
+    flaws.range("first_write_bytes", spec.first_write_bytes.unwrap_or(1), "bytes", 1..=MSS - 1);
+    flaws.range("transfer_bytes", spec.transfer_bytes.unwrap_or(1), "bytes", 1..=MAX_TRANSFER);
+    check_buffers(&spec.host, &mut flaws);
+    flaws.and(Flaws::both(site.check(Heading::from(spec)), made)).map(|((), made)| made)
+}
+
+/// The two ends of a connection, as the stack's implementation makes them.
+///
+/// # Errors
+/// What the implementation or the congestion control cannot be.
+pub fn ends(
+    spec: &TcpSpec,
+    stack: &Implementation,
+    index: u32,
+    source: usize,
+    controls: &Controls,
+) -> Result<(Sender, Receiver), Flaws> {
+    let timer = source + SENDER_TIMER;
+    match stack {
+        Implementation::Linux(stack) => {
+            let (cc, needs) = control(&spec.cc, stack, controls)?;
+            let receiver = receiver::Receiver::new(index, source, spec, stack, needs.ecn);
+            let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs);
+            Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
+        }
+        Implementation::Bsd(stack) => {
+            check_bsd(spec, stack)?;
+            let sender = bsd::sender::Sender::new(index, timer, spec, stack);
+            Ok((Sender::Bsd(sender), Receiver::Bsd(bsd::receiver::Receiver::new(index, source, spec, stack))))
+        }
+    }
+}
+
+/// The congestion control of an end.
+pub(super) fn control(spec: &CcSpec, stack: &Stack, controls: &Controls) -> Result<(AnyCc, Needs), Flaws> {
+    Flaws::within("cc", cc::build(&spec.kind, &spec.parameters, &stack.control_parameters(), controls))
+}

@@ -1,0 +1,52 @@
+//! Where a workload is built, and what is checked of all kinds.
+
+use crate::cc::CustomControl;
+use crate::packet::MSS;
+use crate::refusal::Flaws;
+use crate::spec::{Heading, HostSettings, NetworkSpec};
+
+/// Makes a congestion control by name.
+pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
+
+/// Largest transfer, bytes: sequence numbers count segments in 32 bits.
+pub const MAX_TRANSFER: u64 = (u32::MAX as u64 - 2) * MSS as u64;
+/// Least socket buffer, bytes: two segments and what the kernel charges for them.
+const MIN_BUFFER: u64 = 4608;
+
+/// Where a workload is built.
+#[derive(Clone, Copy)]
+pub struct Site<'a> {
+    /// The whole run.
+    pub network: &'a NetworkSpec,
+    /// Congestion controls of the caller's own.
+    pub controls: &'a Controls,
+    /// The workload's first index among all flows.
+    pub index: u32,
+    /// Its first event source.
+    pub source: usize,
+}
+
+impl Site<'_> {
+    /// Refuses a path and hosts that there are not.
+    ///
+    /// # Errors
+    /// Those that there are not.
+    pub fn check(&self, heading: Heading) -> Result<(), Flaws> {
+        let (hosts, paths) = (self.network.hosts.len(), self.network.paths.len());
+        let from = Flaws::position("from", heading.from, "host", hosts);
+        let ends = Flaws::both(from, Flaws::position("to", heading.to, "host", hosts));
+        Flaws::both(Flaws::position("path", heading.path, "path", paths), ends).map(|_| ())
+    }
+}
+
+/// Refuses socket buffers without room.
+pub(super) fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
+    match host.rcvbuf {
+        Some(bytes) => flaws.at_least("host.rcvbuf", bytes, "bytes", MIN_BUFFER),
+        None => flaws.at_least("host.rmem", host.rmem[1].min(host.rmem[2]), "bytes", MIN_BUFFER),
+    }
+    match host.sndbuf {
+        Some(bytes) => flaws.at_least("host.sndbuf", bytes, "bytes", MIN_BUFFER),
+        None => flaws.at_least("host.wmem", host.wmem[2], "bytes", MIN_BUFFER),
+    }
+}
