@@ -36,10 +36,11 @@ KINDS = {
     ),
     "a workload": Kind(
         {
-            "udp": r"\bUdpSpec\b|\btraffic::[^;]*\bUdp\b|\b(import|class) Udp\b|\bDATAGRAMS\b",
-            "exchange": r"\bExchangeSpec\b|\btraffic::[^;]*\bExchange\b|\bEXCHANGE\b",
+            "udp": r"\bUdpSpec\b|\b(traffic|AnyTraffic)::[^;]*\bUdp\b|\b(import|class) Udp\b|\bDATAGRAMS\b",
+            "exchange": r"\bExchangeSpec\b|\b(traffic|AnyTraffic)::[^;]*\bExchange\b|\bEXCHANGE\b",
+            "transfers": r"\bTransfersSpec\b|\btransfers::",
         },
-        most_files=9,
+        most_files=7,
     ),
 }
 
