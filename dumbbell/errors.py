@@ -1,27 +1,43 @@
-"""What can go wrong on the user's side of the house, with the exit status each kind of trouble ends in."""
+"""The errors that commands report in one line per problem, with the exit status of each kind."""
 
 from __future__ import annotations
 
+_LONGEST = 200
+
+
+def printable(text: str) -> str:
+    """The text with control characters and characters that are not UTF-8 escaped as in Python: one line that no terminal interprets."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """The text, or its beginning with `...` if it has more than `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
 
 class DumbbellError(Exception):
-    """Trouble that is told in one line per problem, without a traceback."""
+    """An error that is reported without a traceback."""
 
     exit_status = 1
 
 
 class BadInput(DumbbellError):
-    """What the user gave cannot be used: a scenario, a results folder, a destination."""
+    """The user's input cannot be used: a scenario, a results folder, a destination."""
 
     exit_status = 2
 
+    def __init__(self, *problems: str) -> None:
+        """A line for each problem."""
+        super().__init__("\n".join(map(printable, problems)))
+
 
 class EnvironmentFault(DumbbellError):
-    """The machine does not provide what is needed: disk space, a native module, an engine."""
+    """The machine lacks something: disk space, a native module, an engine."""
 
     exit_status = 3
 
 
 class Interrupted(DumbbellError):
-    """The user pressed Ctrl-C; what is in the store is whole."""
+    """The user pressed Ctrl-C. The runs in the store are complete."""
 
     exit_status = 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from dumbbell import __version__
 from dumbbell.cli import agree, analyze, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
 from dumbbell.cli import list as list_
-from dumbbell.errors import BadInput, DumbbellError, Interrupted
+from dumbbell.errors import BadInput, DumbbellError, Interrupted, printable
 
 _NAME = "dumbbell"
 
@@ -45,8 +46,14 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """The base class of all errors in the command line, which typer does not export."""
 
 
+def _warn(message: Warning | str, *_place: Any, **_others: Any) -> None:
+    """Shows a warning in one line, without the source line that issued it."""
+    sys.stderr.write(f"{printable(str(message))}\n")
+
+
 def main() -> None:
     """The console script."""
+    warnings.showwarning = _warn
     try:
         status = app(standalone_mode=False, prog_name=_NAME)
         sys.exit(status if isinstance(status, int) else 0)

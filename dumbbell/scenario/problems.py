@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, shortened
 
 Location = tuple[str | int, ...]
 """Keys and list indices from the top of a scenario."""
@@ -29,7 +29,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:" if self.line is None else f"{self.file}:{self.line}:"
-        return " ".join(part for part in (place, f"{self.key}:" if self.key else "", f"{self.what}; expected {self.expected}") if part)
+        key = f"{shortened(self.key)}:" if self.key else ""
+        return " ".join(part for part in (place, key, f"{self.what}; expected {self.expected}") if part)
 
 
 class Unfit(ValueError):
@@ -44,7 +45,7 @@ class ScenarioError(BadInput):
     """A scenario that cannot be run."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+        super().__init__(*map(str, problems))
         self.problems = tuple(problems)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:

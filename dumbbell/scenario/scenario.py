@@ -178,7 +178,7 @@ def _targets(node: Any, key: list[str]) -> Iterator[tuple[Any, Any]]:
     if isinstance(node, list):
         if word == "*":
             indices = list(range(len(node)))
-        elif word.isdigit() and int(word) < len(node):
+        elif word.isascii() and word.isdigit() and len(word) < 10 and int(word) < len(node):
             indices = [int(word)]
         else:
             raise IndexError(f"{word!r} is not an entry of a list of {len(node)} (from 0, or * for all)")

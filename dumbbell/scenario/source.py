@@ -1,13 +1,18 @@
-"""Scenario files: YAML with the line of every key kept."""
+"""Scenario files, and the lines of what is written in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
+
+MOST_BYTES = 16 << 20
+"""Size of a scenario file."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,7 @@ class Source:
     file: str | None
     """None for a scenario made in Python."""
     tree: Any
-    """The nodes as ruamel.yaml read them, or plain data."""
+    """What `yaml_reader.load` gave, or plain data."""
 
     def find(self, location: Location) -> tuple[Location, int]:
         """The part of `location` that is written in the file, and its line (from 1); what it does not know is skipped.
@@ -25,13 +30,12 @@ class Source:
         A validator names more than the file does (the branch of a union), so unknown parts are stepped over.
         """
         node: Any = self.tree
-        line, found = _line_of(node), []
+        line, found = getattr(node, "line", 0), []
         for part in location:
-            marks = getattr(node, "lc", None)
-            if isinstance(node, Mapping) and part in node:
-                line = marks.key(part)[0] if marks and part in marks.data else line
+            if isinstance(node, dict) and part in node:
+                line = node.lines.get(str(part), line) if isinstance(node, Mapping) else line
             elif isinstance(node, list) and isinstance(part, int) and part < len(node):
-                line = marks.item(part)[0] if marks else line
+                line = node.lines[part] if isinstance(node, Sequence) else line
             else:
                 continue
             node = node[part]
@@ -49,13 +53,14 @@ class Source:
 
 
 def read(path: str | Path) -> tuple[Any, Source]:
-    """Reads a file: plain data, and where each part of it is written.
+    """Reads a file: plain data, and the line of each part of it.
 
-    Raises `ScenarioError` if there is no such file or if it is not YAML.
+    Raises `ScenarioError` if it is not a regular file of at most `MOST_BYTES`, or not YAML.
     """
     name = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        content = _content(Path(path))
+        text = content.decode("utf-8")
     except FileNotFoundError:
         raise _unreadable(name, "no such file") from None
     except IsADirectoryError:
@@ -64,28 +69,28 @@ def read(path: str | Path) -> tuple[Any, Source]:
         raise _unreadable(name, "is not text in UTF-8") from None
     except OSError as error:
         raise _unreadable(name, f"cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise _unreadable(name, str(error)) from None
     return parse(text, name)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file. Never blocks. Raises `OSError`, and `ValueError` with the reason if it is not a regular file or too large."""
+    if not stat.S_ISREG(os.stat(path).st_mode) and not path.is_dir():
+        raise ValueError("is not a regular file")
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"has more than {MOST_BYTES >> 20} MiB")
+    return content
 
 
 def parse(text: str, name: str) -> tuple[Any, Source]:
     """Reads the text of a scenario file; `name` stands for it in errors. Raises `ScenarioError`."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import DuplicateKeyError
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     try:
-        tree = YAML(typ="rt").load(text)
-    except DuplicateKeyError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        key = str(error.problem).split('"')[1] if '"' in str(error.problem) else ""
-        raise ScenarioError([Problem(key, "is given twice", "each key once", name, line)]) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = " ".join(str(error.problem or error.context).split())
-        raise ScenarioError([Problem("", what, "YAML", name, mark.line + 1 if mark else None)]) from None
-    except YAMLError as error:
-        what = " ".join(str(error).split())
-        raise ScenarioError([Problem("", what, "YAML", name)]) from None
+        tree = load(text)
+    except YamlError as error:
+        raise ScenarioError([Problem(error.key, error.what, error.expected, name, error.line)]) from None
     if not isinstance(tree, Mapping):
         found = "is empty" if tree is None else f"holds a {'list' if isinstance(tree, list) else 'single value'}"
         raise ScenarioError([Problem("", found, "keys such as path, flows and duration", name, 1)])
@@ -93,20 +98,12 @@ def parse(text: str, name: str) -> tuple[Any, Source]:
 
 
 def plain(node: Any) -> Any:
-    """The same data in plain dicts, lists and scalars."""
-    if isinstance(node, Mapping):
-        return {plain(key): plain(value) for key, value in node.items()}
+    """The same data in plain dicts, lists and scalars, without shared parts."""
+    if isinstance(node, dict):
+        return {key: plain(value) for key, value in node.items()}
     if isinstance(node, list | tuple):
         return [plain(value) for value in node]
-    for kind in (bool, int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
     return node
-
-
-def _line_of(tree: Any) -> int:
-    lc = getattr(tree, "lc", None)
-    return int(lc.line) if lc is not None and lc.line is not None else 0
 
 
 def _unreadable(name: str, what: str) -> ScenarioError:

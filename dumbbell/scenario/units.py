@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from dumbbell.errors import shortened
 from dumbbell.scenario.problems import Unfit
 
 FRAME_BYTES = 1514
@@ -23,21 +24,31 @@ FRAME_BYTES = 1514
 _MOST_BDP = 10_000
 """Limits in `bdp` stay below it, so that the fastest rate and the longest delay still give a number of 64 bits."""
 
-_WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*")
+_MOST_CHARACTERS = 100
+"""Of a number."""
+_WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*", re.ASCII)
+
+
+def _quoted(written: object) -> str:
+    """The written form for messages, not longer than a line."""
+    return shortened(repr(written), 60)
 
 
 def _split(written: object, kind: type[Quantity | Limit]) -> tuple[Fraction, str]:
     """The number and the unit of the written form; `ValueError` in the words of `kind` if it has not both."""
     if isinstance(written, bool) or not isinstance(written, int | float | str):
-        raise Unfit(f"{written!r} is not a {kind.__name__.lower()}", kind.EXPECTED)
+        raise Unfit(f"{_quoted(written)} is not a {kind.__name__.lower()}", kind.EXPECTED)
     match = _WRITTEN.fullmatch(written) if isinstance(written, str) else None
     if isinstance(written, str) and match is None:
-        raise Unfit(f"{written!r} is not a number with a unit", kind.EXPECTED)
+        raise Unfit(f"{_quoted(written)} is not a number with a unit", kind.EXPECTED)
     if match is None or not match["unit"]:
-        raise Unfit(f"{written!r} has no unit", kind.EXPECTED)
-    number = Decimal(match["number"])
-    if abs(number.adjusted()) > 30:
-        raise Unfit(f"{written!r} is out of range", kind.EXPECTED)
+        raise Unfit(f"{_quoted(written)} has no unit", kind.EXPECTED)
+    try:
+        number = Decimal(match["number"]) if len(match["number"]) <= _MOST_CHARACTERS else None
+    except InvalidOperation:  # an exponent beyond all
+        number = None
+    if number is None or abs(number.adjusted()) > 30:
+        raise Unfit(f"{_quoted(written)} is out of range", kind.EXPECTED)
     return Fraction(number), match["unit"]
 
 
@@ -60,14 +71,14 @@ class Quantity(int):
         number, unit = _split(written, cls)
         factor = cls.UNITS.get(unit.lower() if cls.FOLD else unit)
         if factor is None:
-            raise Unfit(f"{written!r} has an unknown unit {unit!r}", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}", cls.EXPECTED)
         value = number * factor
         if value < 0:
-            raise Unfit(f"{written!r} is negative", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} is negative", cls.EXPECTED)
         if value.denominator != 1:
-            raise Unfit(f"{written!r} is not a whole number of {cls.BASE}", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} is not a whole number of {cls.BASE}", cls.EXPECTED)
         if value >= 1 << 63:
-            raise Unfit(f"{written!r} is out of range", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} is out of range", cls.EXPECTED)
         return cls(value)
 
     def __str__(self) -> str:
@@ -95,7 +106,7 @@ class Rate(Quantity):
     def parse(cls, written: object) -> Self:
         rate = super().parse(written)
         if rate == 0:
-            raise Unfit(f"{written!r}: a rate of 0 never sends", f"{cls.EXPECTED} above 0")
+            raise Unfit(f"{_quoted(written)}: a rate of 0 never sends", f"{cls.EXPECTED} above 0")
         return rate
 
 
@@ -164,13 +175,13 @@ class Limit:
         elif unit in Size.UNITS:
             limit = cls(number * Size.UNITS[unit], "B")
         else:
-            raise Unfit(f"{written!r} has an unknown unit {unit!r}", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}", cls.EXPECTED)
         if limit.value <= 0:
-            raise Unfit(f"{written!r} leaves no room for a packet", f"{cls.EXPECTED} above 0")
+            raise Unfit(f"{_quoted(written)} leaves no room for a packet", f"{cls.EXPECTED} above 0")
         if limit.unit != "bdp" and limit.value.denominator != 1:
-            raise Unfit(f"{written!r} is not a whole number", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} is not a whole number", cls.EXPECTED)
         if limit.value >= (_MOST_BDP if limit.unit == "bdp" else 1 << 63):
-            raise Unfit(f"{written!r} is out of range", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} is out of range", cls.EXPECTED)
         return limit
 
     def packets(self, rate_bps: int, base_rtt_ns: int) -> int:
