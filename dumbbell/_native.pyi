@@ -17,6 +17,7 @@ class Output(TypedDict):
     captures: dict[str, bytes]
     tables: list[Table]
     flows: Rows
+    groups: Rows
     ports: Rows
     conservation: list[str]
     events: int

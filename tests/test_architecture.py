@@ -36,11 +36,10 @@ KINDS = {
     ),
     "a workload": Kind(
         {
-            "udp": r"\bUdpSpec\b|\b(traffic|AnyTraffic)::[^;]*\bUdp\b|\b(import|class) Udp\b|\bDATAGRAMS\b",
-            "exchange": r"\bExchangeSpec\b|\b(traffic|AnyTraffic)::[^;]*\bExchange\b|\bEXCHANGE\b",
-            "transfers": r"\bTransfersSpec\b|\btransfers::",
+            "udp": r"\bUdpSpec\b|\b(traffic|AnyTraffic)::[^;]*\bUdp\b|\b(import|class) Udp\b|\b_udp\b|\bDATAGRAMS\b",
+            "exchange": r"\bExchangeSpec\b|\b(traffic|AnyTraffic)::[^;]*\bExchange\b|\b(import|class) Exchange\b|\bEXCHANGE\b",
+            "transfers": r"\bTransfersSpec\b|\btransfers::|\b(import|class) Transfers\b",
         },
-        most_files=7,
     ),
 }
 

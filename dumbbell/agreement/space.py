@@ -9,8 +9,7 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
-from dumbbell.plan.background import Udp
-from dumbbell.scenario import Scenario
+from dumbbell.scenario import Scenario, Udp
 from dumbbell.scenario.units import FRAME_BYTES
 
 _KBIT = (500, 100_000)

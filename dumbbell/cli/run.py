@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,6 +13,9 @@ from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.scenario_runs import FileArgument, OutOption, read_scenario
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
 
 
 def register(app: typer.Typer) -> None:
@@ -62,10 +66,34 @@ def _run(
                     flow = entity.removeprefix("flow/")
                     took = (_seconds(completion_s(values)),) if sized else ()
                     rows.append((run.key[:10], *run.cell.values(), flow, f"{rate:.3f}", values["retransmits"], *took, run.status))
-        print_columns(rows)
+        if len(rows) > 1:
+            print_columns(rows)
+        if any(len(run.groups) for run in runs):
+            print_columns(_groups(runs))
         note(f"{len(runs) - had} of {len(runs)} runs in {human_time(wall_s)}, {had} were there; they are in {store.path}")
     if count["invalid"]:
         raise typer.Exit(1)
+
+
+def _groups(runs: Sequence[Run]) -> list[tuple[object, ...]]:
+    """A row for each group of connections that come and go, or carry requests and responses."""
+    shown = {
+        "connections": "connections",
+        "completed": "completed",
+        "completion_median_ms": "median ms",
+        "completion_p95_ms": "p95 ms",
+        "transactions": "transactions",
+        "latency_median_ms": "latency median ms",
+        "latency_p95_ms": "latency p95 ms",
+        "retransmits": "retransmits",
+    }
+    present = [name for name in shown if any(value is not None for run in runs for value in run.groups.column(name))]
+    rows: list[tuple[object, ...]] = [("run", *runs[0].cell, "group", *(shown[name] for name in present), "status")]
+    for run in runs:
+        for row in run.groups.rows():
+            numbers = (f"{row[name]:.3f}" if isinstance(row.get(name), float) else row.get(name, "-") for name in present)
+            rows.append((run.key[:10], *run.cell.values(), row["group"], *numbers, run.status))
+    return rows
 
 
 def _seconds(time_s: float) -> str:

@@ -40,14 +40,21 @@ def _table(
         typer.Option("--kind", help="With --tidy: which published data, e.g. sce_jain; the first of the study's with runs by default."),
     ] = None,
     by_run: Annotated[bool, typer.Option("--runs", help="A row a run, its flows together, instead of a row a flow.")] = False,
+    by_group: Annotated[
+        bool, typer.Option("--groups", help="A row a group of connections that come and go, or carry requests and responses.")
+    ] = False,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
 ) -> None:
-    """Show results as a table: a row a flow, a row a run, or a table of the study's source by its number."""
+    """Show results as a table: a row a flow, a group or a run, or a table of the study's source by its number.
+
+    Without an option, text has the groups below the flows.
+    """
     from dumbbell.studies.folder import open_folder
 
-    asked = [name for name, given in (("--tidy", tidy), ("--runs", by_run), ("--number", number is not None)) if given]
+    options = (("--tidy", tidy), ("--runs", by_run), ("--groups", by_group), ("--number", number is not None))
+    asked = [name for name, given in options if given]
     if len(asked) > 1:
         raise BadInput(f"{' and '.join(asked)} were given together; expected one of them")
     if kind is not None and not tidy:
@@ -57,13 +64,14 @@ def _table(
     if tidy:
         typer.echo(_tidy(open_folder(folder), kind), nl=False)
         return
-    table = _summary(folder, by_run) if number is None else _numbered(open_folder(folder), number)
+    tables = _summaries(folder, by_run, by_group) if number is None else [_numbered(open_folder(folder), number)]
+    table = tables[0]
     if json:
         print_json({"title": table.title, "rows": table.records()})
     elif form is Form.TEXT:
         from dumbbell.cli.tables import print_tables
 
-        print_tables([table])
+        print_tables(tables)
     else:
         typer.echo(table.csv() if form is Form.CSV else table.markdown(), nl=False)
 
@@ -81,12 +89,18 @@ def _tidy(opened: Folder, kind: str | None) -> str:
     return tidy(opened.runs, formats[kind] if kind else next(with_runs, opened.part.formats[0]))
 
 
-def _summary(folder: Path, by_run: bool) -> Table:
-    from dumbbell.comparing.summary import run_table, summary_table
+def _summaries(folder: Path, by_run: bool, by_group: bool) -> list[Table]:
+    """The table that is asked for; that of the groups, if there are any, below that of the flows."""
+    from dumbbell.comparing.summary import group_table, run_table, summary_table
     from dumbbell.studies.folder import open_outlines
 
     path, runs = open_outlines(folder)
-    return (run_table if by_run else summary_table)(runs, str(path))
+    if by_run:
+        return [run_table(runs, str(path))]
+    groups = group_table(runs, str(path))
+    if by_group:
+        return [groups]
+    return [summary_table(runs, str(path)), *([groups] if groups.rows else [])]
 
 
 def _numbered(opened: Folder, number: int) -> Table:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dumbbell.comparing.tables import Table
-from dumbbell.results.summary import FLOW_METRICS, RUN_METRICS, Summarised
+from dumbbell.results.summary import FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Summarised
 
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
@@ -16,6 +16,17 @@ def summary_table(runs: Sequence[Summarised], title: str) -> Table:
     keys = _keys(runs)
     rows = [[*cell, flow, *(_number(values[name]) for name in FLOW_METRICS)] for cell, flow, values in _flows(runs, keys)]
     return Table(title, [*keys, "flow", *FLOW_METRICS], rows)
+
+
+def group_table(runs: Sequence[Summarised], title: str) -> Table:
+    """One row per group of connections that come and go, or carry requests and responses."""
+    keys = _keys(runs)
+    rows = [
+        [*(str(run.cell.get(key, "")) for key in keys), group, *(_number(values[name]) for name in GROUP_METRICS)]
+        for run in runs
+        for group, values in run.summary.groups.items()
+    ]
+    return Table(title, [*keys, "group", *GROUP_METRICS], rows)
 
 
 def run_table(runs: Sequence[Summarised], title: str) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
-from dumbbell.plan import RUN, Plan, Refusal, Tcp
+from dumbbell.plan import RUN, Plan, Refusal
 from dumbbell.scenario import Duration, ResolvedScenario
 from dumbbell.scenario.units import FRAME_BYTES
 
@@ -74,10 +74,10 @@ class Engine(ABC):
 def expected_packets(plan: Plan) -> int:
     """About how many data packets a run delivers, at most: the bottleneck full all the time, or all transfers complete."""
     packets = max(path.rate_bps for path in plan.paths) * plan.duration_ns // (8 * FRAME_BYTES * _NS_PER_S)
-    sizes = [workload.most_packets(plan.duration_ns) for workload in plan.tcp]
+    sizes = [workload.most_packets(plan.duration_ns) for workload in plan.workloads if workload.over is not None]
     if None not in sizes:
         packets = min(packets, sum(size or 0 for size in sizes))
-    beside = (workload.most_packets(plan.duration_ns) for workload in plan.workloads if not isinstance(workload, Tcp))
+    beside = (workload.most_packets(plan.duration_ns) for workload in plan.workloads if workload.over is None)
     return packets + sum(size or 0 for size in beside)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp
+from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
@@ -133,23 +133,26 @@ class Capabilities:
         return f"unknown {noun} {need.name!r}{nearest(need.name, known)}", f"{expected}; the engine is {self.engine}"
 
     def _contradictions(self, plan: Plan) -> Iterator[tuple[Place, str, str, str]]:
-        for i, workload in enumerate(plan.workloads):
-            if not isinstance(workload, Tcp):
-                continue
-            place, kind = Place("workload", i), workload.cc["kind"]
-            cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
-            for name, parameter in (cc.parameters if cc is not None else {}).items():
-                if name in workload.cc and not parameter.takes(value := workload.cc[name]):
-                    yield place, f"cc.{name}", f"{shown(value)!r} is no value of {name}", parameter.expected
-            if cc is not None and cc.needs_ecn and not workload.ecn:
-                yield place, "ecn", f"false leaves {kind} without the marks that it works on", "true, or another cc"
-            if stack is None:
-                continue
-            if cc is not None and stack.cc is not None and kind not in stack.cc:
-                yield place, "cc.kind", f"{kind} does not run on the stack {workload.stack}", one_of(sorted(stack.cc))
-                continue
-            for name, what, expected in (*_unlike(workload, stack), *_buffers(workload, stack)):
-                yield place, name, what, expected
+        for i, prefix, workload in plan.over_tcp:
+            for name, what, expected in self._contradictions_of(workload):
+                yield Place("workload", i), prefix + name, what, expected
+
+    def _contradictions_of(self, workload: Tcp) -> Iterator[tuple[str, str, str]]:
+        """Field, what is wrong, what is expected."""
+        kind = workload.cc["kind"]
+        cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
+        for name, parameter in (cc.parameters if cc is not None else {}).items():
+            if name in workload.cc and not parameter.takes(value := workload.cc[name]):
+                yield f"cc.{name}", f"{shown(value)!r} is no value of {name}", parameter.expected
+        if cc is not None and cc.needs_ecn and not workload.ecn:
+            yield "ecn", f"false leaves {kind} without the marks that it works on", "true, or another cc"
+        if stack is None:
+            return
+        if cc is not None and stack.cc is not None and kind not in stack.cc:
+            yield "cc.kind", f"{kind} does not run on the stack {workload.stack}", one_of(sorted(stack.cc))
+            return
+        yield from _unlike(workload, stack)
+        yield from _buffers(workload, stack)
 
 
 def _unlike(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
@@ -181,11 +184,11 @@ def _needs(plan: Plan) -> Iterator[_Need]:
     for i, host in enumerate(plan.hosts):
         if host.egress is not None:
             yield _Need(Place("host", i), "egress", "feature", HOST_QUEUE)
-    for i, workload in enumerate(plan.workloads):
-        if isinstance(workload, Tcp):
-            yield from _tcp_needs(Place("workload", i), workload)
-        if workload.feature is not None:
-            yield _Need(Place("workload", i), "", "feature", workload.feature)
+    for i, prefix, workload in plan.over_tcp:
+        yield from _tcp_needs(Place("workload", i), prefix, workload)
+    for i, each in enumerate(plan.workloads):
+        if isinstance(each, Traffic):
+            yield _Need(Place("workload", i), "", "feature", each.feature)
     for i, port in enumerate(plan.ports):
         if isinstance(port, Queue):
             yield from _queue_needs(Place("port", i), port)
@@ -199,24 +202,27 @@ def _needs(plan: Plan) -> Iterator[_Need]:
         yield _Need(RUN, "series.shares", "feature", PORT_SHARES)
 
 
-def _tcp_needs(place: Place, workload: Tcp) -> Iterator[_Need]:
-    yield _Need(place, "cc.kind", "cc", workload.cc["kind"])
+def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
+    def need(name: str, kind: str, what: str, owner: str = "") -> _Need:
+        return _Need(place, prefix + name, kind, what, owner)
+
+    yield need("cc.kind", "cc", workload.cc["kind"])
     for parameter in workload.cc:
         if parameter != "kind":
-            yield _Need(place, f"cc.{parameter}", "parameter", parameter, workload.cc["kind"])
-    yield _Need(place, "stack.name", "stack", workload.stack)
+            yield need(f"cc.{parameter}", "parameter", parameter, workload.cc["kind"])
+    yield need("stack.name", "stack", workload.stack)
     for option in workload.options:
-        yield _Need(place, f"stack.options.{option}", "option", option, workload.stack)
+        yield need(f"stack.options.{option}", "option", option, workload.stack)
     if workload.first_write_bytes is not None:
-        yield _Need(place, "first_write_bytes", "feature", FIRST_WRITE)
+        yield need("first_write_bytes", "feature", FIRST_WRITE)
     if workload.sce_echo:
-        yield _Need(place, "sce_echo", "feature", SCE)
+        yield need("sce_echo", "feature", SCE)
     if workload.direction == "reverse":
-        yield _Need(place, "direction", "feature", REVERSE)
+        yield need("direction", "feature", REVERSE)
     if workload.host.tso:
-        yield _Need(place, "host.tso", "feature", OFFLOAD["on" if workload.host.gso else "tso"])
+        yield need("host.tso", "feature", OFFLOAD["on" if workload.host.gso else "tso"])
     if workload.host.sysctls:
-        yield _Need(place, "host.sysctls", "feature", SYSCTLS)
+        yield need("host.sysctls", "feature", SYSCTLS)
 
 
 _SHAPERS = {"own": "cake"}

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dumbbell.plan import Plan, Tcp
+from dumbbell.plan import Plan
 
 
-def flow_labels(plan: Plan) -> Mapping[str, Sequence[str | None]]:
-    """By column: of each TCP connection and each stream of datagrams, in that order."""
-    flows = [*plan.flows]
+def flow_labels(plan: Plan, made: Sequence[tuple[str, str]] = ()) -> Mapping[str, Sequence[str | None]]:
+    """By column: of each TCP connection and stream of datagrams in the order of the plan, then of those that workloads made during the run.
+
+    Args:
+        plan: Has those that are there from the start.
+        made: Workload and name of each of the others.
+    """
+    by_id = {workload.id: workload for workload in plan.workloads}
+    listed = [(workload, flow.name) for workload, flow in plan.flows]
+    flows = [*listed, *((by_id[workload], name) for workload, name in made)]
     return {
-        "flow": [flow.name for _, flow in flows],
+        "flow": [name for _, name in flows],
         "group": [workload.id for workload, _ in flows],
         "transport": [workload.transport for workload, _ in flows],
         "path": [plan.paths[workload.path].id for workload, _ in flows],
-        "cc": [str(workload.cc["kind"]) if isinstance(workload, Tcp) else None for workload, _ in flows],
+        "cc": [None if workload.over is None else str(workload.over.cc["kind"]) for workload, _ in flows],
+    }
+
+
+def group_labels(plan: Plan, names: Sequence[str]) -> Mapping[str, Sequence[str | None]]:
+    """By column: of each row of the table of groups, by the ids of their workloads."""
+    by_id = {workload.id: workload for workload in plan.workloads}
+    groups = [by_id[name] for name in names]
+    return {
+        "group": names,
+        "kind": [workload.kind for workload in groups],
+        "path": [plan.paths[workload.path].id for workload in groups],
+        "cc": [None if workload.over is None else str(workload.over.cc["kind"]) for workload in groups],
     }

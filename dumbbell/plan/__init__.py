@@ -17,6 +17,7 @@ from dumbbell.plan.model import (
     Series,
     Side,
     Tcp,
+    Traffic,
     Workload,
 )
 from dumbbell.plan.provenance import Origin, Provenance
@@ -46,6 +47,7 @@ __all__ = [
     "Side",
     "Table",
     "Tcp",
+    "Traffic",
     "Workload",
     "make",
 ]

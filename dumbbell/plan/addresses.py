@@ -12,6 +12,8 @@ Listeners = Literal["shared", "own"]
 
 _SOURCES, _SOURCE = 50_000, 10_000
 _SHARED = 5_000
+_COMING, _COMING_EACH = 20_000, 1_000
+"""Ports that the first workload's connections go to that are made while the run goes on, and how many ports each workload has."""
 _OWN = {"left": 10_000, "right": 30_000}
 OWN_LISTENERS = 20_000
 """Most connections with listeners of their own: then the ports of the two sides do not overlap."""
@@ -34,3 +36,12 @@ def ports(listeners: Listeners, index: int, direction: str) -> tuple[int, int]:
         return _SOURCE + index % _SOURCES, _SHARED + index // _SOURCES
     left, right = _OWN["left"] + index, _OWN["right"] + index
     return (left, right) if direction == "forward" else (right, left)
+
+
+def first_ports(index: int) -> tuple[int, int]:
+    """Source and destination port of the first connection that a workload makes while the run goes on.
+
+    Args:
+        index: Of the workload among those that make connections.
+    """
+    return _SOURCE, _COMING + index * _COMING_EACH

@@ -47,7 +47,7 @@ def make(resolved: ResolvedScenario, table: Table) -> Planned:
         paths=tuple(paths.paths),
         workloads=tuple(workloads.workloads),
         schedule=tuple(schedule),
-        series=series(resolved, paths.ports.ports),
+        series=series(resolved, paths.ports.ports, workloads.origins),
     )
     capture = ("capture",) if settings.capture else ("passive_rtt",)
     provenance = Provenance(

@@ -12,7 +12,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
+
+from dumbbell.scenario.background import KINDS
 
 FORMAT = 1
 """Version of the JSON format."""
@@ -182,11 +184,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Workload(ABC):
-    """Flows that are alike; what is not TCP has its class in `background`."""
-
-    transport: ClassVar[Literal["tcp", "udp"]]
-    feature: ClassVar[str | None] = None
-    """The feature that an engine must have to run it; None: every engine can."""
+    """Flows that are alike."""
 
     id: str
     path: int
@@ -199,8 +197,23 @@ class Workload(ABC):
 
     @property
     @abstractmethod
+    def kind(self) -> str:
+        """`tcp` for bulk flows, else as a scenario has it."""
+
+    @property
+    @abstractmethod
+    def over(self) -> Tcp | None:
+        """What its TCP connections have in common; None of datagrams."""
+
+    @property
+    def transport(self) -> Literal["tcp", "udp"]:
+        """The protocol."""
+        return "udp" if self.over is None else "tcp"
+
+    @property
+    @abstractmethod
     def flows(self) -> tuple[Connection, ...]:
-        """The connections, or streams of datagrams."""
+        """The connections, or streams of datagrams, that are there from the start of the run."""
 
     @abstractmethod
     def most_packets(self, duration_ns: int) -> int | None:
@@ -217,9 +230,7 @@ class Workload(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Tcp(Workload):
-    """TCP connections."""
-
-    transport = "tcp"
+    """Bulk flows, or what the connections of a `Traffic` have in common."""
 
     cc: Parameters
     stack: str
@@ -236,6 +247,16 @@ class Tcp(Workload):
     """Who calls connect()."""
 
     @property
+    def kind(self) -> str:
+        """Bulk flows."""
+        return "tcp"
+
+    @property
+    def over(self) -> Tcp:
+        """Itself."""
+        return self
+
+    @property
     def flows(self) -> tuple[Connection, ...]:
         """The connections."""
         return self.connections
@@ -246,8 +267,11 @@ class Tcp(Workload):
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
+        return {"kind": "tcp", **self.common()}
+
+    def common(self) -> dict[str, Any]:
+        """As JSON, without the kind."""
         return {
-            "kind": "tcp",
             **self.place(),
             "opener": self.opener,
             "cc": self.cc,
@@ -259,6 +283,52 @@ class Tcp(Workload):
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic(Workload):
+    """What is not bulk; the kinds are those of `scenario.background`."""
+
+    named: str
+    """The kind."""
+    tcp: Tcp | None
+    """What its TCP connections have in common; they are listed there, if they are there from the start. None of datagrams."""
+    streams: tuple[Connection, ...]
+    """Of datagrams."""
+    parameters: Parameters
+    """What is particular to the kind."""
+    packets: int | None
+    """Data packets that it sends, retransmissions left out; None if only the network limits it."""
+
+    @property
+    def kind(self) -> str:
+        """As a scenario has it."""
+        return self.named
+
+    @property
+    def feature(self) -> str:
+        """The feature that an engine must have to run it."""
+        return KINDS[self.named].feature
+
+    @property
+    def over(self) -> Tcp | None:
+        """What its TCP connections have in common."""
+        return self.tcp
+
+    @property
+    def flows(self) -> tuple[Connection, ...]:
+        """The connections or streams."""
+        return self.streams if self.tcp is None else self.tcp.connections
+
+    def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
+        """As the scenario has it."""
+        return self.packets
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        if self.tcp is not None:
+            return {"kind": self.named, "tcp": self.tcp.common(), **self.parameters}
+        return {"kind": self.named, **self.place(), **self.parameters, "streams": [stream.plain() for stream in self.streams]}
 
 
 # --- what changes ------------------------------------------------------------------------------------------------------
@@ -301,9 +371,9 @@ class Series:
     """Which entities get series, by their positions."""
 
     flows: tuple[int, ...]
-    """Workloads of TCP: each connection gets its own."""
+    """Workloads of bulk flows: each gets its own."""
     groups: tuple[int, ...]
-    """Workloads of TCP: their connections get one together."""
+    """Workloads of bulk flows, or of connections that come and go: these get one together."""
     ports: tuple[int, ...]
     shares: tuple[int, ...]
     """Ports that count the bytes of each of those connections and groups."""
@@ -330,23 +400,30 @@ class Plan:
     ports: tuple[Port, ...]
     paths: tuple[Path, ...]
     workloads: tuple[Workload, ...]
-    """TCP before UDP."""
+    """Bulk flows before all others."""
     schedule: tuple[Change, ...]
     series: Series
 
     @property
     def tcp(self) -> Iterator[Tcp]:
-        """The workloads of TCP."""
+        """The workloads of bulk flows."""
         return (workload for workload in self.workloads if isinstance(workload, Tcp))
 
     @property
     def connections(self) -> Iterator[tuple[Tcp, Connection]]:
-        """Every TCP connection with its workload, in order."""
+        """Every bulk flow with its workload, in order."""
         return ((workload, connection) for workload in self.tcp for connection in workload.connections)
 
     @property
+    def over_tcp(self) -> Iterator[tuple[int, str, Tcp]]:
+        """Of every workload over TCP its position, what comes before its fields in the plan, and what its connections have in common."""
+        for i, workload in enumerate(self.workloads):
+            if workload.over is not None:
+                yield i, "" if workload.over is workload else "tcp.", workload.over
+
+    @property
     def flows(self) -> Iterator[tuple[Workload, Connection]]:
-        """Every connection and every stream of datagrams with its workload, in order."""
+        """Every connection and every stream of datagrams that is there from the start, with its workload, in order."""
         return ((workload, flow) for workload in self.workloads for flow in workload.flows)
 
     @property

@@ -23,7 +23,7 @@ from dumbbell.plan.ids import Ids
 from dumbbell.plan.model import Direction, Path
 from dumbbell.plan.ports import Ports, Stage
 from dumbbell.plan.provenance import DELAY, PORT, Origin
-from dumbbell.scenario import Bottleneck, Duration, Flow, QueueStage, Settings
+from dumbbell.scenario import Bottleneck, Connections, Duration, QueueStage, Settings, over_tcp
 from dumbbell.scenario import Path as Written
 from dumbbell.scenario import Stage as WrittenStage
 
@@ -39,13 +39,15 @@ class Paths:
         self.ports = Ports(settings.path_rate_bps)
         self.paths: list[Path] = []
         self._written = settings.path
-        self._separate = settings.path.delay.limit is not None or any(flow.rtt not in (None, settings.path.rtt) for flow in settings.flows)
+        self._separate = settings.path.delay.limit is not None or any(
+            each.rtt not in (None, settings.path.rtt) for each in over_tcp(settings)
+        )
         self._indices: dict[tuple[Duration | None, int | None, int | None], int] = {}
         self._ids = Ids()
 
-    def of(self, left: int, right: int, flow: Flow | None = None) -> int:
-        """The index of the path between two hosts for a flow; for traffic without an RTT of its own, if no flow is given."""
-        rtt = flow.rtt if flow is not None and flow.rtt is not None else self._written.rtt
+    def of(self, left: int, right: int, written: Connections | None = None) -> int:
+        """The index of the path between two hosts for TCP connections; for traffic without an RTT of its own, if none are given."""
+        rtt = written.rtt if written is not None and written.rtt is not None else self._written.rtt
         first, last = (host if self._hosts.egress(host) else None for host in (left, right))
         if (index := self._indices.get((rtt, first, last))) is None:
             index = self._indices[rtt, first, last] = self._add(rtt, first, last)

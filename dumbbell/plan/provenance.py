@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dumbbell.plan.refusal import Place, Refusal
 from dumbbell.scenario.problems import Location
 
-_GROUPS = {"control", "queues", "options", "connections", "streams"}
+_GROUPS = {"control", "queues", "options", "connections", "streams", "tcp"}
 """Parts of names of fields that are only in plans."""
 _UNIT = re.compile(r"_(ns|s|bps|bytes|packets)$")
 
@@ -40,6 +40,8 @@ TCP: Words = {
     "from": ("src",),
     "to": ("dst",),
 }
+OVER_TCP: Words = {f"tcp.{name}": location for name, location in TCP.items()}
+"""Of traffic that is not bulk."""
 
 
 @dataclass(frozen=True, slots=True)

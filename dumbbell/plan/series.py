@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dumbbell.plan.model import Port, Series
-from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_bases, nearest, one_of
+from dumbbell.plan.provenance import Origin
+from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_bases, groups_coming, nearest, one_of
 
 
-def series(resolved: ResolvedScenario, ports: Sequence[Port]) -> Series:
-    """What a scenario chooses; the entries of `flows` are the first workloads of the plan.
+def series(resolved: ResolvedScenario, ports: Sequence[Port], origins: Sequence[Origin]) -> Series:
+    """What a scenario chooses; `origins` are those of the workloads of the plan.
 
     Raises `ScenarioError` if it names a port that there is not; names of flows are checked with the scenario.
     """
     settings = resolved.settings
-    bases = flow_bases(settings.flows)
     entries: dict[str, list[int]] = {}
-    for i, base in enumerate(bases):
-        entries.setdefault(base, []).append(i)
+    groups: dict[str, list[int]] = {}
+    bases, coming = flow_bases(settings.flows), groups_coming(settings)
+    for i, (where, entry) in enumerate(origin.location[:2] for origin in origins):
+        assert isinstance(entry, int)  # an entry of `flows` or `background`
+        if where == "flows":
+            entries.setdefault(bases[entry], []).append(i)
+            groups.setdefault(bases[entry], []).append(i)
+        elif entry in coming:
+            groups.setdefault(coming[entry], []).append(i)
     ids = {port.id: [i] for i, port in enumerate(ports)}
     chosen = settings.series
     problems = [
@@ -29,7 +36,7 @@ def series(resolved: ResolvedScenario, ports: Sequence[Port]) -> Series:
     if problems:
         raise ScenarioError(problems)
     return Series(
-        _positions(chosen.flows, entries), _positions(chosen.groups, entries), _positions(chosen.ports, ids), _positions(chosen.shares, ids)
+        _positions(chosen.flows, entries), _positions(chosen.groups, groups), _positions(chosen.ports, ids), _positions(chosen.shares, ids)
     )
 
 

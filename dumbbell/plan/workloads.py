@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from dumbbell.plan.addresses import Listeners
+from dumbbell.plan.addresses import Listeners, first_ports
 from dumbbell.plan.addresses import ports as port_numbers
-from dumbbell.plan.background import KINDS
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
-from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Workload
+from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Traffic, Workload
 from dumbbell.plan.parameters import Parameter
 from dumbbell.plan.paths import Paths
-from dumbbell.plan.provenance import TCP, Origin
+from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
 from dumbbell.plan.schedule import start_ns
-from dumbbell.scenario import Cc, Flow, Settings, flow_names
+from dumbbell.scenario import Cc, Connections, Duration, Flow, Settings, Start, flow_names
 from dumbbell.scenario.background import Background
 from dumbbell.scenario.discipline import number
+from dumbbell.scenario.problems import Location
 
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}
 """The sides that data of a direction come from and go to."""
@@ -69,66 +69,110 @@ _BUFFER_FACTOR = 2
 
 
 class Workloads:
-    """The workloads of a run, in the order in which they are written, TCP before UDP."""
+    """The workloads of a run, in the order in which they are written, bulk flows first."""
 
     def __init__(self, settings: Settings, table: Table, paths: Paths, hosts: Hosts) -> None:
         self.workloads: list[Workload] = []
         self.origins: list[Origin] = []
         self._settings, self._table, self._paths, self._hosts = settings, table, paths, hosts
         self._ids = Ids()
-        self._connections = 0
+        self._connections = self._making = 0
         for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
             self.workloads.append(self._tcp(i, flow, names))
             self.origins.append(Origin(("flows", i), TCP))
-        names_taken = Ids()
+        self._names = {"tcp": Ids(), "udp": Ids()}
+        for workload in self.workloads:
+            for connection in workload.flows:
+                self._names["tcp"].take(connection.name)
         for i, (traffic, name) in enumerate(zip(settings.background, _names(settings.background), strict=True)):
             for direction in _directions(traffic):
-                taken = names_taken.take(f"{name}-reverse" if traffic.direction == "both" and direction == "reverse" else name)
-                self.workloads.append(self._beside(traffic, taken, direction))
-                self.origins.append(Origin(("background", i), KINDS[traffic.kind].words))
+                wanted = f"{name}-reverse" if traffic.direction == "both" and direction == "reverse" else name
+                self.workloads.append(self._traffic(i, traffic, wanted, direction))
+                common = OVER_TCP if isinstance(traffic, Connections) else {}
+                self.origins.append(Origin(("background", i), {**common, **traffic.words}))
 
     def _tcp(self, i: int, flow: Flow, names: list[str]) -> Tcp:
-        ends = _ENDS[flow.direction]
-        source, target = (
-            self._hosts.index(name, side, ("flows", i, key))
-            for name, side, key in zip((flow.src, flow.dst), ends, ("src", "dst"), strict=True)
-        )
-        ecn, sce_echo = _marks(flow, self._table)
-        return Tcp(
-            id=self._ids.take(flow.name or flow.cc.kind),
-            path=self._path(source, target, flow),
-            source=source,
-            target=target,
-            direction=flow.direction,
-            cc=_control(flow.cc, self._table),
-            stack=flow.stack.base,
-            options=flow.stack.options,
-            host=_host(flow, self._table),
-            ecn=ecn,
-            sce_echo=sce_echo,
+        return self._over_tcp(
+            ("flows", i),
+            flow,
+            self._ids.take(flow.name or flow.cc.kind),
+            flow.direction,
             transfer_bytes=number(flow.bytes),
             first_write_bytes=number(flow.first_write),
-            connections=tuple(self._connection(flow, position, name) for position, name in enumerate(names)),
+            connections=tuple(
+                self._connection(flow.start, position, name, flow.duration, flow.direction) for position, name in enumerate(names)
+            ),
         )
 
-    def _path(self, source: int, target: int, flow: Flow | None = None) -> int:
-        left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
-        return self._paths.of(left, right, flow)
+    def _over_tcp(self, location: Location, written: Connections, workload: str, direction: Direction, **particular: Any) -> Tcp:
+        """What connections that are written at `location` have in common."""
+        ends = _ENDS[direction]
+        source, target = (
+            self._hosts.index(name, side, (*location, key))
+            for name, side, key in zip((written.src, written.dst), ends, ("src", "dst"), strict=True)
+        )
+        ecn, sce_echo = _marks(written, self._table)
+        return Tcp(
+            id=workload,
+            path=self._path(source, target, written),
+            source=source,
+            target=target,
+            direction=direction,
+            cc=_control(written.cc, self._table),
+            stack=written.stack.base,
+            options=written.stack.options,
+            host=_host(written, self._table),
+            ecn=ecn,
+            sce_echo=sce_echo,
+            **particular,
+        )
 
-    def _connection(self, flow: Flow, position: int, name: str) -> Connection:
-        start = start_ns(flow.start, position, self._settings.seed, name)
-        stop = None if flow.duration is None else start + int(flow.duration)
+    def _path(self, source: int, target: int, written: Connections | None = None) -> int:
+        left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
+        return self._paths.of(left, right, written)
+
+    def _connection(self, start: Start, position: int, name: str, duration: Duration | None, direction: Direction) -> Connection:
+        begin = start_ns(start, position, self._settings.seed, name)
+        stop = None if duration is None else begin + int(duration)
         if stop is not None and stop >= self._settings.duration:
             stop = None
-        return Connection(name, start, stop, self._ports(flow.direction))
+        return Connection(name, begin, stop, self._ports(direction))
 
-    def _beside(self, traffic: Background, name: str, direction: Direction) -> Workload:
-        source, target = (self._hosts.index(None, side) for side in _ENDS[direction])
-        start, end = int(traffic.start), int(self._settings.duration)
-        stop = end if traffic.duration is None else min(start + int(traffic.duration), end)
-        path = self._path(source, target)
-        place = {"id": self._ids.take(name), "path": path, "source": source, "target": target, "direction": direction}
-        return KINDS[traffic.kind].make(traffic, place, Connection(name, start, stop, self._ports(direction)))
+    def _traffic(self, i: int, traffic: Background, wanted: str, direction: Direction) -> Traffic:
+        """An entry of `background` in a direction; `wanted` is its name, unless another has that."""
+        over_tcp, starts = isinstance(traffic, Connections), traffic.starts
+        name = self._names["tcp" if over_tcp else "udp"].take(wanted)
+        workload, end = self._ids.take(name), int(self._settings.duration)
+        first = int(starts[0].first if isinstance(starts, tuple) else starts)
+        stop = end if traffic.duration is None else min(first + int(traffic.duration), end)
+        parameters = traffic.planned()
+        listed: tuple[Connection, ...] = ()
+        if not isinstance(starts, tuple):
+            parameters |= {"start_ns": first, "stop_ns": stop, "ports": list(first_ports(self._making))}
+            self._making += 1
+        elif over_tcp:
+            start, count = starts
+            names = [name] if count == 1 else [self._names["tcp"].take(f"{name}-{n}") for n in range(1, count + 1)]
+            listed = tuple(self._connection(start, n, each, traffic.duration, direction) for n, each in enumerate(names))
+        else:
+            listed = (Connection(name, first, stop, self._ports(direction)),)
+        tcp = None
+        if isinstance(traffic, Connections):
+            common = {"transfer_bytes": number(traffic.transfer), "first_write_bytes": None, "opener": traffic.opener}
+            tcp = self._over_tcp(("background", i), traffic, workload, direction, connections=listed, **common)
+        source, target = (tcp.source, tcp.target) if tcp else (self._hosts.index(None, side) for side in _ENDS[direction])
+        return Traffic(
+            id=workload,
+            path=tcp.path if tcp else self._path(source, target),
+            source=source,
+            target=target,
+            direction=direction,
+            named=traffic.kind,
+            tcp=tcp,
+            streams=() if tcp else listed,
+            parameters=parameters,
+            packets=traffic.packets(stop - first),
+        )
 
     def _ports(self, direction: Direction) -> tuple[int, int]:
         index = self._connections
@@ -146,7 +190,7 @@ def _control(cc: Cc, table: Table) -> dict[str, Any]:
     return {"kind": cc.kind, **{name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}}
 
 
-def _marks(flow: Flow, table: Table) -> tuple[bool, bool]:
+def _marks(flow: Connections, table: Table) -> tuple[bool, bool]:
     """Whether ECN is negotiated and SCE echoed."""
     cc = table.cc.get(flow.cc.kind)
     wants_sce = cc is not None and cc.wants_sce
@@ -155,7 +199,7 @@ def _marks(flow: Flow, table: Table) -> tuple[bool, bool]:
     return needs_ecn or sce_echo if flow.ecn is None else flow.ecn, sce_echo
 
 
-def _host(flow: Flow, table: Table) -> HostSettings:
+def _host(flow: Connections, table: Table) -> HostSettings:
     host, stack = flow.host, table.stack.get(flow.stack.base)
     factor = stack.buffer_factor if stack else _BUFFER_FACTOR
     return HostSettings(

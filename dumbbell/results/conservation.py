@@ -26,7 +26,7 @@ _OPTIONAL = {"dropped_blue"}
 
 @cache
 def needed(table: str, datagrams: bool = False) -> frozenset[str]:
-    """The numeric columns that every engine fills in for each row of `flows` or `ports`; `datagrams`: for a UDP stream, which has fewer."""
+    """The numeric columns that every engine fills in for each row of a table; `datagrams`: for a UDP stream, which has fewer."""
     return frozenset(
         name
         for name, quantity in schema().table(table).items()
@@ -34,8 +34,12 @@ def needed(table: str, datagrams: bool = False) -> frozenset[str]:
     )
 
 
-def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = ()) -> tuple[Status, tuple[str, ...]]:
+def judge(
+    counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = (), short_lived: Container[str] = ()
+) -> tuple[Status, tuple[str, ...]]:
     """The status of a run and the reasons for it; `delay_stages` are the names of the ports that only delay.
+
+    `short_lived` are the entities of connections that workloads make during the run: one that begins at the very end delivers nothing.
 
     `invalid`: the engine's own conservation check failed, or the counters do not add up.
     `warn`: a delay stage overflowed, or a flow delivered nothing.
@@ -52,7 +56,7 @@ def judge(counters: Counters, engine_says: Iterable[str] = (), delay_stages: Con
         if entity.startswith("port/") and entity.removeprefix("port/") in delay_stages:
             if lost := values["dropped_overflow"]:
                 odd.append(f"{entity}: dropped {lost} packets at the limit of a delay stage")
-        elif entity.startswith("flow/") and values["rx_bytes"] == 0:
+        elif entity.startswith("flow/") and values["rx_bytes"] == 0 and entity not in short_lived:
             odd.append(f"{entity}: delivered nothing")
     status: Status = "invalid" if wrong else "warn" if odd else "ok"
     return status, tuple(wrong + odd)

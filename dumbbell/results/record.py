@@ -10,7 +10,7 @@ from dumbbell.errors import BadInput
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import SeriesFile
-from dumbbell.results.tables import FLOWS, KEYS, MOST_LISTED, PORTS, UDP, Table, of_counters
+from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, PORTS, UDP, Table, of_counters
 
 FORMAT = 2
 """The format that is written."""
@@ -27,8 +27,9 @@ def checked(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
             raise BadInput(f"{path}: lacks {key!r}; {_EXPECTED}")
         if not fits(record[key]):
             raise BadInput(f"{path}: {key} is not {expected}; {_EXPECTED}")
-    if not isinstance(record.get("plan"), dict | None):
-        raise BadInput(f"{path}: plan is not a mapping; {_EXPECTED}")
+    for key in ("plan", GROUPS):
+        if not isinstance(record.get(key), dict | None):
+            raise BadInput(f"{path}: {key} is not a mapping; {_EXPECTED}")
     return record
 
 
@@ -37,15 +38,17 @@ def as_record(table: Table, file: str, size: int) -> Mapping[str, Any]:
     return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table), "bytes": size}
 
 
-def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
-    """The tables of flows and ports of a checked record. Raises `BadInput` if they do not conform to the schema."""
+def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table, Table]:
+    """The tables of flows, groups and ports of a checked record. Raises `BadInput` if they do not conform to the schema."""
     if record["format"] != FORMAT:
-        return _of_counters(record["counters"], path)
-    flows, ports = (_table(name, record[name], path) for name in (FLOWS, PORTS))
-    for table in (flows, ports):
+        flows, ports = _of_counters(record["counters"], path)
+        return flows, Table(GROUPS, {}), ports
+    # A run without groups has no table of them.
+    flows, groups, ports = (_table(name, record.get(name, {}), path) for name in (FLOWS, GROUPS, PORTS))
+    for table in (flows, groups, ports):
         if len(table) <= MOST_LISTED and any(None in table.column(name) for name in needed(table.name)):
             _check_rows(table, path)
-    return flows, ports
+    return flows, groups, ports
 
 
 def _check_rows(table: Table, path: Path) -> None:

@@ -14,7 +14,7 @@ from dumbbell.errors import BadInput
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, SeriesFile, digest, to_frame
 from dumbbell.results.summary import Summary, summarise
-from dumbbell.results.tables import FLOWS, PORTS, Table, counters
+from dumbbell.results.tables import FLOWS, GROUPS, PORTS, Table, counters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ Coordinate = str | int | float
 
 @dataclass(frozen=True)
 class Run:
-    """One run of an engine."""
+    """One run of an engine. Wide because it is all that a store keeps of one."""
 
     key: str
     """Content hash of scenario, engine, sources of the engine, sampling and seed."""
@@ -44,6 +44,8 @@ class Run:
     """One row per port; columns are those of the schema."""
     digest: str
     """SHA-256 of the canonical series."""
+    groups: Table = field(default_factory=lambda: Table(GROUPS, {}))
+    """One row per workload whose connections come and go, or carry requests and responses; columns are those of the schema."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     """Name and source hashes of the engine, and counters that do not depend on the machine: events, delivered_packets."""
     samples: tuple[Block, ...] | SeriesFile = field(default=(), repr=False, compare=False)
@@ -159,6 +161,11 @@ class Results:
     def flows(self) -> pl.DataFrame:
         """The flows of all runs. Columns: coordinates of the sweep, then those of the table; null where a run lacks a column."""
         return self._joined([run.flows.frame for run in self.runs])
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """The groups of all runs, in the same form as `flows`."""
+        return self._joined([run.groups.frame for run in self.runs])
 
     @property
     def ports(self) -> pl.DataFrame:

@@ -63,6 +63,8 @@ class Schema:
     """By kind of entity (`flow`, `port`) and name."""
     flows: Mapping[str, Quantity]
     """Columns of the table of flows, by name."""
+    groups: Mapping[str, Quantity]
+    """Columns of the table of groups, by name."""
     ports: Mapping[str, Quantity]
     """Columns of the table of ports, by name."""
 
@@ -72,8 +74,8 @@ class Schema:
         return {name: quantity.unit for quantities in self.series.values() for name, quantity in quantities.items()}
 
     def table(self, name: str) -> Mapping[str, Quantity]:
-        """The columns of `flows` or of `ports`."""
-        return {"flows": self.flows, "ports": self.ports}[name]
+        """The columns of `flows`, `groups` or `ports`."""
+        return {"flows": self.flows, "groups": self.groups, "ports": self.ports}[name]
 
     def sampled(self, kind: str, engine: str) -> tuple[str, ...]:
         """The series of a kind of entity that an engine samples at a fixed interval, in order."""
@@ -87,6 +89,7 @@ def schema() -> Schema:
     return Schema(
         series={kind: _quantities(listed) for kind, listed in found["series"].items()},
         flows=_quantities(found["flows"]),
+        groups=_quantities(found["groups"]),
         ports=_quantities(found["ports"]),
     )
 

@@ -32,7 +32,7 @@ from dumbbell.results.record import FORMAT, FORMATS, as_record, checked, series_
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
 from dumbbell.results.summary import Outline, Summary, summarise
-from dumbbell.results.tables import MOST_LISTED
+from dumbbell.results.tables import GROUPS, MOST_LISTED
 
 _STUDY, _RUN, _HOST, _SERIES = "study.json", "run.json", "host.json", "series.parquet"
 _STUDY_FORMAT = 1
@@ -122,7 +122,8 @@ class Store:
         if isinstance(run.samples, SeriesFile):
             raise ValueError(f"run {run.key[:10]} lies in another store")
         series = to_parquet(run.samples)
-        long = {table.name: table.parquet() for table in (run.flows, run.ports) if len(table) > MOST_LISTED}
+        present = [table for table in (run.flows, run.groups, run.ports) if table.name != GROUPS or len(table)]
+        long = {table.name: table.parquet() for table in present if len(table) > MOST_LISTED}
         record = {
             "format": FORMAT,
             "key": run.key,
@@ -137,7 +138,7 @@ class Store:
             "scenario": dict(run.scenario),
             "plan": None if run.plan is None else dict(run.plan),
             "series": run.sampled,
-            **{table.name: as_record(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in (run.flows, run.ports)},
+            **{table.name: as_record(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in present},
         }
         half = self._partial(run.key)
         with self._disk_errors(), self._locked(fcntl.LOCK_SH):
@@ -216,7 +217,7 @@ class Store:
         folder = self.path / key
         content = _content(folder / _RUN, "a run")
         record = checked(_parsed(content, folder / _RUN, "a run"), folder / _RUN)
-        flows, ports = tables(record, folder / _RUN)
+        flows, groups, ports = tables(record, folder / _RUN)
         files = self._files(key)
         if _SERIES not in files:
             raise BadInput(f"{folder / _SERIES}: no such file; expected the series of the run")
@@ -233,6 +234,7 @@ class Store:
             status=record["status"],
             reasons=tuple(record["reasons"]),
             flows=flows,
+            groups=groups,
             ports=ports,
             digest=record["digest"],
             engine=record["engine"],

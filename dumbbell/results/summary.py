@@ -6,8 +6,8 @@ The store computes them once and caches them in its index. For any other window,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, get_args
 
 import numpy as np
@@ -23,9 +23,23 @@ FLOW_METRICS = ("throughput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_pac
 samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake."""
 
 RUN_METRICS = ("flows", "throughput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
-"""Metrics of all flows of a run together: their number; payload over the time from the first start to the last stop; Jain's index of their
-throughputs, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT, if every flow has series;
-retransmitted segments; packets dropped and CE marks set, summed over all ports."""
+"""Metrics of all flows of a run together: their number; payload over the time from the first start to the last stop; Jain's index of the
+throughputs of bulk flows, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT, if every bulk flow
+has series; retransmitted segments; packets dropped and CE marks set, summed over all ports."""
+
+GROUP_METRICS = (
+    "connections",
+    "completed",
+    "completion_mean_ms",
+    "completion_median_ms",
+    "completion_p95_ms",
+    "transactions",
+    "latency_mean_ms",
+    "latency_median_ms",
+    "latency_p95_ms",
+    "retransmits",
+)
+"""Metrics of a group, as the table of groups has them."""
 
 _SRTT, _CWND = "srtt_ms", "cwnd"
 
@@ -39,22 +53,22 @@ class Summary:
     """TCP connection -> FLOW_METRICS."""
     run: Mapping[str, float]
     """RUN_METRICS of the run."""
+    groups: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Group -> GROUP_METRICS."""
 
     def plain(self) -> dict[str, object]:
         """As data for JSON: lists of metrics in their order, null for NaN."""
-        flows = {name: _listed(values) for name, values in self.flows.items()}
-        return {"status": self.status, "flows": flows, "run": _listed(self.run)}
+        flows, groups = ({name: _listed(values) for name, values in each.items()} for each in (self.flows, self.groups))
+        return {"status": self.status, "flows": flows, "groups": groups, "run": _listed(self.run)}
 
     @classmethod
     def from_plain(cls, found: object) -> Summary | None:
         """The inverse of `plain`; None for any other data."""
-        if not isinstance(found, dict) or not isinstance(found.get("flows"), dict) or found.get("status") not in get_args(Status):
+        if not isinstance(found, dict) or found.get("status") not in get_args(Status):
             return None
-        flows = {name: _named(FLOW_METRICS, values) for name, values in found["flows"].items()}
+        flows, groups = _all_named(FLOW_METRICS, found.get("flows")), _all_named(GROUP_METRICS, found.get("groups"))
         run = _named(RUN_METRICS, found.get("run"))
-        if run is None or None in flows.values():
-            return None
-        return cls(found["status"], {name: values for name, values in flows.items() if values is not None}, run)
+        return None if run is None or flows is None or groups is None else cls(found["status"], flows, run, groups)
 
 
 class Summarised(Protocol):
@@ -105,7 +119,8 @@ def summarise(run: Run) -> Summary:
     starts, ends = ([life[i] for life in lives_ns.values()] for i in (0, 1))
     elapsed_ns = max(ends) - min(starts) if flows else 0
     received = sum(counters["rx_bytes"] for counters in flows.values())
-    rates = [values["throughput_mbit"] for values in found.values()]
+    bulk = _bulk(run)
+    rates = [values["throughput_mbit"] for name, values in found.items() if name in bulk]
     pooled = [samples[entity, _SRTT] for entity in flows if (entity, _SRTT) in samples and _has_every_flow(run)]
     srtt = np.concatenate([nothing, *pooled])
     ports = [counters for entity, counters in run.counters.items() if entity.startswith("port/")]
@@ -119,7 +134,8 @@ def summarise(run: Run) -> Summary:
         "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
-    return Summary(run.status, found, together)
+    groups = {str(row["group"]): {name: float(row.get(name, math.nan)) for name in GROUP_METRICS} for row in run.groups.rows()}
+    return Summary(run.status, found, together, groups)
 
 
 def _has_every_flow(run: Run) -> bool:
@@ -154,6 +170,21 @@ def _p95(values: metrics.Array) -> float:
 
 def _listed(values: Mapping[str, float]) -> list[float | None]:
     return [None if math.isnan(value) else value for value in values.values()]
+
+
+def _bulk(run: Run) -> Collection[str]:
+    """The names of the bulk flows: of other traffic over TCP the application decides how much it sends."""
+    others = {workload["tcp"]["id"] for workload in (run.plan or {}).get("workloads", ()) if "tcp" in workload}
+    return {name for name, group in zip(run.flows.names, run.flows.column("group"), strict=True) if group not in others}
+
+
+def _all_named(names: tuple[str, ...], found: object) -> dict[str, dict[str, float]] | None:
+    """Metrics of several flows or groups; None for other data."""
+    if not isinstance(found, dict):
+        return None
+    named = {name: _named(names, values) for name, values in found.items()}
+    complete = {name: values for name, values in named.items() if values is not None}
+    return complete if len(complete) == len(named) else None
 
 
 def _named(names: tuple[str, ...], values: object) -> dict[str, float] | None:

@@ -1,4 +1,5 @@
-"""The tables of a run: `flows` (one row per TCP connection or UDP stream) and `ports` (one row per port). Columns are those of the schema.
+"""The tables of a run: `flows` (one row per TCP connection or UDP stream), `groups` (one row per workload whose connections come and go, or
+carry requests and responses) and `ports` (one row per port). Columns are those of the schema.
 
 A short table is held as lists and stored as JSON; a long one is held as a polars frame and stored as Parquet. Each form is converted to the
 other on demand.
@@ -21,8 +22,8 @@ from dumbbell.results.series import unreadable
 if TYPE_CHECKING:
     import polars as pl
 
-FLOWS, PORTS = "flows", "ports"
-KEYS: Mapping[str, str] = {FLOWS: "flow", PORTS: "port"}
+FLOWS, GROUPS, PORTS = "flows", "groups", "ports"
+KEYS: Mapping[str, str] = {FLOWS: "flow", GROUPS: "group", PORTS: "port"}
 """Table -> the column that names its rows."""
 TCP, UDP = "tcp", "udp"
 """Values of the column `transport` of flows."""
@@ -39,7 +40,7 @@ class Table:
     """Columns of equal length by name; None where a row has no value. Immutable."""
 
     def __init__(self, name: str, content: Columns | pl.DataFrame | Path, rows: int | None = None) -> None:
-        """`name` is `flows` or `ports`; `content` is not checked. A file, which has `rows` rows, is read on first use."""
+        """`name` is `flows`, `groups` or `ports`; `content` is not checked. A file, which has `rows` rows, is read on first use."""
         self.name = name
         self._columns: Columns | None = None
         self._frame: pl.DataFrame | None = None

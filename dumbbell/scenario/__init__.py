@@ -2,15 +2,13 @@
 
 from dumbbell.scenario import background, qdiscs
 from dumbbell.scenario.background import *  # noqa: F403
-from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names
+from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
 from dumbbell.scenario.model import (
     Access,
     Bottleneck,
-    Cc,
     Delay,
     DelayStage,
     Flow,
-    Host,
     HostQueue,
     Impairment,
     Outage,
@@ -18,15 +16,14 @@ from dumbbell.scenario.model import (
     QueueStage,
     RateStep,
     Settings,
-    Stack,
     Stage,
-    Start,
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
 from dumbbell.scenario.qdiscs import *  # noqa: F403
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
 from dumbbell.scenario.series import Choice, Series
 from dumbbell.scenario.sweep import Sample, Sweep
+from dumbbell.scenario.tcp import Cc, Connections, Host, Stack, Start
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 __all__ = [
@@ -34,6 +31,7 @@ __all__ = [
     "Bottleneck",
     "Cc",
     "Choice",
+    "Connections",
     "Delay",
     "DelayStage",
     "Duration",
@@ -63,7 +61,9 @@ __all__ = [
     "bottlenecks",
     "flow_bases",
     "flow_names",
+    "groups_coming",
     "nearest",
     "one_of",
+    "over_tcp",
 ]
 __all__ += [*background.__all__, *qdiscs.__all__]

@@ -9,6 +9,7 @@ from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.problems import Location, nearest, one_of
 from dumbbell.scenario.series import NONE
+from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
@@ -41,6 +42,8 @@ def wrong(settings: Settings) -> Wrong:
         yield ("sample",), what, "a shorter interval, or 0s for no samples"
     yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
+    if not over_tcp(settings):
+        yield ("flows",), "are none, and no other traffic is over TCP", "at least one flow, or background of such a kind"
     stages = _stage_names(settings.path)
     for i, flow in enumerate(settings.flows):
         for location, what, expected in (*_flow(flow, settings), *_hosts(flow, stages)):
@@ -49,7 +52,8 @@ def wrong(settings: Settings) -> Wrong:
         for location, what, expected in _impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
     for i, traffic in enumerate(settings.background):
-        for location, what, expected in traffic.wrong(settings.duration):
+        of_tcp = (*_connections(traffic, settings), *_hosts(traffic, stages)) if isinstance(traffic, Connections) else ()
+        for location, what, expected in (*traffic.wrong(settings.duration), *of_tcp):
             yield ("background", i, *location), what, expected
     yield from _host_queues(settings)
     yield from _names(settings)
@@ -57,10 +61,17 @@ def wrong(settings: Settings) -> Wrong:
 
 
 def is_random(settings: Settings) -> bool:
-    """Whether another seed gives another run: a jittered start, or a queue that draws random numbers or perturbs a hash."""
-    return any(flow.start.jitter for flow in settings.flows) or any(
-        bottleneck.qdisc.depends_on_seed for _, bottleneck in bottlenecks(settings)
+    """Whether another seed gives another run: jittered starts, random arrivals, a queue that draws random numbers or perturbs a hash."""
+    return (
+        any(flow.start.jitter for flow in settings.flows)
+        or any(traffic.is_random for traffic in settings.background)
+        or any(bottleneck.qdisc.depends_on_seed for _, bottleneck in bottlenecks(settings))
     )
+
+
+def over_tcp(settings: Settings) -> list[Connections]:
+    """Everything that is written of TCP connections: flows, and other traffic over TCP."""
+    return [*settings.flows, *(traffic for traffic in settings.background if isinstance(traffic, Connections))]
 
 
 def flow_bases(flows: list[Flow]) -> list[str]:
@@ -211,39 +222,50 @@ def _flow(flow: Flow, settings: Settings) -> Wrong:
         yield ("bytes",), "0B is nothing to send", "a size above 0"
     if flow.duration == 0:
         yield ("duration",), "0s is no time at all", "a time above 0"
-    if flow.rtt is not None and settings.path.forward is not None:
-        yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
-    yield from _too_long(("rtt",), flow.rtt)
-    if flow.sce_echo and flow.ecn is False:
-        yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
-    if flow.src is not None and flow.src == flow.dst:
-        yield ("dst",), f"{flow.dst!r} is the source as well", "two hosts"
     last = flow.start.first + (flow.count - 1) * flow.start.every + flow.start.jitter
     if settings.duration and last >= settings.duration:
         key = "first" if flow.start.first >= settings.duration else "every" if flow.start.every else "jitter"
         what = f"the last flow may start at {Duration(last)}, after the run's {settings.duration}"
         yield ("start", key), what, "an earlier start or a longer duration"
+    yield from _connections(flow, settings)
+
+
+def _connections(written: Connections, settings: Settings) -> Wrong:
+    """What flows and other traffic over TCP have in common."""
+    if written.rtt is not None and settings.path.forward is not None:
+        yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
+    yield from _too_long(("rtt",), written.rtt)
+    if written.sce_echo and written.ecn is False:
+        yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
+    if written.src is not None and written.src == written.dst:
+        yield ("dst",), f"{written.dst!r} is the source as well", "two hosts"
     for key in ("rmem", "wmem"):
-        sizes = getattr(flow.host, key)
+        sizes = getattr(written.host, key)
         if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
             yield ("host", key), f"{', '.join(map(str, sizes))} do not rise", "least, initial and most"
         elif (size := sizes[1] if key == "rmem" else sizes[2]) < LEAST_BUFFER:
             what = f"{size} of {', '.join(map(str, sizes))} has no room for two packets"
             yield ("host", key), what, f"at least {LEAST_BUFFER}"
-    ssthresh = flow.host.cached_ssthresh
+    ssthresh = written.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"
 
 
 def _series(settings: Settings) -> Wrong:
     """Names of ports are those of the plan, and looked at there."""
-    series, known = settings.series, flow_bases(settings.flows)
-    for kind, choice in (("flows", series.flows), ("groups", series.groups)):
+    series, bases = settings.series, flow_bases(settings.flows)
+    both = (("flows", series.flows, bases), ("groups", series.groups, [*bases, *groups_coming(settings).values()]))
+    for kind, choice, known in both:
         for i, name in enumerate(choice if isinstance(choice, list) else ()):
             if name not in known:
                 yield ("series", kind, i), f"there are no flows {name!r}{nearest(name, known)}", one_of(dict.fromkeys(known))
     if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
         yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
+
+
+def groups_coming(settings: Settings) -> dict[int, str]:
+    """What entries of `background` are called whose connections come and go, by their positions."""
+    return {i: each.name or each.kind for i, each in enumerate(settings.background) if not isinstance(each.starts, tuple)}
 
 
 def _stage_names(path: Path) -> set[str]:
@@ -255,7 +277,7 @@ def _stage_names(path: Path) -> set[str]:
     return names | {f"{name}-reverse" for name in names}
 
 
-def _hosts(flow: Flow, stages: set[str]) -> Wrong:
+def _hosts(flow: Connections, stages: set[str]) -> Wrong:
     for key in ("src", "dst"):
         if (name := getattr(flow, key)) in stages:
             yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
@@ -264,9 +286,9 @@ def _hosts(flow: Flow, stages: set[str]) -> Wrong:
 def _host_queues(settings: Settings) -> Wrong:
     """A host with a queue of its own is used, and on one side only: one queue cannot stand in both directions."""
     sides: dict[str, set[str]] = {"left": {"left"}, "right": {"right"}}
-    for flow in settings.flows:
-        ends = (flow.src, flow.dst) if flow.direction == "forward" else (flow.dst, flow.src)
-        for side, name in zip(("left", "right"), ends, strict=True):
+    ends = [(each.src, each.dst, direction) for each in over_tcp(settings) for direction in _directions(each)]
+    for src, dst, direction in ends:
+        for side, name in zip(("left", "right"), (src, dst) if direction == "forward" else (dst, src), strict=True):
             if name is not None:
                 sides.setdefault(name, set()).add(side)
     for name in settings.hosts:
@@ -274,6 +296,12 @@ def _host_queues(settings: Settings) -> Wrong:
             yield ("hosts", name), f"{name!r} is named by no flow", one_of(sorted(sides))
         elif len(sides[name]) > 1:
             yield ("hosts", name), f"{name!r} is on both sides of the path", "a host of one side"
+
+
+def _directions(written: Connections) -> tuple[str, ...]:
+    """Of a flow, or of other traffic."""
+    direction: str = getattr(written, "direction")  # noqa: B009
+    return ("forward", "reverse") if direction == "both" else (direction,)
 
 
 def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:

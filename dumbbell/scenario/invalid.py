@@ -39,7 +39,7 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
         return f"{_shown(given)} has no {context['discriminator'].strip(chr(39))}", "keys and values with one"
     if kind == "union_tag_invalid":
         known = [tag.strip("' ") for tag in str(context["expected_tags"]).split(",")]
-        what = str(context["discriminator"]).strip("'")
+        what = str(context["discriminator"]).strip("'").removesuffix("()")  # a key, or a function of that name
         return f"unknown {what} {context['tag']!r}{nearest(context['tag'], known)}", one_of(known)
     if kind == "literal_error":
         known = [value.strip("' ") for value in str(context["expected"]).replace(" or ", ", ").split(",")]

@@ -29,7 +29,7 @@ class Series(Model):
     flows: Choice = ALL
     """Entries of `flows:`, by name (or cc, where they have none): each of their flows."""
     groups: Choice = NONE
-    """Entries of `flows:`: their flows together."""
+    """Entries of `flows:`, and those of `background:` whose connections come and go: their connections together."""
     ports: Choice = ALL
     """Ports by the names that they have in results, such as `bottleneck-reverse`."""
     shares: Choice = NONE

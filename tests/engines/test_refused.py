@@ -126,6 +126,9 @@ OTHERS = [
     ("workloads.0.stack.name", "linux-9", "workload 0", "stack.name", 'unknown "linux-9"', "one of freebsd-9, "),
     ("workloads.1.interval_ns", 0, "workload 1", "interval_ns", "0 ns", "at least 1"),
     ("workloads.1.size_bytes", 1515, "workload 1", "size_bytes", "1515 bytes", "64 to 1514"),
+    ("series.flows", [1], "run", "series.flows", "workload 1", "workloads of bulk flows"),
+    ("series.groups", [1], "run", "series.groups", "workload 1", "workloads of bulk flows or of connections that come and go"),
+    ("series.shares", [9], "run", "series.shares", "port 9 of 4", "ports that there are"),
     ("schedule.0.port", 9, "change 0", "port", "port 9 of 4", "one that there is"),
     ("schedule.0.port", 0, "change 0", "port", "a link", "a queue"),
     ("schedule.0.rate_bps", 0, "change 0", "rate_bps", "0 bit/s", "at least 1"),
@@ -351,7 +354,7 @@ def test_what_is_no_plan_is_no_refusal():
 
 def test_no_refusal_is_missing_here():
     """The fields that the sources refuse, by the last part of their names, are those that the tests above provoke."""
-    called = re.compile(r"(?:flaws\.(?:add|range|at_least|at_most)|Flaws::one|check_index)\(\s*\"([a-z_.]+)\"")
+    called = re.compile(r"(?:flaws\.(?:add|range|at_least|at_most)|Flaws::one|Flaws::position)\(\s*\"([a-z_.]+)\"")
     listed = re.compile(r"^\s+\(\"([a-z_.]+)\", (?:self|spec|host|&path)\.", re.MULTILINE)
     in_sources = set()
     for path in SOURCES.rglob("*.rs"):

@@ -66,6 +66,7 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("captures", captures)?;
     dict.set_item("tables", tables)?;
     dict.set_item("flows", rows(py, output.flows)?)?;
+    dict.set_item("groups", rows(py, output.groups)?)?;
     dict.set_item("ports", rows(py, output.ports)?)?;
     dict.set_item("conservation", output.conservation)?;
     dict.set_item("events", output.events)?;

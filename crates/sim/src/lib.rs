@@ -39,7 +39,6 @@ const FEATURES: &[&str] = &[
     "outages",
     "queues of hosts",
     "rate steps",
-    "UDP",
     "reverse flows",
     "series of groups",
     "shares of ports",
@@ -72,7 +71,7 @@ pub fn capabilities() -> serde_json::Value {
         .map(|discipline| (discipline.name.to_owned(), json!({"summary": discipline.summary})))
         .collect();
     let of_qdiscs = spec::DISCIPLINES.iter().flat_map(|discipline| discipline.features.iter().copied());
-    let features: BTreeSet<&str> = FEATURES.iter().copied().chain(of_qdiscs).collect();
+    let features: BTreeSet<&str> = FEATURES.iter().chain(traffic::FEATURES).copied().chain(of_qdiscs).collect();
     json!({
         "cc": cc,
         "stack": tcp::implementation::listing(),

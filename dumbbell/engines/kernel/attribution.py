@@ -13,10 +13,12 @@ _TC = re.compile(r"tc -batch: failed")
 def refusal(plan: Plan, fault: str) -> Refusal | None:
     """The refusal of the entry that caused a guest's fault; None if the plan is not the cause."""
     if found := _SYSCTL.search(fault):
-        for i, workload in enumerate(plan.tcp):
+        for i, prefix, workload in plan.over_tcp:
             if found["key"] in workload.host.sysctls:
                 what = f"{found['key']}: {found['what']}"
-                return Refusal(Place("workload", i), "host.sysctls", what, "a setting that this kernel has, and a value that it takes")
+                return Refusal(
+                    Place("workload", i), f"{prefix}host.sysctls", what, "a setting that this kernel has, and a value that it takes"
+                )
     if _TC.search(fault):
         for i, port in enumerate(plan.ports):
             if isinstance(port, Queue) and port.qdisc["kind"] == "tc":

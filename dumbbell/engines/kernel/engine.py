@@ -63,13 +63,13 @@ class Kernel(Engine):
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
         """Refuses more flows than a guest can hold, and options that Linux 6.12 does not have."""
         yield from super().refusals(plan, compiled)
-        if (count := sum(len(workload.connections) for workload in plan.tcp)) > _MOST_FLOWS:
+        if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
             yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
         yield from conflicts(plan)
-        for i, workload in enumerate(plan.tcp):
+        for i, prefix, workload in plan.over_tcp:
             if workload.host.cached_ssthresh is not None:
                 what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route)"
-                yield Refusal(Place("workload", i), "host.cached_ssthresh", what, "engine: sim")
+                yield Refusal(Place("workload", i), f"{prefix}host.cached_ssthresh", what, "engine: sim")
 
     def cpu_s(self, plan: Plan) -> float:
         """Estimated CPU seconds of a run."""

@@ -67,19 +67,19 @@ _DETECT = {"train": 1, "delay": 2, "both": 3}
 def conflicts(plan: Plan) -> Iterator[Refusal]:
     """Parameters that flows of one congestion control would have different values of."""
     first: dict[tuple[str, str], Any] = {}
-    for i, workload in enumerate(plan.tcp):
+    for i, prefix, workload in plan.over_tcp:
         kind = workload.cc["kind"]
         for name, parameter in _parameters(kind).items():
             value = workload.cc.get(name, parameter.default)
             if (others := first.setdefault((kind, name), value)) != value:
                 what = f"{shown(value)} differs from the {shown(others)} of other flows, and Linux has one value for all of {kind}"
-                yield Refusal(Place("workload", i), f"cc.{name}", what, "the same in all flows, or another cc")
+                yield Refusal(Place("workload", i), f"{prefix}cc.{name}", what, "the same in all flows, or another cc")
 
 
 def changed(plan: Plan) -> dict[str, tuple[str, str]]:
     """What is to be written for parameters that have not the module's default: file of the value -> value, and where it goes."""
     found = {}
-    for workload in plan.tcp:
+    for _, _, workload in plan.over_tcp:
         kind = workload.cc["kind"]
         for name, parameter in _parameters(kind).items():
             if (value := workload.cc.get(name, parameter.default)) != parameter.default:

@@ -87,7 +87,7 @@ class Hosts:
         numbers: dict[tuple[str, int], set[int]] = {}
         self._ends: dict[str, Ends] = {}
         for workload in plan.workloads:
-            k = profiles.setdefault(Profile.of(workload), len(profiles)) if isinstance(workload, Tcp) else 0
+            k = 0 if workload.over is None else profiles.setdefault(Profile.of(workload.over), len(profiles))
             ends = [plan.hosts[workload.source], plan.hosts[workload.target]]
             for host in ends:
                 numbers.setdefault((host.side, k), set()).add(host.number)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dumbbell.engines.linux.hosts import Hosts
-from dumbbell.plan import Connection, Plan, Tcp, Workload
-from dumbbell.plan.background import Udp
+from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
+from dumbbell.scenario.background import KINDS
 
 _HEADERS = 42
 """Ethernet, IP and UDP, bytes."""
@@ -19,8 +19,8 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
     """A flow of TCP that is stopped early is cut off by a filter on its host: its packets end there, as if it had been unplugged."""
     cut: set[str] = set()
     for i, (workload, flow) in enumerate(plan.flows):
-        word, numbers = _LINES[type(workload)]
-        yield _words(word, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers(workload))
+        numbers = _LINES[workload.kind]
+        yield _words(workload.kind, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers(workload))
         if flow.stop_ns is not None and workload.transport == "tcp":
             name = hosts.ends(workload).source
             if name not in cut:
@@ -36,15 +36,15 @@ def _tcp(tcp: Tcp) -> Iterable[object]:
     return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *buffers)
 
 
-def _udp(udp: Udp) -> Iterable[object]:
+def _udp(udp: Traffic) -> Iterable[object]:
     """Interval and payload."""
-    return (udp.interval_ns, udp.size_bytes - _HEADERS)
+    return (udp.parameters["interval_ns"], udp.parameters["size_bytes"] - _HEADERS)
 
 
-_LINES: Mapping[type[Workload], tuple[str, Callable[[Any], Iterable[object]]]] = {Tcp: ("tcp", _tcp), Udp: ("udp", _udp)}
-"""By workload: the agent's word, and what follows ends and times."""
-FEATURES = tuple(workload.feature for workload in _LINES if workload.feature is not None)
-"""What tables of capabilities call these workloads."""
+_LINES: Mapping[str, Callable[[Any], Iterable[object]]] = {"tcp": _tcp, "udp": _udp}
+"""By kind of workload, which is the agent's word for it: what follows ends and times."""
+FEATURES = tuple(KINDS[kind].feature for kind in _LINES if kind in KINDS)
+"""What tables of capabilities call these kinds."""
 
 
 def _ends(hosts: Hosts, workload: Workload, flow: Connection) -> Iterable[object]:

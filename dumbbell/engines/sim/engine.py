@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets, expected_samples
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.labels import flow_labels
+from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim.capabilities import NAME, capabilities
 from dumbbell.native import native
-from dumbbell.plan import RUN, Plan, Refusal, make
+from dumbbell.plan import RUN, Plan, Refusal, Traffic, make
 from dumbbell.scenario import Duration, Scenario
 
 if TYPE_CHECKING:
@@ -87,15 +87,18 @@ class Sim(Engine):
             t_ns = np.frombuffer(table["t_ns"], dtype="<i8")
             values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(table["columns"]))
             blocks.append(Block(table["entity"], tuple(table["columns"]), t_ns, np.ascontiguousarray(values.T)))
-        flows = _table("flows", output["flows"], flow_labels(plan))
+        groups = _table("groups", output["groups"], group_labels(plan, output["groups"]["names"]))
+        made = _made(plan, groups, output["flows"]["names"])
+        flows = _table("flows", output["flows"], flow_labels(plan, made))
         ports = _table("ports", output["ports"], {"port": output["ports"]["names"]})
-        status, reasons = judge(counters(flows, ports), output["conservation"], plan.links)
+        status, reasons = judge(counters(flows, ports), output["conservation"], plan.links, {f"flow/{name}" for _, name in made})
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
         run = Run(
             **common,
             status=status,
             reasons=reasons,
             flows=flows,
+            groups=groups,
             ports=ports,
             digest=digest(blocks),
             engine=facts,
@@ -107,6 +110,14 @@ class Sim(Engine):
 
 
 ENGINE = Sim()
+
+
+def _made(plan: Plan, groups: Table, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Workload and name of each connection that workloads made and that has a row: they come last, workload by workload."""
+    with_rows = {workload.id for workload in plan.workloads if isinstance(workload, Traffic) and workload.parameters.get("rows")}
+    counts = zip(groups.names, groups.column("connections"), strict=True)
+    workloads = [name for name, count in counts if name in with_rows for _ in range(int(count or 0))]
+    return list(zip(workloads, names[len(names) - len(workloads) :], strict=True))
 
 
 def _table(name: str, rows: Mapping[str, Any], labels: Mapping[str, Sequence[str | None]]) -> Table:

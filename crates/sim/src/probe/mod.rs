@@ -4,7 +4,7 @@ mod sampler;
 pub mod schema;
 mod totals;
 
-pub use sampler::{Chosen, Group, Sampler};
+pub use sampler::{Chosen, Coming, Group, Members, Sampler};
 pub use totals::{flows, ports, FlowRow, GroupTotals, Volume};
 
 use crate::port::{Kind, Port};

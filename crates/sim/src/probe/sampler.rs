@@ -4,10 +4,11 @@
 //! its sender there and then; what the receiver has read, and what ports handed on, is still sampled while data are under way.
 
 use super::schema::{count, names, place, Quantity, FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES};
+use super::totals::{GroupTotals, Volume};
 use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::output::Table;
+use crate::output::{Table, Transaction};
 use crate::port::Port;
 use crate::time::Time;
 
@@ -21,8 +22,26 @@ const SHARE: usize = count(SHARE_SERIES);
 pub struct Group {
     /// Name.
     pub name: String,
-    /// Positions of its flows.
-    pub flows: Vec<usize>,
+    /// Its flows.
+    pub members: Members,
+}
+
+/// The flows of a group.
+#[derive(Clone, Debug)]
+pub enum Members {
+    /// Their positions.
+    Flows(Vec<usize>),
+    /// Those that a workload makes while the run goes on; its position among such.
+    Coming(usize),
+}
+
+/// Connections that come and go, by the workload that makes them.
+pub trait Coming {
+    /// What the connections that are gone came to.
+    fn gone(&self, workload: usize) -> &GroupTotals;
+
+    /// Those that are alive, each with its index among all flows, in no particular order.
+    fn alive(&self, workload: usize) -> impl Iterator<Item = (usize, &Flow)>;
 }
 
 /// What is sampled, by positions.
@@ -85,7 +104,7 @@ impl Sampler {
     }
 
     /// Takes a row of each; returns the time of the next.
-    pub fn sample(&mut self, flows: &[Flow], network: &Network) -> Time {
+    pub fn sample(&mut self, flows: &[Flow], coming: &impl Coming, network: &Network) -> Time {
         let now = network.now();
         for (&i, table) in self.chosen.flows.iter().zip(&mut self.flows) {
             match life(i, &flows[i], network) {
@@ -95,7 +114,13 @@ impl Sampler {
             }
         }
         for (group, table) in self.chosen.groups.iter().zip(&mut self.groups) {
-            table.push(now, &of_group(group, flows, network));
+            let row = match &group.members {
+                Members::Flows(places) => {
+                    of_group(&GroupTotals::default(), places.iter().map(|&i| (i, &flows[i])), network)
+                }
+                Members::Coming(workload) => of_group(coming.gone(*workload), coming.alive(*workload), network),
+            };
+            table.push(now, &row);
         }
         for (&i, table) in self.chosen.ports.iter().zip(&mut self.ports) {
             table.push(now, &of_port(&network.ports[i]));
@@ -119,9 +144,23 @@ impl Sampler {
             }
             for group in &self.chosen.groups {
                 let table = tables.next().expect("a table for each port and group");
-                table.push(now, &of_share(group.flows.iter().map(|&i| counted.bytes(port, i)).sum()));
+                let Members::Flows(places) = &group.members else { unreachable!("shares are of flows") };
+                table.push(now, &of_share(places.iter().map(|&i| counted.bytes(port, i)).sum()));
             }
         }
+    }
+
+    /// The series of requests and responses of a flow: a value each when the response was read whole. None if nothing is sampled.
+    #[must_use]
+    pub fn latencies(&self, flow: &str, transactions: &[Transaction]) -> Option<Table> {
+        let mut table =
+            Table { entity: format!("flow/{flow}"), columns: vec!["latency_ms"], t_ns: vec![], values: vec![] };
+        for Transaction { start, end, .. } in transactions {
+            if let Some(end) = *end {
+                table.push(end, &[(end - start) as f64 / 1e6]);
+            }
+        }
+        (self.interval > 0).then_some(table)
     }
 
     /// The tables: flows, groups, ports, flows and groups at ports.
@@ -171,16 +210,18 @@ fn of_receiver(f: &Flow) -> [f64; FLOW] {
     row
 }
 
-fn of_group(group: &Group, flows: &[Flow], network: &Network) -> [f64; GROUP] {
+/// The flows of a group; `gone` is what those came to that are not among them any more.
+fn of_group<'a>(
+    gone: &GroupTotals,
+    members: impl Iterator<Item = (usize, &'a Flow)>,
+    network: &Network,
+) -> [f64; GROUP] {
     let (mut open, mut cwnd, mut inflight) = (0u64, 0.0, 0u64);
     let (mut srtt, mut measured, mut min_rtt) = (0.0, 0u64, f64::NAN);
-    let (mut delivered, mut delivered_ce, mut retransmits, mut rx_bytes) = (0u64, 0u64, 0u64, 0u64);
-    for (i, f) in group.flows.iter().map(|&i| (i, &flows[i])) {
+    let mut volume = gone.volume();
+    for (i, f) in members {
         let s = f.sender.sample();
-        delivered += u64::from(s.delivered);
-        delivered_ce += u64::from(s.delivered_ce);
-        retransmits += f.sender.counters().retransmits;
-        rx_bytes += f.receiver.bytes_read();
+        volume += Volume::of(f);
         if life(i, f, network) != Life::Open {
             continue;
         }
@@ -200,10 +241,10 @@ fn of_group(group: &Group, flows: &[Flow], network: &Network) -> [f64; GROUP] {
         "srtt_ms": srtt / measured as f64,
         "min_rtt_ms": min_rtt,
         "inflight": inflight as f64,
-        "delivered": delivered as f64,
-        "delivered_ce": delivered_ce as f64,
-        "retransmits": retransmits as f64,
-        "rx_bytes": rx_bytes as f64,
+        "delivered": volume.delivered as f64,
+        "delivered_ce": volume.delivered_ce as f64,
+        "retransmits": volume.retransmits as f64,
+        "rx_bytes": volume.rx_bytes as f64,
     ]
 }
 

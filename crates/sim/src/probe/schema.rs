@@ -32,6 +32,8 @@ pub enum Source {
     Kernel,
     /// Captures at both hosts, whatever engine made them.
     Captures,
+    /// Connections with requests and responses, whatever engine ran them.
+    Requests,
 }
 
 impl Source {
@@ -96,6 +98,9 @@ pub const FLOW_SERIES: &[Quantity] = &[
     total("retransmits", "packets", "segments sent again"),
     total("rx_bytes", "bytes", "payload that the receiving application has read"),
     gauge("ca_state", "state", "0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
+    gauge("latency_ms", "ms", "from a request to the last byte of its response, at the time of that")
+        .by(Source::Requests)
+        .or_none(),
     gauge("passive_rtt_ms", "ms", "RTT by synthetic packet pairs, at the times of the pairs")
         .by(Source::Captures)
         .or_none(),
@@ -132,7 +137,8 @@ pub const PORT_SERIES: &[Quantity] = &[
     total("sent_bytes", "bytes", "handed on, headers included"),
 ];
 
-/// Columns of the table of flows: TCP connections, then streams of datagrams.
+/// Columns of the table of flows: TCP connections and streams of datagrams. Numbers of a connection with requests and responses are of both
+/// directions; of its packets, those of the client count as data and those of the server as ACKs.
 pub const FLOW_COLUMNS: &[Quantity] = &[
     label("flow", "name, unique in the run"),
     label("group", "name of the entry in the scenario that it is of"),

@@ -1,5 +1,7 @@
 //! What every flow and every port came to at the end of a run, a row each.
 
+use std::ops::AddAssign;
+
 use super::schema::{count, names, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS};
 use super::{row, stats};
 use crate::flow::Flow;
@@ -55,20 +57,37 @@ pub struct Volume {
     pub rx_bytes: u64,
     /// Data packets sent, those sent again included.
     pub sent: u64,
+    /// Segments known to be delivered.
+    pub delivered: u64,
+    /// Of these, with an ECN echo.
+    pub delivered_ce: u64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub rto_timeouts: u64,
 }
 
+impl AddAssign for Volume {
+    fn add_assign(&mut self, other: Self) {
+        self.rx_bytes += other.rx_bytes;
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.delivered_ce += other.delivered_ce;
+        self.retransmits += other.retransmits;
+        self.rto_timeouts += other.rto_timeouts;
+    }
+}
+
 impl Volume {
     /// That of a one-way connection.
     #[must_use]
     pub fn of(f: &Flow) -> Self {
-        let s = f.sender.counters();
+        let (s, sample) = (f.sender.counters(), f.sender.sample());
         Self {
             rx_bytes: f.receiver.bytes_read(),
             sent: s.sent,
+            delivered: sample.delivered.into(),
+            delivered_ce: sample.delivered_ce.into(),
             retransmits: s.retransmits,
             rto_timeouts: s.rto_timeouts,
         }
@@ -95,11 +114,13 @@ impl GroupTotals {
     /// Adds a connection that is gone, or at the end of the run: how long it took, if it is complete, and its volume.
     pub fn add(&mut self, completion: Option<Time>, volume: Volume) {
         self.completions.extend(completion);
-        let sum = &mut self.volume;
-        sum.rx_bytes += volume.rx_bytes;
-        sum.sent += volume.sent;
-        sum.retransmits += volume.retransmits;
-        sum.rto_timeouts += volume.rto_timeouts;
+        self.volume += volume;
+    }
+
+    /// What they have sent and read together.
+    #[must_use]
+    pub fn volume(&self) -> Volume {
+        self.volume
     }
 
     /// Adds requests that were answered, each with the time that took.
@@ -224,7 +245,7 @@ mod tests {
         let mut table = GroupTotals::table();
         let mut totals = GroupTotals::default();
         (0..3).for_each(|_| totals.begin());
-        let volume = Volume { rx_bytes: 10, sent: 2, retransmits: 1, rto_timeouts: 0 };
+        let volume = Volume { rx_bytes: 10, sent: 2, retransmits: 1, ..Volume::default() };
         [Some(4_000_000), None, Some(2_000_000)].into_iter().for_each(|each| totals.add(each, volume));
         totals.push("web", &mut table);
         let of = |column| table.get("web", column);

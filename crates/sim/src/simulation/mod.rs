@@ -161,7 +161,7 @@ impl World<'_> {
                 self.look_ahead(port);
             }
         } else if source == SAMPLER {
-            let next = self.sampler.sample(&self.flows, &self.network);
+            let next = self.sampler.sample(&self.flows, &self.slots, &self.network);
             self.network.events.set(SAMPLER, next);
         } else {
             while let Some((port, what)) = self.schedule.due(self.network.now()) {
@@ -266,7 +266,7 @@ impl World<'_> {
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
-        output.tables = self.sampler.finish();
+        output.tables.splice(0..0, self.sampler.finish());
         output
     }
 
@@ -276,6 +276,7 @@ impl World<'_> {
             output.flows.push(each.name(), &each.row(&self.network.drops[i], inside[i], self.end).0);
             if !each.transactions().is_empty() {
                 output.transactions.push((each.name().to_owned(), each.transactions().to_vec()));
+                output.tables.extend(self.sampler.latencies(each.name(), each.transactions()));
             }
         }
         let mut others = self.others.iter();

@@ -1,18 +1,29 @@
 //! Which entities get series, as a description chooses them.
 
 use crate::network::Shares;
-use crate::probe::{Chosen, Group};
+use crate::probe::{Chosen, Group, Members};
 use crate::refusal::Flaws;
 use crate::spec::{NetworkSpec, SeriesSpec, WorkloadSpec};
 
-/// Refuses what there is not, and groups that are not of TCP.
+/// Refuses what there is not, groups that are not of TCP connections with one direction, and shares of those that come and go.
 pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     let Some(series) = &spec.series else { return Ok(()) };
-    for (field, list) in [("series.flows", &series.flows), ("series.groups", &series.groups)] {
-        if let Some(i) = list.iter().find(|&&i| !matches!(spec.workloads.get(i), Some(WorkloadSpec::Tcp(_)))) {
-            flaws.add(field, format_args!("workload {i}"), "workloads of TCP");
-        }
+    let workload = |i: usize| spec.workloads.get(i);
+    let bulk = |i: usize| matches!(workload(i), Some(WorkloadSpec::Tcp(_)));
+    let coming = |i: usize| workload(i).is_some_and(|each| each.listed().is_none());
+    if let Some(i) = series.flows.iter().find(|&&i| !bulk(i)) {
+        flaws.add("series.flows", format_args!("workload {i}"), "workloads of bulk flows");
+    }
+    if let Some(i) = series.groups.iter().find(|&&i| !bulk(i) && !coming(i)) {
+        flaws.add(
+            "series.groups",
+            format_args!("workload {i}"),
+            "workloads of bulk flows or of connections that come and go",
+        );
+    }
+    if !series.shares.is_empty() && series.groups.iter().any(|&i| coming(i)) {
+        flaws.add("series.shares", "groups of connections that come and go", "no shares, or no such groups");
     }
     for (field, list) in [("series.ports", &series.ports), ("series.shares", &series.shares)] {
         if let Some(port) = list.iter().find(|&&port| port >= spec.ports.len()) {
@@ -36,9 +47,12 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
     for (flow, (workload, ..)) in spec.connections().enumerate() {
         members[workload].push(flow);
     }
-    let group = |workload: &usize| match &spec.workloads[*workload] {
-        WorkloadSpec::Tcp(tcp) => Group { name: tcp.id.clone(), flows: members[*workload].clone() },
-        _ => unreachable!("a group is of TCP"),
+    let group = |&workload: &usize| Group {
+        name: spec.workloads[workload].id().to_owned(),
+        members: match spec.making().position(|(i, _)| i == workload) {
+            Some(among_those) => Members::Coming(among_those),
+            None => Members::Flows(members[workload].clone()),
+        },
     };
     Chosen {
         flows: flows.iter().flat_map(|&workload| &members[workload]).copied().collect(),

@@ -9,7 +9,7 @@ use crate::events::EventSet;
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network};
 use crate::output::Rows;
-use crate::probe::{FlowRow, GroupTotals, Volume};
+use crate::probe::{Coming, FlowRow, GroupTotals, Volume};
 use crate::spec::{Direction, NetworkSpec};
 use crate::tcp::common::layout::Layout;
 use crate::time::{Time, NEVER};
@@ -247,6 +247,17 @@ impl<'a> Slots<'a> {
             group.rows.iter().for_each(|(number, row)| flows.push(&group.name(*number), &row.0));
             group.totals.push(&group.making.tcp.id, groups);
         }
+    }
+}
+
+impl Coming for Slots<'_> {
+    fn gone(&self, workload: usize) -> &GroupTotals {
+        &self.groups[workload].totals
+    }
+
+    fn alive(&self, workload: usize) -> impl Iterator<Item = (usize, &Flow)> {
+        let made = self.slots.iter().zip(self.first_flow..).filter_map(|(made, i)| Some((i, made.as_deref()?)));
+        made.filter(move |(_, made)| made.group == workload).map(|(i, made)| (i, &made.flow))
     }
 }
 

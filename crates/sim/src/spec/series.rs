@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesSpec {
-    /// Workloads of TCP: each connection gets its own.
+    /// Workloads of bulk flows: each connection gets its own.
     pub flows: Vec<usize>,
-    /// Workloads of TCP: their connections get one together.
+    /// Workloads of bulk flows, or of connections that come and go: their connections get one together.
     pub groups: Vec<usize>,
     /// Ports.
     pub ports: Vec<usize>,

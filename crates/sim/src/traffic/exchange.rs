@@ -257,6 +257,8 @@ impl Traffic for Exchange {
         let volume = Volume {
             rx_bytes: both(|end| end.receiver().bytes_read()),
             sent: both(|end| end.sender().counters.sent),
+            delivered: both(|end| end.sender().view.delivered.into()),
+            delivered_ce: both(|end| end.sender().view.delivered_ce.into()),
             retransmits: both(|end| end.sender().counters.retransmits),
             rto_timeouts: both(|end| end.sender().counters.rto_timeouts),
         };

@@ -23,6 +23,9 @@ use crate::refusal::Flaws;
 use crate::spec::{Direction, WorkloadSpec};
 use crate::time::Time;
 
+/// What tables of capabilities call the kinds beside bulk flows.
+pub const FEATURES: &[&str] = &["exchanges", "transfers", "UDP"];
+
 /// What two ends have sent each other, packets of all kinds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchanged {

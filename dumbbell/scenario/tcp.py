@@ -1,0 +1,131 @@
+"""A TCP connection as a user writes it: congestion control, stack, hosts. Flows have these keys, and so has other traffic over TCP."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, SerializationInfo, model_serializer, model_validator
+from pydantic_core import PydanticKnownError
+
+from dumbbell.scenario.base import LONG, Model, Name
+from dumbbell.scenario.problems import Unfit
+from dumbbell.scenario.units import Duration, Packets, Size
+
+
+def _split(written: Any, name: str, rest: str) -> Any:
+    """The two fields of a model: the key `name`, and a mapping of all other keys under `rest`."""
+    if not isinstance(written, dict) or set(written) == {name, rest}:
+        return written
+    named = {name: written[name]} if name in written else {}
+    return {**named, rest: {key: value for key, value in written.items() if key != name}}
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, bool | int | float | str):
+        raise Unfit(f"{'nothing' if value is None else 'a list or a mapping'} is no value of a parameter", "a number or a word")
+    return value
+
+
+class Cc(Model):
+    """A congestion control by name, with parameters of it: `{kind: cubic, hystart: off}`."""
+
+    kind: str
+    parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, written: Any) -> Any:
+        if isinstance(written, str):
+            return {"kind": written}
+        if not isinstance(written, dict | cls):
+            raise PydanticKnownError("string_type")
+        return _split(written, "kind", "parameters")
+
+    @model_serializer
+    def _join(self, info: SerializationInfo) -> Any:
+        return {"kind": self.kind, **self.parameters} if self.parameters or info.context == LONG else self.kind
+
+
+class Stack(Model):
+    """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_cwnd: 4}`."""
+
+    base: str = "linux-6.12"
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, written: Any) -> Any:
+        if isinstance(written, str):
+            return {"base": written}
+        return _split(written, "base", "options")
+
+    @model_serializer
+    def _join(self, info: SerializationInfo) -> Any:
+        return {"base": self.base, **self.options} if self.options or info.context == LONG else self.base
+
+
+def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
+    for key, value in values.items():
+        if not re.fullmatch(r"net\.[a-z0-9_.]+", key):
+            raise Unfit(f"{key!r} is not a setting of the network", "e.g. net.ipv4.tcp_early_retrans")
+        if not re.fullmatch(r"-?[A-Za-z0-9_]+( -?[A-Za-z0-9_]+)*", str(value)):
+            raise Unfit(f"{value!r} is no value of {key}", "numbers or words with a space between")
+    return values
+
+
+class Host(Model):
+    """Facts about the two hosts of a flow that are not TCP's."""
+
+    offload: Literal["none", "tso", "on"] = "none"
+    """`none`: TCP sends packet by packet; `tso`: it builds TSO segments, which the host cuts into packets;
+    `on`: TSO segments travel through the network whole, as between virtual machines."""
+    rcvbuf: Size | None = None
+    """SO_RCVBUF as the application sets it (Linux doubles it): no auto-tuning."""
+    sndbuf: Size | None = None
+    """SO_SNDBUF as the application sets it (Linux doubles it): no auto-tuning."""
+    rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
+        Size.parse("4KiB"),
+        Size.parse("128KiB"),
+        Size.parse("6MiB"),
+    ]
+    """sysctl tcp_rmem of Linux: least (without effect in the simulator), initial, most."""
+    wmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
+        Size.parse("4KiB"),
+        Size.parse("16KiB"),
+        Size.parse("4MiB"),
+    ]
+    """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most."""
+    cached_ssthresh: Packets | None = None
+    """ssthresh that the metrics cache remembers for the destination."""
+    sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = {}
+    """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
+
+
+class Start(Model):
+    """When the flows of a group start."""
+
+    first: Duration = Duration(0)
+    every: Duration = Duration(0)
+    """Between one flow of the group and the next."""
+    jitter: Duration = Duration(0)
+    """Each start is later by a uniform draw from 0 to this, from the seed and the flow's name."""
+
+
+class Connections(Model):
+    """What TCP connections that are alike have in common."""
+
+    cc: Cc
+    """Congestion control by name, or with parameters of it; `dumbbell list cc` names both."""
+    stack: Stack = Stack()
+    host: Host = Host()
+    ecn: bool | None = None
+    """Negotiate ECN; by default on if the cc answers to marks or SCE is echoed."""
+    sce_echo: bool | None = None
+    """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
+    rtt: Duration | None = None
+    """Base RTT of these connections instead of the path's."""
+    src: Name | None = None
+    """Sending host, which cake's host isolation looks at; traffic that names none shares one."""
+    dst: Name | None = None
+    """Receiving host; likewise."""
