@@ -30,4 +30,4 @@ def run(
     Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run, `BadInput` for a number of workers that is none.
     """
     store = None if out is None else Store(out)
-    return Results(tuple(execute(prepare(scenario.expand()), store, executor or Threads(workers), progress)))
+    return Results(tuple(execute(prepare(scenario.runs()), store, executor or Threads(workers), progress)))

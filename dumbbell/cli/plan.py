@@ -6,7 +6,7 @@ import typer
 
 from dumbbell.cli.executor import WorkersOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
-from dumbbell.cli.scenario_runs import FileArgument, OutOption, read_scenario
+from dumbbell.cli.scenario_runs import SAMPLE, FileArgument, MostCellsOption, OutOption, read_scenario
 
 
 def register(app: typer.Typer) -> None:
@@ -18,27 +18,32 @@ def _plan(
     file: FileArgument,
     out: OutOption = None,
     workers: WorkersOption = None,
+    most_cells: MostCellsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how many runs a scenario has and estimate their time and disk space on this machine.
 
+    Of more than 500 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all.
     With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost
 
-    scenario = read_scenario(file, out)
-    runs, todo, store = scenario.runs, scenario.missing, scenario.store
-    estimate = cost.estimate(todo, workers)
+    scenario = read_scenario(file, out, most_cells, SAMPLE)
+    store, total, checked = scenario.store, scenario.total, len(scenario.runs)
+    estimate = cost.estimate(scenario.missing, workers, scenario.each)
+    missing = round(scenario.each * len(scenario.missing))
     if json:
-        counted = {"name": scenario.name, "out": str(store.path), "runs": len(runs), "missing": len(todo), **estimate.__dict__}
-        print_json({**counted, "plan": runs[0].plan.plain()})
+        counted = {"name": scenario.name, "out": str(store.path), "runs": total, "checked": checked, "missing": missing}
+        print_json({**counted, **estimate.__dict__, "plan": scenario.runs[0].plan.plain()})
         return
-    print_columns(
-        [
-            ("runs", len(runs)),
-            ("missing", f"{len(todo)} (the others are in {store.path})" if len(todo) < len(runs) else len(todo)),
-            ("packets", f"at most {estimate.packets:,}"),
-            ("time", f"about {human_time(estimate.wall_s)} on {estimate.workers} processors ({human_time(estimate.cpu_s)} of CPU)"),
-            ("disk", f"about {human_size(estimate.disk_bytes)} in {store.path}"),
-        ]
-    )
+    about = "" if checked == total else "about "
+    rows = [
+        ("runs", str(total)),
+        ("missing", f"{about}{missing} (the others are in {store.path})" if missing < total else str(missing)),
+        ("packets", f"at most {about}{estimate.packets:,}"),
+        ("time", f"about {human_time(estimate.wall_s)} on {estimate.workers} processors ({human_time(estimate.cpu_s)} of CPU)"),
+        ("disk", f"about {human_size(estimate.disk_bytes)} in {store.path}"),
+    ]
+    if checked < total:
+        rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))
+    print_columns(rows)

@@ -12,7 +12,7 @@ import typer
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
-from dumbbell.cli.scenario_runs import FileArgument, OutOption, read_scenario
+from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, read_scenario
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -28,6 +28,7 @@ def _run(
     out: OutOption = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    most_cells: MostCellsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
@@ -36,7 +37,7 @@ def _run(
     from dumbbell.results.summary import completion_s
 
     where = make_executor(executor, workers)
-    scenario = read_scenario(file, out)
+    scenario = read_scenario(file, out, most_cells)
     store = scenario.store
     had = len(scenario.runs) - len(scenario.missing)
     began = time.perf_counter()

@@ -16,21 +16,37 @@ if TYPE_CHECKING:
 
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML).")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")]
+MostCellsOption = Annotated[
+    int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times repeats); 100,000 by default.")
+]
+SAMPLE = 500
+"""Runs of a larger sweep that `plan` prepares."""
 
 
 @dataclass(frozen=True)
 class ScenarioRuns:
-    """The prepared runs of a scenario file."""
+    """The runs of a scenario file, all or a sample of them."""
 
     name: str
+    total: int
+    """The number of runs that the scenario has."""
     runs: list[Prepared]
     missing: list[Prepared]
-    """The runs that are not in the store."""
+    """Those of `runs` that are not in the store."""
     store: Store
 
+    @property
+    def each(self) -> float:
+        """The number of runs that each of `runs` stands for; 1 if they are all."""
+        return self.total / len(self.runs)
 
-def read_scenario(file: Path, out: Path | None) -> ScenarioRuns:
-    """Reads a scenario file, prepares its runs and finds those that are not in the store. Raises `BadInput` if it cannot be run."""
+
+def read_scenario(file: Path, out: Path | None, most_runs: int | None, sample: int | None = None) -> ScenarioRuns:
+    """Reads a scenario file, prepares its runs and finds those that are not in the store.
+
+    With more runs than `sample`, only the first run of each of `sample` evenly spaced cells is prepared.
+    Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
+    """
     from dumbbell.engines.prepared import prepare
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
@@ -38,8 +54,10 @@ def read_scenario(file: Path, out: Path | None) -> ScenarioRuns:
 
     if not file.exists() and file.as_posix().split("/", 1)[0] in study_names():
         raise BadInput(f"{file}: no such file; expected a scenario file, or `dumbbell reproduce {file.as_posix()}` for the study")
-    scenario = Scenario.from_file(file)
-    runs = prepare(scenario.expand())
+    scenario = Scenario.from_file(file, most_runs)
+    total = scenario.run_count
+    whole = sample is None or total <= sample
+    runs = prepare(scenario.runs(most_runs) if whole else scenario.sample_runs(most_runs, sample or SAMPLE))
     store = Store(out if out is not None else Path("results") / scenario.name)
-    missing = set(store.missing([run.key for run in runs]))
-    return ScenarioRuns(scenario.name, runs, [run for run in runs if run.key in missing], store)
+    lacking = set(store.missing([run.key for run in runs]))
+    return ScenarioRuns(scenario.name, total, runs, [run for run in runs if run.key in lacking], store)

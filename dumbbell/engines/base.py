@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
@@ -83,13 +84,19 @@ def expected_packets(plan: Plan) -> int:
 
 def expected_samples(plan: Plan, engine: str) -> int:
     """Values of a run's series on an engine: times x series."""
-    from dumbbell.results import schema
-
     if not plan.sample_ns:
         return 0
     chosen, of_flows = plan.series, set(plan.series.flows)
     flows = sum(len(workload.connections) for i, workload in enumerate(plan.tcp) if i in of_flows)
     groups, shares = len(chosen.groups), len(chosen.shares) * (flows + len(chosen.groups))
     counts = {"flow": flows, "group": groups, "port": len(chosen.ports), "share": shares}
-    series = sum(count * len(schema().sampled(kind, engine)) for kind, count in counts.items())
+    series = sum(count * _series_count(kind, engine) for kind, count in counts.items())
     return (plan.duration_ns // plan.sample_ns + 1) * series
+
+
+@cache
+def _series_count(kind: str, engine: str) -> int:
+    """The number of series that an engine samples of a kind of entity."""
+    from dumbbell.results import schema
+
+    return len(schema().sampled(kind, engine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic
 from dumbbell.plan.addresses import Listeners
@@ -53,8 +53,7 @@ class Capability:
     """For a stack: its options that correspond to Linux's sysctls `rmem` and `wmem`."""
 
 
-@dataclass(frozen=True)
-class _Need:
+class _Need(NamedTuple):
     """A capability that a plan asks for."""
 
     place: Place

@@ -29,8 +29,8 @@ class Estimate:
     disk_bytes: int
 
 
-def estimate(runs: Sequence[Prepared], workers: int | None = None) -> Estimate:
-    """The cost of runs on this machine."""
+def estimate(runs: Sequence[Prepared], workers: int | None = None, each: float = 1.0) -> Estimate:
+    """The cost of runs on this machine; `each` is the number of runs that one of these stands for, if they are a sample."""
     workers = check_workers(workers)
     costs = [run.cpu_s for run in runs]
     packets = [expected_packets(run.plan) for run in runs]
@@ -38,5 +38,5 @@ def estimate(runs: Sequence[Prepared], workers: int | None = None) -> Estimate:
         _RUN_BYTES + _SAMPLE_BYTES * expected_samples(run.plan, run.engine) + _CAPTURED_BYTES * run.resolved.settings.capture * count
         for run, count in zip(runs, packets, strict=True)
     )
-    wall_s = max(sum(costs) / workers, max(costs, default=0.0))
-    return Estimate(sum(packets), sum(costs), wall_s, workers, int(disk))
+    cpu_s = each * sum(costs)
+    return Estimate(round(each * sum(packets)), cpu_s, max(cpu_s / workers, max(costs, default=0.0)), workers, int(each * disk))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -20,6 +20,12 @@ from dumbbell.scenario.series import Series
 from dumbbell.scenario.sweep import Sweep
 
 Coordinate = str | int | float
+MOST_RUNS = 100_000
+"""Runs of a scenario, unless more are allowed."""
+SAMPLE = 100
+"""Cells that are checked when a scenario is read."""
+_MOST_DIGITS = 10
+"""Of an index in a dotted key."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class ResolvedScenario:
     """Where in the sweep: dotted key to value as written, and `seed` if the scenario repeats."""
     origin: Scenario | None = field(default=None, compare=False, repr=False)
     """What it was resolved from."""
+    dumped: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    """What `dump` gives, if it is known already."""
 
     @property
     def name(self) -> str:
@@ -48,10 +56,13 @@ class ResolvedScenario:
 
     def on(self, engine: str) -> ResolvedScenario:
         """The same on another engine."""
-        return replace(self, settings=self.settings.model_copy(update={"engine": engine}))
+        dumped = None if self.dumped is None else {**self.dumped, "engine": engine}
+        return replace(self, settings=self.settings.model_copy(update={"engine": engine}), dumped=dumped)
 
     def dump(self) -> dict[str, Any]:
-        """All settings but the name, in plain data: what a run's key is made of."""
+        """All settings but the name, in plain data, not to be changed: what a run's key is made of."""
+        if self.dumped is not None:
+            return self.dumped
         # Of a scenario that chooses no series the key is what it was before there was a choice.
         usual = {"series"} if self.settings.series == Series() else set()
         return self.settings.model_dump(mode="json", exclude={"name", *usual})
@@ -68,23 +79,27 @@ class Scenario(Settings):
     _source: source.Source | None = PrivateAttr(default=None)
 
     @classmethod
-    def from_file(cls, path: str | FilePath) -> Self:
-        """Reads a scenario file. Raises `ScenarioError` with the file, line and key of every problem."""
-        return cls._from(*source.read(path))
+    def from_file(cls, path: str | FilePath, most_runs: int | None = None) -> Self:
+        """Reads a scenario file, and checks it and `SAMPLE` of its cells (see `sample_runs`).
+
+        Raises `ScenarioError` with the file, line and key of every problem, or with the number of runs if that is above `most_runs`, by
+        default `MOST_RUNS`.
+        """
+        return cls._from(*source.read(path), most_runs)
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Self:
-        """Reads the text of a scenario file; `name` stands for it in errors. Raises `ScenarioError`."""
+        """As `from_file`, of the text of a scenario file; `name` stands for it in errors."""
         return cls._from(*source.parse(text, name))
 
     @classmethod
-    def _from(cls, data: Any, origin: source.Source) -> Self:
+    def _from(cls, data: Any, origin: source.Source, most_runs: int | None = None) -> Self:
         try:
             scenario = cls.model_validate(data)
         except ValidationError as error:
             raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
         scenario._source = origin
-        scenario.expand()
+        scenario.sample_runs(most_runs)
         return scenario
 
     def __eq__(self, other: object) -> bool:
@@ -95,44 +110,82 @@ class Scenario(Settings):
         """The scenario as written, in plain data."""
         return self.model_dump(mode="json", exclude_unset=True)
 
-    def expand(self) -> list[ResolvedScenario]:
-        """The runs, sweep cells in order (first key slowest), seeds within a cell. Raises `ScenarioError`."""
+    @property
+    def cell_count(self) -> int:
+        """The number of cells of the sweep; 1 without a sweep."""
+        return self.sweep.count if self.sweep else 1
+
+    @property
+    def run_count(self) -> int:
+        """The number of runs: cells times repeats."""
+        return self.cell_count * self.repeat
+
+    def expand(self, most_runs: int | None = None) -> list[ResolvedScenario]:
+        """All runs, see `runs`."""
+        return list(self.runs(most_runs))
+
+    def sample_runs(self, most_runs: int | None = None, count: int = SAMPLE) -> list[ResolvedScenario]:
+        """The first run of each of `count` cells, evenly spaced from the first to the last; of all cells if there are no more.
+
+        Raises `ScenarioError` as `runs` does, for problems of these cells.
+        """
+        cells = self.cell_count
+        chosen = range(cells) if cells <= count else [i * (cells - 1) // max(count - 1, 1) for i in range(count)]
+        return list(self._runs(chosen, most_runs, seeds=1))
+
+    def runs(self, most_runs: int | None = None) -> Iterator[ResolvedScenario]:
+        """The runs, made one by one: cells in order (first key slowest), seeds within a cell.
+
+        Raises `ScenarioError` for settings that contradict each other, when the cell with them is reached; for cells that are the same
+        run; and if there are more runs than `most_runs`, by default `MOST_RUNS`.
+        """
+        return self._runs(range(self.cell_count), most_runs, self.repeat)
+
+    def _runs(self, cells: Iterable[int], most_runs: int | None, seeds: int) -> Iterator[ResolvedScenario]:
+        most = MOST_RUNS if most_runs is None else most_runs
+        if self.run_count > most:
+            what = f"{self.run_count} runs ({self.cell_count} cells, repeat: {self.repeat})"
+            raise ScenarioError([self.locate(("sweep" if self.sweep else "repeat",), what, f"at most {most}, or --most-cells")])
         if problems := [self.locate(*found) for found in wrong(self)]:
             raise ScenarioError(problems)
         written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
-        runs: list[ResolvedScenario] = []
-        seen: dict[str, dict[str, Coordinate]] = {}
-        for coordinates in self.sweep.coordinates() if self.sweep else [{}]:
-            cell = {key: _label(value) for key, value in coordinates.items()}
-            resolved = self._resolve(written, coordinates, cell)
-            content = str(resolved.dump())
-            if content in seen:
-                what = f"{_cell_text(seen[content])} and {_cell_text(cell)} are the same run"
+        seen: dict[bytes, int] = {}
+        for index in cells:
+            coordinates, cell = self._cell(index)
+            settings = self._resolve(written, coordinates, cell)
+            dumped = ResolvedScenario(settings).dump()
+            content = blake2b(str(dumped).encode(errors="surrogatepass"), digest_size=16).digest()
+            if (same := seen.setdefault(content, index)) != index:
+                what = f"{_cell_text(self._cell(same)[1])} and {_cell_text(cell)} are the same run"
                 raise ScenarioError([self.locate(("sweep",), what, "different cells")])
-            seen[content] = cell
-            if self.repeat > 1 and not is_random(resolved.settings):
+            if self.repeat > 1 and not is_random(settings):
                 what = f"{self.repeat} runs would be identical"
                 raise ScenarioError([self.locate(("repeat",), what, "start.jitter in a flow, or repeat: 1")])
-            for seed in range(resolved.seed, resolved.seed + self.repeat):
-                place = {**cell, "seed": seed} if self.repeat > 1 else cell
-                runs.append(ResolvedScenario(resolved.settings.model_copy(update={"seed": seed}), place, self))
-        return runs
+            yield ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, dumped)
+            for seed in range(settings.seed + 1, settings.seed + seeds):
+                repeated = settings.model_copy(update={"seed": seed})
+                yield ResolvedScenario(repeated, {**cell, "seed": seed}, self, {**dumped, "seed": seed})
 
-    def _resolve(self, written: dict[str, Any], coordinates: dict[str, Any], cell: dict[str, Coordinate]) -> ResolvedScenario:
-        settings = copy.deepcopy(written)
+    def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:
+        """The settings of a cell as written, and as coordinates."""
+        coordinates = self.sweep.cell(index) if self.sweep else {}
+        return coordinates, {key: _label(value) for key, value in coordinates.items()}
+
+    def _resolve(self, written: dict[str, Any], coordinates: dict[str, Any], cell: dict[str, Coordinate]) -> Settings:
+        assigned: Any = written
         for key, value in coordinates.items():
             try:
-                _assign(settings, key.split("."), value)
+                assigned = _assigned(assigned, key.split("."), value)
             except (KeyError, IndexError, ValueError) as error:
                 place = next(self.sweep.places(key)) if self.sweep else ()
                 raise ScenarioError([self.locate(place, error.args[0], "a dotted key")]) from None
         try:
-            resolved = Settings.model_validate(settings)
+            settings = Settings.model_validate(assigned)
         except ValidationError as error:
             raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
-        if problems := [self.locate(*found, cell) for found in wrong(resolved)]:
+        if problems := [self.locate(*found, cell) for found in wrong(settings)]:
             raise ScenarioError(problems)
-        return ResolvedScenario(resolved, cell, self)
+        return settings
 
     def locate(self, location: Location, what: str, expected: str, cell: dict[str, Coordinate] | None = None) -> Problem:
         """A problem at the line where the setting is swept, if it is, else where it is given."""
@@ -166,33 +219,22 @@ def _cell_text(cell: dict[str, Coordinate]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in cell.items())
 
 
-def _assign(settings: Any, key: list[str], value: Any) -> None:
-    for node, last in _targets(settings, key):
-        node[last] = value
-
-
-def _targets(node: Any, key: list[str]) -> Iterator[tuple[Any, Any]]:
-    """The containers and the index in each that a dotted key means; makes mappings on the way."""
+def _assigned(node: Any, key: list[str], value: Any) -> Any:
+    """Plain data with the value at a dotted key; makes mappings on the way. What is not on the way is shared with the original."""
+    if not key:
+        return value
     word, rest = key[0], key[1:]
-    indices: list[Any]
     if isinstance(node, list):
         if word == "*":
-            indices = list(range(len(node)))
-        elif word.isascii() and word.isdigit() and len(word) < 10 and int(word) < len(node):
-            indices = [int(word)]
-        else:
+            return [_assigned(entry, rest, value) for entry in node]
+        if not (word.isascii() and word.isdigit() and len(word) < _MOST_DIGITS and int(word) < len(node)):
             raise IndexError(f"{word!r} is not an entry of a list of {len(node)} (from 0, or * for all)")
-    elif isinstance(node, dict):
-        indices = [word]
-    else:
+        changed: Any = list(node)
+        changed[int(word)] = _assigned(node[int(word)], rest, value)
+        return changed
+    if not isinstance(node, dict):
         raise KeyError(f"{word!r} lies below a single value")
-    for index in indices:
-        if not rest:
-            yield node, index
-        else:
-            if isinstance(node, dict):
-                node.setdefault(index, {})
-            yield from _targets(node[index], rest)
+    return {**node, word: _assigned(node.get(word, {}), rest, value)}
 
 
 def _label(value: Any) -> Coordinate:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
@@ -58,26 +60,43 @@ class Sweep(BaseModel):
         if self.zip and len({len(values) for values in self.zip.values()}) > 1:
             lengths = ", ".join(f"{key} {len(values)}" for key, values in self.zip.items())
             raise Unfit(f"zip: the lists differ in length ({lengths})", "equal lengths")
-        keys = [*self.grid, *(self.zip or ()), *{key for cell in self.cells or () for key in cell}]
+        keys = [*self.grid, *(self.zip or ()), *dict.fromkeys(key for cell in self.cells or () for key in cell)]
         keys += self.sample.over if self.sample else ()
-        for key in keys:
-            if keys.count(key) > 1:
+        for key, times in Counter(keys).items():
+            if times > 1:
                 raise Unfit(f"{key} is swept twice", "each key in one of grid, zip, cells and sample")
         if self.sample and self.sample.count > (most := math.prod(map(len, self.sample.over.values()))):
             raise Unfit(f"sample: {self.sample.count} of {most} cells", f"a count of at most {most}")
         return self
 
-    def coordinates(self) -> Iterator[dict[str, Any]]:
-        """Each cell's settings, dotted key to value as written, first key slowest."""
-        parts: list[list[dict[str, Any]]] = [[{key: value} for value in values] for key, values in self.grid.items()]
+    @property
+    def count(self) -> int:
+        """The number of cells. Nothing is drawn or listed for it."""
+        lengths = [len(values) for values in self.grid.values()]
+        lengths += [len(next(iter(self.zip.values())))] if self.zip else []
+        lengths += [len(self.cells)] if self.cells else []
+        lengths += [self.sample.count] if self.sample else []
+        return math.prod(lengths)
+
+    @cached_property
+    def _factors(self) -> list[list[dict[str, Any]]]:
+        """The lists of settings whose product the cells are."""
+        factors: list[list[dict[str, Any]]] = [[{key: value} for value in values] for key, values in self.grid.items()]
         if self.zip:
-            parts.append([dict(zip(self.zip, row, strict=True)) for row in zip(*self.zip.values(), strict=True)])
+            factors.append([dict(zip(self.zip, row, strict=True)) for row in zip(*self.zip.values(), strict=True)])
         if self.cells:
-            parts.append(self.cells)
+            factors.append(self.cells)
         if self.sample:
-            parts.append(_draw(self.sample))
-        for cell in itertools.product(*parts):
-            yield {key: value for part in cell for key, value in part.items()}
+            factors.append(_draw(self.sample))
+        return factors
+
+    def cell(self, index: int) -> dict[str, Any]:
+        """The settings of one cell, dotted key to value as written; the first key changes slowest."""
+        parts = []
+        for factor in reversed(self._factors):
+            index, position = divmod(index, len(factor))
+            parts.append(factor[position])
+        return {key: value for part in reversed(parts) for key, value in part.items()}
 
     def places(self, key: str) -> Iterator[tuple[str | int, ...]]:
         """Where in the sweep `key` is given values."""

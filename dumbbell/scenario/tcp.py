@@ -112,13 +112,17 @@ class Start(Model):
     """Each start is later by a uniform draw from 0 to this, from the seed and the flow's name."""
 
 
+_STACK, _HOST = Stack(), Host()
+
+
 class Connections(Model):
     """What TCP connections that are alike have in common."""
 
     cc: Cc
     """Congestion control by name, or with parameters of it; `dumbbell list cc` names both."""
-    stack: Stack = Stack()
-    host: Host = Host()
+    # Factories, because pydantic copies a default that it cannot hash each time, which takes as long as all else of a flow.
+    stack: Stack = Field(default_factory=lambda: _STACK)
+    host: Host = Field(default_factory=lambda: _HOST)
     ecn: bool | None = None
     """Negotiate ECN; by default on if the cc answers to marks or SCE is echoed."""
     sce_echo: bool | None = None

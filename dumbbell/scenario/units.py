@@ -10,6 +10,7 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 from pydantic import GetCoreSchemaHandler
@@ -52,6 +53,24 @@ def _split(written: object, kind: type[Quantity | Limit]) -> tuple[Fraction, str
     return Fraction(number), match["unit"]
 
 
+# The cells of a sweep have most of their quantities in common, so that each is parsed and formatted once.
+
+
+def _validated(kind: Any, written: object) -> Any:
+    return _parsed(kind, written) if type(written) is str else kind.parse(written)
+
+
+@lru_cache(maxsize=10_000)
+def _parsed(kind: Any, written: str) -> Any:
+    return kind.parse(written)
+
+
+@lru_cache(maxsize=10_000)
+def _formatted(kind: Any, value: int) -> str:
+    unit = next(unit for unit in kind.FORMAT if value % kind.UNITS[unit] == 0)
+    return f"{value // kind.UNITS[unit]}{unit}"
+
+
 class Quantity(int):
     """A whole number of a base unit, written with a unit."""
 
@@ -82,15 +101,17 @@ class Quantity(int):
         return cls(value)
 
     def __str__(self) -> str:
-        unit = next(unit for unit in self.FORMAT if int(self) % self.UNITS[unit] == 0)
-        return f"{int(self) // self.UNITS[unit]}{unit}"
+        kind: Any = type(self)
+        return _formatted(kind, int(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.parse({str(self)!r})"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(str))
+        return core_schema.no_info_plain_validator_function(
+            partial(_validated, cls), serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
 
 
 class Rate(Quantity):
@@ -219,7 +240,9 @@ class Limit:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(str))
+        return core_schema.no_info_plain_validator_function(
+            partial(_validated, cls), serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
 
 
 def _decimal(value: Fraction) -> str:
