@@ -40,7 +40,8 @@ def test_an_impairment_is_of_the_bottleneck_whatever_hosts_have():
 
 def test_tcp_is_told_of_drops_in_its_hosts_queue_and_flows_share_it():
     scenario = {
-        "hosts": {"left": {"egress": EGRESS}},
+        # Each may have two packets there.
+        "hosts": {"left": {"egress": {**EGRESS, "qdisc": {"kind": "pfifo", "limit": "3p"}}}},
         "flows": [{"count": 2, "cc": "cubic"}, {"name": "other", "cc": "cubic", "src": "alice"}],
     }
     run = engine("sim").run(resolved(**scenario, path={**PATH, "rtt": "20ms"}, duration="10s"))

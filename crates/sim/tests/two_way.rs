@@ -46,7 +46,8 @@ fn a_run_with_all_of_it_is_the_same_twice() {
 #[test]
 fn tcp_learns_of_drops_at_its_hosts_own_port_alone() {
     let run = |from, path| {
-        let flow = TcpSpec { from, path, ..cubic("f") };
+        let mut flow = TcpSpec { from, path, ..cubic("f") };
+        flow.stack.options.insert("small_queues".into(), "off".into());
         let mut net = dumbbell(QdiscSpec::Pfifo { limit_packets: 50 }, tbf(), 20 * MS, 20, vec![flow]);
         // Ways that differ in nothing but the host.
         net.paths[0].forward = vec![1];

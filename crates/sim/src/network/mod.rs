@@ -1,8 +1,10 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
+mod hosts;
 mod routes;
 mod shares;
 
+pub use hosts::Released;
 pub use routes::{FlowWay, Routes};
 pub use shares::Shares;
 
@@ -50,6 +52,8 @@ pub struct Network {
     pub shares: Option<Box<Shares>>,
     /// Hashes what happens to packets.
     pub fingerprint: Fingerprint,
+    /// What has left the hosts' own queues; none if no host has one.
+    releases: Option<Box<hosts::Releases>>,
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
@@ -73,6 +77,7 @@ impl Network {
             tap: None,
             shares: None,
             fingerprint: Fingerprint::default(),
+            releases: None,
         }
     }
 
@@ -163,7 +168,7 @@ impl Network {
                 PacketEvent::Offered(Verdict::Dropped),
             );
             self.shared.dropped.push((id, DropCause::Overflow));
-            self.count_drops(i);
+            self.count_drops(i, Some(id));
             return Verdict::Dropped;
         }
         let mut out = self.shared.now;
@@ -190,7 +195,7 @@ impl Network {
         self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(verdict));
         let (next, refilled) = (port.next, port.refilled);
         if !self.shared.dropped.is_empty() {
-            self.count_drops(i);
+            self.count_drops(i, (verdict == Verdict::Dropped).then_some(id));
         }
         // If the shaper's timer is set, it already knows when it can send the next packet, and this one does not change that.
         if next == NEVER {
@@ -215,7 +220,7 @@ impl Network {
         // A line takes one packet at a time, and that has left when the line is free; the others send at once.
         let out = shaper.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
-            self.count_drops(i);
+            self.count_drops(i, None);
         }
         while let Some(id) = leaving.pop(&self.shared.packets) {
             self.leave(i, id, out);
@@ -240,12 +245,11 @@ impl Network {
         }
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(slot.bytes());
-        if self.shared.now < port.outage_until {
-            port.counters.lost += 1;
-            self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Lost);
-            self.forget(id);
+        if self.shared.now < port.watched_until && self.leaves_watched(i, id) {
             return;
         }
+        let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
+        let slot = &mut packets[id];
         self.fingerprint.note(out, Some(i), &slot.packet, PacketEvent::Left);
         let arrives = out + port.delay;
         if arrives == self.shared.now && port.pipe.is_empty() {
@@ -257,6 +261,21 @@ impl Network {
             self.events.set(PORTS + 2 * i + 1, arrives);
         }
         port.pipe.push(id, packets);
+    }
+
+    /// A packet leaves the shaper of port `i`, which is on a host or has or had an outage; true if it is lost.
+    #[cold]
+    #[inline(never)]
+    fn leaves_watched(&mut self, i: usize, id: Id) -> bool {
+        self.note_release(i, id);
+        let port = &mut self.ports[i];
+        if self.shared.now >= port.outage_until {
+            return false;
+        }
+        port.counters.lost += 1;
+        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Lost);
+        self.forget(id);
+        true
     }
 
     /// A packet goes on from port `i` to the next on its way, or to its end. Its hop count is not written in the second case: the packet is
@@ -322,12 +341,16 @@ impl Network {
         self.routes.next(i, p, way.hops()).map(|port| &self.ports[port].kind)
     }
 
-    /// Counts the packets that the discipline of port `i` dropped, and forgets them.
+    /// Counts the packets that the discipline of port `i` dropped, and forgets them. Of `refused`, which it did not even take, the sender
+    /// learns by the verdict.
     #[cold]
-    fn count_drops(&mut self, i: usize) {
+    fn count_drops(&mut self, i: usize, refused: Option<Id>) {
         let mut dropped = std::mem::take(&mut self.shared.dropped);
         for (id, cause) in dropped.drain(..) {
             self.ports[i].counters.drop(cause, self.shared.now);
+            if refused != Some(id) {
+                self.note_release(i, id);
+            }
             self.fingerprint.note(
                 self.shared.now,
                 Some(i),
@@ -386,7 +409,7 @@ impl Outbox for Network {
         // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
         let (flow, acks) = (p.flow(), from == End::Receiver);
         let verdict = self.set_out(p, self.routes.first(flow, acks));
-        if verdict == Verdict::Queued || self.routes.has_egress(flow) {
+        if verdict == Verdict::Queued || self.routes.has_egress(flow, acks) {
             verdict
         } else {
             Verdict::Queued

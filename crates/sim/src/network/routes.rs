@@ -12,8 +12,9 @@ pub struct FlowWay {
     pub data: u32,
     /// Where that of its ACKs begins.
     pub acks: u32,
-    /// Its first port is one of the sending host, whose TCP learns of drops there.
-    pub egress: bool,
+    /// Of its data and of its ACKs, whether their first port is on the host that they come from and its TCP wants to know what becomes of
+    /// them there.
+    pub egress: [bool; 2],
 }
 
 /// What comes after a port.
@@ -32,8 +33,8 @@ enum After {
 pub struct Routes {
     /// Of each flow, where the ways of its data and of its ACKs begin.
     begin: Vec<[u32; 2]>,
-    /// Of each flow, whether its data leave the sending host through the first port.
-    egress: Vec<bool>,
+    /// Of each flow, [`FlowWay::egress`].
+    egress: Vec<[bool; 2]>,
     /// The ports of all ways, one after another, each with `END` behind it.
     ports: Vec<u16>,
     /// What comes after each port: mostly one thing, so that the ways need not be looked at.
@@ -75,10 +76,10 @@ impl Routes {
         self.begin.len()
     }
 
-    /// Whether the data of a flow leave the sending host through the first port.
+    /// Whether the first port of a flow's data or ACKs is on the host that they come from, and its TCP wants to know what becomes of them.
     #[must_use]
-    pub fn has_egress(&self, flow: usize) -> bool {
-        self.egress[flow]
+    pub fn has_egress(&self, flow: usize, acks: bool) -> bool {
+        self.egress[flow][usize::from(acks)]
     }
 
     /// The first port of a flow's data or ACKs; `None` if there is none on their way.
@@ -119,10 +120,14 @@ mod tests {
     fn flows_share_ways_and_each_ends() {
         let mut routes = Routes::default();
         let [out, back] = [&[3, 1][..], &[]].map(|ports| routes.add_way(ports));
-        routes.add_flow(FlowWay { data: out, acks: back, egress: false });
-        routes.add_flow(FlowWay { data: back, acks: out, egress: true });
+        routes.add_flow(FlowWay { data: out, acks: back, egress: [false; 2] });
+        routes.add_flow(FlowWay { data: back, acks: out, egress: [true, false] });
         assert_eq!((routes.first(0, false), routes.first(0, true), routes.first(1, true)), (Some(3), None, Some(3)));
-        assert_eq!((routes.has_egress(0), routes.has_egress(1), routes.flows()), (false, true, 2));
+        assert_eq!(
+            [(0, false), (1, false), (1, true)].map(|(flow, acks)| routes.has_egress(flow, acks)),
+            [false, true, false]
+        );
+        assert_eq!(routes.flows(), 2);
         assert_eq!([0, 1, 2].map(|hops| routes.port(out + hops)), [Some(3), Some(1), None]);
     }
 
@@ -130,8 +135,8 @@ mod tests {
     fn what_comes_after_a_port_is_that_of_the_way() {
         let mut routes = Routes::default();
         let [short, long] = [&[3, 1][..], &[3, 2, 1]].map(|ports| routes.add_way(ports));
-        routes.add_flow(FlowWay { data: short, acks: short, egress: false });
-        routes.add_flow(FlowWay { data: long, acks: long, egress: false });
+        routes.add_flow(FlowWay { data: short, acks: short, egress: [false; 2] });
+        routes.add_flow(FlowWay { data: long, acks: long, egress: [false; 2] });
         let walk = |flow| {
             let p = packet(flow, 66, 0, Ecn::NotEct);
             let mut ports = vec![];

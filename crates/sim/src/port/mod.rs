@@ -31,6 +31,10 @@ pub struct Port {
     pub delay: Duration,
     /// End of the latest outage: what leaves the queue before is lost.
     pub outage_until: Time,
+    /// It is on a host, whose TCP is told of what leaves.
+    on_host: bool,
+    /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host.
+    pub watched_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
     /// A change of rate filled the shaper's bucket, and left its timer as it was.
@@ -125,17 +129,33 @@ impl Port {
             pipe: Queue::default(),
             delay,
             outage_until: 0,
+            on_host: false,
+            watched_until: 0,
             next: NEVER,
             refilled: false,
             counters: Counters::default(),
         })
     }
 
+    /// It is the port through which a host's packets leave.
+    pub fn put_on_host(&mut self) {
+        (self.on_host, self.watched_until) = (true, NEVER);
+    }
+
+    /// It is on a host, whose TCP is told of what leaves.
+    #[must_use]
+    pub fn is_on_host(&self) -> bool {
+        self.on_host
+    }
+
     /// Something happens to a queue port.
     pub fn change(&mut self, what: Change) {
         let Kind::Queue { qdisc, shaper } = &mut self.kind else { unreachable!("the schedule names queue ports only") };
         match (what, shaper) {
-            (Change::OutageUntil(end), _) => self.outage_until = self.outage_until.max(end),
+            (Change::OutageUntil(end), _) => {
+                self.outage_until = self.outage_until.max(end);
+                self.watched_until = self.watched_until.max(end);
+            }
             // A packet on the line is out when it would have been.
             (Change::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
             (Change::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),

@@ -36,7 +36,7 @@ struct Parts<'a> {
 impl<'a> World<'a> {
     /// The world at time 0.
     pub(super) fn build(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Self, Vec<Refusal>> {
-        let Parts { ports, changes, flows, others, groups } = parts(spec, controls)?;
+        let Parts { ports, changes, mut flows, mut others, groups } = parts(spec, controls)?;
         let tuples = tuples(spec);
         let headers = if spec.capture { headers(spec, &flows, &others, &tuples) } else { vec![] };
         let sources = sources(spec);
@@ -44,8 +44,17 @@ impl<'a> World<'a> {
         let (routes, ways) = routes(spec);
         let mut slots = Slots::new(groups, ways, sources, spec, controls);
         let mut network = Network::new(ports, routes, tuples, events, spec.seed);
+        if has_host_queues(spec) {
+            network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), host_source(spec));
+        }
         if spec.capture {
             network.tap = Some(Box::new(Tap::new(headers.iter().map(|flow| flow.from_right))));
+        }
+        for (i, flow) in flows.iter_mut().enumerate() {
+            flow.sender.on_host_with_queue(network.routes.has_egress(i, false));
+        }
+        for (i, other) in (flows.len()..).zip(&mut others) {
+            other.on_hosts_with_queues([false, true].map(|back| network.routes.has_egress(i, back)));
         }
         let first_flow_source = first_flow_source(spec);
         for (i, flow) in flows.iter().enumerate() {
@@ -97,9 +106,19 @@ fn first_arrival_source(spec: &NetworkSpec) -> usize {
     first_other_source(spec) + listed.map(|(_, workload)| traffic::sources(workload)).sum::<usize>()
 }
 
+/// Event source of what has left hosts' own queues, if there are any: the last, so that all else of the same time comes first.
+fn host_source(spec: &NetworkSpec) -> usize {
+    first_arrival_source(spec) + arrivals::SOURCES * spec.making().count()
+}
+
+/// A host has a queue of its own.
+fn has_host_queues(spec: &NetworkSpec) -> bool {
+    spec.hosts.iter().any(|host| host.egress.is_some())
+}
+
 /// All event sources that there are from the start.
 fn sources(spec: &NetworkSpec) -> usize {
-    first_arrival_source(spec) + arrivals::SOURCES * spec.making().count()
+    host_source(spec) + usize::from(has_host_queues(spec))
 }
 
 /// The names of the workloads that list what is there from the start beside flows, and how many each lists.
@@ -229,16 +248,22 @@ fn routes(spec: &NetworkSpec) -> (Routes, Vec<FlowWay>) {
     let mut routes = Routes::default();
     let mut add = |ports: &[usize]| routes.add_way(ports);
     let ways: Vec<[u32; 2]> = spec.paths.iter().map(|path| [add(&path.forward), add(&path.reverse)]).collect();
-    let way = |Heading { path, from, direction, .. }| {
+    let way = |Heading { path, direction, .. }, egress: [bool; 2]| {
         let [forward, reverse] = ways[path];
         let (data, acks) = if direction == Direction::Forward { (forward, reverse) } else { (reverse, forward) };
-        let egress = spec.hosts[from].egress;
-        let first = spec.paths[path].ports(direction).first().copied();
-        FlowWay { data, acks, egress: egress.is_some() && egress == first }
+        FlowWay { data, acks, egress }
     };
-    spec.connections().for_each(|(_, tcp, _)| routes.add_flow(way(tcp.into())));
-    spec.listed().for_each(|(workload, _)| routes.add_flow(way(workload.heading())));
-    (routes, spec.making().map(|(_, tcp)| way(tcp.into())).collect())
+    let on_host = |path: usize, direction: Direction, from: usize| {
+        let egress = spec.hosts[from].egress;
+        egress.is_some() && egress == spec.paths[path].ports(direction).first().copied()
+    };
+    let of = |heading: Heading, both_send: bool| {
+        let Heading { path, from, to, direction } = heading;
+        way(heading, [on_host(path, direction, from), both_send && on_host(path, direction.opposite(), to)])
+    };
+    spec.connections().for_each(|(_, tcp, _)| routes.add_flow(of(tcp.into(), false)));
+    spec.listed().for_each(|(workload, _)| routes.add_flow(of(workload.heading(), true)));
+    (routes, spec.making().map(|(_, tcp)| of(tcp.into(), false)).collect())
 }
 
 /// The addresses and ports of all flows, bulk flows first.

@@ -1,6 +1,7 @@
 //! Builds the world of a [`NetworkSpec`] and runs its events.
 
 mod build;
+mod hosts;
 mod series;
 mod slots;
 #[cfg(test)]
@@ -178,9 +179,14 @@ impl World<'_> {
 
     /// The event of other traffic or of arrivals came; sources are counted from the first of those.
     fn on_other_timer(&mut self, source: usize) {
-        match self.owners.get(source) {
-            Some(&(i, which)) => self.others[i as usize].on_timer(which as usize, &mut self.network),
-            None => self.slots.on_arrival(source - self.owners.len(), &mut self.network, &mut self.headers),
+        if let Some(&(i, which)) = self.owners.get(source) {
+            return self.others[i as usize].on_timer(which as usize, &mut self.network);
+        }
+        // A slot is only used again when nothing is left to tell of the connection before.
+        self.on_release();
+        let group = source - self.owners.len();
+        if group < self.slots.groups.len() {
+            self.slots.on_arrival(group, &mut self.network, &mut self.headers);
         }
     }
 

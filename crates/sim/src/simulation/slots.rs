@@ -123,6 +123,7 @@ impl<'a> Slots<'a> {
         let mut flow =
             Flow { name: g.name(number), sender, receiver, start: network.now(), stop: self.network.duration_ns };
         g.totals.begin();
+        flow.sender.on_host_with_queue(self.ways[group].egress[0]);
         flow.sender.connect(network);
         let made = Some(Box::new(Made { flow, group, number, serial, leaves: false }));
         match self.slots.get_mut(slot) {
@@ -136,6 +137,12 @@ impl<'a> Slots<'a> {
     pub(super) fn flow(&mut self, index: usize) -> Option<&mut Flow> {
         let slot = index.checked_sub(self.first_flow)?;
         Some(&mut self.slots[slot].as_mut().expect("packets of a connection arrive while it has its slot").flow)
+    }
+
+    /// The flow with this index, if it lies in a slot and is still there.
+    pub(super) fn flow_if_there(&mut self, index: usize) -> Option<&mut Flow> {
+        let slot = index.checked_sub(self.first_flow)?;
+        Some(&mut self.slots[slot].as_mut()?.flow)
     }
 
     /// The flow whose event comes first of all slots, and which of its sources that is of. `source` is what the event set said; `None` if

@@ -136,6 +136,7 @@ proptest! {
         interval in 5..80_u64,
         poisson in any::<bool>(),
         back in prop::sample::select(vec!["linux-6.12", "linux-3.9", "freebsd-9"]),
+        own_queues in any::<bool>(),
     ) {
         let arrivals = |ns: u64| if poisson {
             json!({"kind": "poisson", "mean_interval_ns": ns})
@@ -145,11 +146,14 @@ proptest! {
         let mut bulk = tcp("bulk", "linux-6.12", false, 3_000_000);
         bulk["kind"] = json!("tcp");
         bulk["connections"] = json!([{"name": "bulk", "start_ns": 0, "stop_ns": null, "ports": [10_000, 5000]}]);
-        let net = world(seed, &qdisc(which), &[
+        let mut net = world(seed, &qdisc(which), &[
             bulk,
             transfers(&tcp("out", "linux-6.12", false, size), &arrivals(interval * MS), [10_000, 6000]),
             transfers(&tcp("back", back, true, 20_000), &arrivals(50 * MS), [10_000, 7000]),
         ]);
+        if own_queues {
+            (net.hosts[0].egress, net.hosts[1].egress) = (Some(0), Some(1));
+        }
         let (again, fresh) = (run(&net, true), run(&net, false));
         prop_assert_eq!(again.0, fresh.0);
         let bits = |rows: &Rows| rows.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();

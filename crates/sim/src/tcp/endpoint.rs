@@ -57,6 +57,31 @@ impl Sender {
         }
     }
 
+    /// Whether the host has a queue of its own, which everything sent passes first. Said before [`Self::connect`].
+    pub fn on_host_with_queue(&mut self, has: bool) {
+        match self {
+            Self::Linux(s) => s.on_host_with_queue(has),
+            Self::Bsd(_) => {}
+        }
+    }
+
+    /// A packet of this sender has left the host's own queue, sent on or dropped. True if the sender waited for that: then
+    /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
+    pub fn on_left_host(&mut self, p: &Packet) -> bool {
+        match self {
+            Self::Linux(s) => s.on_left_host(p),
+            Self::Bsd(_) => false,
+        }
+    }
+
+    /// There is room in the host's own queue, and this sender waited for it.
+    pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(s) => s.on_room_in_host(out),
+            Self::Bsd(_) => {}
+        }
+    }
+
     /// A packet of the receiver arrives.
     #[inline]
     pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {

@@ -4,6 +4,7 @@
 use super::bulk::control;
 use super::site::{check_buffers, MAX_TRANSFER};
 use super::{Exchanged, Site, Traffic};
+use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::Outbox;
@@ -128,6 +129,15 @@ impl Exchange {
         out.set_timer(self.source + APPLICATION, at.min(self.stop));
     }
 
+    /// The end that sends such packets.
+    fn sender_of(&mut self, p: &Packet) -> &mut TwoWayEnd {
+        if p.has(flags::ACK) {
+            &mut self.server
+        } else {
+            &mut self.client
+        }
+    }
+
     fn on_packet_of_server(&mut self, p: &Packet, out: &mut impl Outbox) {
         let was_established = self.client.is_established();
         let read = self.client.on_packet(p, out);
@@ -206,6 +216,19 @@ impl Traffic for Exchange {
                 self.answered = due;
             }
         }
+    }
+
+    fn on_hosts_with_queues(&mut self, [client, server]: [bool; 2]) {
+        self.client.on_host_with_queue(client);
+        self.server.on_host_with_queue(server);
+    }
+
+    fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
+        self.sender_of(p).on_left_host(p, attachment)
+    }
+
+    fn on_room_in_host(&mut self, p: &Packet, out: &mut impl Outbox) {
+        self.sender_of(p).on_room_in_host(out);
     }
 
     fn exchanged(&self) -> Exchanged {

@@ -13,6 +13,7 @@ pub use site::{Controls, Site};
 pub use udp::Udp;
 
 use self::arrivals::Making;
+use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::Outbox;
@@ -58,6 +59,18 @@ pub trait Traffic {
 
     /// A packet has reached its end.
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox);
+
+    /// Whether the hosts of its `from` and of its `to` end have queues of their own. Said before the run begins.
+    fn on_hosts_with_queues(&mut self, _has: [bool; 2]) {}
+
+    /// A packet of it has left the queue of the host that it comes from, sent on or dropped. True if its sender waited for that: then
+    /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
+    fn on_left_host(&mut self, _p: &Packet, _attachment: &Attachment) -> bool {
+        false
+    }
+
+    /// There is room in the queue of the host that such packets come from, and their sender waited for it.
+    fn on_room_in_host(&mut self, _p: &Packet, _out: &mut impl Outbox) {}
 
     /// Its packets so far.
     fn exchanged(&self) -> Exchanged;
@@ -120,6 +133,21 @@ macro_rules! any_traffic {
             /// See [`Traffic::on_packet`].
             pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
                 match self { $(Self::$kind(each) => each.on_packet(p, out)),+ }
+            }
+
+            /// See [`Traffic::on_hosts_with_queues`].
+            pub fn on_hosts_with_queues(&mut self, has: [bool; 2]) {
+                match self { $(Self::$kind(each) => each.on_hosts_with_queues(has)),+ }
+            }
+
+            /// See [`Traffic::on_left_host`].
+            pub fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
+                match self { $(Self::$kind(each) => each.on_left_host(p, attachment)),+ }
+            }
+
+            /// See [`Traffic::on_room_in_host`].
+            pub fn on_room_in_host(&mut self, p: &Packet, out: &mut impl Outbox) {
+                match self { $(Self::$kind(each) => each.on_room_in_host(p, out)),+ }
             }
 
             /// See [`Traffic::exchanged`].

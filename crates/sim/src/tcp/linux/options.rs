@@ -1,4 +1,4 @@
-//! What Linux did differently before RACK: values that options of a [`crate::tcp::linux::stack::Stack`] take.
+//! What versions of Linux do differently: values that options of a [`crate::tcp::linux::stack::Stack`] take.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,4 +69,17 @@ pub enum ReceiveTuning {
     Twice,
     /// The same, and ahead of a sender that speeds up.
     Ahead,
+}
+
+/// What a connection may have in its host's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SmallQueues {
+    /// Whatever it sends (until 3.5).
+    Off,
+    /// `output_limit_bytes` of new data; retransmissions are not asked (3.6 to 3.11).
+    Fixed,
+    /// Two TSO segments, or a millisecond at the pacing rate if that is more, and `output_limit_bytes` at most; twice as much for
+    /// retransmissions. What still lies there is not sent again (4.14 and later).
+    Rate,
 }

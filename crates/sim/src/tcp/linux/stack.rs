@@ -8,7 +8,9 @@ use crate::refusal::Flaws;
 use crate::spec::StackSpec;
 use crate::tcp::common::overrides::overridden;
 use crate::tcp::implementation::unknown_stack;
-use crate::tcp::linux::options::{EarlyRetransmit, Frto, HystartClock, LossDetection, ReceiveTuning, TimerWheel};
+use crate::tcp::linux::options::{
+    EarlyRetransmit, Frto, HystartClock, LossDetection, ReceiveTuning, SmallQueues, TimerWheel,
+};
 
 /// Which rule says that the window limited sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +109,12 @@ pub struct Stack {
     pub tso_rtt_log: Option<u32>,
     /// No TSO segment is larger than half the window.
     pub tso_half_window: bool,
+    /// See [`SmallQueues`]; only on a host with a queue of its own.
+    pub small_queues: SmallQueues,
+    /// The most that a connection may have in its host's queue, bytes (sysctl tcp_limit_output_bytes; 128 KiB until 4.19).
+    pub output_limit_bytes: u32,
+    /// Small queues hold nothing back while one TSO segment is outstanding (5.17 and later), else only while none is.
+    pub small_queues_spare_one: bool,
     /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
     pub ack_event_first: bool,
     /// The last segment of a TSO segment has a PSH (5.4 and later).
@@ -174,6 +182,9 @@ const LINUX_6_12: Stack = Stack {
     tso_autosize: true,
     tso_rtt_log: Some(9),
     tso_half_window: true,
+    small_queues: SmallQueues::Rate,
+    output_limit_bytes: 1 << 20,
+    small_queues_spare_one: true,
     ack_event_first: false,
     tso_push: true,
     ack_full_push: true,
@@ -202,6 +213,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     prr_below_ssthresh: PrrBelowSsthresh::Retransmission,
     tso_defer: TsoDefer::HeadOld,
     tso_rtt_log: None,
+    small_queues_spare_one: false,
     ack_event_first: true,
     tso_push: false,
     ack_full_push: false,
@@ -233,6 +245,8 @@ const LINUX_3_9: Stack = Stack {
     tso_autosize: false,
     tso_rtt_log: None,
     tso_half_window: false,
+    small_queues: SmallQueues::Fixed,
+    output_limit_bytes: 131_072,
     tso_push: false,
     ack_full_push: false,
     tail_loss_probe: false,
@@ -303,6 +317,7 @@ impl Stack {
             ("initial_rwnd", self.initial_rwnd.unwrap_or(1), "segments", 1..=1000),
             ("receive_truesize", self.receive_truesize, "bytes", MSS..=65_536),
             ("send_truesize", self.send_truesize, "bytes", MSS..=65_536),
+            ("output_limit_bytes", self.output_limit_bytes, "bytes", 1..=i32::MAX as u32),
         ] {
             flaws.range(name, value, unit, range);
         }

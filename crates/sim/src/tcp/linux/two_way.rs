@@ -96,6 +96,25 @@ impl TwoWayEnd {
         }
     }
 
+    /// Whether the host has a queue of its own. Said before the connection opens.
+    pub fn on_host_with_queue(&mut self, has: bool) {
+        self.sender.on_host_with_queue(has);
+    }
+
+    /// A packet of this end has left the host's own queue; true if the sending half waited for that.
+    pub fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
+        let seq = if self.first { p.seq } else { attachment.other_seq };
+        let has_data = u32::from(p.len) > HEADERS + attachment.blocks.option_bytes();
+        has_data && self.sender.on_left_host(&Packet { seq, ..*p })
+    }
+
+    /// There is room in the host's own queue, and the sending half waited for it.
+    pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.release(false);
+        sender.on_room_in_host(&mut out);
+    }
+
     /// The application can write.
     #[must_use]
     pub fn is_established(&self) -> bool {

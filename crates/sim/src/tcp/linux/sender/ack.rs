@@ -128,7 +128,11 @@ impl Sender {
         let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
         let sent = self.write(out, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
-        let window_full = allowed <= 1 && sent == allowed;
+        let window_full = if self.small_queue.is_on() {
+            self.view.in_flight() >= self.window.cwnd
+        } else {
+            allowed <= 1 && sent == allowed
+        };
         if self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree()) {
             sent + self.write(out, false)
         } else {

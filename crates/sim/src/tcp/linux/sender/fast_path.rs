@@ -60,7 +60,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        let sent = if self.tso.enabled { self.send_allowed(out) } else { self.send_allowed_in_one_run(out) };
+        let sent = if self.sends_in_steps { self.send_allowed(out) } else { self.send_allowed_in_one_run(out) };
         self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
     }
 

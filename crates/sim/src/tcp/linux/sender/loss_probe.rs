@@ -2,6 +2,7 @@
 //! tcp_input.c, `tcp_process_tlp_ack`).
 
 use super::ack::flag;
+use super::transmit::Retransmission;
 use super::{Pending, Sender};
 use crate::cc::CaState;
 use crate::outbox::Outbox;
@@ -78,7 +79,7 @@ impl Sender {
                 self.write(out, true) > 0
             } else {
                 let last = self.view.snd_nxt - 1;
-                self.probe.retransmitted = self.retransmit(out, last, false);
+                self.probe.retransmitted = self.retransmit(out, last, false) == Retransmission::Sent;
                 self.probe.retransmitted
             };
             if sent {

@@ -13,12 +13,13 @@ mod rtt;
 mod sacktag;
 pub(super) mod scoreboard;
 mod send_buffer;
+pub(in crate::tcp::linux) mod small_queue;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod timeout;
 mod timer;
-mod transmit;
+pub(super) mod transmit;
 pub(super) mod tso;
 mod undo;
 
@@ -32,6 +33,7 @@ use self::reordering::Reordering;
 use self::rtt::{RttEstimator, WindowedMin};
 use self::scoreboard::Scoreboard;
 use self::send_buffer::SendBuffer;
+use self::small_queue::SmallQueue;
 pub(in crate::tcp::linux) use self::timer::Pending;
 use self::timer::Timer;
 use self::transmit::CwndUsage;
@@ -84,6 +86,8 @@ pub struct Sender {
     /// ACKs without an ECN echo may take the fast path; see [`Self::update_fast_path`].
     pub(in crate::tcp::linux) fast_path_open: bool,
     pub(in crate::tcp::linux) phase: Phase,
+    /// Between two TSO segments or segments something is decided: there is TSO, or the host has a queue of its own.
+    pub(in crate::tcp::linux) sends_in_steps: bool,
     /// Sequence numbers, counts and estimates: what congestion control sees.
     pub view: View,
     /// What congestion control sets.
@@ -105,6 +109,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) buffer: SendBuffer,
     pub(in crate::tcp::linux) layout: Layout,
     pub(in crate::tcp::linux) tso: Tso,
+    pub(in crate::tcp::linux) small_queue: SmallQueue,
     pub(in crate::tcp::linux) ecn: EcnState,
     pub(in crate::tcp::linux) rec: Recovery,
     pub(in crate::tcp::linux) undo: Undo,
@@ -130,6 +135,7 @@ impl Sender {
         Self {
             fast_path_open: false,
             phase: Phase::Closed,
+            sends_in_steps: spec.host.tso,
             view: View::new(stack.hz, stack.growth, limited),
             window: Window::new(stack.initial_cwnd, ssthresh),
             form: Packet {
@@ -154,6 +160,7 @@ impl Sender {
             buffer: SendBuffer::new(&spec.host, &stack, layout.end()),
             layout,
             tso: Tso::new(spec.host.tso),
+            small_queue: SmallQueue::default(),
             ecn: EcnState::new(spec.ecn),
             rec: Recovery::default(),
             undo: Undo::default(),
@@ -240,8 +247,8 @@ impl Sender {
     /// Sets the rate at which a paced sender would send (200 % of the window per RTT well below ssthresh, 120 % above).
     #[inline]
     pub(in crate::tcp::linux) fn update_pacing_rate(&mut self) {
-        // Only HyStart and the size of TSO segments depend on it.
-        if self.tso.enabled || self.window.in_slow_start(&self.view) {
+        // Only HyStart, the size of TSO segments and small queues depend on it.
+        if self.sends_in_steps || self.window.in_slow_start(&self.view) {
             self.compute_pacing_rate();
         }
     }

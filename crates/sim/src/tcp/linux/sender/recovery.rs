@@ -6,6 +6,7 @@
 use super::ack::{flag, AckState, Rexmit};
 use super::prr::Reduction;
 use super::scoreboard::mark;
+use super::transmit::Retransmission;
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
@@ -313,7 +314,7 @@ impl Sender {
         let mut rearm = false;
         while self.window.cwnd > self.view.in_flight() && self.view.retrans_out < self.view.lost_out {
             let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
-            if !self.retransmit(out, seq, true) {
+            if self.host_is_full_for(seq) || self.retransmit(out, seq, true) != Retransmission::Sent {
                 break;
             }
             if self.view.in_reduction() {

@@ -3,11 +3,15 @@
 //! Leaves out: thin-stream timeouts, giving up.
 
 use super::scoreboard::mark;
+use super::transmit::Retransmission;
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::options::Frto;
+
+/// When a retransmission is tried again that the host's own queue dropped, us (`TCP_RESOURCE_PROBE_INTERVAL`).
+const RESOURCE_PROBE_INTERVAL_US: u64 = 500_000;
 
 impl Sender {
     /// us until the RTO of the oldest segment.
@@ -55,7 +59,9 @@ impl Sender {
         }
         self.rec.count_timeout();
         let una = self.view.snd_una;
-        self.retransmit(out, una, true);
+        if self.retransmit(out, una, true) == Retransmission::Dropped {
+            return self.set_timer(out, Pending::Retransmit, self.clock.in_ticks(RESOURCE_PROBE_INTERVAL_US));
+        }
         self.rtt.back_off();
         self.set_timer(out, Pending::Retransmit, self.rto_ticks());
     }

@@ -1,7 +1,7 @@
 //! Sending: the transmit loop, and the test whether the congestion window limits it (Linux 6.12 net/ipv4/tcp_output.c, `tcp_write_xmit`,
-//! `tcp_cwnd_validate`). What is particular to TSO segments is in `tso`.
+//! `tcp_cwnd_validate`). What is particular to TSO segments is in `tso`, the limit on what lies in the host's own queue in `small_queue`.
 //!
-//! Leaves out: pacing, TSQ, Nagle for short writes (the application writes ahead), congestion window decay when idle.
+//! Leaves out: pacing, Nagle for short writes (the application writes ahead), congestion window decay when idle.
 
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
@@ -21,6 +21,16 @@ impl CwndUsage {
     pub fn begin(&mut self, seq: u32) {
         self.round_end = seq;
     }
+}
+
+/// What became of sending a segment again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp::linux) enum Retransmission {
+    Sent,
+    /// Not tried: beyond the window, or still in the host's own queue.
+    Held,
+    /// The host's own queue dropped it.
+    Dropped,
 }
 
 /// No segment.
@@ -47,19 +57,28 @@ impl Sender {
                 receiver_limited = true;
                 break;
             }
-            if !self.tso.enabled {
-                // Without TSO nothing is decided between two segments: they go in one run.
+            if !self.sends_in_steps {
+                // Nothing is decided between two segments: they go in one run.
                 sent = self.send_run(out, if probe { 1 } else { quota.min(room) });
                 break;
             }
-            let limit = self.tso_limit();
-            if !probe && self.tso_defers(out.now(), limit, room, &mut limited) {
+            let mut limit = 1;
+            if self.tso.enabled {
+                limit = self.tso_limit();
+                if !probe && self.tso_defers(out.now(), limit, room, &mut limited) {
+                    break;
+                }
+                if self.stack.tso_half_window {
+                    quota = quota.min((self.window.cwnd / 2).max(1));
+                }
+            }
+            let n = quota.min(limit).min(room);
+            if self.host_is_full_for_new(n) {
                 break;
             }
-            if self.stack.tso_half_window {
-                quota = quota.min((self.window.cwnd / 2).max(1));
-            }
-            let n = self.send_tso_segment(out, quota.min(limit).min(room));
+            let first = self.view.snd_nxt;
+            let n = self.send_tso_segment(out, n);
+            self.note_in_host(first, n);
             sent += n;
             if probe || n == 0 {
                 break;
@@ -109,37 +128,55 @@ impl Sender {
         debug_assert!(self.buffer.next_push >= from);
         let mut special = if self.ecn.cwr_queued() { from } else { self.next_special(from).min(tso_end) };
         let mut seq = from;
-        let mut dropped = false;
+        let mut verdict = Verdict::Queued;
         while seq < to {
             let p = Packet { seq, ..self.form };
-            let verdict = if seq == special {
+            verdict = if seq == special {
                 let verdict = self.send_special(out, p, seq == from, seq == tso_end);
                 special = self.next_special(seq + 1).min(tso_end);
                 verdict
             } else {
                 out.send(End::Sender, p)
             };
-            if verdict == Verdict::Dropped {
-                dropped = true;
+            if verdict != Verdict::Queued {
                 break;
             }
             seq += 1;
         }
         let sent = seq - from;
-        self.counters.sent += u64::from(sent) + u64::from(dropped);
+        self.counters.sent += u64::from(sent);
         if sent > 0 {
-            self.ecn.unqueue_cwr();
-            self.board.push_run(self.view.snd_una, from..seq, self.view.mstamp_us, self.view.delivered);
-            self.view.snd_nxt = seq;
-            self.view.packets_out += sent;
+            self.note_new(seq, sent);
         }
-        if sent > 0 {
-            self.cc.on_sent(&self.view, &mut self.window, sent);
+        if verdict == Verdict::Queued {
+            sent
+        } else {
+            sent + self.on_local_drop(seq, verdict)
         }
-        if dropped {
-            self.enter_cwr();
+    }
+
+    /// The segments up to `end` were sent, `sent` of them.
+    #[inline(always)]
+    fn note_new(&mut self, end: u32, sent: u32) {
+        self.ecn.unqueue_cwr();
+        self.board.push_run(self.view.snd_una, end - sent..end, self.view.mstamp_us, self.view.delivered);
+        self.view.snd_nxt = end;
+        self.view.packets_out += sent;
+        self.cc.on_sent(&self.view, &mut self.window, sent);
+    }
+
+    /// The host's own queue dropped something when segment `seq` was offered: the segment itself, or another one in its place. The window is
+    /// reduced before the segment counts as sent. Returns how many were sent of it.
+    #[cold]
+    #[inline(never)]
+    fn on_local_drop(&mut self, seq: u32, verdict: Verdict) -> u32 {
+        self.counters.sent += 1;
+        self.enter_cwr();
+        if verdict == Verdict::Dropped {
+            return 0;
         }
-        sent
+        self.note_new(seq + 1, 1);
+        1
     }
 
     /// The first segment from `seq` on that may be short or have a flag for what the application wrote.
@@ -187,18 +224,30 @@ impl Sender {
         }
     }
 
-    /// Retransmits segment `seq`; false if the window or the local queue forbids it.
-    pub(in crate::tcp::linux) fn retransmit(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> bool {
+    /// Retransmits segment `seq` if the window and the host's own queue allow it.
+    pub(in crate::tcp::linux) fn retransmit(
+        &mut self,
+        out: &mut impl Outbox,
+        seq: u32,
+        count_as_lost: bool,
+    ) -> Retransmission {
         use super::scoreboard::mark;
+        if self.is_still_in_host(seq) {
+            if count_as_lost {
+                self.undo.note_retransmission(self.ts_ms());
+            }
+            return Retransmission::Held;
+        }
         if seq >= self.peer.end() && seq != self.view.snd_una {
-            return false;
+            return Retransmission::Held;
         }
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         let verdict = out.send(End::Sender, p);
         let dropped = verdict == Verdict::Dropped;
-        if dropped {
+        self.note_in_host(seq, u32::from(!dropped));
+        if verdict != Verdict::Queued {
             self.enter_cwr();
         }
         let now = self.view.mstamp_us;
@@ -223,7 +272,9 @@ impl Sender {
         }
         if !dropped {
             self.cc.on_sent(&self.view, &mut self.window, 1);
+            Retransmission::Sent
+        } else {
+            Retransmission::Dropped
         }
-        !dropped
     }
 }

@@ -33,11 +33,18 @@ pub(in crate::tcp::linux) struct Tso {
     deferred: Option<u32>,
     /// Last transmission.
     last_sent: Time,
+    /// First segment of the last TSO segment.
+    last_start: u32,
 }
 
 impl Tso {
     pub fn new(enabled: bool) -> Self {
-        Self { enabled, left: FIRST_TSO_SEGMENTS, deferred: None, last_sent: 0 }
+        Self { enabled, left: FIRST_TSO_SEGMENTS, deferred: None, last_sent: 0, last_start: 0 }
+    }
+
+    /// First segment of the TSO segment that was sent last.
+    pub fn last_start(&self) -> u32 {
+        self.last_start
     }
 }
 
@@ -57,9 +64,12 @@ impl Sender {
         ((bytes / u64::from(MSS)).min(u64::from(MAX_TSO_SEGMENTS)) as u32).max(MIN_TSO_SEGMENTS)
     }
 
-    /// Sends a TSO segment of at most `n` new segments; returns how many went.
+    /// Sends a TSO segment of at most `n` new segments, or a single one without TSO; returns how many went.
     pub(super) fn send_tso_segment(&mut self, out: &mut impl Outbox, n: u32) -> u32 {
-        self.tso.last_sent = out.now();
+        if !self.tso.enabled {
+            return self.send_run(out, n);
+        }
+        (self.tso.last_sent, self.tso.last_start) = (out.now(), self.view.snd_nxt);
         let sent = self.send_run(out, n.min(self.tso.left));
         self.tso.left = if self.tso.left > sent { self.tso.left - sent } else { MAX_TSO_SEGMENTS };
         sent

@@ -4,6 +4,7 @@
 use crate::cc::CaState;
 use crate::outbox::Outbox;
 use crate::tcp::linux::sender::scoreboard::mark;
+use crate::tcp::linux::sender::transmit::Retransmission;
 use crate::tcp::linux::sender::{Pending, Sender};
 
 impl Sender {
@@ -136,7 +137,7 @@ impl Sender {
     }
 
     fn retransmit_counted(&mut self, seq: u32, out: &mut impl Outbox) -> bool {
-        if !self.retransmit(out, seq, true) {
+        if self.host_is_full_for(seq) || self.retransmit(out, seq, true) != Retransmission::Sent {
             return false;
         }
         if self.view.in_reduction() {

@@ -1,0 +1,52 @@
+//! What has left the hosts' own queues: their TCP is told, by an event of the time at which it left. So whatever else happens at that time
+//! comes first, as in Linux, where a tasklet writes once the softirq that freed the packets is over.
+
+use super::Network;
+use crate::attachment::Attachment;
+use crate::packet::{flags, Packet};
+use crate::pool::Id;
+use crate::time::NEVER;
+
+/// A packet that has left its host, or was dropped there.
+pub type Released = (Packet, Attachment);
+
+/// The packets that have left their hosts and have not been told of.
+#[derive(Debug)]
+pub(super) struct Releases {
+    packets: Vec<Released>,
+    /// The event that tells of them.
+    source: usize,
+}
+
+impl Releases {
+    pub(super) fn new(source: usize) -> Self {
+        Self { packets: vec![], source }
+    }
+}
+
+impl Network {
+    /// The ports in `ports` are on hosts. Event `source` tells of what leaves them.
+    pub fn put_on_hosts(&mut self, ports: impl Iterator<Item = usize>, source: usize) {
+        ports.for_each(|port| self.ports[port].put_on_host());
+        self.releases = Some(Box::new(Releases::new(source)));
+    }
+
+    /// A packet that port `i` had taken leaves it, sent on or dropped: if the port is its host's own, TCP is to be told.
+    #[cold]
+    pub(super) fn note_release(&mut self, i: usize, id: Id) {
+        let p = self.shared.packets[id].packet;
+        let on_its_host = p.way.hops() == 0 && self.routes.has_egress(p.flow(), p.has(flags::ACK));
+        let Some(releases) = self.releases.as_mut().filter(|_| self.ports[i].is_on_host() && on_its_host) else {
+            return;
+        };
+        releases.packets.push((p, self.attachments.get(&p)));
+        self.events.set(releases.source, self.shared.now);
+    }
+
+    /// Takes the packets that have left their hosts, in order.
+    pub fn take_released(&mut self) -> Vec<Released> {
+        let Some(releases) = &mut self.releases else { return vec![] };
+        self.events.set(releases.source, NEVER);
+        std::mem::take(&mut releases.packets)
+    }
+}

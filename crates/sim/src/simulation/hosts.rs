@@ -1,0 +1,42 @@
+//! Tells TCP what has left its host's own queue.
+
+use super::World;
+use crate::network::Released;
+use crate::packet::{flags, Packet};
+
+impl World<'_> {
+    /// Packets have left hosts' own queues. As in Linux all of them are taken off the accounts before anyone sends who waited for that.
+    pub(super) fn on_release(&mut self) {
+        let released = self.network.take_released();
+        let mut waiting: Vec<Packet> = vec![];
+        for one in &released {
+            let has_sender = |p: &Packet| (p.flow(), p.has(flags::ACK)) == (one.0.flow(), one.0.has(flags::ACK));
+            if self.take_off(one) && !waiting.iter().any(has_sender) {
+                waiting.push(one.0);
+            }
+        }
+        // The tasklet's list is a stack.
+        for p in waiting.iter().rev() {
+            self.send_more(p);
+        }
+    }
+
+    /// Tells the sender of a packet that it has left the host; true if it waited for that.
+    fn take_off(&mut self, (p, attachment): &Released) -> bool {
+        if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
+            return flow.sender.on_left_host(p);
+        }
+        let other = self.others.get_mut(p.flow() - self.flows.len());
+        other.is_some_and(|other| other.on_left_host(p, attachment))
+    }
+
+    /// The sender of such a packet waited for room in its host's queue, and there is some.
+    fn send_more(&mut self, p: &Packet) {
+        if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
+            return flow.sender.on_room_in_host(&mut self.network);
+        }
+        if let Some(other) = self.others.get_mut(p.flow() - self.flows.len()) {
+            other.on_room_in_host(p, &mut self.network);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! TCP small queues: how much of a connection may lie in its host's own queue (Linux 6.12 net/ipv4/tcp_output.c, `tcp_small_queue_check`,
+//! `tcp_wfree`, `tcp_tsq_write`, `skb_still_in_host_queue`; a fixed limit: Linux 3.9 `tcp_write_xmit`).
+//!
+//! A packet is on the account of its connection (`sk_wmem_alloc`) until it leaves the host. What the send buffer is charged
+//! (`sk_wmem_queued`) is another account, which only an ACK gives back, so that leaving the host gives the application no room.
+//!
+//! Leaves out: SYNs and pure ACKs on the account, waking a sender that waits when its retransmission is refused by the queue, refusing to retransmit beyond 5/4 of what the send buffer holds.
+
+use std::collections::VecDeque;
+
+use super::Sender;
+use crate::outbox::Outbox;
+use crate::packet::{flags, Packet, HEADERS, MSS};
+use crate::tcp::linux::options::{LossDetection, SmallQueues};
+
+/// A millisecond at the pacing rate (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// What the account holds when nothing is sent, bytes.
+const EMPTY: u64 = 1;
+
+/// What of a connection lies in its host's own queue. Told of every packet that the queue takes and of every one that leaves it; asked before each one
+/// is sent. Without such a queue it stays empty and is never asked.
+#[derive(Clone, Debug, Default)]
+pub(in crate::tcp::linux) struct SmallQueue {
+    /// There is such a queue.
+    on: bool,
+    /// On the account, bytes.
+    allocated: u64,
+    /// Something was held back since the last packet left.
+    throttled: bool,
+    /// The segments that lie there, in the order sent. Those cut from a TSO segment are not noted: by then TCP's own copy is free.
+    segments: VecDeque<u32>,
+}
+
+impl SmallQueue {
+    /// There is such a queue.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+}
+
+impl Sender {
+    /// Whether the host has a queue of its own, which everything sent passes first. Said before [`Self::connect`].
+    pub fn on_host_with_queue(&mut self, has: bool) {
+        self.small_queue.on = has;
+        self.sends_in_steps = has || self.tso.enabled;
+    }
+
+    /// A packet of this sender has left the host's queue, sent on or dropped. True if the sender waited for that: then
+    /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
+    pub fn on_left_host(&mut self, p: &Packet) -> bool {
+        if p.has(flags::SYN | flags::HANDSHAKE) {
+            return false;
+        }
+        let queue = &mut self.small_queue;
+        queue.allocated -= u64::from(self.stack.send_truesize - MSS) + u64::from(u32::from(p.len) - HEADERS);
+        if let Some(at) = queue.segments.iter().position(|&seq| seq == p.seq) {
+            queue.segments.remove(at);
+        }
+        std::mem::take(&mut queue.throttled)
+    }
+
+    /// There is room in the host's queue, and this sender waited for it.
+    pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
+        self.refresh(out.now());
+        if self.stack.small_queues == SmallQueues::Rate && self.is_established() {
+            match self.stack.loss_detection {
+                LossDetection::Rack => self.retransmit_lost(out),
+                LossDetection::Fack | LossDetection::Sack if self.view.retrans_out < self.view.lost_out => {
+                    self.retransmit_by_count(out);
+                }
+                LossDetection::Fack | LossDetection::Sack => {}
+            }
+        }
+        self.write(out, false);
+        self.update_fast_path();
+    }
+
+    /// The host's queue has taken `count` segments from `seq` on.
+    pub(super) fn note_in_host(&mut self, seq: u32, count: u32) {
+        if !self.small_queue.on {
+            return;
+        }
+        for seq in seq..seq + count {
+            self.small_queue.allocated += self.truesize(seq, 1);
+            if !self.tso.enabled {
+                self.small_queue.segments.push_back(seq);
+            }
+        }
+    }
+
+    /// True if the host's queue has no room for the new TSO segment of `n` segments that comes next.
+    pub(super) fn host_is_full_for_new(&mut self, n: u32) -> bool {
+        if !self.small_queue.on {
+            return false;
+        }
+        let full = match self.stack.small_queues {
+            SmallQueues::Off => false,
+            SmallQueues::Fixed => EMPTY + self.small_queue.allocated >= u64::from(self.stack.output_limit_bytes),
+            SmallQueues::Rate => self.is_above_rate_limit(self.truesize(self.view.snd_nxt, n), 0),
+        };
+        self.small_queue.throttled |= full;
+        full
+    }
+
+    /// True if the host's queue has no room for segment `seq` again.
+    pub(in crate::tcp::linux) fn host_is_full_for(&mut self, seq: u32) -> bool {
+        let full = self.small_queue.on
+            && self.stack.small_queues == SmallQueues::Rate
+            && self.is_above_rate_limit(self.truesize(seq, 1), 1);
+        self.small_queue.throttled |= full;
+        full
+    }
+
+    /// True if segment `seq` still lies in the host's queue, so that sending it again makes no sense.
+    pub(super) fn is_still_in_host(&mut self, seq: u32) -> bool {
+        let inside = self.small_queue.on
+            && self.stack.small_queues == SmallQueues::Rate
+            && self.small_queue.segments.contains(&seq);
+        self.small_queue.throttled |= inside;
+        inside
+    }
+
+    /// True if more is on the account than a segment of `truesize` bytes allows, `factor` times doubled. As long as hardly anything is
+    /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
+    fn is_above_rate_limit(&self, truesize: u64, factor: u32) -> bool {
+        let rate = self.window.pacing_rate >> PACING_SHIFT;
+        let limit = (2 * truesize).max(rate).min(u64::from(self.stack.output_limit_bytes)) << factor;
+        let hardly_any = if self.stack.small_queues_spare_one { 1 } else { 0 };
+        EMPTY + self.small_queue.allocated > limit && self.tso_segments_out_exceed(hardly_any)
+    }
+
+    /// True if more than `most` TSO segments, 0 or 1, are outstanding.
+    fn tso_segments_out_exceed(&self, most: u32) -> bool {
+        if most == 0 || !self.tso.enabled {
+            return self.view.packets_out > most;
+        }
+        self.view.snd_una < self.tso.last_start()
+    }
+
+    /// Memory that a TSO segment of `n` segments from `seq` on takes, bytes.
+    fn truesize(&self, seq: u32, n: u32) -> u64 {
+        let payload = (seq..seq + n).map(|seq| u64::from(self.layout.payload(seq))).sum::<u64>();
+        u64::from(self.stack.send_truesize - MSS) + payload
+    }
+}
