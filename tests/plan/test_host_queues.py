@@ -68,8 +68,3 @@ def test_a_queue_of_a_host_that_cannot_be_is_refused(hosts, flows, wrong):
     with pytest.raises(ScenarioError) as caught:
         Scenario.model_validate({"name": "x", "path": PATH, "duration": "10s", "hosts": hosts, "flows": flows}).expand()
     assert wrong in str(caught.value)
-
-
-def test_the_kernel_has_none():
-    with pytest.raises(ScenarioError, match=r"hosts\.left\.egress: the engine kernel has no queues of hosts; expected engine: sim"):
-        engine("kernel").prepare([resolved(hosts={"left": {"egress": EGRESS}}, engine="kernel")])

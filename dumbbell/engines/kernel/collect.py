@@ -90,7 +90,11 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, li
     from dumbbell.results import Table
 
     counted = _Counted.read(folder / "counters")
-    ports, wrong = _ports(plan, devices, counted, _details(folder / "end.json"))
+    details = _details(folder / "end.json")
+    for device, on_host in zip(devices.queues, devices.on_host, strict=True):
+        if on_host:
+            details |= {(device, handle): entry for (_, handle), entry in _details(folder / f"{device}.json").items()}
+    ports, wrong = _ports(plan, devices, counted, details)
     return Table.of_rows("flows", _flows(plan, counted)), Table.of_rows("ports", ports), wrong
 
 
@@ -125,13 +129,17 @@ def _ports(
 ) -> tuple[list[Row], list[str]]:
     found: list[Row] = []
     wrong: list[str] = []
-    for port, device, delay, leaf in zip(plan.ports, devices.queues, devices.delays, devices.leaves, strict=True):
+    numbered = enumerate(zip(plan.ports, devices.queues, devices.delays, devices.leaves, strict=True))
+    for i, (port, device, delay, leaf) in numbered:
         entity = f"port/{port.id}"
-        queue, lost = counted.queues[device], counted.lost.get(peer(device), 0)
+        queue, on_host = counted.queues[device], devices.on_host[i]
+        lost = 0 if on_host else counted.lost.get(peer(device), 0)
+        # No filter hands packets to a host's own queue: what came is what it says became of it.
+        came = queue.packets + queue.drops + queue.queued if on_host else counted.arrived.get(device, 0)
         full = queue.drops if isinstance(port, Link) else overflow(details[device, leaf], queue.drops)
         values: Row = {
             "port": port.id,
-            "arrived_packets": counted.arrived.get(device, 0),
+            "arrived_packets": came,
             "sent_packets": queue.packets,
             "sent_bytes": queue.bytes,
             "dropped_overflow": full,

@@ -13,7 +13,7 @@ from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.attribution import refusal
-from dumbbell.engines.linux import Script, compile_plan, conflicts
+from dumbbell.engines.linux import Script, compile_plan, conflicts, host_conflicts
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import RUN, Place, Plan, Refusal
@@ -66,6 +66,7 @@ class Kernel(Engine):
         if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
             yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
         yield from conflicts(plan)
+        yield from host_conflicts(plan)
         for i, prefix, workload in plan.over_tcp:
             if workload.host.cached_ssthresh is not None:
                 what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route)"

@@ -6,7 +6,7 @@ a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
 
 from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
-from dumbbell.engines.linux.hosts import STACK_OPTIONS
+from dumbbell.engines.linux.hosts import STACK_OPTIONS, host_conflicts
 from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
 from dumbbell.engines.linux.traffic import FEATURES
@@ -21,6 +21,7 @@ __all__ = [
     "Script",
     "compile_plan",
     "conflicts",
+    "host_conflicts",
     "overflow",
     "peer",
 ]

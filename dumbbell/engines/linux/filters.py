@@ -43,7 +43,8 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match,
     def lead(match: _Match, side: str, ports: tuple[int, ...], target: str) -> None:
         at = peer(GATES[side])
         for port in ports:
-            for device in (devices.queues[port], devices.delays[port]):
+            # What comes to a gate has passed its host's own queue.
+            for device in (None if devices.on_host[port] else devices.queues[port], devices.delays[port]):
                 if device is not None:
                     found.setdefault(at, {})[match] = device
                     at = peer(device)

@@ -1,8 +1,9 @@
 """Hosts: namespaces, addresses and settings.
 
-A host is a namespace for each set of TCP settings that differ (K counts them), on either side. What leaves a host is routed once, to gl
-(from the right to gr): the IP layer takes a packet off its sender's account there, as any other machine would; without that TCP small
-queues would count the packets in the bottleneck as the sender's own and hold back what follows.
+Hosts of a side are one namespace for each set of TCP settings that differ (K counts them); a host with a queue of its own is a namespace
+to itself, and the queue is on its eth0, so that a drop there is what TCP gets for an answer. What leaves a host is routed once, to gl (from
+the right to gr): the IP layer takes a packet off its sender's account there, as any other machine would; without that TCP small queues
+would count the packets in the bottleneck as the sender's own and hold back what follows.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.engines.linux.devices import GATES, NET, Devices, peer
-from dumbbell.plan import Plan, Side, Tcp, Workload
+from dumbbell.engines.linux.devices import GATES, NET, Devices, own_name, peer
+from dumbbell.plan import Place, Plan, Refusal, Side, Tcp, Workload
 from dumbbell.plan.addresses import SUBNETS, address
 
 STACK_OPTIONS: dict[str, Any] = {"initial_cwnd": 10, "reordering": 3, "rto_min_ms": 200, "sack_compression": True, "tail_loss_probe": True}
@@ -82,22 +83,30 @@ class Hosts:
     """The hosts of a plan as namespaces."""
 
     def __init__(self, plan: Plan) -> None:
-        """A plan has at least one workload of TCP; datagrams are between the namespaces of the first."""
+        """A plan has at least one workload of TCP; datagrams are between the namespaces of the first, or those of hosts with queues."""
         profiles: dict[Profile, int] = {}
-        numbers: dict[tuple[str, int], set[int]] = {}
+        numbers: dict[tuple[Side, str], set[int]] = {}
+        own: dict[str, Profile] = {}
         self._ends: dict[str, Ends] = {}
-        for workload in plan.workloads:
+        for workload in sorted(plan.workloads, key=lambda each: each.over is None):
             k = 0 if workload.over is None else profiles.setdefault(Profile.of(workload.over), len(profiles))
-            ends = [plan.hosts[workload.source], plan.hosts[workload.target]]
+            ends, names = [plan.hosts[workload.source], plan.hosts[workload.target]], []
             for host in ends:
-                numbers.setdefault((host.side, k), set()).add(host.number)
-            names, addresses = [_name(host.side, k) for host in ends], [address(host.side, host.number) for host in ends]
-            self._ends[workload.id] = Ends(*names, *addresses)
+                name = _name(host.side, k) if host.egress is None else own_name(host.side, host.egress)
+                numbers.setdefault((host.side, name), set()).add(host.number)
+                if host.egress is not None:
+                    own.setdefault(name, tuple(profiles)[k])
+                names.append(name)
+            self._ends[workload.id] = Ends(*names, *(address(host.side, host.number) for host in ends))
         self.profiles = tuple(profiles)
+        shared = {_name(side, k): profile for profile, k in profiles.items() for side in _SIDES}
+        spaces = [(side, name, profile) for name, profile in (shared | own).items() for side in _SIDES if name[0] == side[0]]
+        if own:
+            # A namespace of a profile may be empty here.
+            spaces = sorted((each for each in spaces if each[:2] in numbers), key=lambda each: _SIDES.index(each[0]))
         self.namespaces = tuple(
-            Namespace(_name(side, k), profile, tuple(address(side, number) for number in sorted(numbers.get((side, k), ()))))
-            for profile, k in profiles.items()
-            for side in _SIDES
+            Namespace(name, profile, tuple(address(side, number) for number in sorted(numbers.get((side, name), ()))))
+            for side, name, profile in spaces
         )
 
     def ends(self, workload: Workload) -> Ends:
@@ -106,12 +115,32 @@ class Hosts:
 
     def captures(self) -> dict[str, str]:
         """A file for the packets of each namespace, by its name."""
-        numbered = list(enumerate(self.profiles))
-        return {_name(side, k): f"{side}.pcap" if k == 0 else f"{side}-{k}.pcap" for k, _ in numbered for side in _SIDES}
+        files: dict[str, str] = {}
+        for side in _SIDES:
+            names = [host.name for host in self.namespaces if host.name[0] == side[0]]
+            files |= {name: f"{side}.pcap" if i == 0 else f"{side}-{i}.pcap" for i, name in enumerate(names)}
+        return {host.name: files[host.name] for host in self.namespaces}
 
 
-def _name(side: str, k: int) -> str:
+def _name(side: Side, k: int) -> str:
     return f"{side[0]}{k}"
+
+
+def host_conflicts(plan: Plan) -> Iterator[Refusal]:
+    """Flows of a host with a queue of its own that want different settings: they would be in two namespaces, and the queue in one. Nor does
+    anything happen to such a queue while it works.
+    """
+    for i, change in enumerate(plan.schedule):
+        if any(host.egress == change.port for host in plan.hosts):
+            yield Refusal(Place("change", i), "port", "is a host's own queue", "a port on no host, or engine: sim")
+    settings: dict[int, Profile] = {}
+    for i, prefix, workload in plan.over_tcp:
+        profile = Profile.of(workload)
+        for index in (workload.source, workload.target):
+            host = plan.hosts[index]
+            if host.egress is not None and settings.setdefault(host.egress, profile) != profile:
+                what = f"has other settings (offload, ecn, buffers, sysctls) than another flow of the host {host.id}, which has one queue"
+                yield Refusal(Place("workload", i), f"{prefix}host", what, "the same for all flows of the host, or engine: sim")
 
 
 def links(hosts: Hosts, devices: Devices) -> list[str]:

@@ -3,7 +3,7 @@
 namespace, sysctl, offload, run, capture     sets up the hosts (`hosts`) and the ports (`devices`, `qdiscs`, `filters`)
 tcp and other lines of `traffic`              ends, addresses, ports, times, what to send
 at TIME ...                                  what happens while it runs
-port, delay, hop                             what is sampled and counted
+port, egress, delay, hop                     what is sampled and counted
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def compile_plan(plan: Plan) -> Script:
     files = {f"{NET}.ip": _text(links(hosts, devices))}
     files |= {f"{host.name}.ip": _text(addressed(host)) for host in hosts.namespaces}
     files[f"{NET}.tc"] = _text((*_qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
+    own = {name: port for name, port, on_host in zip(devices.queues, plan.ports, devices.on_host, strict=True) if on_host}
+    files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}
     files["end.tc"] = "qdisc show\n"
     parameters = changed(plan)
     files |= {name: value for name, (value, _) in parameters.items()}
@@ -51,15 +53,17 @@ def compile_plan(plan: Plan) -> Script:
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
         *traffic_lines(plan, hosts),
         *_changes(plan, devices),
-        *(f"port {NET} {device} {_major(leaf)}" for device, leaf in zip(devices.queues, devices.leaves, strict=True)),
+        *_port_lines(devices),
         *(f"delay {NET} {device} 1" for device in devices.delays if device),
         *(f"hop {device}" for device in hops(devices)),
         *(f"capture {name} {file}" for name, file in captures.items()),
         f"sample {plan.sample_ns}",
         f"duration {plan.duration_ns}",
         f"run {NET} - tc -batch {NET}.tc",
+        *(f"run {name} - tc -batch {name}.tc" for name in own),
         "traffic",
         f"run {NET} end.json tc -s -j -batch end.tc",
+        *(f"run {name} {name}.json tc -s -j -batch end.tc" for name in own),
     ]
     files[SCRIPT] = _text(script)
     numbered = list(enumerate(hosts.profiles))
@@ -67,6 +71,7 @@ def compile_plan(plan: Plan) -> Script:
         "sysctls": {f"host {k}": dict(profile.sysctls) | {"net.ipv4.tcp_ecn": str(int(profile.ecn))} for k, profile in numbered},
         "offload": {f"host {k}": profile.offload for k, profile in numbered},
         "tc": files[f"{NET}.tc"].splitlines(),
+        **({"tc on hosts": {name: files[f"{name}.tc"].splitlines() for name in own}} if own else {}),
         "later": [line for line in script if line.startswith("at ")],
         **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
@@ -74,9 +79,15 @@ def compile_plan(plan: Plan) -> Script:
     return Script(files, devices, tuple(captures.values()), metadata)
 
 
+def _port_lines(devices: Devices) -> Iterator[str]:
+    for device, leaf, on_host in zip(devices.queues, devices.leaves, devices.on_host, strict=True):
+        yield f"egress {device} {_major(leaf)}" if on_host else f"port {NET} {device} {_major(leaf)}"
+
+
 def _qdisc_lines(plan: Plan, devices: Devices) -> Iterator[str]:
-    for port, device, delay in zip(plan.ports, devices.queues, devices.delays, strict=True):
-        yield from queue_lines(port, device)
+    for port, device, delay, on_host in zip(plan.ports, devices.queues, devices.delays, devices.on_host, strict=True):
+        if not on_host:
+            yield from queue_lines(port, device)
         if delay:
             yield f"qdisc add dev {delay} root handle 1: {link_delay(port)}"
 

@@ -3,7 +3,7 @@
 import pytest
 from support import PATH, planned
 
-from dumbbell.engines.linux import SCRIPT, compile_plan, conflicts
+from dumbbell.engines.linux import SCRIPT, compile_plan, conflicts, host_conflicts
 
 
 def compiled(**more):
@@ -111,6 +111,44 @@ def test_impairments_happen_at_their_time():
     # tbf forgets the limit of a fifo below it.
     assert [line.rpartition("tc ")[2].split()[0:2] for line in lines[2:]] == [["qdisc", "change"]] * 4
     assert sum("tbf rate 5000000bit" in line for line in lines) == sum("pfifo limit 100" in line for line in lines) == 2
+
+
+EGRESS = {"rate": "5mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "10p"}}
+
+
+def test_a_hosts_own_queue_is_on_the_device_that_its_tcp_sends_by():
+    flows = [{"cc": "cubic"}, {"cc": "dctcp", "src": "alice"}, {"cc": "cubic", "src": "bob", "name": "other"}]
+    script = compiled(hosts={"left": {"egress": EGRESS}, "alice": {"egress": {**EGRESS, "shaper": "link"}}}, flows=flows)
+    files, lines = script.files, script.files[SCRIPT].splitlines()
+    ports = [port for port, on_host in enumerate(script.devices.on_host) if on_host]
+    left, alice = (f"le{port}" for port in ports)
+    assert files[f"{left}.tc"].splitlines() == [
+        "qdisc add dev eth0 root handle 1: tbf rate 5000000bit burst 1540 limit 100000000",
+        "qdisc add dev eth0 parent 1: handle 10: pfifo limit 10",
+    ]
+    assert f"run {left} - tc -batch {left}.tc" in lines
+    assert f"egress {left} 16" in lines
+    assert not any(
+        f"dev p{port} " in line or f"add p{port} " in line for port in ports for text in files.values() for line in text.splitlines()
+    )
+    # What leaves is routed before it gets on the line; there a delay of its rate makes store and forward of it.
+    assert f"qdisc add dev x{ports[1]} root handle 1: netem limit 100000000 delay 0us rate 5000000bit" in files["net.tc"]
+    assert f"src_port 10001 action mirred egress redirect dev x{ports[1]}\n" in files["net.tc"]
+    # Each host with a queue is a namespace to itself; bob shares one with whoever has his settings.
+    assert [line.split()[1:3] for line in lines if line.startswith("tcp ")] == [[left, "r0"], [alice, "r1"], ["l0", "r0"]]
+    assert f"sysctl {alice} net.ipv4.tcp_ecn 1" in lines
+    assert f"sysctl {left} net.ipv4.tcp_ecn 0" in lines
+
+
+def test_flows_of_a_host_with_a_queue_have_the_same_settings():
+    hosts = {"left": {"egress": EGRESS}}
+    (refusal,) = host_conflicts(planned("kernel", hosts=hosts, flows=[{"cc": "cubic"}, {"cc": "dctcp"}]).plan)
+    assert (refusal.place.kind, refusal.place.index, refusal.field) == ("workload", 1, "host")
+    assert not list(host_conflicts(planned("kernel", hosts=hosts, flows=[{"cc": "cubic"}, {"cc": "reno"}]).plan))
+
+
+def test_captures_are_named_by_the_side():
+    assert compiled(hosts={"left": {"egress": EGRESS}}, capture=True).captures == ("left.pcap", "right.pcap")
 
 
 def test_a_flow_that_stops_early_is_cut_off():

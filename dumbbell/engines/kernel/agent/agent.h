@@ -59,7 +59,9 @@ struct flow {
 
 /* A device with a queue discipline. */
 struct port {
-	const char *device;
+	const char *name; /* in the results */
+	const char *namespace, *device;
+	int netlink; /* a socket in its namespace */
 	int sampled;
 	int index; /* of the device */
 	uint32_t leaf; /* major number of the qdisc whose marks count */
@@ -86,7 +88,7 @@ struct capture {
 	FILE *file;
 };
 
-/* What the lines of the script have described so far. */
+/* What the lines of the script have described so far. Wide because there is a list with its length for each kind of line. */
 struct script {
 	struct flow *flows;
 	int n_flows;
@@ -98,7 +100,8 @@ struct script {
 	int n_commands;
 	struct capture *captures;
 	int n_captures;
-	const char *ports_namespace; /* of ports and hops */
+	const char *ports_namespace; /* of hops, and of ports that are on no host */
+	int netlink; /* a socket there */
 	int64_t sample_ns, duration_ns;
 	struct timespec epoch; /* the run's time 0 on CLOCK_MONOTONIC */
 	struct timespec zero; /* the same on CLOCK_REALTIME */
@@ -165,8 +168,8 @@ void close_capture(struct capture *capture, struct timespec zero);
 struct nlmsghdr;
 struct rtattr;
 typedef void (*reader)(const struct nlmsghdr *message, void *context);
-void open_netlink(const char *namespace);
-void dump(int type, int index, uint32_t parent, reader read, void *context);
+int open_netlink(const char *namespace);
+void dump(int netlink, int type, int index, uint32_t parent, reader read, void *context);
 const struct rtattr *find(const void *from, int left, int type);
 void *payload(const struct rtattr *attribute, void *to, size_t size);
 uint64_t count_packets(const struct rtattr *stats);

@@ -108,12 +108,12 @@ void write_counters(struct script *script)
 	enter_namespace(script->ports_namespace);
 	for (i = 0; i < script->n_hops; i++) {
 		counting.hop = &script->hops[i];
-		dump(RTM_GETTFILTER, if_nametoindex(script->hops[i].device), TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), count_filter, &counting);
+		dump(script->netlink, RTM_GETTFILTER, if_nametoindex(script->hops[i].device), TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), count_filter, &counting);
 	}
 	for (i = 0; i < script->n_ports; i++) {
 		const struct port *port = &script->ports[i];
 
-		fprintf(counting.file, "queue %s %.0f %.0f %.0f %.0f %.0f\n", port->device, port->packets, port->bytes, port->drops, port->qlen,
+		fprintf(counting.file, "queue %s %.0f %.0f %.0f %.0f %.0f\n", port->name, port->packets, port->bytes, port->drops, port->qlen,
 			port->marks);
 	}
 	for (i = 0; i < script->n_flows; i++)

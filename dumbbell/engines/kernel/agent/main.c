@@ -155,9 +155,23 @@ static void read_port(struct script *script, char **words)
 	script->ports = grow(script->ports, script->n_ports, sizeof(*port));
 	port = &script->ports[script->n_ports++];
 	script->ports_namespace = words[1];
-	port->device = words[2];
+	port->namespace = words[1];
+	port->name = port->device = words[2];
 	port->sampled = !strcmp(words[0], "port");
 	port->leaf = number(words[3]);
+}
+
+/* The queue of a host goes by the name of its namespace. */
+static void read_egress(struct script *script, char **words)
+{
+	struct port *port;
+
+	script->ports = grow(script->ports, script->n_ports, sizeof(*port));
+	port = &script->ports[script->n_ports++];
+	port->name = port->namespace = words[1];
+	port->device = "eth0";
+	port->sampled = 1;
+	port->leaf = number(words[2]);
 }
 
 static void read_hop(struct script *script, char **words)
@@ -186,7 +200,7 @@ static const struct {
 } directives[] = {
 	{ "namespace", 2 }, { "run", 4 },      { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
 	{ "exchange", 16 }, { "udp", 11 },     { "port", 4 },	{ "at", 5 },		  { "sample", 2 },  { "duration", 2 },
-	{ "traffic", 1 },   { "capture", 3 },  { "delay", 4 },	{ "hop", 2 },
+	{ "traffic", 1 },   { "capture", 3 },  { "delay", 4 },	{ "hop", 2 },		  { "egress", 3 },
 };
 
 static void make_traffic(struct script *script)
@@ -225,6 +239,8 @@ static void carry_out(struct script *script, char **words, int n)
 		read_hop(script, words);
 	else if (!strcmp(what, "port") || !strcmp(what, "delay"))
 		read_port(script, words);
+	else if (!strcmp(what, "egress"))
+		read_egress(script, words);
 	else if (!strcmp(what, "capture"))
 		read_capture(script, words);
 	else if (!strcmp(what, "at"))

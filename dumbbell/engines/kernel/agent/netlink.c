@@ -9,20 +9,19 @@
 
 #define BUFFER (256 << 10)
 
-static int netlink_fd = -1;
-
-void open_netlink(const char *namespace)
+int open_netlink(const char *namespace)
 {
-	int size = 1 << 20;
+	int size = 1 << 20, fd;
 
 	enter_namespace(namespace);
-	netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (netlink_fd < 0 || setsockopt(netlink_fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)))
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)))
 		fail("netlink: %s", strerror(errno));
+	return fd;
 }
 
 /* Asks for all of a type (of a device and parent, if not 0) and has each answer read. */
-void dump(int type, int index, uint32_t parent, reader read, void *context)
+void dump(int netlink, int type, int index, uint32_t parent, reader read, void *context)
 {
 	struct {
 		struct nlmsghdr header;
@@ -33,10 +32,10 @@ void dump(int type, int index, uint32_t parent, reader read, void *context)
 	struct nlmsghdr *message;
 	int n;
 
-	if (send(netlink_fd, &request, sizeof(request), 0) < 0)
+	if (send(netlink, &request, sizeof(request), 0) < 0)
 		fail("netlink: %s", strerror(errno));
 	for (;;) {
-		n = recv(netlink_fd, buffer, sizeof(buffer), 0);
+		n = recv(netlink, buffer, sizeof(buffer), 0);
 		if (n < 0)
 			fail("netlink: %s", strerror(errno));
 		for (message = (void *)buffer; NLMSG_OK(message, (unsigned int)n); message = NLMSG_NEXT(message, n)) {

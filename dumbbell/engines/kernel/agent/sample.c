@@ -34,11 +34,16 @@ void open_series(struct script *script)
 {
 	int i;
 
-	open_netlink(script->ports_namespace);
+	script->netlink = open_netlink(script->ports_namespace);
 	for (i = 0; i < script->n_ports; i++) {
-		script->ports[i].index = if_nametoindex(script->ports[i].device);
-		if (!script->ports[i].index)
-			fail("device %s is not there", script->ports[i].device);
+		struct port *port = &script->ports[i];
+		int on_host = strcmp(port->namespace, script->ports_namespace);
+
+		port->netlink = on_host ? open_netlink(port->namespace) : script->netlink;
+		enter_namespace(port->namespace);
+		port->index = if_nametoindex(port->device);
+		if (!port->index)
+			fail("device %s is not there", port->device);
 	}
 	for (i = 0; i < script->n_flows; i++)
 		if (script->flows[i].traffic == EXCHANGE)
@@ -128,9 +133,15 @@ static double marks_of(const char *kind, const struct rtattr *app)
 	return sum;
 }
 
+struct reading {
+	struct script *script;
+	int netlink; /* where it was asked */
+};
+
 static void read_qdisc(const struct nlmsghdr *message, void *context)
 {
-	struct script *script = context;
+	const struct reading *reading = context;
+	struct script *script = reading->script;
 	const struct tcmsg *about = NLMSG_DATA(message);
 	int left = message->nlmsg_len - NLMSG_LENGTH(sizeof(*about)), left2, i;
 	const struct rtattr *first = (const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about))), *kind, *stats, *part;
@@ -139,7 +150,7 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 	struct port *port = NULL;
 
 	for (i = 0; i < script->n_ports; i++)
-		if (script->ports[i].index == about->tcm_ifindex)
+		if (script->ports[i].index == about->tcm_ifindex && script->ports[i].netlink == reading->netlink)
 			port = &script->ports[i];
 	kind = find(first, left, TCA_KIND);
 	stats = find(first, left, TCA_STATS2);
@@ -165,7 +176,15 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 
 void read_qdiscs(struct script *script)
 {
-	dump(RTM_GETQDISC, 0, 0, read_qdisc, script);
+	struct reading reading = { script, script->netlink };
+	int i;
+
+	dump(reading.netlink, RTM_GETQDISC, 0, 0, read_qdisc, &reading);
+	for (i = 0; i < script->n_ports; i++)
+		if (script->ports[i].netlink != script->netlink) {
+			reading.netlink = script->ports[i].netlink;
+			dump(reading.netlink, RTM_GETQDISC, 0, 0, read_qdisc, &reading);
+		}
 }
 
 void sample_ports(struct script *script, int64_t t_ns)
