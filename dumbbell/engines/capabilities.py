@@ -21,6 +21,7 @@ RATE_STEP = "rate steps"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
 FIRST_WRITE = "first writes"
+SERVER_OPENS = "connections opened by the server"
 HOST_QUEUE = "queues of hosts"
 GROUP_SERIES = "series of groups"
 PORT_SHARES = "shares of ports"
@@ -214,6 +215,8 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         yield need(f"stack.options.{option}", "option", option, workload.stack)
     if workload.first_write_bytes is not None:
         yield need("first_write_bytes", "feature", FIRST_WRITE)
+    if workload.opener == "to":
+        yield need("opener", "feature", SERVER_OPENS)
     if workload.sce_echo:
         yield need("sce_echo", "feature", SCE)
     if workload.direction == "reverse":

@@ -34,6 +34,7 @@ pub use simulation::{check, simulate, simulate_with};
 const FEATURES: &[&str] = &[
     "SCE",
     "captures",
+    "connections opened by the server",
     "first writes",
     "offload tso",
     "outages",

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.engines.kernel.capabilities import NAME
-from dumbbell.engines.labels import flow_labels
+from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import Devices, overflow, peer
 from dumbbell.plan import Link, Plan, Tcp
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dumbbell.results import Block, Table
 
 Row = dict[str, Any]
@@ -66,13 +68,17 @@ class _Counted:
 
 def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
     """The series, flows first. A row of the agent's file (sample.c): the time in ns, then the schema's series of every engine in order."""
-    from dumbbell.results import schema
+    from dumbbell.results import Block, schema
 
     of_flow, of_port = (schema().sampled(kind, NAME) for kind in ("flow", "port"))
     chosen = [workload.id for workload in map(plan.workloads.__getitem__, plan.series.flows)]
     for i, ((workload, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
         if workload.id in chosen:
             yield _block(folder / f"flow-{i}", f"flow/{connection.name}", of_flow).until(row["end_ns"], row["rx_bytes"])
+    for i, (_, connection) in enumerate(plan.flows):
+        if (transactions := _transactions(folder, i)) is not None:
+            latencies_ms = (transactions[:, 1] - transactions[:, 0]) / 1e6
+            yield Block(f"flow/{connection.name}", ("latency_ms",), transactions[:, 1], np.ascontiguousarray(latencies_ms[np.newaxis, :]))
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
@@ -85,8 +91,16 @@ def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:
     return Block(entity, names, rows[:, 0].astype(np.int64), np.ascontiguousarray(rows[:, 1:].T))
 
 
-def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, list[str]]:
-    """The tables of flows and ports, and violations of conservation, one line each."""
+def _transactions(folder: Path, flow: int) -> NDArray[np.int64] | None:
+    """When each request of a flow was written and its response read, ns, shape (transactions, 2); None if the flow has no requests."""
+    path = folder / f"transactions-{flow}"
+    if not path.exists():
+        return None
+    return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64).reshape(-1, 2)
+
+
+def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Table, list[str]]:
+    """The tables of flows, groups and ports, and violations of conservation, one line each."""
     from dumbbell.results import Table
 
     counted = _Counted.read(folder / "counters")
@@ -95,7 +109,8 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, li
         if on_host:
             details |= {(device, handle): entry for (_, handle), entry in _details(folder / f"{device}.json").items()}
     ports, wrong = _ports(plan, devices, counted, details)
-    return Table.of_rows("flows", _flows(plan, counted)), Table.of_rows("ports", ports), wrong
+    groups = Table.of_rows("groups", _groups(plan, counted, folder))
+    return Table.of_rows("flows", _flows(plan, counted)), groups, Table.of_rows("ports", ports), wrong
 
 
 def _flows(plan: Plan, counted: _Counted) -> list[Row]:
@@ -106,16 +121,63 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
         ends = [values.get("completed_ns"), connection.stop_ns, plan.duration_ns]
         end_ns = max(connection.start_ns, min(end for end in ends if end is not None))
         found.append({"rx_bytes": values.pop("received"), "start_ns": connection.start_ns, "end_ns": end_ns, **values})
-    for workload, stream in plan.flows:
+    for workload, flow in plan.flows:
         if isinstance(workload, Tcp):
             continue
         values = counted.flows[len(found)]
-        end_ns = max(stream.start_ns, plan.duration_ns if stream.stop_ns is None else stream.stop_ns)
-        numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]}
-        found.append({"start_ns": stream.start_ns, "end_ns": end_ns, **numbers})
+        ends = [values.get("completed_ns"), flow.stop_ns, plan.duration_ns]
+        end_ns = max(flow.start_ns, min(end for end in ends if end is not None))
+        numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]} if workload.over is None else _both_ways(values)
+        found.append({"start_ns": flow.start_ns, "end_ns": end_ns, **numbers})
     for i, row in enumerate(found):
         row |= {column: values[i] for column, values in labels.items()}
     return found
+
+
+def _both_ways(values: Mapping[str, int]) -> Row:
+    """The numbers of a connection whose ends both send data."""
+    both = {"rx_bytes": "received", **{name: name for name in ("retransmits", "delivered", "delivered_ce")}}
+    own = [name for name in ("sent_packets", "arrived_packets", "acks_arrived", "completed_ns") if name in values]
+    return {**{column: values[name] + values[f"reply_{name}"] for column, name in both.items()}, **{name: values[name] for name in own}}
+
+
+def _groups(plan: Plan, counted: _Counted, folder: Path) -> list[Row]:
+    """A row for each workload with requests and responses."""
+    members: dict[str, list[int]] = {}
+    flows = list(plan.flows)
+    for i, (workload, _) in enumerate(flows):
+        if (folder / f"transactions-{i}").exists():
+            members.setdefault(workload.id, []).append(i)
+    labels = group_labels(plan, list(members))
+    found: list[Row] = []
+    for number, places in enumerate(members.values()):
+        values = [counted.flows[i] for i in places]
+        taken = [each["completed_ns"] - flows[i][1].start_ns for i, each in zip(places, values, strict=True) if "completed_ns" in each]
+        listed = [each for i in places if (each := _transactions(folder, i)) is not None]
+        latencies = np.concatenate([each[:, 1] - each[:, 0] for each in listed])
+        found.append(
+            {
+                **{column: named[number] for column, named in labels.items()},
+                "connections": len(places),
+                "completed": len(taken),
+                **_times("completion", np.array(taken)),
+                "transactions": len(latencies),
+                **_times("latency", latencies),
+                "rx_bytes": sum(each["received"] + each["reply_received"] for each in values),
+                "sent_packets": sum(each["sent_packets"] + each["reply_sent_packets"] for each in values),
+                "retransmits": sum(each["retransmits"] + each["reply_retransmits"] for each in values),
+            }
+        )
+    return found
+
+
+def _times(what: str, times_ns: NDArray[np.int64]) -> Row:
+    """What several times come to, ms; nothing if there are none."""
+    if not times_ns.size:
+        return {}
+    ms = times_ns / 1e6
+    numbers = {"mean": ms.mean(), "median": np.median(ms), "p95": np.percentile(ms, 95), "max": ms.max()}
+    return {f"{what}_{name}_ms": float(value) for name, value in numbers.items()}
 
 
 def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:

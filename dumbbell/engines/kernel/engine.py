@@ -96,7 +96,7 @@ class Kernel(Engine):
                 if found := refusal(plan, str(fault)):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
-            flows, ports, wrong = collect.tables(plan, script.devices, folder)
+            flows, groups, ports, wrong = collect.tables(plan, script.devices, folder)
             blocks = tuple(collect.blocks(plan, folder, flows)) if plan.sample_ns else ()
             captures = {name: (folder / name).read_bytes() for name in script.captures}
         status, reasons = judge(counters(flows, ports), wrong, plan.links)
@@ -108,6 +108,7 @@ class Kernel(Engine):
             status=status,
             reasons=reasons,
             flows=flows,
+            groups=groups,
             ports=ports,
             digest=digest(blocks),
             engine=_facts(binary) | script.metadata,

@@ -16,24 +16,35 @@ _DOUBLED = 2
 
 
 def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
-    """A flow of TCP that is stopped early is cut off by a filter on its host: its packets end there, as if it had been unplugged."""
+    """Connections that are stopped early are cut off by filters on their hosts: packets end there, as if the host had been unplugged."""
     cut: set[str] = set()
     for i, (workload, flow) in enumerate(plan.flows):
         numbers = _LINES[workload.kind]
         yield _words(workload.kind, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers(workload))
-        if flow.stop_ns is not None and workload.transport == "tcp":
-            name = hosts.ends(workload).source
+        if flow.stop_ns is None or workload.transport != "tcp":
+            continue
+        ends = hosts.ends(workload)
+        # The receiver of a bulk flow still acknowledges what is under way.
+        stopped = (ends.source,) if isinstance(workload, Tcp) else (ends.source, ends.target)
+        for name, port in zip(stopped, flow.ports, strict=False):
             if name not in cut:
                 cut.add(name)
                 yield f"run {name} - tc qdisc add dev eth0 clsact"
-            match = f"flower ip_proto tcp src_port {flow.ports[0]}"
+            match = f"flower ip_proto tcp src_port {port}"
             yield f"at {flow.stop_ns} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
 
 
 def _tcp(tcp: Tcp) -> Iterable[object]:
     """Congestion control, size, buffers."""
-    buffers = [0 if size is None else size // _DOUBLED for size in (tcp.host.sndbuf, tcp.host.rcvbuf)]
-    return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *buffers)
+    return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *_buffers(tcp))
+
+
+def _exchange(exchange: Traffic) -> Iterable[object]:
+    """Congestion control, sizes, number, time of thinking, buffers."""
+    assert exchange.tcp is not None  # it is over TCP
+    parameters = exchange.parameters
+    numbers = [parameters[name] for name in ("request_bytes", "response_bytes", "count", "think_ns")]
+    return (exchange.tcp.cc["kind"], *numbers, *_buffers(exchange.tcp))
 
 
 def _udp(udp: Traffic) -> Iterable[object]:
@@ -41,7 +52,7 @@ def _udp(udp: Traffic) -> Iterable[object]:
     return (udp.parameters["interval_ns"], udp.parameters["size_bytes"] - _HEADERS)
 
 
-_LINES: Mapping[str, Callable[[Any], Iterable[object]]] = {"tcp": _tcp, "udp": _udp}
+_LINES: Mapping[str, Callable[[Any], Iterable[object]]] = {"tcp": _tcp, "exchange": _exchange, "udp": _udp}
 """By kind of workload, which is the agent's word for it: what follows ends and times."""
 FEATURES = tuple(KINDS[kind].feature for kind in _LINES if kind in KINDS)
 """What tables of capabilities call these kinds."""
@@ -50,6 +61,10 @@ FEATURES = tuple(KINDS[kind].feature for kind in _LINES if kind in KINDS)
 def _ends(hosts: Hosts, workload: Workload, flow: Connection) -> Iterable[object]:
     ends = hosts.ends(workload)
     return (ends.source, ends.target, ends.source_address, ends.target_address, *flow.ports)
+
+
+def _buffers(tcp: Tcp) -> Iterable[int]:
+    return [0 if size is None else size // _DOUBLED for size in (tcp.host.sndbuf, tcp.host.rcvbuf)]
 
 
 def _or_never(number: int | None) -> int:

@@ -45,6 +45,8 @@ static void count_flow(FILE *file, struct flow *flow, int i)
 		count(file, i, "reply_sent_packets", to->tcpi_data_segs_out);
 		count(file, i, "reply_retransmits", to->tcpi_total_retrans);
 		count(file, i, "reply_arrived_packets", from->tcpi_data_segs_in);
+		count(file, i, "reply_delivered", to->tcpi_delivered);
+		count(file, i, "reply_delivered_ce", to->tcpi_delivered_ce);
 	}
 	if (flow->completed_ns >= 0)
 		count(file, i, "completed_ns", flow->completed_ns);
