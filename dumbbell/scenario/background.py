@@ -179,7 +179,8 @@ class Exchange(Traffic, Connections):
         """Also sizes of nothing, and more than sequence numbers can count."""
         for key in ("request", "response"):
             if not 0 < getattr(self, key) <= _MOST_BYTES:
-                yield (key,), f"{getattr(self, key)} is {'nothing' if getattr(self, key) == 0 else 'too much'}", f"1B to {_MOST_BYTES}"
+                what = f"{getattr(self, key)} is too much" if getattr(self, key) else "0B is nothing"
+                yield (key,), what, f"1B to {_MOST_BYTES}"
         if self.count is not None and self.count > self._most:
             yield ("count",), f"{self.count} are more than sequence numbers can count", f"at most {self._most}"
         yield from super().wrong(duration)
@@ -252,7 +253,7 @@ class Transfers(Traffic, Connections):
     def wrong(self, duration: Duration) -> Wrong:
         """Also transfers of nothing, and arrivals in no time."""
         if not 0 < self.size <= _MOST_BYTES:
-            yield ("size",), f"{self.size} is {'nothing to send' if self.size == 0 else 'too much'}", f"1B to {_MOST_BYTES}"
+            yield ("size",), f"{self.size} is too much" if self.size else "0B is nothing to send", f"1B to {_MOST_BYTES}"
         if self.arrivals.every == 0:
             yield ("arrivals", "every"), "0s is no time at all", "a time above 0"
         elif self.rows and (many := self.made(int(self.duration or duration - self.start))) > _MOST_ROWS:

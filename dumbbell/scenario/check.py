@@ -57,6 +57,7 @@ def wrong(settings: Settings) -> Wrong:
             yield ("background", i, *location), what, expected
     yield from _host_queues(settings)
     yield from _names(settings)
+    yield from _names_of_rows(settings)
     yield from _series(settings)
 
 
@@ -344,3 +345,17 @@ def _names(settings: Settings) -> Wrong:
         if (flow.name is not None and given[flow.name] > 1) or not seen.isdisjoint(names):
             yield ("flows", i, "name"), f"{flow.name or flow.cc.kind!r} is given twice", "names that differ"
         seen.update(names)
+
+
+def _names_of_rows(settings: Settings) -> Wrong:
+    """The connections of an entry that makes them while the run goes on are numbered, and no other flow has such a name."""
+    names = [name for group in flow_names(settings.flows) for name in group]
+    for each in settings.background:
+        if isinstance(each, Connections) and isinstance(each.starts, tuple):
+            base = each.name or each.kind
+            names += [base] if each.starts[1] == 1 else [f"{base}-{i}" for i in range(1, each.starts[1] + 1)]
+    for i, base in groups_coming(settings).items():
+        clash = next((name for name in names if name.startswith(f"{base}-") and name[len(base) + 1 :].isdecimal()), None)
+        if clash is not None:
+            what = f"{base!r} has connections {base}-1, {base}-2 ..., and {clash!r} is another flow"
+            yield ("background", i, "name"), what, "another name"

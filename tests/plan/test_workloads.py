@@ -133,3 +133,63 @@ def test_streams_of_datagrams_have_names_of_their_own():
 
     assert names({}, {}, {"name": "u"}) == ["udp-1", "udp-2", "u"]
     assert names({"name": "u", "direction": "both"}, {"name": "u-reverse"}) == ["u", "u-reverse", "u-reverse-2"]
+
+
+EXCHANGE = {"kind": "exchange", "cc": "reno", "request": "300B", "response": "30kB"}
+TRANSFERS = {"kind": "transfers", "cc": "reno", "size": "15kB", "arrivals": {"kind": "poisson", "every": "10ms"}}
+
+
+def test_requests_and_responses():
+    more = {
+        "connections": 2,
+        "think": "50ms",
+        "count": 9,
+        "opens": "server",
+        "direction": "reverse",
+        "start": {"first": "1s", "every": "1s"},
+    }
+    flow, exchange = workloads(background=[{**EXCHANGE, **more, "ecn": True, "duration": "3s"}])
+    tcp = exchange.pop("tcp")
+    assert exchange == {"kind": "exchange", "request_bytes": 300, "response_bytes": 30_000, "count": 9, "think_ns": 50_000_000}
+    assert (tcp["id"], tcp["from"], tcp["to"], tcp["direction"], tcp["opener"]) == ("exchange", 1, 0, "reverse", "to")
+    assert (tcp["cc"], tcp["ecn"], tcp["transfer_bytes"]) == ({"kind": "reno"}, True, None)
+    assert tcp["connections"] == [
+        {"name": f"exchange-{i}", "start_ns": i * 10**9, "stop_ns": (i + 3) * 10**9, "ports": [10_000 + i, 5_000]} for i in (1, 2)
+    ]
+    assert tcp.keys() == flow.keys() - {"kind"}
+
+
+def test_requests_without_end_are_as_many_as_sequence_numbers_count():
+    _, small, large = workloads(background=[EXCHANGE, {**EXCHANGE, "name": "large", "response": "1GB"}])
+    assert [small["count"], large["count"]] == [(2**32 - 3) // 21, (2**32 - 3) // 690_608]
+
+
+def test_connections_that_come_and_go():
+    more = {"direction": "both", "start": "2s", "duration": "20s", "count": 100, "rows": True}
+    _, there, back = workloads(background=[{**TRANSFERS, **more}])
+    tcp = there.pop("tcp")
+    arrivals = {"kind": "poisson", "mean_interval_ns": 10_000_000}
+    times = {"start_ns": 2 * 10**9, "stop_ns": 10**10, "ports": [10_000, 20_000]}
+    assert there == {"kind": "transfers", "arrivals": arrivals, "count": 100, "rows": True, **times}
+    assert (tcp["id"], tcp["transfer_bytes"], tcp["connections"], tcp["opener"]) == ("transfers", 15_000, [], "from")
+    assert (back["tcp"]["id"], back["tcp"]["direction"], back["ports"]) == ("transfers-reverse", "reverse", [10_000, 21_000])
+    (regular,) = workloads(flows=[], background=[{**TRANSFERS, "arrivals": {"kind": "regular", "every": "1s"}}])
+    assert (regular["arrivals"], regular["count"]) == ({"kind": "regular", "interval_ns": 10**9}, None)
+
+
+def test_connections_of_all_kinds_have_names_of_their_own():
+    flows = [{"cc": "cubic", "name": "a", "count": 2}, {"cc": "cubic", "name": "b"}]
+    background = [{**EXCHANGE, "name": "a-1"}, {**EXCHANGE, "name": "b", "connections": 2}, {"rate": "1mbit", "name": "b"}]
+    found = workloads(flows=flows, background=background)
+    listed = [workload.get("tcp", workload) for workload in found]
+    names = [each["name"] for workload in listed for each in workload.get("connections", workload.get("streams"))]
+    assert names == ["a-1", "a-2", "b", "a-1-2", "b-1-1", "b-1-2", "b-2"]
+    assert len({workload["id"] for workload in listed}) == len(listed)
+
+
+def test_other_traffic_may_have_a_round_trip_and_hosts_of_its_own():
+    plan = plain_plan(background=[{**EXCHANGE, "rtt": "80ms", "src": "client"}, TRANSFERS])
+    flow, exchange, transfers = plan["workloads"]
+    assert [path["base_rtt_ns"] for path in plan["paths"]] == [20_000_000, 80_000_000]
+    assert [each["path"] for each in (flow, exchange["tcp"], transfers["tcp"])] == [0, 1, 0]
+    assert plan["hosts"][exchange["tcp"]["from"]]["id"] == "client"
