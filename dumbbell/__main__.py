@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Imports the command line where Ctrl-C is told in one line, as it takes a moment, and runs it."""
+    """Imports the command line, which takes a moment, such that Ctrl-C is reported in one line, and runs it."""
     try:
         from dumbbell import cli
     except KeyboardInterrupt:

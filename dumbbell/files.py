@@ -1,38 +1,98 @@
-"""Writing what people read (tables and figures), and the folder of what is kept from one command to the next."""
+"""Reading and writing files with errors of one line, temporary files, and the folder of what is kept from one command to the next."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from dumbbell.errors import BadInput, EnvironmentFault
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors that are the machine's fault, not the user's."""
+MOST_JSON_BYTES = 256 << 20
+"""Size of a JSON file; the plan of a run with 100,000 flows has some 30 MB."""
+
+_temporary: set[Path] = set()
+
+
+@contextmanager
+def temporary(path: Path) -> Iterator[Path]:
+    """Within it a file or folder of this path may exist; it is removed at the end, and by `remove_temporary_files`."""
+    _temporary.add(path)
+    try:
+        yield path
+    finally:
+        _remove(path)
+        _temporary.discard(path)
+
+
+def remove_temporary_files() -> None:
+    """Removes the temporary files of this process: for a handler that ends it at once."""
+    for path in tuple(_temporary):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """The contents of a file. Does not wait for a FIFO. Raises `OSError`, or `ValueError` with the reason if it is not a regular file or too large."""
+    if not stat.S_ISREG(os.stat(path).st_mode) and not path.is_dir():
+        raise ValueError("is not a regular file")
+    with open(path, "rb") as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise ValueError(f"has more than {most_bytes >> 20} MiB")
+    return content
+
+
+def read_json(path: Path) -> Any:
+    """The contents of a JSON file. Raises `OSError`, or `ValueError` with the reason if it is not JSON, too large or too deep."""
+    return parse_json(read_regular(path, MOST_JSON_BYTES))
+
+
+def parse_json(content: bytes) -> Any:
+    """JSON as data. Raises `ValueError` if it is not JSON or too deep."""
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("too many levels") from None
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Makes the folder of `path`, and turns the disk's errors into one line: EnvironmentFault if it is full, else BadInput."""
+    """Creates the folder of `path`. Errors become one line: `EnvironmentFault` if the disk is full, otherwise `BadInput`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        if error.errno in FULL:
             raise EnvironmentFault(f"{path}: {error.strerror}") from None
         raise BadInput(f"{path}: cannot be written ({error.strerror}); expected a writable folder") from None
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, and the folder it lies in."""
+    """Write a text file, and create its folder."""
     with writing(path):
         path.write_text(text, encoding="utf-8")
 
 
 def cache_folder(what: str) -> Path:
-    """$XDG_CACHE_HOME/dumbbell or ~/.cache/dumbbell; it need not be there yet.
+    """$XDG_CACHE_HOME/dumbbell or ~/.cache/dumbbell, which may not exist yet.
 
-    Raises `EnvironmentFault`, which names `what` is to be there, if the environment does not say where it is.
+    Raises `EnvironmentFault`, which names `what` is to be stored there, if neither variable nor a home directory is known.
     """
     base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
     if Path(base).is_absolute():

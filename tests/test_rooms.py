@@ -11,7 +11,7 @@ ROOT = Path(dumbbell.__file__).parent
 BELOW = {"errors", "files", "metrics", "native", "results", "scenario"}
 """Packages and modules that both comparing and drawing may import."""
 MAY_KNOW = {
-    "scenario": {"scenario", "errors"},
+    "scenario": {"scenario", "errors", "files"},
     "plan": {"plan", "scenario", "errors"},
     "engines": {"engines", "plan", "executor", "trace", "__version__", *BELOW},
     "trace": {"trace", "plan", "_native", *BELOW},

@@ -19,7 +19,7 @@ from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
 from dumbbell.executor.progress_state import ProgressState
-from dumbbell.files import write_text
+from dumbbell.files import read_json, write_text
 from dumbbell.results import Store
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _dated(folder: Path, runs: Sequence[Run]) -> str:
     keys = sha256("".join(run.key for run in runs).encode()).hexdigest()
     path = folder / _REFERENCE
     try:
-        noted = json.loads(path.read_text(encoding="utf-8"))
+        noted = read_json(path)
         if noted["keys"] == keys:
             return str(noted["date"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -14,7 +14,7 @@ from dumbbell.agreement.statement import worst
 from dumbbell.agreement.tables import agree, definitions_table, differences_table, worst_table
 from dumbbell.drawing import style
 from dumbbell.errors import BadInput
-from dumbbell.files import write_text
+from dumbbell.files import read_json, write_text
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison
@@ -56,7 +56,7 @@ def read(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); expected a statement written by dumbbell agree") from None
     if not isinstance(document, dict) or not {"set", "engines", "metrics", "shares", "bars"} <= document.keys():

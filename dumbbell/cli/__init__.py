@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from typing import Annotated, Any
@@ -11,7 +12,10 @@ import typer
 from dumbbell import __version__
 from dumbbell.cli import agree, analyze, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
 from dumbbell.cli import list as list_
-from dumbbell.errors import BadInput, DumbbellError, Interrupted, printable
+from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
+from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault, Interrupted, printable
+from dumbbell.executor.interrupt import terminated_as_interrupted
+from dumbbell.files import FULL
 
 _NAME = "dumbbell"
 
@@ -48,24 +52,41 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 def _warn(message: Warning | str, *_place: Any, **_others: Any) -> None:
     """Shows a warning in one line, without the source line that issued it."""
-    sys.stderr.write(f"{printable(str(message))}\n")
+    say(f"{printable(str(message))}\n")
 
 
 def main() -> None:
     """The console script."""
+    prepare_streams()
     warnings.showwarning = _warn
+    with terminated_as_interrupted():
+        status = _run()
+    sys.exit(flush_output() or status)
+
+
+def _run() -> int:
+    """Runs the command, and reports errors in a line each; the exit status."""
     try:
         status = app(standalone_mode=False, prog_name=_NAME)
-        sys.exit(status if isinstance(status, int) else 0)
+        if status == Interrupted.exit_status:  # what typer makes of KeyboardInterrupt
+            raise KeyboardInterrupt
+        return status if isinstance(status, int) else 0
     except _UsageError as error:
-        sys.stderr.write(_usage(error))
-        sys.exit(BadInput.exit_status)
+        say(_usage(error))
+        return BadInput.exit_status
     except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+        say(f"{error}\n")
+        return error.exit_status
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(Interrupted.exit_status)
+        say("interrupted\n")
+        return Interrupted.exit_status
+    except SystemExit:  # what typer makes of a reader of stdout that has gone away
+        return output_failed(BrokenPipeError(errno.EPIPE, ""))
+    except OSError as error:
+        if error.filename is None:
+            return output_failed(error)
+        say(f"{printable(str(error.filename))}: {error.strerror}; expected a path that can be used\n")
+        return EnvironmentFault.exit_status if error.errno in FULL else BadInput.exit_status
 
 
 def _usage(error: Any) -> str:

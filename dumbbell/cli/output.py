@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+
+from dumbbell.cli.streams import say
 
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
@@ -19,7 +20,7 @@ def print_json(value: Any) -> None:
 
 def note(text: str) -> None:
     """Writes a line to stderr; a progress bar, which redirects `sys.stderr`, shows it above itself."""
-    print(text, file=sys.stderr)
+    say(f"{text}\n")
 
 
 def print_columns(rows: Sequence[Sequence[object]]) -> None:

@@ -1,48 +1,74 @@
-"""Ctrl-C while runs are computed: the first one is deferred, so that running jobs finish and are stored; a second one ends the process."""
+"""Ctrl-C and SIGTERM while runs are computed: the first is deferred, so that running jobs finish and are stored; a second one ends all."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from dumbbell.errors import Interrupted
+from dumbbell.files import remove_temporary_files
 
 _SHOW_CURSOR = "\x1b[?25h\n"
 """Shows the cursor, which a progress bar hides."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _interrupted = threading.Event()
 
 
 def is_interrupted() -> bool:
-    """Whether Ctrl-C was pressed within `deferred`."""
+    """Whether Ctrl-C was pressed, or SIGTERM came, within `deferred`."""
     return _interrupted.is_set()
 
 
 @contextmanager
-def deferred() -> Iterator[Callable[[], bool]]:
-    """Within it Ctrl-C sets a flag instead of raising `KeyboardInterrupt`; gives a function that reads the flag.
+def terminated_as_interrupted() -> Iterator[None]:
+    """Within it SIGTERM raises `KeyboardInterrupt`, as Ctrl-C does, unless the program has installed its own handler."""
+    with _handled(_main_thread_signals((signal.SIGTERM,), signal.SIG_DFL), signal.default_int_handler):
+        yield
 
-    Without effect outside the main thread, which alone receives signals, and if the program has installed its own handler.
+
+@contextmanager
+def deferred() -> Iterator[Callable[[], bool]]:
+    """Within it the first Ctrl-C or SIGTERM sets a flag instead of raising `KeyboardInterrupt`; gives a function that reads the flag.
+
+    A second one removes the temporary files of this process and ends it. Without effect outside the main thread, which alone receives
+    signals, and for a signal for which the program has installed its own handler.
     """
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, _handle)
+    ours = _main_thread_signals(_SIGNALS, signal.default_int_handler)
+    with _handled(ours, _handle):
+        try:
+            yield is_interrupted if ours else lambda: False
+        finally:
+            if ours:
+                _interrupted.clear()
+
+
+def _main_thread_signals(signals: Iterable[signal.Signals], handler: object) -> list[signal.Signals]:
+    """Those of the signals that have this handler; none outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    return [each for each in signals if signal.getsignal(each) is handler]
+
+
+@contextmanager
+def _handled(signals: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Has the signals handled in another way for a while."""
+    before = {each: signal.signal(each, handler) for each in signals}
     try:
-        yield is_interrupted if ours else lambda: False
+        yield
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            _interrupted.clear()
+        for each, previous in before.items():
+            signal.signal(each, previous)
 
 
 def _handle(_number: int, _frame: FrameType | None) -> None:
     if is_interrupted():
-        if sys.stderr.isatty():
-            os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
+        remove_temporary_files()
+        with suppress(OSError):
+            os.write(2, f"{_SHOW_CURSOR if os.isatty(2) else ''}interrupted\n".encode())
         os._exit(Interrupted.exit_status)
     _interrupted.set()

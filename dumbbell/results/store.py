@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.files import FULL, MOST_JSON_BYTES, parse_json, read_regular, temporary
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.record import FORMAT, FORMATS, as_record, checked, series_file, tables
 from dumbbell.results.run import Coordinate, Results, Run
@@ -100,10 +101,8 @@ class Store:
         try:
             with self._disk_errors():
                 _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            try:
+            with temporary(path):
                 yield self.get(key) if self._has(key) else None
-            finally:
-                path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)
 
@@ -140,27 +139,23 @@ class Store:
             "series": run.sampled,
             **{table.name: as_record(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in present},
         }
-        half = self._partial(run.key)
-        with self._disk_errors(), self._locked(fcntl.LOCK_SH):
+        with self._disk_errors(), self._locked(fcntl.LOCK_SH), temporary(self._partial(run.key)) as half:
+            os.mkdir(half)
+            _write(half / _SERIES, series)
+            for name, table in long.items():
+                _write(half / f"{name}.parquet", table)
+            for name, content in run.captures.items():
+                _write(half / name, content if isinstance(content, bytes) else content.read_bytes())
+            _write(half / _HOST, _json(dict(host or {})))
+            _write(half / _RUN, _json(record))
+            _sync_folder(half)
             try:
-                os.mkdir(half)
-                _write(half / _SERIES, series)
-                for name, table in long.items():
-                    _write(half / f"{name}.parquet", table)
-                for name, content in run.captures.items():
-                    _write(half / name, content if isinstance(content, bytes) else content.read_bytes())
-                _write(half / _HOST, _json(dict(host or {})))
-                _write(half / _RUN, _json(record))
-                _sync_folder(half)
-                try:
-                    os.rename(half, final)
-                except OSError as error:
-                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                        raise
-                    return self.get(run.key)  # another process was first with the same run
-                _sync_folder(self.path)
-            finally:
-                shutil.rmtree(half, ignore_errors=True)
+                os.rename(half, final)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                return self.get(run.key)  # another process was first with the same run
+            _sync_folder(self.path)
         kept = self.get(run.key)
         # Computed from the samples in memory, so that they are not read again.
         self._keep(run.key, fingerprint(_json(record), self._files(run.key).values()), summarise(run))
@@ -204,12 +199,9 @@ class Store:
 
     def _replace(self, name: str, content: bytes) -> None:
         """Replaces a file atomically. The caller holds the exclusive lock."""
-        half = self._partial(name)
-        try:
+        with temporary(self._partial(name)) as half:
             _write(half, content)
             os.replace(half, self.path / name)
-        finally:
-            half.unlink(missing_ok=True)
         _sync_folder(self.path)
 
     def _read(self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None) -> Run:
@@ -295,7 +287,7 @@ class Store:
         except (FileExistsError, NotADirectoryError):
             raise BadInput(f"{self.path}: cannot be made, a file is in the way; expected a folder") from None
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            if error.errno in FULL:
                 raise EnvironmentFault(f"{self.path}: {error.strerror}; the runs finished so far are kept") from None
             raise BadInput(f"{self.path}: cannot be written ({error.strerror}); expected a writable folder") from None
 
@@ -319,19 +311,20 @@ def _store(path: str | Path) -> Store:
 
 def _content(path: Path, what: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_regular(path, MOST_JSON_BYTES)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; expected {what} written by dumbbell") from None
     except NotADirectoryError:
         raise BadInput(f"{path.parent}: is a file; expected {what} written by dumbbell") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); expected {what} written by dumbbell") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; expected {what} written by dumbbell") from None
 
 
 def _parsed(content: bytes, path: Path, what: str) -> dict[str, Any]:
     try:
-        record = json.loads(content)
+        record = parse_json(content)
     except ValueError:
         raise BadInput(f"{path}: truncated or not JSON; expected {what} written by dumbbell") from None
     if path.name == _STUDY and isinstance(record, dict) and "study" in record:

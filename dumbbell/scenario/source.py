@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dumbbell.files import read_regular
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
@@ -59,7 +58,7 @@ def read(path: str | Path) -> tuple[Any, Source]:
     """
     name = str(path)
     try:
-        content = _content(Path(path))
+        content = read_regular(Path(path), MOST_BYTES)
         text = content.decode("utf-8")
     except FileNotFoundError:
         raise _unreadable(name, "no such file") from None
@@ -72,17 +71,6 @@ def read(path: str | Path) -> tuple[Any, Source]:
     except ValueError as error:
         raise _unreadable(name, str(error)) from None
     return parse(text, name)
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a file. Never blocks. Raises `OSError`, and `ValueError` with the reason if it is not a regular file or too large."""
-    if not stat.S_ISREG(os.stat(path).st_mode) and not path.is_dir():
-        raise ValueError("is not a regular file")
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"has more than {MOST_BYTES >> 20} MiB")
-    return content
 
 
 def parse(text: str, name: str) -> tuple[Any, Source]:

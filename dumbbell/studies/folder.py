@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.files import writing
+from dumbbell.files import read_json, writing
 from dumbbell.results import Outline, Run, load, outlines
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
@@ -118,7 +118,7 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
 def _read_request(path: Path) -> dict[str, Any]:
     """The contents of DIR/study.json; empty if the folder does not belong to a study."""
     try:
-        found = json.loads((path / _STUDY).read_text(encoding="utf-8"))
+        found = read_json(path / _STUDY)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:

@@ -6,13 +6,13 @@ atomically, by a rename.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.kernel import cache, programs
 from dumbbell.errors import EnvironmentFault
+from dumbbell.files import read_json
 
 HERE = Path(__file__).parent
 FRAGMENT = HERE / "fragment"
@@ -50,7 +50,7 @@ def recipe() -> str:
 def describe(folder: Path) -> dict[str, Any] | None:
     """The contents of a built kernel's `build.json`; None if the folder has no kernel."""
     try:
-        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        description = read_json(folder / DESCRIPTION)
     except (OSError, ValueError):
         return None
     return description if isinstance(description, dict) and (folder / LINUX).is_file() else None

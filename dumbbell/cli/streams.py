@@ -1,0 +1,60 @@
+"""Standard streams that are closed, full or cannot encode a character: commands end cleanly all the same."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from contextlib import suppress
+from io import TextIOWrapper
+
+
+def prepare_streams() -> None:
+    """Opens closed standard streams as /dev/null, so that no other file gets their numbers. Has what cannot be encoded escaped."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """Writes to stderr. If that is not possible nobody is listening, which is no reason to fail."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _discard(2)
+
+
+def flush_output() -> int | None:
+    """Flushes stdout. If its other end is closed or its disk is full, the rest is discarded; the exit status then."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return output_failed(error)
+    return None
+
+
+def output_failed(error: OSError) -> int:
+    """What a write to stdout failed with becomes an exit status, and a line unless the reader has just gone away."""
+    _discard(1)
+    if error.errno == errno.EPIPE:
+        return 128 + 13  # as a program ends that SIGPIPE kills
+    say(f"standard output: {error.strerror}\n")
+    return 3
+
+
+def _discard(descriptor: int) -> None:
+    """Sends what is written to a stream from now on, and what it has buffered, to /dev/null."""
+    with suppress(OSError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, descriptor)
+        os.close(null)

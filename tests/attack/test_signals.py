@@ -1,0 +1,96 @@
+"""Signals while runs are computed: what can be caught leaves nothing half written, and says `interrupted`."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LONG = """\
+name: s
+path: {rtt: 20ms, bottleneck: {rate: 10gbit, qdisc: {kind: fq_codel}}}
+flows: [{cc: cubic}]
+duration: 4h
+sample: 0s
+sweep: {path.rtt: [1ms, 2ms, 3ms]}
+"""
+SHORT = LONG.replace("10gbit", "20mbit").replace("4h", "300s")
+
+
+def leftovers(out, *prefixes):
+    return [path.name for path in out.iterdir() if path.name.startswith(prefixes or (".claim-", ".partial-"))]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """A function that runs a scenario in a process of its own, and returns the process once a run is being computed."""
+    processes = []
+
+    def run(text):
+        (tmp_path / "s.yaml").write_text(text)
+        command = [sys.executable, "-m", "dumbbell", "run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "out"), "--workers", "2"]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        until(lambda: (tmp_path / "out").is_dir() and leftovers(tmp_path / "out", ".claim-"))
+        return processes[-1]
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def until(holds):
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_at_once_and_leaves_nothing(first, second, start, tmp_path):
+    process = start(LONG)
+    process.send_signal(first)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(second)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert leftovers(tmp_path / "out") == []
+
+
+def test_sigterm_keeps_what_is_finished(start, tmp_path):
+    process = start(SHORT)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.startswith("interrupted; ")
+    assert err.endswith(f"of 3 runs are in {tmp_path / 'out'}, the same command goes on from there\n")
+    assert leftovers(tmp_path / "out") == []
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_a_signal_before_anything_runs_is_reported(sent):
+    program = f"""
+import os, signal, sys
+from dumbbell import cli, scenario
+scenario.Scenario.from_file = lambda *_: os.kill(os.getpid(), signal.{sent})
+sys.argv = ["dumbbell", "plan", "none.yaml"]
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_what_a_killed_process_leaves_is_removed_by_the_next(start, tmp_path, dumbbell):
+    process = start(LONG)
+    (tmp_path / "out" / ".partial-0123456789abcdef-x").mkdir()
+    process.kill()
+    process.wait()
+    assert leftovers(tmp_path / "out")
+    (tmp_path / "t.yaml").write_text(SHORT.replace("300s", "1s"))
+    assert dumbbell("run", tmp_path / "t.yaml", "--out", tmp_path / "out").status == 0
+    assert leftovers(tmp_path / "out") == []
