@@ -4,7 +4,7 @@
 use super::{Pending, Phase, Sender};
 use crate::cc::CongestionControl;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, ACK_FRAME, SYN_FRAME};
+use crate::packet::{flags, Packet, Verdict, ACK_FRAME, SYN_FRAME};
 
 /// The SYNs sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,26 +20,29 @@ impl Sender {
         self.refresh(out.now());
         self.phase = Phase::SynSent;
         self.send_syn(out);
+        self.set_timer(out, Pending::Retransmit, self.rto_ticks());
     }
 
-    fn send_syn(&mut self, out: &mut impl Outbox) {
+    fn send_syn(&mut self, out: &mut impl Outbox) -> Verdict {
         if self.handshake.retransmits == 0 {
             self.handshake.sent_us = self.view.mstamp_us;
         }
         let p = self.packet(0, SYN_FRAME, flags::SYN, self.control_ecn());
         self.counters.sent += 1;
-        out.send(End::Sender, p);
-        self.set_timer(out, Pending::Retransmit, self.rto_ticks());
+        out.send(End::Sender, p)
     }
 
     /// No SYN-ACK came in time.
     pub(super) fn on_syn_timeout(&mut self, out: &mut impl Outbox) {
         self.counters.rto_timeouts += 1;
         self.handshake.retransmits += 1;
+        if self.send_syn(out) == Verdict::Dropped {
+            return self.set_timer(out, Pending::Retransmit, self.ticks_to_local_retry());
+        }
         if self.handshake.retransmits > self.stack.syn_linear_timeouts {
             self.rtt.back_off();
         }
-        self.send_syn(out);
+        self.set_timer(out, Pending::Retransmit, self.rto_ticks());
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.

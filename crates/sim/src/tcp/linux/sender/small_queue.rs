@@ -4,7 +4,9 @@
 //! A packet is on the account of its connection (`sk_wmem_alloc`) until it leaves the host. What the send buffer is charged
 //! (`sk_wmem_queued`) is another account, which only an ACK gives back, so that leaving the host gives the application no room.
 //!
-//! Leaves out: SYNs and pure ACKs on the account, waking a sender that waits when its retransmission is refused by the queue, refusing to retransmit beyond 5/4 of what the send buffer holds.
+//! Leaves out: SYNs and pure ACKs on the account, what a SYN that the queue refuses does to the window, the attempts that the application's
+//! writes make one by one into a queue that refuses them, waking a sender that waits when its retransmission is refused, refusing to
+//! retransmit beyond 5/4 of what the send buffer holds.
 
 use std::collections::VecDeque;
 

@@ -94,10 +94,7 @@ impl Sender {
             (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(out),
             (_, Pending::LossProbe) => self.send_loss_probe(out),
             (_, Pending::Retransmit) => self.on_retransmit_timeout(out),
-            (_, Pending::Resend) => {
-                self.timer.pending = Pending::Nothing;
-                self.write(out, false);
-            }
+            (_, Pending::Resend) => self.try_again(out),
         }
         self.update_fast_path();
     }
