@@ -10,6 +10,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
+def printable_lines(text: str) -> str:
+    """As `printable`, but line breaks stay."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def shortened(text: str, most: int = _LONGEST) -> str:
     """The text, or its beginning with `...` if it has more than `most` characters."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

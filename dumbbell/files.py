@@ -48,7 +48,7 @@ def _remove(path: Path) -> None:
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes:
-    """The contents of a file. Does not wait for a FIFO. Raises `OSError`, or `ValueError` with the reason if it is not a regular file or too large."""
+    """The contents of a regular file. Raises `OSError`, or `ValueError` with the reason if it is of another kind or too large."""
     if not stat.S_ISREG(os.stat(path).st_mode) and not path.is_dir():
         raise ValueError("is not a regular file")
     with open(path, "rb") as file:

@@ -13,7 +13,7 @@ from dumbbell import __version__
 from dumbbell.cli import agree, analyze, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
 from dumbbell.cli import list as list_
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
-from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault, Interrupted, printable
+from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault, Interrupted, printable, printable_lines
 from dumbbell.executor.interrupt import terminated_as_interrupted
 from dumbbell.files import FULL
 
@@ -75,7 +75,7 @@ def _run() -> int:
         say(_usage(error))
         return BadInput.exit_status
     except DumbbellError as error:
-        say(f"{error}\n")
+        say(f"{printable_lines(str(error))}\n")
         return error.exit_status
     except KeyboardInterrupt:
         say("interrupted\n")

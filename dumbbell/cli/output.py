@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dumbbell.cli.streams import say
+from dumbbell.errors import printable, printable_lines
 
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
@@ -20,12 +21,12 @@ def print_json(value: Any) -> None:
 
 def note(text: str) -> None:
     """Writes a line to stderr; a progress bar, which redirects `sys.stderr`, shows it above itself."""
-    say(f"{text}\n")
+    say(f"{printable_lines(text)}\n")
 
 
 def print_columns(rows: Sequence[Sequence[object]]) -> None:
     """Writes rows to stdout, columns aligned."""
-    texts = [[str(value) for value in row] for row in rows]
+    texts = [[printable(str(value)) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         typer.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())

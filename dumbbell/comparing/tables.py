@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from dumbbell.errors import printable
+
 _GAP = "  "
 """Separates columns on a terminal."""
 
@@ -47,7 +49,7 @@ class Table:
         right = self._numeric()
         laid = [_laid(row, widths, right) for row in fields]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-        title = _shown(self.title)
+        title = printable(self.title)
         head = [f"\033[1m{title}\033[0m" if bold else title, ""] if self.title else []
         return "\n".join((*head, laid[0], rule, *laid[1:])) + "\n"
 
@@ -65,12 +67,7 @@ def _escaped(field: str) -> str:
 
 
 def _lines(field: str) -> list[str]:
-    return [_shown(line) for line in field.splitlines()] or [""]
-
-
-def _shown(text: str) -> str:
-    """The text with control characters escaped as in Python, so that it cannot send escape sequences to the terminal."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return [printable(line) for line in field.splitlines()] or [""]
 
 
 def _length(text: str) -> int:
