@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from support import PATH
 
+from dumbbell.drawing.run_figure import run_figure
 from dumbbell.engines.base import expected_packets
 from dumbbell.engines.execute import execute
 from dumbbell.engines.prepared import prepare
@@ -119,6 +121,15 @@ def test_a_store_keeps_groups_and_tables_show_them(dumbbell, tmp_path):
     assert [row["group"] for row in listed] == ["exchange", "transfers"]
     assert float(listed[0]["latency_median_ms"]) == pytest.approx(group(kept)["latency_median_ms"], rel=1e-5)
     assert "completion_median_ms" in dumbbell("table", out).out
+
+
+def test_a_figure_shows_latencies_and_groups():
+    background = [EXCHANGE, {**TRANSFERS, "name": "web"}]
+    (found,) = execute(prepared(flows=[], background=background, series={"groups": ["web"]}), None, Threads(1))
+    shown = {text.get_text() for text in run_figure(found, "screen").findobj(Text)}
+    assert {"latency of\nrequests (ms)", "cwnd (packets)", "exchange", "web", "bottleneck"} <= shown
+    (found,) = execute(prepared(flows=[], background=[EXCHANGE]), None, Threads(1))
+    assert "cwnd (packets)" not in {text.get_text() for text in run_figure(found, "screen").findobj(Text)}
 
 
 def test_a_plan_costs_what_its_traffic_sends():
