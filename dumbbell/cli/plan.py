@@ -23,7 +23,7 @@ def _plan(
 ) -> None:
     """Show how many runs a scenario has and estimate their time and disk space on this machine.
 
-    Of more than 500 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all.
+    Of more than 300 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all.
     With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost

@@ -19,7 +19,7 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Results folder; r
 MostCellsOption = Annotated[
     int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times repeats); 100,000 by default.")
 ]
-SAMPLE = 500
+SAMPLE = 300
 """Runs of a larger sweep that `plan` prepares."""
 
 
