@@ -34,7 +34,8 @@ from dumbbell.studies.study import Request
 _HERE = Path(__file__).parent
 RECORDED = _HERE / "recorded.json"
 _SCENARIOS = _HERE / "scenarios.jsonl"
-"""Those of the contract suite as of 2026-11-21, and 300 that were drawn at random; a scenario without its defaults a line."""
+"""Those of the contract suite as of 2026-11-21, 300 that were drawn at random, and some with queues of hosts; a scenario without its
+defaults a line."""
 _QUICK_STRIDE = 23
 """`--quick` takes every so many runs of a set."""
 _LISTED = 20
@@ -62,6 +63,7 @@ SETS: Mapping[str, Callable[[], Iterator[tuple[str, ResolvedScenario]]]] = {
     "oracle": lambda: _study("oracle"),
     "contract": lambda: _written("contract"),
     "random": lambda: _written("random"),
+    "hosts": lambda: _written("hosts"),
 }
 
 

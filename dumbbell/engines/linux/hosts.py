@@ -16,7 +16,14 @@ from dumbbell.engines.linux.devices import GATES, NET, Devices, own_name, peer
 from dumbbell.plan import Place, Plan, Refusal, Side, Tcp, Workload
 from dumbbell.plan.addresses import SUBNETS, address
 
-STACK_OPTIONS: dict[str, Any] = {"initial_cwnd": 10, "reordering": 3, "rto_min_ms": 200, "sack_compression": True, "tail_loss_probe": True}
+STACK_OPTIONS: dict[str, Any] = {
+    "initial_cwnd": 10,
+    "reordering": 3,
+    "rto_min_ms": 200,
+    "sack_compression": True,
+    "tail_loss_probe": True,
+    "output_limit_bytes": 1 << 20,
+}
 """What a plan may override of the stack, with Linux's default."""
 _SIDES: tuple[Side, Side] = ("left", "right")
 _MAC = "02:00:00:00:00:01"
@@ -45,6 +52,8 @@ class Profile:
         }
         if (reordering := options.get("reordering", STACK_OPTIONS["reordering"])) != STACK_OPTIONS["reordering"]:
             sysctls["net.ipv4.tcp_reordering"] = str(reordering)
+        if "output_limit_bytes" in options:
+            sysctls["net.ipv4.tcp_limit_output_bytes"] = str(options["output_limit_bytes"])
         if not options.get("sack_compression", True):
             sysctls["net.ipv4.tcp_comp_sack_nr"] = "0"
         if not options.get("tail_loss_probe", True):

@@ -87,11 +87,18 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         "sack_compression": False,
         "tail_loss_probe": False,
         "reordering": 5,
+        "output_limit_bytes": 100_000,
     }
     host = {"sysctls": {"net.ipv4.tcp_notsent_lowat": 16384}}
     files = compiled(flows=[{"cc": "cubic", "stack": stack, "host": host}]).files
     assert "initcwnd 4 rto_min 50ms" in files["l0.ip"]
-    for setting in ("tcp_comp_sack_nr 0", "tcp_early_retrans 0", "tcp_reordering 5", "tcp_notsent_lowat 16384"):
+    for setting in (
+        "tcp_comp_sack_nr 0",
+        "tcp_early_retrans 0",
+        "tcp_reordering 5",
+        "tcp_notsent_lowat 16384",
+        "tcp_limit_output_bytes 100000",
+    ):
         assert f"sysctl r0 net.ipv4.{setting}\n" in files[SCRIPT]
 
 

@@ -245,9 +245,15 @@ impl Network {
         }
         port.counters.sent += 1;
         port.counters.sent_bytes += u64::from(slot.bytes());
-        if self.shared.now < port.watched_until && self.leaves_watched(i, id) {
-            return;
+        if self.shared.now < port.watched_until {
+            return self.leave_watched(i, id, out);
         }
+        self.enter_pipe(i, id, out);
+    }
+
+    /// A packet left port `i` at `out`: it enters the pipe, or goes on at once if that takes no time.
+    #[inline(always)]
+    fn enter_pipe(&mut self, i: usize, id: Id, out: Time) {
         let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
         let slot = &mut packets[id];
         self.fingerprint.note(out, Some(i), &slot.packet, PacketEvent::Left);
@@ -263,24 +269,23 @@ impl Network {
         port.pipe.push(id, packets);
     }
 
-    /// A packet leaves the shaper of port `i`, which is on a host or has or had an outage; true if it is lost.
+    /// A packet leaves the shaper of port `i`, which is on a host or has an outage.
     #[cold]
     #[inline(never)]
-    fn leaves_watched(&mut self, i: usize, id: Id) -> bool {
+    fn leave_watched(&mut self, i: usize, id: Id, out: Time) {
         self.note_release(i, id);
         let port = &mut self.ports[i];
         if self.shared.now >= port.outage_until {
-            return false;
+            return self.enter_pipe(i, id, out);
         }
         port.counters.lost += 1;
         self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Lost);
         self.forget(id);
-        true
     }
 
     /// A packet goes on from port `i` to the next on its way, or to its end. Its hop count is not written in the second case: the packet is
     /// read as a whole right after that, and such a read has to wait for a write of a part.
-    #[inline]
+    #[inline(always)]
     fn pass_on(&mut self, i: usize, id: Id) {
         let p = &mut self.shared.packets[id].packet;
         let way = p.way.further();

@@ -134,7 +134,7 @@ impl World<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dispatch(&mut self, source: usize) {
         if source >= self.first_flow_source {
             let offset = source - self.first_flow_source;
@@ -178,6 +178,7 @@ impl World<'_> {
     }
 
     /// The event of other traffic or of arrivals came; sources are counted from the first of those.
+    #[inline(never)]
     fn on_other_timer(&mut self, source: usize) {
         if let Some(&(i, which)) = self.owners.get(source) {
             return self.others[i as usize].on_timer(which as usize, &mut self.network);

@@ -80,6 +80,7 @@ impl Sender {
     }
 
     /// The host's queue has taken `count` segments from `seq` on.
+    #[inline(never)]
     pub(super) fn note_in_host(&mut self, seq: u32, count: u32) {
         if !self.small_queue.on {
             return;
@@ -93,6 +94,7 @@ impl Sender {
     }
 
     /// True if the host's queue has no room for the new TSO segment of `n` segments that comes next.
+    #[inline(never)]
     pub(super) fn host_is_full_for_new(&mut self, n: u32) -> bool {
         if !self.small_queue.on {
             return false;
@@ -107,6 +109,7 @@ impl Sender {
     }
 
     /// True if the host's queue has no room for segment `seq` again.
+    #[inline(never)]
     pub(in crate::tcp::linux) fn host_is_full_for(&mut self, seq: u32) -> bool {
         let full = self.small_queue.on
             && self.stack.small_queues == SmallQueues::Rate
@@ -116,6 +119,7 @@ impl Sender {
     }
 
     /// True if segment `seq` still lies in the host's queue, so that sending it again makes no sense.
+    #[inline(never)]
     pub(super) fn is_still_in_host(&mut self, seq: u32) -> bool {
         let inside = self.small_queue.on
             && self.stack.small_queues == SmallQueues::Rate

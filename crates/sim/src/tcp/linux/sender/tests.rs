@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::Sender;
 use crate::cc::{AnyCc, CaState, CongestionControl, CustomControl, Event, Needs, RateSample, Reno, View, Window};
-use crate::packet::{flags, Verdict};
+use crate::packet::{flags, Packet, Verdict};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
@@ -59,6 +59,74 @@ fn a_drop_at_the_hosts_own_port_ends_the_burst_and_reduces_the_window() {
     assert_eq!(out.take_sent().len(), 6);
     assert_eq!((s.view.state, s.view.snd_nxt, s.view.packets_out, s.window.ssthresh), (CaState::Cwr, 5, 4, 5));
     assert_eq!(s.counters.sent, 7, "the SYN and the segment that was dropped count");
+}
+
+/// The handshake is done on a host with a queue of its own, and what that let be sent is taken.
+fn in_small_queue(verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
+    let spec = bulk_flow();
+    let stack = Stack::from_spec(&spec.stack).unwrap();
+    let s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), Needs::default());
+    let mut pair = Pair { s, out: TestOutbox::new(1) };
+    pair.s.on_host_with_queue(true);
+    pair.s.connect(&mut pair.out);
+    pair.out.take_sent();
+    pair.out.verdicts = verdicts.iter().copied().collect();
+    pair.receive(1, &[], flags::SYN);
+    let data = pair.out.take_sent().into_iter().filter(|p| !p.has(flags::HANDSHAKE)).collect();
+    (pair, data)
+}
+
+#[test]
+fn what_waits_for_room_in_the_host_is_sent_when_a_packet_leaves() {
+    let (mut pair, sent) = in_small_queue(&[]);
+    assert_eq!(sent.iter().map(|p| p.seq).collect::<Vec<_>>(), [1, 2], "at 10 segments in 20 ms two may lie there");
+    assert!(pair.s.on_left_host(&sent[0]));
+    pair.s.on_room_in_host(&mut pair.out);
+    assert_eq!(pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>(), [3]);
+    // Two leave at once, and with one of them nobody waits any more.
+    let third = Packet { seq: 3, ..sent[1] };
+    assert_eq!([sent[1], third].map(|p| pair.s.on_left_host(&p)), [true, false]);
+    pair.s.on_room_in_host(&mut pair.out);
+    assert_eq!(pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>(), [4, 5]);
+}
+
+#[test]
+fn what_still_lies_in_the_host_is_not_sent_again() {
+    let (mut pair, sent) = in_small_queue(&[]);
+    let timeout = |pair: &mut Pair| {
+        pair.out.now = pair.out.timer(0);
+        pair.s.on_timer(&mut pair.out);
+        pair.out.take_sent().len()
+    };
+    // First the loss probe, for which there is no room, then the timeout.
+    assert_eq!([timeout(&mut pair), timeout(&mut pair)], [0; 2]);
+    assert_eq!((pair.s.counters.rto_timeouts, pair.s.counters.retransmits), (1, 0));
+    assert!(pair.s.on_left_host(&sent[0]));
+    pair.s.on_room_in_host(&mut pair.out);
+    assert_eq!(pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn what_the_host_refuses_is_tried_one_by_one_every_half_second() {
+    let (mut pair, sent) = in_small_queue(&[Verdict::Queued, Verdict::Dropped, Verdict::Dropped]);
+    assert_eq!((sent.len(), pair.s.view.packets_out, pair.s.view.state), (1, 0, CaState::Cwr));
+    let mut tries = vec![];
+    while pair.s.view.packets_out == 0 {
+        let before = pair.out.now;
+        pair.out.now = pair.out.timer(0);
+        pair.s.on_timer(&mut pair.out);
+        tries.extend(pair.out.take_sent().iter().map(|p| (p.seq, (pair.out.now - before) / MS)));
+    }
+    let [(1, first), (1, second)] = tries[..] else { panic!("{tries:?}") };
+    assert!((200..=230).contains(&first) && (500..=570).contains(&second), "{tries:?}");
+}
+
+#[test]
+fn a_packet_dropped_in_the_place_of_another_reduces_the_window_as_well() {
+    let (pair, sent) = in_small_queue(&[Verdict::Queued, Verdict::Queued, Verdict::Congestion]);
+    assert_eq!(sent.iter().map(|p| p.seq).collect::<Vec<_>>(), [1, 2]);
+    let s = &pair.s;
+    assert_eq!((s.view.state, s.view.packets_out, s.rec.end(), s.window.ssthresh), (CaState::Cwr, 2, 2, 5));
 }
 
 /// Writes down what it is told.
