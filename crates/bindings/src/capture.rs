@@ -54,6 +54,7 @@ fn transport(header: &Header) -> Transport {
         (sim::ECE, flags::ECE),
         (sim::ESCE, flags::NS),
         (sim::PSH, flags::PSH),
+        (sim::FIN, flags::FIN),
     ];
     let own = pairs.iter().filter(|(bit, _)| bits & bit != 0).fold(0, |all, (_, flag)| all | flag);
     let flags = own | if acknowledges { flags::ACK } else { 0 };

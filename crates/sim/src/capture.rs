@@ -2,7 +2,7 @@
 //! scaled, and an IP identification that each end of a connection counts up packet by packet (Linux 6.12 include/net/ip.h
 //! `ip_select_ident_segs`, from a random number; here from 1). What the simulator does not have is constant.
 //!
-//! Leaves out: FIN (flows end without), the SYN-ACK's identification of 0, the window of a data sender that receives none.
+//! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
 use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
@@ -23,7 +23,7 @@ pub struct FlowHeaders {
     pub(crate) from_right: bool,
     tuple: FlowTuple,
     /// Where the bytes lie in the segments.
-    layout: Option<Layout>,
+    layout: Option<Numbers>,
     /// Shift of the receiver's window.
     scale: u8,
     /// What there is beside it where both ends send.
@@ -33,8 +33,48 @@ pub struct FlowHeaders {
 /// The second direction of a connection, and the window of the end that sends in the first one.
 #[derive(Clone, Debug)]
 struct Second {
-    layout: Layout,
+    layout: Numbers,
     scale: u8,
+}
+
+/// The sequence numbers of one direction.
+#[derive(Clone, Debug)]
+struct Numbers {
+    layout: Layout,
+    /// The segment with the FIN; the largest number if there is none.
+    fin: u32,
+}
+
+impl Numbers {
+    fn of(layout: Layout) -> Self {
+        Self { layout, fin: u32::MAX }
+    }
+
+    /// Notes a segment with `payload` bytes, where writes decide how long it is, or with a FIN.
+    fn note(&mut self, p: &Packet, segment: u32, payload: u32, written: bool) {
+        if written && payload > 0 {
+            self.layout.note(segment, payload);
+        }
+        if p.has(flags::FIN) {
+            self.fin = segment;
+            self.layout.note(segment, payload);
+        }
+    }
+
+    /// The sequence number of a segment's first byte. The SYN has number 0, the payload begins with number 1, and the FIN takes one after it.
+    fn number(&self, segment: u32) -> u32 {
+        let beside = u32::from(segment > 0) + u32::from(segment > self.fin);
+        (self.layout.before(segment) as u32).wrapping_add(beside)
+    }
+
+    /// SACK blocks in bytes, and how many there are.
+    fn blocks(&self, blocks: &Blocks) -> ([(u32, u32); MAX_BLOCKS], usize) {
+        let mut sacks = ([(0, 0); MAX_BLOCKS], blocks.as_slice().len());
+        for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
+            *place = (self.number(*start), self.number(*end));
+        }
+        sacks
+    }
 }
 
 /// All packets at both hosts.
@@ -95,7 +135,7 @@ impl Capture {
     pub fn new(tap: Tap, flows: Vec<FlowHeaders>) -> Self {
         let mut flows = flows;
         for (note, attachment) in tap.packets() {
-            flows[note.packet.flow()].note_length(&note.packet, &attachment);
+            flows[note.packet.flow()].note(&note.packet, &attachment);
         }
         Self { tap, flows }
     }
@@ -139,7 +179,7 @@ impl FlowHeaders {
         Self {
             from_right: spec.direction == Direction::Reverse,
             tuple,
-            layout: Some(Layout::of(spec)),
+            layout: Some(Numbers::of(Layout::of(spec))),
             scale,
             second: None,
         }
@@ -148,24 +188,26 @@ impl FlowHeaders {
     /// Those of a connection whose ends both send; `scales` are the shifts of the windows of its `from` and its `to` end.
     #[must_use]
     pub fn two_way(direction: Direction, tuple: FlowTuple, scales: [u8; 2]) -> Self {
-        let second = Some(Second { layout: Layout::stream(MSS), scale: scales[0] });
+        let second = Some(Second { layout: Numbers::of(Layout::stream(MSS)), scale: scales[0] });
         Self {
             from_right: direction == Direction::Reverse,
             tuple,
-            layout: Some(Layout::stream(MSS)),
+            layout: Some(Numbers::of(Layout::stream(MSS))),
             scale: scales[1],
             second,
         }
     }
 
-    /// Notes the length of a segment where writes decide about it.
-    fn note_length(&mut self, p: &Packet, attachment: &Attachment) {
-        let (Some(first), Some(second)) = (&mut self.layout, &mut self.second) else { return };
+    /// Notes what only the packets of the run tell: the length of a segment where writes decide about it, and which has the FIN.
+    fn note(&mut self, p: &Packet, attachment: &Attachment) {
+        let Some(first) = &mut self.layout else { return };
         let payload = payload_of_either(p, attachment);
-        if payload > 0 && p.has(flags::ACK) {
-            second.layout.note(attachment.other_seq, payload);
-        } else if payload > 0 {
-            first.note(p.seq, payload);
+        match &mut self.second {
+            Some(second) if p.has(flags::ACK) => second.layout.note(p, attachment.other_seq, payload, true),
+            Some(_) => first.note(p, p.seq, payload, true),
+            // The receiver's FIN has the only number of its direction.
+            None if p.has(flags::ACK) => {}
+            None => first.note(p, p.seq, payload, false),
         }
     }
 
@@ -175,12 +217,12 @@ impl FlowHeaders {
         Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None }
     }
 
-    fn header_of_two_way(&self, first: &Layout, second: &Second, p: &Packet, attachment: &Attachment) -> Header {
+    fn header_of_two_way(&self, first: &Numbers, second: &Second, p: &Packet, attachment: &Attachment) -> Header {
         let opens = p.has(flags::SYN);
         let (seq, ack, scale) = if p.has(flags::ACK) {
-            (number(&second.layout, attachment.other_seq), number(first, p.seq), self.scale)
+            (second.layout.number(attachment.other_seq), first.number(p.seq), self.scale)
         } else {
-            (number(first, p.seq), number(&second.layout, attachment.other_seq), second.scale)
+            (first.number(p.seq), second.layout.number(attachment.other_seq), second.scale)
         };
         let acked = if p.has(flags::ACK) { first } else { &second.layout };
         Header::Tcp {
@@ -192,18 +234,19 @@ impl FlowHeaders {
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
             timestamps: (p.tsval, p.tsecr),
             syn: opens.then_some((MSS as u16 + 12, scale)),
-            sacks: numbers(acked, &attachment.blocks),
+            sacks: acked.blocks(&attachment.blocks),
         }
     }
 
-    fn header(&self, layout: &Layout, p: &Packet, blocks: &Blocks) -> Header {
+    fn header(&self, layout: &Numbers, p: &Packet, blocks: &Blocks) -> Header {
         let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
-        let sequence = number(layout, p.seq);
+        let sequence = layout.number(p.seq);
+        let closed = u32::from(p.has(flags::CLOSED));
         let (seq, ack) = match (answer, opens) {
             (false, true) => (0, 0),
-            (false, false) => (sequence, 1),
+            (false, false) => (sequence, 1 + closed),
             (true, true) => (0, 1),
-            (true, false) => (1, sequence),
+            (true, false) => (1 + closed, sequence),
         };
         let window = match (answer, opens) {
             (false, true) => IDLE_WINDOW,
@@ -220,23 +263,9 @@ impl FlowHeaders {
             window,
             timestamps: (p.tsval, p.tsecr),
             syn: opens.then_some((MSS as u16 + 12, scale)),
-            sacks: numbers(layout, blocks),
+            sacks: layout.blocks(blocks),
         }
     }
-}
-
-/// The sequence number of a segment's first byte. The SYN has number 0, and the payload begins with number 1.
-fn number(layout: &Layout, segment: u32) -> u32 {
-    (layout.before(segment) as u32).wrapping_add(u32::from(segment > 0))
-}
-
-/// SACK blocks in bytes, and how many there are.
-fn numbers(layout: &Layout, blocks: &Blocks) -> ([(u32, u32); MAX_BLOCKS], usize) {
-    let mut sacks = ([(0, 0); MAX_BLOCKS], blocks.as_slice().len());
-    for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
-        *place = (number(layout, *start), number(layout, *end));
-    }
-    sacks
 }
 
 /// Payload of a packet of a connection whose ends both send, bytes.

@@ -61,6 +61,10 @@ pub mod flags {
     pub const HANDSHAKE: u16 = 64;
     /// The application's write ended here.
     pub const PSH: u16 = 128;
+    /// The end sends nothing after this.
+    pub const FIN: u16 = 256;
+    /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
+    pub const CLOSED: u16 = 512;
 }
 
 /// Nothing attached.

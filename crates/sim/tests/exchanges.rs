@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use dumbbell_sim::capture::Header;
 use dumbbell_sim::output::Transaction;
+use dumbbell_sim::packet::flags;
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{ChangeSpec, ExchangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec};
@@ -85,15 +86,15 @@ fn a_capture_has_the_bytes_of_both_directions() {
     let mut next = [1, 1];
     for record in capture.records() {
         let wire = capture.wire(record);
-        let Header::Tcp { seq, ack, syn: None, .. } = wire.header else { continue };
+        let Header::Tcp { seq, ack, syn: None, flags: bits, .. } = wire.header else { continue };
         let from_right = usize::from(wire.leftwards);
         if record.right != wire.leftwards {
             assert_eq!(seq, next[from_right]);
-            next[from_right] += u32::from(wire.payload);
+            next[from_right] += u32::from(wire.payload) + u32::from(bits & flags::FIN != 0);
             assert!(ack <= next[1 - from_right], "{ack} of {next:?}");
         }
     }
-    assert_eq!(next, [1 + 3 * 2000, 1 + 3 * 5000]);
+    assert_eq!(next, [2 + 3 * 2000, 2 + 3 * 5000], "a byte for each SYN and FIN");
 }
 
 #[test]

@@ -35,8 +35,9 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
 
 
 def _tcp(tcp: Tcp) -> Iterable[object]:
-    """Congestion control, size, buffers."""
-    return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *_buffers(tcp))
+    """Congestion control, size, buffers. A transfer that has an end is closed there."""
+    closes = () if tcp.transfer_bytes is None else ("close",)
+    return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *_buffers(tcp), *closes)
 
 
 def _exchange(exchange: Traffic) -> Iterable[object]:

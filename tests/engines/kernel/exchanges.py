@@ -1,4 +1,4 @@
-"""Requests and responses between two hosts of the kernel, packet by packet: what the simulator's connections are compared with.
+"""Requests and responses, and transfers, between two hosts of the kernel, packet by packet: what the simulator's connections are compared with.
 
 `python tests/engines/kernel/exchanges.py` writes the recordings in `data/` anew; it needs the built kernel. Each is one connection over
 10 Mbit/s and 20 ms without offload, cubic, a pfifo in each direction. A row is a packet as a host's device sees it: what it sends when it
@@ -39,14 +39,31 @@ class Case:
     limit: int
 
     def line(self, cc: str = "cubic") -> str:
-        """The exchange as the agent's script has it, without its ends."""
-        return f"{cc} {self.request} {self.response} {self.count} {self.think_ns} 0 0"
+        """The exchange as the agent's script has it, but for its ends."""
+        return f"exchange {{ends}} {cc} {self.request} {self.response} {self.count} {self.think_ns} 0 0"
 
 
-CASES = {
+@dataclasses.dataclass(frozen=True)
+class Transfer:
+    """How many bytes the client sends before it closes, and the queue's limit in packets."""
+
+    size: int
+    limit: int
+
+    def line(self) -> str:
+        """The transfer as the agent's script has it, but for its ends."""
+        return f"tcp {{ends}} cubic {self.size} 0 0 close"
+
+
+CASES: dict[str, Case | Transfer] = {
     "exchange-once": Case(100, 30_000, 1, 0, 100),
     "exchange-repeated": Case(20_000, 200_000, 5, 10_000_000, 100),
     "exchange-losses": Case(20_000, 200_000, 2, 10_000_000, 5),
+    "transfer-one": Transfer(1000, 100),
+    "transfer-window": Transfer(10 * 1448, 100),
+    "transfer-odd": Transfer(11 * 1448, 100),
+    "transfer-waits": Transfer(100_000, 100),
+    "transfer-losses": Transfer(300_000, 5),
 }
 """Recordings by the name of their file."""
 
@@ -88,10 +105,10 @@ def replaced(script: str, line: str, stop_ns: int = -1) -> str:
     return script.replace(old, line.format(ends=ends))
 
 
-def record(kernel: binary.Binary, folder: Path, case: Case) -> list[Packet]:
-    """The packets of an exchange, by host and time; the folder keeps what the agent wrote."""
+def record(kernel: binary.Binary, folder: Path, case: Case | Transfer) -> list[Packet]:
+    """The packets of a connection, by host and time; the folder keeps what the agent wrote."""
     for name, text in files(case.limit).items():
-        (folder / name).write_text(replaced(text, f"exchange {{ends}} {case.line()}") if name == "script" else text)
+        (folder / name).write_text(replaced(text, case.line()) if name == "script" else text)
     guest.boot(kernel, folder, timeout_s=60)
     return read(folder)
 

@@ -134,13 +134,14 @@ def test_there_is_no_sample_of_a_sender_that_nobody_has_connected_to(boot):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_exchange_is_as_recorded(real, folder, name):
+def test_a_connection_is_as_recorded(real, folder, name):
     packets, before = record(real, folder, CASES[name]), recorded(name)
     assert [(p.host, p.sender, p.seq, p.len, p.flags, p.ack, p.window, p.sack) for p in packets] == [
         (p.host, p.sender, p.seq, p.len, p.flags, p.ack, p.window, p.sack) for p in before
     ]
     assert [packet.t_ns for packet in packets] == pytest.approx([packet.t_ns for packet in before], abs=CLOCK_NS)
-    check_exchange(folder, CASES[name], packets)
+    if isinstance(CASES[name], Case):
+        check_exchange(folder, CASES[name], packets)
 
 
 def check_exchange(folder, case, packets):
@@ -182,7 +183,7 @@ def test_losses_are_in_the_recording():
 
 
 def test_without_thinking_the_next_request_goes_out_at_once(boot):
-    folder = boot(f"exchange {{ends}} {Case(100, 100, 20, 0, LIMIT).line()}")
+    folder = boot(Case(100, 100, 20, 0, LIMIT).line())
     times = [tuple(map(int, line.split())) for line in (folder / "transactions-0").read_text().splitlines()]
     assert len(times) == 20
     assert [end for _, end in times[:-1]] == [begin for begin, _ in times[1:]]
@@ -190,7 +191,7 @@ def test_without_thinking_the_next_request_goes_out_at_once(boot):
 
 
 def test_a_flow_that_stops_asks_no_more(boot):
-    folder = boot(f"exchange {{ends}} {Case(100, 100, 1000, 10_000_000, LIMIT).line()}", stop_ns=1_000_000_000)
+    folder = boot(Case(100, 100, 1000, 10_000_000, LIMIT).line(), stop_ns=1_000_000_000)
     assert counters(folder)["transactions"] == 32  # from 20 ms on, 20 ms and two packets' times each, and 10 ms of thinking
     assert "closed_ns" not in counters(folder)
     assert max(packet.t_ns for packet in read(folder) if packet.len) < 1.02e9

@@ -195,6 +195,7 @@ impl World<'_> {
         let f = &mut self.flows[flow];
         if self.network.now() >= f.stop {
             f.sender.abort();
+            f.receiver.abort();
             self.network.events.set(source, NEVER);
         } else {
             f.sender.connect(&mut self.network);

@@ -38,9 +38,9 @@ impl<'a> Group<'a> {
         format!("{}-{number}", self.making.tcp.id)
     }
 
-    /// The transfer is complete, and the sender knows that.
-    fn is_complete(&self, flow: &Flow) -> bool {
-        flow.receiver.completed().is_some() && flow.sender.acked_until() >= self.end
+    /// The connection is closed, and both ends know that.
+    fn is_closed(&self, flow: &Flow) -> bool {
+        flow.receiver.has_closed() && flow.sender.has_closed(self.end)
     }
 }
 
@@ -161,7 +161,7 @@ impl<'a> Slots<'a> {
     pub(super) fn check(&mut self, index: usize, network: &mut Network) {
         let slot = index - self.first_flow;
         let made = self.slots[slot].as_ref().expect("the connection that the packet was of");
-        if self.groups[made.group].is_complete(&made.flow) {
+        if self.groups[made.group].is_closed(&made.flow) {
             self.leave(slot, network);
         }
     }

@@ -107,12 +107,12 @@ impl Sender {
         }
     }
 
-    /// First segment that the receiver has not acknowledged.
+    /// The connection is closed at both ends, as far as the sender knows; FreeBSD's sends no FIN: everything below `end` is acknowledged.
     #[must_use]
-    pub fn acked_until(&self) -> u32 {
+    pub fn has_closed(&self, end: u32) -> bool {
         match self {
-            Self::Linux(s) => s.view.snd_una,
-            Self::Bsd(s) => s.acked_until(),
+            Self::Linux(s) => s.has_closed(),
+            Self::Bsd(s) => s.acked_until() >= end,
         }
     }
 
@@ -184,6 +184,23 @@ impl Receiver {
         match self {
             Self::Linux(r) => r.on_timer(which, out),
             Self::Bsd(r) => r.on_timer(out),
+        }
+    }
+
+    /// The flow is cut off.
+    pub fn abort(&mut self) {
+        match self {
+            Self::Linux(r) => r.abort(),
+            Self::Bsd(_) => {}
+        }
+    }
+
+    /// The connection is closed at both ends, as far as the receiver knows; FreeBSD's expects no FIN: the transfer is complete.
+    #[must_use]
+    pub fn has_closed(&self) -> bool {
+        match self {
+            Self::Linux(r) => r.has_closed(),
+            Self::Bsd(r) => r.completed().is_some(),
         }
     }
 

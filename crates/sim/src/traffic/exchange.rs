@@ -1,5 +1,5 @@
 //! Requests and responses over one connection: the client writes a request; the server, having read all of it, writes the response; after the
-//! last byte the client thinks for a while and asks again.
+//! last byte the client thinks for a while and asks again. After the last response the client closes, and then the server.
 
 use super::bulk::control;
 use super::site::{check_buffers, MAX_TRANSFER};
@@ -154,7 +154,7 @@ impl Exchange {
         }
         last.end = Some(out.now());
         if self.transactions.len() as u64 == self.count {
-            return;
+            return self.client.close(out);
         }
         if self.think == 0 {
             self.ask(out);
@@ -214,6 +214,9 @@ impl Traffic for Exchange {
             if due > self.answered {
                 self.server.write(due - self.answered, out);
                 self.answered = due;
+            }
+            if self.server.is_to_close() {
+                self.server.close(out);
             }
         }
     }

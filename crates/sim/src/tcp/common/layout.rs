@@ -1,5 +1,5 @@
 //! Where the bytes of a half of a connection lie in its segments. All are full but those of a table: where a write of the application ended
-//! in a segment that is short. A transfer is written at once, so that only its last segment is short, and the first if the first write is a
+//! in a segment that is short, and where it closed. A transfer is written at once, so that only its last segment is short, and the first if the first write is a
 //! short one that leaves at once, as the header that iperf 2 sends ahead of its data (24 bytes). A stream of writes has a short segment for
 //! each write whose rest left before the next write came (Linux 6.12 net/ipv4/tcp.c `tcp_sendmsg_locked` adds to the last segment while that
 //! was not sent).
@@ -137,6 +137,21 @@ impl Layout {
             self.add_short(s.segment, s.payload);
         }
         self.note_ends();
+    }
+
+    /// A segment without payload follows: a FIN of its own.
+    pub fn append_bare(&mut self) {
+        self.add_short(self.end, 0);
+        self.end += 1;
+        self.note_ends();
+    }
+
+    /// Makes [`Self::next_short`] find the last segment even if it is full.
+    pub fn mark_last(&mut self) {
+        if self.last != self.end - 1 {
+            self.add_short(self.end - 1, self.mss);
+            self.note_ends();
+        }
     }
 
     /// Nothing before `segment` will be asked for again, one by one: the table keeps what is not acknowledged, or not read.

@@ -1,14 +1,16 @@
 //! TCP as Linux does it, in segments. Reference: Linux 6.12 net/ipv4/tcp_{input,output,recovery,timer}.c; what older kernels did
 //! differently is an option of the [`stack::Stack`].
 //!
-//! - `sender`: handshake, ACK processing (`ack`, `sacktag`, `fast_path`), recovery and its undoing, timeouts, sending (`transmit`)
+//! - `sender`: handshake, closing, ACK processing (`ack`, `sacktag`, `fast_path`), recovery and its undoing, timeouts, sending (`transmit`)
 //! - `loss`: how a sender finds out what is lost: by time (`rack`), or in kernels before 4.18 by counting (`fack`)
-//! - `receiver`: reassembly, the receive buffer, delayed, quick and compressed ACKs, ECN echo
+//! - `receiver`: reassembly, the receive buffer, delayed, quick and compressed ACKs, ECN echo, closing
 //! - `two_way`: an end that both sends and receives, made of these two halves (`stream` in both)
 //! - `stack`, `options`: a named kernel as data
 //! - `clock`: jiffies, and how the timer wheel rounds
 
 pub mod clock;
+#[cfg(test)]
+mod close_tests;
 #[cfg(test)]
 mod fast_path_tests;
 mod loss;

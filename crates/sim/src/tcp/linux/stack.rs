@@ -121,6 +121,8 @@ pub struct Stack {
     pub tso_push: bool,
     /// A full segment that ends the sender's write is acknowledged as soon as it is read (6.6 and later); a short one always is.
     pub ack_full_push: bool,
+    /// A FIN is sent even where the congestion window is full (not in 6.12.117 any more).
+    pub fin_beyond_cwnd: bool,
     /// Tail loss probes (sysctl tcp_early_retrans 3).
     pub tail_loss_probe: bool,
     /// Every segment out of order asks for 16 quick ACKs (until 4.17).
@@ -188,6 +190,7 @@ const LINUX_6_12: Stack = Stack {
     ack_event_first: false,
     tso_push: true,
     ack_full_push: true,
+    fin_beyond_cwnd: false,
     tail_loss_probe: true,
     quick_acks_out_of_order: false,
     delayed_ack_capped: true,
@@ -217,6 +220,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     ack_event_first: true,
     tso_push: false,
     ack_full_push: false,
+    fin_beyond_cwnd: true,
     adv_win_scale: Some(1),
     dctcp_window_cut: true,
     dctcp_sce_latch: true,
@@ -249,6 +253,7 @@ const LINUX_3_9: Stack = Stack {
     output_limit_bytes: 131_072,
     tso_push: false,
     ack_full_push: false,
+    fin_beyond_cwnd: true,
     tail_loss_probe: false,
     quick_acks_out_of_order: true,
     delayed_ack_capped: false,

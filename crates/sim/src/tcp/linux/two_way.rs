@@ -7,7 +7,7 @@
 //! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write. The SYN-ACK is sent again after 1 s, then after twice as long
 //! each time (net/ipv4/inet_connection_sock.c `reqsk_timer_handler`).
 //!
-//! Leaves out: closing, simultaneous open, giving up, TSO.
+//! Leaves out: simultaneous open, giving up, TSO.
 
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs};
@@ -127,6 +127,20 @@ impl TwoWayEnd {
         sender.append(bytes, &mut out);
     }
 
+    /// The application closes, having written all.
+    pub fn close(&mut self, out: &mut impl Outbox) {
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.refresh(out.now());
+        sender.release(true);
+        sender.close(&mut out);
+    }
+
+    /// The application has read to the end of what the peer sent, and has not closed yet.
+    #[must_use]
+    pub fn is_to_close(&self) -> bool {
+        self.receiver.has_ended() && !self.sender.close.is_requested()
+    }
+
     /// Counters of the packets.
     #[must_use]
     pub fn counters(&self) -> &Counters {
@@ -194,15 +208,19 @@ impl TwoWayEnd {
         if !self.sender.is_established() {
             return 0;
         }
-        let has_data = u32::from(p.len) > HEADERS + blocks.option_bytes();
+        let has_data = u32::from(p.len) > HEADERS + blocks.option_bytes() || p.has(flags::FIN);
         {
             let (sender, mut out) = self.sending(out, blocks);
             sender.take_ack(&ack, has_data, blocks.count > 0, &mut out);
         }
         if has_data {
             let data = Packet { seq, attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
-            let (receiver, mut out) = self.acknowledging(out);
-            receiver.take_data(&data, &mut out);
+            let had_ended = self.receiver.has_ended();
+            let (receiver, mut acknowledging) = self.acknowledging(out);
+            receiver.take_data(&data, &mut acknowledging);
+            if receiver.has_ended() && !had_ended {
+                self.on_end_of_stream(out);
+            }
         }
         {
             let (sender, mut out) = self.sending(out, Blocks::default());
@@ -214,6 +232,15 @@ impl TwoWayEnd {
         let (receiver, mut out) = self.acknowledging(out);
         receiver.check_ack_of_stream(&mut out);
         receiver.read(has_data, &mut out)
+    }
+
+    /// The peer's FIN is the next in order. If this end has sent its own before, nothing will take the ACK along.
+    fn on_end_of_stream(&mut self, out: &mut impl Outbox) {
+        self.sender.note_fin_of_peer();
+        if self.sender.close.is_requested() {
+            let (receiver, mut out) = self.acknowledging(out);
+            receiver.acknowledge(&mut out);
+        }
     }
 
     fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {

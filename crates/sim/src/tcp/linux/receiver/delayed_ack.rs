@@ -24,6 +24,8 @@ pub(super) struct AckDelay {
     scheduled: bool,
     /// No interval is longer than the largest.
     capped: bool,
+    /// Both ends take turns: an ACK waits for data, or a FIN, to ride on.
+    ping_pong: bool,
     /// ACKs left that do not wait.
     quick: u32,
     interval: u64,
@@ -53,6 +55,7 @@ impl AckDelay {
             timer: LazyTimer::new(source),
             scheduled: false,
             capped: stack.delayed_ack_capped,
+            ping_pong: false,
             quick: 0,
             interval: 0,
             least,
@@ -84,6 +87,21 @@ impl AckDelay {
     #[inline]
     pub fn quick(&self) -> u32 {
         self.quick
+    }
+
+    /// Both ends take turns.
+    pub fn in_ping_pong(&self) -> bool {
+        self.ping_pong
+    }
+
+    /// They do from now on.
+    pub fn enter_ping_pong(&mut self) {
+        self.ping_pong = true;
+    }
+
+    /// They do not, or not any more.
+    pub fn leave_ping_pong(&mut self) {
+        self.ping_pong = false;
     }
 
     /// At least `n` ACKs do not wait.
@@ -228,21 +246,23 @@ impl Receiver {
 
     /// Acknowledges later, unless an ACK is nearly due.
     pub(super) fn delay_ack(&mut self, out: &mut impl Outbox) {
-        let bounds = Bounds { srtt_us: self.rtt.srtt_us, short: self.pushed || self.in_ping_pong() };
+        let bounds = Bounds { srtt_us: self.rtt.srtt_us, short: self.pushed || self.delay.in_ping_pong() };
         if !self.delay.wait(bounds, &self.clock, out) {
             self.send_ack(self.rcv_nxt, out);
         }
     }
 
-    /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK.
+    /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK, and once the receiver closes the FIN.
     pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
-        if which == 1 {
+        if which == 1 && self.closing.is_waiting() {
+            self.on_fin_timer(out);
+        } else if which == 1 {
             self.compression.disarm(out);
             self.flush_compressed(out);
         } else if self.delay.expired(&self.clock, out) {
-            if self.in_ping_pong() {
+            if self.delay.in_ping_pong() {
                 // Nothing came for the ACK to ride on.
-                self.leave_ping_pong();
+                self.delay.leave_ping_pong();
                 self.delay.reset();
             } else {
                 self.delay.double(self.rtt.rto);

@@ -4,6 +4,7 @@
 //! Leaves out: retransmission of the SYN-ACK (a repeated SYN brings it again).
 
 mod buffer;
+mod closing;
 mod compression;
 mod delayed_ack;
 mod ecn;
@@ -15,6 +16,7 @@ mod tests;
 mod window_rtt;
 
 use self::buffer::ReceiveBuffer;
+use self::closing::{is_bare_fin, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
 use self::ecn::Echo;
@@ -104,6 +106,7 @@ pub struct Receiver {
     /// What came before what is missing.
     early: OutOfOrder,
     compression: Compression,
+    closing: Closing,
     kernel: Kernel,
     layout: Layout,
     /// The end that this half belongs to also sends.
@@ -143,6 +146,8 @@ impl Receiver {
             rtt: RttEstimates { syn_ack_us: 0, srtt_us: 0, rto: clock.from_ms(1000) },
             early: OutOfOrder::new(),
             compression: Compression::new(source + 1, stack.sack_compression),
+            // Nothing is missing any more when this timer is needed, so that no ACKs are merged.
+            closing: Closing::new(source + 1, stack),
             kernel: Kernel {
                 acks_full_push: stack.ack_full_push,
                 quick_acks_out_of_order: stack.quick_acks_out_of_order,
@@ -169,7 +174,7 @@ impl Receiver {
     /// Payload read in order by the application, bytes.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        self.layout.before(self.rcv_nxt)
+        self.layout.before(self.rcv_nxt.min(self.layout.end()))
     }
 
     /// A packet of the sender arrives.
@@ -177,8 +182,10 @@ impl Receiver {
         self.counters.arrived += 1;
         if self.takes_fast_path(p) {
             self.on_fast_data(p, out);
-        } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE) {
+        } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE | flags::CLOSED) {
             self.on_data(p, out);
+        } else if p.has(flags::CLOSED) {
+            self.on_fin_acknowledged();
         } else {
             self.on_handshake(p, out);
         }
@@ -262,7 +269,7 @@ impl Receiver {
     /// Acknowledges at once for a while, whatever the spacing of the data.
     fn enter_quick(&mut self, most: u32) {
         self.request_quick(most);
-        self.leave_ping_pong();
+        self.delay.leave_ping_pong();
         self.delay.reset();
     }
 
@@ -283,6 +290,7 @@ impl Receiver {
         }
         self.update_fast_path(p.ecn());
         self.on_read(self.rcv_nxt > before, out);
+        self.close_at_end(out);
     }
 
     /// Puts a segment into the receive queue, and notes what that means for an ACK.
@@ -302,6 +310,7 @@ impl Receiver {
         if seq == self.rcv_nxt {
             self.in_order(p, out);
         } else if seq > self.rcv_nxt && seq < self.buffer.end() {
+            self.closing.note(p);
             if self.kernel.quick_acks_out_of_order {
                 self.enter_quick(MAX_QUICK);
             }
@@ -318,8 +327,29 @@ impl Receiver {
     }
 
     fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let before = self.rcv_nxt;
         self.rcv_nxt += 1;
+        self.closing.note(p);
+        if !is_bare_fin(p) {
+            self.take_in_order(p, out);
+        }
+        if let Some((start, end)) = self.early.close_gap(self.rcv_nxt) {
+            self.unread += (end - start) * self.kernel.charges_in_order;
+            self.rcv_nxt = end;
+            // A filled gap is acknowledged at once.
+            self.ack_now |= self.early.is_empty();
+        }
+        if self.stream.is_none() && self.rcv_nxt >= self.layout.end() {
+            self.completed.get_or_insert(out.now());
+        }
+        if self.closing.ends_at(self.rcv_nxt) {
+            self.on_fin();
+        }
+    }
+
+    /// What data in order do beside moving the edge, which is behind them already.
+    #[inline]
+    fn take_in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let before = self.rcv_nxt - 1;
         self.unread = self.kernel.charges_in_order;
         self.delay.schedule();
         let widens = if self.stream.is_some() {
@@ -334,15 +364,6 @@ impl Receiver {
         self.on_codepoint(p.ecn(), before, out);
         if widens && self.buffer.grow(self.charged()) {
             self.delay.grant_odd();
-        }
-        if let Some((start, end)) = self.early.close_gap(self.rcv_nxt) {
-            self.unread += (end - start) * self.kernel.charges_in_order;
-            self.rcv_nxt = end;
-            // A filled gap is acknowledged at once.
-            self.ack_now |= self.early.is_empty();
-        }
-        if self.stream.is_none() && self.rcv_nxt == self.layout.end() {
-            self.completed.get_or_insert(out.now());
         }
     }
 
@@ -373,7 +394,7 @@ impl Receiver {
         }
         if wish.reset_interval {
             self.delay.reset();
-            self.leave_ping_pong();
+            self.delay.leave_ping_pong();
         }
     }
 
@@ -382,7 +403,7 @@ impl Receiver {
         if self.buffer.is_tight(self.charged()) {
             self.delay.revoke_quick();
         }
-        if self.is_more_than_one_full() || (self.delay.quick() > 0 && !self.in_ping_pong()) || self.ack_now {
+        if self.is_more_than_one_full() || (self.delay.quick() > 0 && !self.delay.in_ping_pong()) || self.ack_now {
             self.send_ack(self.rcv_nxt, out);
         } else if self.early.is_empty() {
             self.delay_ack(out);

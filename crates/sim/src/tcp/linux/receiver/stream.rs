@@ -11,15 +11,13 @@ use crate::tcp::common::layout::Layout;
 use crate::time::Time;
 
 /// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
-const FULL_UNSEEN: u32 = 536;
+pub(super) const FULL_UNSEEN: u32 = 536;
 /// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
 const WIDENING: u32 = 128;
 
 /// What only a half of a stream knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
-    /// Both ends take turns: an ACK waits for data to ride on.
-    pub ping_pong: bool,
     /// A second write of the sender's ended in what was not acknowledged yet.
     pub pushed_again: bool,
     /// Payload of a full segment, as far as it is known, bytes (`rcv_mss`).
@@ -39,7 +37,7 @@ impl Receiver {
     /// Makes this the half of a stream, whose segments tell how long they are.
     #[must_use]
     pub fn streaming(mut self) -> Self {
-        self.stream = Some(Stream { ping_pong: false, pushed_again: false, full: FULL_UNSEEN });
+        self.stream = Some(Stream { pushed_again: false, full: FULL_UNSEEN });
         self.layout = Layout::stream(MSS);
         self
     }
@@ -123,23 +121,13 @@ impl Receiver {
             self.delay.note_ack();
         }
         self.delay.clear_timer();
-        let takes_turns = data && self.delay.takes_turns(out.now(), &self.clock);
+        if data && self.delay.takes_turns(out.now(), &self.clock) {
+            self.delay.enter_ping_pong();
+        }
         if let Some(stream) = &mut self.stream {
             stream.pushed_again = false;
-            stream.ping_pong |= takes_turns;
         }
         Acknowledgement { ack: self.rcv_nxt, window, tsecr: self.form.tsecr, flags }
-    }
-
-    /// An ACK may wait for data to ride on.
-    pub(super) fn in_ping_pong(&self) -> bool {
-        self.stream.as_ref().is_some_and(|stream| stream.ping_pong)
-    }
-
-    pub(super) fn leave_ping_pong(&mut self) {
-        if let Some(stream) = &mut self.stream {
-            stream.ping_pong = false;
-        }
     }
 
     /// Notes how long a segment in order is; true if it may widen the window.
@@ -161,7 +149,11 @@ impl Receiver {
     pub(super) fn is_more_than_one_full(&self) -> bool {
         let from = self.buffer.acked_until();
         match &self.stream {
-            Some(stream) => self.layout.span(from, self.rcv_nxt) > u64::from(stream.full),
+            Some(stream) => {
+                let fin = u64::from(self.closing.has_ended());
+                self.layout.span(from, self.rcv_nxt) + fin > u64::from(stream.full)
+            }
+            None if self.closing.has_ended() => self.is_more_than_one_full_with_fin(),
             None => self.rcv_nxt - from > 1,
         }
     }
@@ -169,8 +161,8 @@ impl Receiver {
     /// The end of a write was read that earns an ACK at once.
     pub(super) fn is_write_to_acknowledge(&self) -> bool {
         match &self.stream {
-            Some(stream) => stream.pushed_again || (self.pushed && !stream.ping_pong),
-            None => self.pushed,
+            Some(stream) => stream.pushed_again || (self.pushed && !self.delay.in_ping_pong()),
+            None => self.pushed && !self.delay.in_ping_pong(),
         }
     }
 }

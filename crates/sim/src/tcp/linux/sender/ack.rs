@@ -119,6 +119,9 @@ impl Sender {
     fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.process_packet(p, out) {
             self.send_allowed(out);
+            if p.has(flags::FIN) {
+                self.answer_fin(out);
+            }
         }
         self.update_fast_path();
     }
@@ -134,7 +137,7 @@ impl Sender {
             allowed <= 1 && sent == allowed
         };
         if self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree()) {
-            sent + self.write(out, false)
+            sent + self.write_refilled(out)
         } else {
             sent
         }

@@ -37,6 +37,7 @@ impl Sender {
             && !self.probe.is_out()
             && self.stack.tail_loss_probe
             && !self.needs.cong_control
+            && !self.close.may_exceed_window()
             && self.phase == Phase::Established
     }
 
@@ -140,7 +141,7 @@ impl Sender {
         if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.reordering.degree())
             && self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree())
         {
-            sent + self.write(out, false)
+            sent + self.write_refilled(out)
         } else {
             sent
         }

@@ -57,7 +57,7 @@ impl Sender {
         self.counters.sent += 1;
         out.send(End::Sender, ack);
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
-        self.write(out, false);
+        self.write_refilled(out);
     }
 
     /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if that was sent once.

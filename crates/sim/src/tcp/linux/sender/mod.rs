@@ -1,6 +1,7 @@
 //! The sender: its components, and what they share. ACK processing is in `ack`, recovery in `recovery`, sending in `transmit`.
 
 pub(super) mod ack;
+mod close;
 mod ecn;
 mod fast_path;
 mod handshake;
@@ -23,6 +24,7 @@ pub(super) mod transmit;
 pub(super) mod tso;
 mod undo;
 
+use self::close::Close;
 use self::ecn::EcnState;
 use self::handshake::Handshake;
 use self::loss_probe::LossProbe;
@@ -120,6 +122,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) stack: Stack,
     pub(in crate::tcp::linux) clock: Clock,
     handshake: Handshake,
+    pub(in crate::tcp::linux) close: Close,
     /// Counters.
     pub counters: Counters,
 }
@@ -168,6 +171,7 @@ impl Sender {
             probe: LossProbe::default(),
             reordering: Reordering::new(stack.reordering, stack.max_reordering),
             fack: Fack::new(stack.loss_detection == LossDetection::Fack),
+            close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd),
             stack,
             clock,
             handshake: Handshake::default(),
@@ -210,8 +214,11 @@ impl Sender {
         Packet { len: len as u16, seq, flags: flags | ecn.flags(), ..self.form }
     }
 
-    /// The flow is cut off: nothing more is sent.
+    /// The flow is cut off: nothing more is sent. A connection that is closed at both ends goes on answering FINs.
     pub fn abort(&mut self) {
+        if self.has_closed() {
+            return;
+        }
         self.phase = Phase::Closed;
         self.fast_path_open = false;
         self.clear_timer();
@@ -223,14 +230,11 @@ impl Sender {
         self.view.snd_nxt < self.buffer.written
     }
 
-    /// The PSH bit of segment `seq`, if it has it.
+    /// The PSH and FIN bits of segment `seq`, as far as it has them.
     #[inline]
-    pub(in crate::tcp::linux) fn push_flag(&self, seq: u32) -> u16 {
-        if self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq) {
-            flags::PSH
-        } else {
-            0
-        }
+    pub(in crate::tcp::linux) fn flags_of(&self, seq: u32) -> u16 {
+        let pushed = self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq);
+        (if pushed { flags::PSH } else { 0 }) | self.close.flag_of(seq)
     }
 
     /// Frame length of segment `seq`.

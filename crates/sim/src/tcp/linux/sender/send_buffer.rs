@@ -88,6 +88,18 @@ impl SendBuffer {
         }
     }
 
+    /// The application has written all there is.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.written == self.end
+    }
+
+    /// A FIN in a segment of its own goes after all that is written. There is always room for it.
+    pub fn append_bare(&mut self) {
+        self.written += 1;
+        self.end += 1;
+    }
+
     /// The connection is established: the application writes.
     pub fn open(&mut self, v: &View, cwnd: u32, peer: &PeerWindow, reordering: u32) {
         self.grow(cwnd, reordering);

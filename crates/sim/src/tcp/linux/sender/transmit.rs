@@ -1,12 +1,13 @@
 //! Sending: the transmit loop, and the test whether the congestion window limits it (Linux 6.12 net/ipv4/tcp_output.c, `tcp_write_xmit`,
 //! `tcp_cwnd_validate`). What is particular to TSO segments is in `tso`, the limit on what lies in the host's own queue in `small_queue`.
 //!
-//! Leaves out: pacing, Nagle for short writes (the application writes ahead), congestion window decay when idle.
+//! Leaves out: pacing, Nagle for short writes (the application writes ahead), congestion window decay when idle, the byte that a FIN takes of
+//! the receiver's window.
 
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, Verdict};
+use crate::packet::{flags, Packet, Verdict, HEADERS};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::CwndLimited;
 
@@ -47,7 +48,7 @@ impl Sender {
         while self.has_data() {
             let mut quota = self.window.cwnd.saturating_sub(self.view.in_flight());
             if quota == 0 {
-                if !probe {
+                if !probe && !self.close.exceeds_window(self.view.snd_nxt) {
                     break;
                 }
                 quota = 1;
@@ -179,7 +180,7 @@ impl Sender {
         1
     }
 
-    /// The first segment from `seq` on that may be short or have a flag for what the application wrote.
+    /// The first segment from `seq` on that may be short or have a flag for what the application did.
     #[inline]
     fn next_special(&self, seq: u32) -> u32 {
         self.layout.next_short(seq).min(self.buffer.next_push)
@@ -192,8 +193,16 @@ impl Sender {
         let cwr = first && self.ecn.cwr_queued();
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
-        let flags = p.flags | if cwr { flags::CWR } else { 0 } | if push { flags::PSH } else { 0 };
-        let verdict = out.send(End::Sender, Packet { len: self.frame_len(seq) as u16, flags, ..p });
+        let mut p = Packet { len: self.frame_len(seq) as u16, ..p };
+        if u32::from(p.len) == HEADERS {
+            // A FIN without data: no first-time data, so that its codepoint is that of an ACK.
+            p.set_ecn(self.control_ecn());
+            p.flags |= flags::FIN;
+        } else {
+            let bits = [(cwr, flags::CWR), (push, flags::PSH), (self.close.flag_of(seq) != 0, flags::FIN)];
+            p.flags = bits.iter().filter(|(has, _)| *has).fold(p.flags, |flags, (_, bit)| flags | bit);
+        }
+        let verdict = out.send(End::Sender, p);
         if pushed && verdict != Verdict::Dropped {
             self.buffer.push_sent();
         }
@@ -241,7 +250,7 @@ impl Sender {
         if seq >= self.peer.end() && seq != self.view.snd_una {
             return Retransmission::Held;
         }
-        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.push_flag(seq), self.control_ecn());
+        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.flags_of(seq), self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         let verdict = out.send(End::Sender, p);

@@ -94,7 +94,8 @@ impl Sender {
         let sendable = room.min(self.window.cwnd - self.view.in_flight().min(self.window.cwnd));
         let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
         let enough = sendable >= limit.min(self.tso.left) || sendable * MSS >= window * MSS / WINDOW_DIVISOR;
-        if self.view.state != CaState::Open || overdue || enough {
+        let ends = self.close.is_below(self.view.snd_nxt + self.tso.left);
+        if self.view.state != CaState::Open || overdue || enough || ends {
             self.tso.deferred = None;
             return false;
         }
@@ -124,6 +125,11 @@ impl Sender {
         } else {
             head_ns + srtt_ns <= now + (srtt_ns / 2).min(MS)
         };
+        // With a FIN it gets no more data to wait for.
+        let segments = self.tso.left.min(self.buffer.written - self.view.snd_nxt);
+        if self.close.is_below(self.view.snd_nxt + segments) && sendable > segments {
+            return false;
+        }
         if wait && quota < room && quota <= self.tso.left {
             *limited = true;
         }

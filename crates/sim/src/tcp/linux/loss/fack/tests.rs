@@ -26,7 +26,9 @@ impl Rig {
         spec.host.rmem[1] = 87_380;
         spec.host.wmem[1] = 65_535;
         spec.host.sndbuf = Some(1_200_000);
-        let s = Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), Needs::default());
+        let mut s =
+            Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), Needs::default());
+        s.close.keep_open();
         let mut rig = Self { s, out: TestOutbox::new(1) };
         rig.out.now = 1000 * MS;
         rig.s.connect(&mut rig.out);

@@ -1,0 +1,197 @@
+//! The FINs at the receiving end: the sender's is read as the end of the data, upon which the application closes, too, so that the receiver
+//! sends its own and waits for the answer (LAST_ACK; Linux 6.12 net/ipv4/tcp_input.c `tcp_fin`, `__tcp_ack_snd_check`; tcp_output.c
+//! `tcp_send_fin`, `tcp_schedule_loss_probe`; tcp_timer.c `tcp_write_timeout`).
+//!
+//! A receiver sends nothing else that is acknowledged, so that its FIN is sent again by a timer of its own: as a loss probe first where the
+//! kernel has them, then at each retransmission timeout.
+
+use super::{Receiver, RttEstimates};
+use crate::outbox::Outbox;
+use crate::packet::{flags, Packet, HEADERS, MSS};
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
+use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, MS};
+
+/// No segment.
+const NONE: u32 = u32::MAX;
+/// Longest retransmission timeout, ms (TCP_RTO_MAX).
+const RTO_MAX_MS: u64 = 120_000;
+/// A socket without an application gives up once it has waited as long as eight timeouts take that begin with 200 ms (`tcp_orphan_retries`,
+/// `retransmits_timed_out`), ns.
+const PATIENCE: Time = ((2 << 8) - 1) * 200 * MS;
+
+/// How far the connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The sender's FIN has not come, or something before it is missing.
+    Open,
+    /// The application has read to the end.
+    Ended,
+    /// The receiver's FIN is sent; since when.
+    LastAck(Time),
+    /// It is acknowledged, or nobody waits for that any more.
+    Closed,
+}
+
+/// The end of a connection at its receiver. Told of each FIN of the sender's and of the answer to its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    stage: Stage,
+    /// First number beyond the sender's FIN, once one has come.
+    end: u32,
+    /// Sends the FIN again.
+    timer: LazyTimer,
+    /// The first time that is a loss probe.
+    probes: bool,
+    /// Least timeout, us, and the present one, ticks.
+    rto_min_us: u64,
+    timeout: u64,
+}
+
+impl Closing {
+    /// Open. `source` is the timer's event source.
+    pub fn new(source: usize, stack: &Stack) -> Self {
+        Self {
+            stage: Stage::Open,
+            end: NONE,
+            timer: LazyTimer::new(source),
+            probes: stack.tail_loss_probe,
+            rto_min_us: u64::from(stack.rto_min_ms) * 1000,
+            timeout: 0,
+        }
+    }
+
+    /// Notes the FIN of a segment, if it has one.
+    pub fn note(&mut self, p: &Packet) {
+        if p.has(flags::FIN) {
+            self.end = p.seq + 1;
+        }
+    }
+
+    /// All has come up to `rcv_nxt`; true if that is now all there is.
+    pub fn ends_at(&mut self, rcv_nxt: u32) -> bool {
+        let ends = rcv_nxt == self.end && self.stage == Stage::Open;
+        if ends {
+            self.stage = Stage::Ended;
+        }
+        ends
+    }
+
+    /// The sender's FIN has come, and all that was before it.
+    pub fn has_ended(&self) -> bool {
+        self.stage != Stage::Open
+    }
+
+    /// The application has read to the end and has not closed yet.
+    fn is_to_close(&self) -> bool {
+        self.stage == Stage::Ended
+    }
+
+    /// When the FIN is sent for the first time.
+    fn begin(&mut self, rtt: RttEstimates, clock: &Clock, out: &mut impl Outbox) {
+        self.stage = Stage::LastAck(out.now());
+        self.timeout = rtt.rto;
+        let probe_us = 2 * rtt.srtt_us + self.rto_min_us;
+        let after = if self.probes { clock.in_ticks(probe_us).min(rtt.rto) } else { rtt.rto };
+        self.set_timer(after, clock, out);
+    }
+
+    fn set_timer(&mut self, after: u64, clock: &Clock, out: &mut impl Outbox) {
+        let now = clock.tick(out.now());
+        self.timer.set(clock, now, now + after, out);
+    }
+
+    /// The timer's event came; true if the FIN has to go again.
+    fn on_timer(&mut self, clock: &Clock, out: &mut impl Outbox) -> bool {
+        let Stage::LastAck(since) = self.stage else { return false };
+        if !self.timer.expired(clock, out) {
+            return false;
+        }
+        if out.now() - since >= PATIENCE {
+            self.finish();
+            return false;
+        }
+        if !std::mem::take(&mut self.probes) {
+            self.timeout = (2 * self.timeout).min(clock.from_ms(RTO_MAX_MS));
+        }
+        self.set_timer(self.timeout, clock, out);
+        true
+    }
+
+    fn finish(&mut self) {
+        self.stage = Stage::Closed;
+        self.timer.clear();
+    }
+
+    /// The timer is in use.
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.stage, Stage::LastAck(_))
+    }
+}
+
+impl Receiver {
+    /// The sender's FIN is the next in order: both ends take turns from now on, so that the ACK may wait for this end's FIN.
+    pub(super) fn on_fin(&mut self) {
+        self.delay.schedule();
+        self.delay.enter_ping_pong();
+    }
+
+    /// Closes, if the application has read to the end.
+    pub(super) fn close_at_end(&mut self, out: &mut impl Outbox) {
+        if self.closing.is_to_close() {
+            self.closing.begin(self.rtt, &self.clock, out);
+            self.send_fin(out);
+            self.form.flags |= flags::CLOSED;
+        }
+    }
+
+    fn send_fin(&mut self, out: &mut impl Outbox) {
+        let flags = self.form.flags;
+        self.form.flags = (flags & !flags::CLOSED) | flags::FIN;
+        self.send_ack(self.rcv_nxt, out);
+        self.form.flags = flags;
+    }
+
+    /// The event of the timer came that the FIN is sent again by.
+    pub(super) fn on_fin_timer(&mut self, out: &mut impl Outbox) {
+        if self.closing.on_timer(&self.clock, out) {
+            self.send_fin(out);
+        }
+    }
+
+    /// The sender has acknowledged the FIN.
+    pub(super) fn on_fin_acknowledged(&mut self) {
+        self.closing.finish();
+    }
+
+    /// The flow is cut off: a FIN that is not acknowledged is not sent again.
+    pub fn abort(&mut self) {
+        self.closing.finish();
+    }
+
+    /// The FINs of both ends have arrived.
+    #[must_use]
+    pub fn has_closed(&self) -> bool {
+        self.closing.stage == Stage::Closed
+    }
+
+    /// The sender's FIN has arrived, and all that was before it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.closing.has_ended()
+    }
+
+    /// What is not acknowledged and the FIN behind it are more than the longest segment that came (`rcv_mss`).
+    pub(super) fn is_more_than_one_full_with_fin(&self) -> bool {
+        let longest = (1..self.layout.end().min(4)).map(|segment| self.layout.payload(segment)).max().unwrap_or(MSS);
+        let from = self.buffer.acked_until();
+        let data = self.layout.span(from, self.layout.end().max(from));
+        data + 1 > u64::from(longest.max(super::stream::FULL_UNSEEN))
+    }
+}
+
+/// The segment is a FIN without data.
+pub(super) fn is_bare_fin(p: &Packet) -> bool {
+    p.has(flags::FIN) && u32::from(p.len) == HEADERS
+}

@@ -1,0 +1,113 @@
+//! Closing: the FIN, and the answer to the other end's (RFC 9293 section 3.6; Linux 6.12 net/ipv4/tcp_output.c `tcp_send_fin`, `tcp_cwnd_test`;
+//! tcp_input.c `tcp_fin`; tcp_minisocks.c `tcp_timewait_state_process`). The FIN goes with the last segment if that was not sent yet, and else in
+//! a segment of its own. From then on it is a segment like others: what finds losses sends it again.
+//!
+//! Leaves out: closing before all that came is read (RST), both ends closing at once, the end of TIME_WAIT.
+
+use super::Sender;
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, ACK_FRAME};
+
+/// No segment.
+const NONE: u32 = u32::MAX;
+
+/// How far the connection is closed. Told when the application closes and when the other end's FIN arrives; asked where segments are sent.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Close {
+    /// The application closes when it has written its transfer.
+    after_transfer: bool,
+    /// A FIN may be sent beyond the congestion window.
+    beyond_cwnd: bool,
+    /// The segment with the FIN.
+    fin: u32,
+    /// The other end has sent its FIN.
+    peer_closed: bool,
+}
+
+impl Close {
+    /// Open.
+    pub fn new(after_transfer: bool, beyond_cwnd: bool) -> Self {
+        Self { after_transfer, beyond_cwnd, fin: NONE, peer_closed: false }
+    }
+
+    /// The application does not close.
+    #[cfg(test)]
+    pub fn keep_open(&mut self) {
+        self.after_transfer = false;
+    }
+
+    /// The application has closed.
+    #[inline]
+    pub fn is_requested(&self) -> bool {
+        self.fin != NONE
+    }
+
+    /// The FIN is in a segment below `end`.
+    pub fn is_below(&self, end: u32) -> bool {
+        self.fin < end
+    }
+
+    /// The FIN bit of segment `seq`, if it has it.
+    pub fn flag_of(&self, seq: u32) -> u16 {
+        if seq == self.fin {
+            flags::FIN
+        } else {
+            0
+        }
+    }
+
+    /// The congestion window does not hold back segment `seq`, which is sent next.
+    pub fn exceeds_window(&self, seq: u32) -> bool {
+        self.beyond_cwnd && seq == self.fin
+    }
+
+    /// There is a FIN that the congestion window may not hold back.
+    pub fn may_exceed_window(&self) -> bool {
+        self.beyond_cwnd && self.is_requested()
+    }
+}
+
+impl Sender {
+    /// Sends what the windows allow of what the application has just written, and closes if that was all it had to write; returns how many
+    /// segments went.
+    pub(in crate::tcp::linux) fn write_refilled(&mut self, out: &mut impl Outbox) -> u32 {
+        let sent = self.write(out, false);
+        if self.close.after_transfer && self.buffer.is_complete() && !self.close.is_requested() {
+            sent + self.close(out)
+        } else {
+            sent
+        }
+    }
+
+    /// The application closes, having written all; returns how many segments went.
+    pub(in crate::tcp::linux) fn close(&mut self, out: &mut impl Outbox) -> u32 {
+        if self.has_data() {
+            self.layout.mark_last();
+        } else {
+            self.layout.append_bare();
+            self.buffer.append_bare();
+        }
+        self.close.fin = self.layout.end() - 1;
+        self.fast_path_open &= !self.close.may_exceed_window();
+        self.write(out, false)
+    }
+
+    /// The other end's FIN has arrived, for the first time or again: acknowledges it.
+    pub(super) fn answer_fin(&mut self, out: &mut impl Outbox) {
+        self.note_fin_of_peer();
+        let ack = self.packet(self.view.snd_nxt, ACK_FRAME, flags::CLOSED, self.control_ecn());
+        self.counters.sent += 1;
+        out.send(End::Sender, ack);
+    }
+
+    /// The other end's FIN has arrived.
+    pub(in crate::tcp::linux) fn note_fin_of_peer(&mut self) {
+        self.close.peer_closed = true;
+    }
+
+    /// The FINs of both ends have arrived, and this end knows that (TIME_WAIT, or closed).
+    #[must_use]
+    pub fn has_closed(&self) -> bool {
+        self.close.peer_closed && self.view.snd_una > self.close.fin
+    }
+}
