@@ -167,7 +167,9 @@ impl Receiver {
 
     /// The flow is cut off: a FIN that is not acknowledged is not sent again.
     pub fn abort(&mut self) {
-        self.closing.finish();
+        if self.closing.is_waiting() {
+            self.closing.finish();
+        }
     }
 
     /// The FINs of both ends have arrived.
