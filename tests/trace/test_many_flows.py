@@ -23,8 +23,8 @@ def run():
 def test_every_flow_is_recognised(run):
     found = flow_rtt(run)
     assert list(found) == [*(f"flow/reno-{i}" for i in range(1, FLOWS)), "flow/cubic"]
-    # One pair of the handshake, one of the segment; all flows start at once.
-    assert {len(rtt_ms) for _, rtt_ms in found.values()} == {2}
+    # One pair of the handshake, one of the segment, one of the FIN behind it; all flows start at once.
+    assert {len(rtt_ms) for _, rtt_ms in found.values()} == {3}
     assert min(rtt_ms.min() for _, rtt_ms in found.values()) == pytest.approx(20, abs=0.1)
 
 

@@ -52,7 +52,7 @@ impl Sender {
     /// A packet of this sender has left the host's queue, sent on or dropped. True if the sender waited for that: then
     /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
     pub fn on_left_host(&mut self, p: &Packet) -> bool {
-        if p.has(flags::SYN | flags::HANDSHAKE) {
+        if p.has(flags::SYN | flags::HANDSHAKE | flags::CLOSED) {
             return false;
         }
         let queue = &mut self.small_queue;
