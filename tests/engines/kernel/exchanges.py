@@ -1,4 +1,4 @@
-"""Requests and responses, and transfers, between two hosts of the kernel, packet by packet: what the simulator's connections are compared with.
+"""Requests and responses, and transfers, between two hosts of the kernel, packet by packet: what our connections are compared with.
 
 `python tests/engines/kernel/exchanges.py` writes the recordings in `data/` anew; it needs the built kernel. Each is one connection over
 10 Mbit/s and 20 ms without offload, cubic, a pfifo in each direction. A row is a packet as a host's device sees it: what it sends when it
