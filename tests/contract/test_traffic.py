@@ -106,6 +106,19 @@ def test_a_group_of_transfers_has_series():
     assert alive.mean() == pytest.approx(expected, rel=0.15)
 
 
+def test_shares_of_bulk_flows_and_transfers_are_what_the_port_handed_on():
+    series = {"flows": "none", "groups": ["cubic", "small", "many"], "ports": ["bottleneck"], "shares": ["bottleneck"]}
+    often = {**TRANSFERS, "arrivals": {"kind": "regular", "every": "3ms"}, "size": "3kB"}
+    background = [{**TRANSFERS, "name": "small"}, {**often, "name": "many"}]
+    more = {"flows": [{"cc": "cubic"}], "background": background, "duration": "4s", "sample": "100ms", "series": series}
+    (found,) = execute(prepared(**more), None, Threads(1))
+    t_s, whole = found.series("port/bottleneck", "sent_bytes")
+    shares = [found.series(f"share/bottleneck/group/{name}", "sent_bytes") for name in series["groups"]]
+    assert all(np.array_equal(times, t_s) for times, _ in shares)
+    assert np.array_equal(sum(values for _, values in shares), whole)
+    assert min(values[-1] for _, values in shares) > 400_000
+
+
 def test_a_store_keeps_groups_and_tables_show_them(dumbbell, tmp_path):
     scenario = {"name": "kept", "path": PATH, "duration": "3s", "background": [EXCHANGE, {**TRANSFERS, "rows": True}]}
     (tmp_path / "kept.yaml").write_text(json.dumps(scenario))

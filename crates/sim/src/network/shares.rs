@@ -1,33 +1,50 @@
-//! What each flow sent through certain ports.
+//! What each flow, and each workload that makes connections, sent through certain ports.
 
 use crate::packet::Packet;
 
-/// Bytes of each flow that left certain ports.
+/// Bytes that left certain ports, by flow, and by workload of the connections that come and go.
 #[derive(Debug)]
 pub struct Shares {
-    /// Of each port the place of its flows in `bytes`, if it is counted.
+    /// Of each port the place of its first count in `bytes`, if it is counted.
     first: Vec<Option<usize>>,
     flows: usize,
+    /// Of each index after those of the flows the workload that made the connection there, if one did.
+    made_by: Vec<Option<usize>>,
+    /// Of each counted port the flows, then the workloads.
     bytes: Vec<u64>,
 }
 
 impl Shares {
-    /// Counts at some of `ports` ports, of the first `flows` flows.
+    /// Counts at some of `ports` ports, of the first `flows` flows and of `workloads` workloads that make connections.
     #[must_use]
-    pub fn new(counted: &[usize], ports: usize, flows: usize) -> Self {
+    pub fn new(counted: &[usize], ports: usize, flows: usize, workloads: usize) -> Self {
         let mut first = vec![None; ports];
         for (i, &port) in counted.iter().enumerate() {
-            first[port] = Some(i * flows);
+            first[port] = Some(i * (flows + workloads));
         }
-        Self { first, flows, bytes: vec![0; counted.len() * flows] }
+        Self { first, flows, made_by: vec![], bytes: vec![0; counted.len() * (flows + workloads)] }
+    }
+
+    /// The connection with index `flow` is one that workload `workload`, counted among such, has just made.
+    pub fn renew(&mut self, flow: usize, workload: usize) {
+        let i = flow - self.flows;
+        if self.made_by.len() <= i {
+            self.made_by.resize(i + 1, None);
+        }
+        self.made_by[i] = Some(workload);
     }
 
     /// A packet leaves a port.
     #[cold]
     #[inline(never)]
     pub(super) fn count(&mut self, port: usize, p: &Packet) {
-        if let Some(first) = self.first[port].filter(|_| p.flow() < self.flows) {
-            self.bytes[first + p.flow()] += u64::from(p.len);
+        let Some(first) = self.first[port] else { return };
+        let place = match p.flow().checked_sub(self.flows) {
+            None => Some(p.flow()),
+            Some(i) => self.made_by.get(i).copied().flatten().map(|workload| self.flows + workload),
+        };
+        if let Some(place) = place {
+            self.bytes[first + place] += u64::from(p.len);
         }
     }
 
@@ -35,5 +52,11 @@ impl Shares {
     #[must_use]
     pub fn bytes(&self, port: usize, flow: usize) -> u64 {
         self.first[port].map_or(0, |first| self.bytes[first + flow])
+    }
+
+    /// Bytes of the connections of a workload, counted among those that make them, that have left a port; 0 if the port is not counted.
+    #[must_use]
+    pub fn bytes_of_workload(&self, port: usize, workload: usize) -> u64 {
+        self.bytes(port, self.flows + workload)
     }
 }

@@ -144,8 +144,11 @@ impl Sampler {
             }
             for group in &self.chosen.groups {
                 let table = tables.next().expect("a table for each port and group");
-                let Members::Flows(places) = &group.members else { unreachable!("shares are of flows") };
-                table.push(now, &of_share(places.iter().map(|&i| counted.bytes(port, i)).sum()));
+                let bytes = match &group.members {
+                    Members::Flows(places) => places.iter().map(|&i| counted.bytes(port, i)).sum(),
+                    Members::Coming(workload) => counted.bytes_of_workload(port, *workload),
+                };
+                table.push(now, &of_share(bytes));
             }
         }
     }

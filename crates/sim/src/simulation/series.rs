@@ -5,7 +5,7 @@ use crate::probe::{Chosen, Group, Members};
 use crate::refusal::Flaws;
 use crate::spec::{NetworkSpec, SeriesSpec, WorkloadSpec};
 
-/// Refuses what there is not, groups that are not of TCP connections with one direction, and shares of those that come and go.
+/// Refuses what there is not, and groups that are not of TCP connections with one direction.
 pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     let Some(series) = &spec.series else { return Ok(()) };
@@ -21,9 +21,6 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
             format_args!("workload {i}"),
             "workloads of bulk flows or of connections that come and go",
         );
-    }
-    if !series.shares.is_empty() && series.groups.iter().any(|&i| coming(i)) {
-        flaws.add("series.shares", "groups of connections that come and go", "no shares, or no such groups");
     }
     for (field, list) in [("series.ports", &series.ports), ("series.shares", &series.shares)] {
         if let Some(port) = list.iter().find(|&&port| port >= spec.ports.len()) {
@@ -66,5 +63,7 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
 pub fn shares(spec: &NetworkSpec) -> Option<Box<Shares>> {
     let counted = &spec.series.as_ref()?.shares;
     let flows = spec.connections().count();
-    (spec.sample_ns > 0 && !counted.is_empty()).then(|| Box::new(Shares::new(counted, spec.ports.len(), flows)))
+    let workloads = spec.making().count();
+    (spec.sample_ns > 0 && !counted.is_empty())
+        .then(|| Box::new(Shares::new(counted, spec.ports.len(), flows, workloads)))
 }

@@ -114,6 +114,9 @@ impl<'a> Slots<'a> {
         let tcp = g.making.tcp;
         let tuple = tuple(self.network, tcp.into(), g.making.arrivals.ports(number));
         network.renew_flow(index, self.first_flow as u64 + serial, self.ways[group], tuple);
+        if let Some(shares) = &mut network.shares {
+            shares.renew(index, group);
+        }
         let made = ends(tcp, &g.making.stack, index as u32, source, self.controls);
         let (sender, receiver) = made.expect("what was made once can be made again");
         if let Some(tap) = &mut network.tap {
