@@ -50,13 +50,12 @@ impl Numbers {
         Self { layout, fin: u32::MAX }
     }
 
-    /// Notes a segment with `payload` bytes, where writes decide how long it is, or with a FIN.
-    fn note(&mut self, p: &Packet, segment: u32, payload: u32, written: bool) {
-        if written && payload > 0 {
-            self.layout.note(segment, payload);
-        }
+    /// Notes how long a segment is, which the writes of the application decide, and whether it has the FIN.
+    fn note(&mut self, p: &Packet, segment: u32, payload: u32) {
         if p.has(flags::FIN) {
             self.fin = segment;
+        }
+        if payload > 0 || p.has(flags::FIN) {
             self.layout.note(segment, payload);
         }
     }
@@ -203,11 +202,10 @@ impl FlowHeaders {
         let Some(first) = &mut self.layout else { return };
         let payload = payload_of_either(p, attachment);
         match &mut self.second {
-            Some(second) if p.has(flags::ACK) => second.layout.note(p, attachment.other_seq, payload, true),
-            Some(_) => first.note(p, p.seq, payload, true),
-            // The receiver's FIN has the only number of its direction.
+            Some(second) if p.has(flags::ACK) => second.layout.note(p, attachment.other_seq, payload),
+            // A receiver that sends no data has one number in its direction, that of its FIN.
             None if p.has(flags::ACK) => {}
-            None => first.note(p, p.seq, payload, false),
+            _ => first.note(p, p.seq, payload),
         }
     }
 

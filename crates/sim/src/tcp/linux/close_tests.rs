@@ -3,16 +3,13 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use serde_json::Map;
 
-use crate::cc;
 use crate::packet::{flags, Packet, MSS};
-use crate::spec::StackSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::Sender;
-use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::test_ends::ends;
 use crate::time::{Time, MS, SEC};
 
 const DELAY: Time = 10 * MS;
@@ -31,11 +28,8 @@ impl Path {
     fn new(stack: &str, bytes: u64) -> Self {
         let mut spec = bulk_flow();
         spec.transfer_bytes = Some(bytes);
-        let stack = Stack::from_spec(&StackSpec { name: stack.into(), options: Map::new() }).unwrap();
-        let (control, needs) = cc::build("reno", &Map::new(), &stack.control_parameters(), |_| None).unwrap();
-        let r = Receiver::new(0, 0, &spec, &stack, needs.ecn);
-        let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs);
-        Self { out: TestOutbox::new(receiver::SOURCES + 1), s, r, under_way: VecDeque::new(), sent: vec![] }
+        let (s, r, out) = ends(&spec, stack, "reno");
+        Self { out, s, r, under_way: VecDeque::new(), sent: vec![] }
     }
 
     /// Runs until nothing is on its way and no timer is set; `lost` says of each packet that is sent whether it is lost.

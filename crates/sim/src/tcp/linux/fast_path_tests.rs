@@ -4,18 +4,15 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use serde_json::Map;
 
 use crate::attachment::Attachment;
-use crate::cc;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
-use crate::spec::StackSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{Pending, Sender};
-use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::test_ends::ends;
 use crate::time::{Time, MS, US};
 
 /// What becomes of a data packet on its way.
@@ -59,12 +56,7 @@ impl Path {
     fn new(stack: &str, cc: &str, ecn: bool, tso: bool, disguise: bool) -> Self {
         let mut spec = bulk_flow();
         (spec.ecn, spec.sce_echo, spec.host.tso) = (ecn, cc.ends_with("sce"), tso);
-        let stack = StackSpec { name: stack.into(), options: Map::new() };
-        let stack = Stack::from_spec(&stack).unwrap();
-        let (control, needs) = cc::build(cc, &Map::new(), &stack.control_parameters(), |_| None).unwrap();
-        let out = TestOutbox::new(receiver::SOURCES + 1);
-        let r = Receiver::new(0, 0, &spec, &stack, needs.ecn);
-        let s = Sender::new(0, receiver::SOURCES, &spec, stack, control, needs);
+        let (s, r, out) = ends(&spec, stack, cc);
         Self { out, s, r, data: VecDeque::new(), acks: VecDeque::new(), fast: [0; 2], disguise }
     }
 

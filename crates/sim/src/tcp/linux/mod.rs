@@ -18,6 +18,8 @@ pub mod options;
 pub mod receiver;
 pub mod sender;
 pub mod stack;
+#[cfg(test)]
+mod test_ends;
 pub mod two_way;
 #[cfg(test)]
 mod two_way_tests;
