@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
@@ -31,6 +32,12 @@ _LEAST_MEMLIMIT = Size.parse("2304B")
 _MOST_MEMLIMIT = Size((1 << 32) - 1)
 _MOST_SSTHRESH = Packets((1 << 31) - 1)
 _MOST_FLOWS = 100_000
+MOST_HOSTS = 65_000
+"""With names: each has an address of its own."""
+MOST_COMING = 40
+"""Entries whose connections come and go: each has a range of TCP ports of its own."""
+_MOST_TOLD = 100
+"""Unknown names in a list that are reported."""
 
 
 def wrong(settings: Settings) -> Wrong:
@@ -116,9 +123,9 @@ def _path(settings: Settings) -> Wrong:
             yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
         for name in ("forward", "reverse"):
             listed = getattr(path, name)
-            names = [stage.name for stage in listed if stage.name] if isinstance(listed, list) else []
+            names = Counter(stage.name for stage in listed if stage.name) if isinstance(listed, list) else Counter()
             for i, stage in enumerate(listed if isinstance(listed, list) else ()):
-                if stage.name and names.count(stage.name) > 1:
+                if stage.name and names[stage.name] > 1:
                     yield ("path", name, i, "name"), f"{stage.name!r} is given twice", "names that differ"
                 yield from _too_long(("path", name, i, "delay"), stage.delay)
                 if not isinstance(stage, QueueStage):
@@ -254,12 +261,12 @@ def _connections(written: Connections, settings: Settings) -> Wrong:
 
 def _series(settings: Settings) -> Wrong:
     """Names of ports are those of the plan, and looked at there."""
-    series, bases = settings.series, flow_bases(settings.flows)
-    both = (("flows", series.flows, bases), ("groups", series.groups, [*bases, *groups_coming(settings).values()]))
+    series, bases = settings.series, dict.fromkeys(flow_bases(settings.flows))
+    both = (("flows", series.flows, bases), ("groups", series.groups, bases | dict.fromkeys(groups_coming(settings).values())))
     for kind, choice, known in both:
-        for i, name in enumerate(choice if isinstance(choice, list) else ()):
-            if name not in known:
-                yield ("series", kind, i), f"there are no flows {name!r}{nearest(name, known)}", one_of(dict.fromkeys(known))
+        unknown = ((i, name) for i, name in enumerate(choice if isinstance(choice, list) else ()) if name not in known)
+        for i, name in islice(unknown, _MOST_TOLD):
+            yield ("series", kind, i), f"there are no flows {name!r}{nearest(name, known)}", one_of(known)
     if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
         yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
 
@@ -322,7 +329,7 @@ def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
             yield (
                 ("stage",),
                 f"{impairment.stage!r} is no queue stage of path.forward",
-                one_of([name for name in queues if name]),
+                one_of([name for name in queues if name]) if any(queues) else "none, or a queue stage with a name",
             )
         if impairment.direction != "forward" and path.reverse != "mirror":
             yield ("direction",), f"{impairment.direction} needs the mirrored stages", "forward, or reverse: mirror"
@@ -339,6 +346,11 @@ def _names(settings: Settings) -> Wrong:
     if total > _MOST_FLOWS:
         yield ("flows",), f"are {total} in all", f"at most {_MOST_FLOWS}"
         return
+    hosts = {name for each in over_tcp(settings) for name in (each.src, each.dst) if name is not None}
+    if len(hosts) > MOST_HOSTS:
+        yield ("flows",), f"name {len(hosts)} hosts", f"at most {MOST_HOSTS}"
+    if (coming := len(groups_coming(settings))) > MOST_COMING:
+        yield ("background",), f"has {coming} entries whose connections come and go", f"at most {MOST_COMING}"
     given = Counter(flow.name for flow in settings.flows)
     seen: set[str] = set()
     for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
@@ -354,8 +366,8 @@ def _names_of_rows(settings: Settings) -> Wrong:
         if isinstance(each, Connections) and isinstance(each.starts, tuple):
             base = each.name or each.kind
             names += [base] if each.starts[1] == 1 else [f"{base}-{i}" for i in range(1, each.starts[1] + 1)]
+    numbered = {base: name for name in reversed(names) for base, _, number in (name.rpartition("-"),) if number.isdecimal()}
     for i, base in groups_coming(settings).items():
-        clash = next((name for name in names if name.startswith(f"{base}-") and name[len(base) + 1 :].isdecimal()), None)
-        if clash is not None:
+        if (clash := numbered.get(base)) is not None:
             what = f"{base!r} has connections {base}-1, {base}-2 ..., and {clash!r} is another flow"
             yield ("background", i, "name"), what, "another name"

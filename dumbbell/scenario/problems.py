@@ -5,11 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from dumbbell.errors import BadInput, shortened
 
 Location = tuple[str | int, ...]
 """Keys and list indices from the top of a scenario."""
+_MOST_LINES = 100
+"""Problems that are printed one by one."""
+_MOST_CHARACTERS = 2000
+"""Of what is wrong, and of what was expected."""
+_MOST_NAMES = 200
+"""Names among which a similar one is looked for, and which are listed."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,8 @@ class Problem:
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:" if self.line is None else f"{self.file}:{self.line}:"
         key = f"{shortened(self.key)}:" if self.key else ""
-        return " ".join(part for part in (place, key, f"{self.what}; expected {self.expected}") if part)
+        what, expected = (shortened(text, _MOST_CHARACTERS) for text in (self.what, self.expected))
+        return " ".join(part for part in (place, key, f"{what}; expected {expected}") if part)
 
 
 class Unfit(ValueError):
@@ -45,7 +53,8 @@ class ScenarioError(BadInput):
     """A scenario that cannot be run."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(*map(str, problems))
+        more = len(problems) - _MOST_LINES
+        super().__init__(*map(str, problems[:_MOST_LINES]), *([f"and {more} more problems"] if more > 0 else []))
         self.problems = tuple(problems)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:
@@ -59,11 +68,13 @@ def dotted(location: Iterable[str | int]) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """A hint ` (did you mean 'cubic'?)` if one of the known names is close to `name`, else nothing."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    """A hint ` (did you mean 'cubic'?)` if one of the first `_MOST_NAMES` known names is close to `name`, else nothing."""
+    close = difflib.get_close_matches(shortened(str(name)), list(islice(known, _MOST_NAMES)), n=1, cutoff=0.5)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def one_of(known: Iterable[str]) -> str:
-    """`one of a, b, c`."""
-    return "one of " + ", ".join(known)
+    """`one of a, b, c`; of many names the first `_MOST_NAMES`."""
+    names = list(known)
+    more = len(names) - _MOST_NAMES
+    return "one of " + ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -187,6 +187,12 @@ def test_the_kernel_boots_at_once_and_leaves_nothing(real, folder):
     assert guest.boot_time(real) < 5
 
 
+def test_a_guest_cannot_write_to_the_host(real, folder):
+    outside = Path(sys.executable).resolve()  # not below what is the guest's own: /tmp, /run, /proc, /sys
+    (folder / "script").write_text(f"namespace a\nrun init - touch -c {outside}\n")
+    assert "Read-only file system" in fault(real, folder)
+
+
 def test_random_numbers_follow_from_the_seed(real, tmp_path):
     binary = dataclasses.replace(real, agent=compile_agent(tmp_path / "random-agent", RANDOM))
     found = []

@@ -1,5 +1,7 @@
 //! The table of congestion controls: everything that there is to know of each without running it.
 
+use std::fmt;
+
 use super::{cubic, cubic_sce, dctcp, dctcp_sce, reno, reno_sce, AnyCc, Parameter, Parameters};
 
 /// What a control needs from the connection.
@@ -13,6 +15,16 @@ pub struct Needs {
     pub cong_control: bool,
 }
 
+/// A version of Linux: `Version(3, 18)` is 3.18.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u16, pub u16);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
 /// A congestion control that can be asked for by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
@@ -22,6 +34,8 @@ pub struct Control {
     pub summary: &'static str,
     /// What it needs.
     pub needs: Needs,
+    /// The first Linux that had it, or to which its patch applies; no earlier stack runs it.
+    pub since: Version,
     /// What a description may set.
     pub parameters: &'static [Parameter],
     /// Makes one for a connection.
@@ -31,6 +45,11 @@ pub struct Control {
 /// Every control. A new one is a file with a `CONTROL`, a line here, and a variant of [`AnyCc`].
 pub const CONTROLS: &[Control] =
     &[reno::CONTROL, cubic::CONTROL, dctcp::CONTROL, reno_sce::CONTROL, dctcp_sce::CONTROL, cubic_sce::CONTROL];
+
+/// The names of the controls that a version of Linux has.
+pub fn names_in(version: Version) -> impl Iterator<Item = &'static str> {
+    CONTROLS.iter().filter(move |control| control.since <= version).map(|control| control.name)
+}
 
 /// The control of that name.
 #[must_use]

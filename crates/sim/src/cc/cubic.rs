@@ -6,7 +6,8 @@
 
 use super::hystart::{self, HyStart};
 use super::{
-    AnyCc, CaState, CongestionControl, Control, Event, Growth, Needs, Parameter, Parameters, RateSample, View, Window,
+    AnyCc, CaState, CongestionControl, Control, Event, Growth, Needs, Parameter, Parameters, RateSample, Version, View,
+    Window,
 };
 
 /// Unit of the parameter `beta`.
@@ -25,6 +26,7 @@ pub(super) const CONTROL: Control = Control {
     name: "cubic",
     summary: "CUBIC with HyStart (RFC 9438, Linux 6.12)",
     needs: Needs { ecn: false, sce: false, cong_control: false },
+    since: Version(2, 6),
     parameters: &[
         Parameter::flag(
             "fast_convergence",

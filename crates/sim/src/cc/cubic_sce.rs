@@ -5,7 +5,7 @@
 //! count of segments, which is never below 1, so the plateau always collapses to the present; only that is here.
 
 use super::sce::SCALE_BYTES;
-use super::{AnyCc, CongestionControl, Control, Event, Needs, Parameters, RateSample, View, Window};
+use super::{AnyCc, CongestionControl, Control, Event, Needs, Parameters, RateSample, Version, View, Window};
 use crate::cc::cubic::Cubic;
 use crate::packet::MSS;
 
@@ -13,6 +13,7 @@ pub(super) const CONTROL: Control = Control {
     name: "cubic-sce",
     summary: "CUBIC that answers SCE marks (SCE tree, in progress in 2019)",
     needs: Needs { ecn: false, sce: true, cong_control: false },
+    since: Version(5, 1),
     parameters: &[SCALE_BYTES],
     build: |p| AnyCc::CubicSce(CubicSce::new(p)),
 };

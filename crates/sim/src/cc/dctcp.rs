@@ -5,7 +5,7 @@
 
 use super::reno::reno_cong_avoid;
 use super::{
-    AnyCc, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, View, Window,
+    AnyCc, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version, View, Window,
 };
 
 /// Full share, and unit of it.
@@ -15,6 +15,7 @@ pub(super) const CONTROL: Control = Control {
     name: "dctcp",
     summary: "Data Center TCP (RFC 8257, Linux 6.12)",
     needs: Needs { ecn: true, sce: false, cong_control: false },
+    since: Version(3, 18),
     parameters: &[
         Parameter::integer("shift_g", 4, 0, 10, "gain of the share of marked segments: 2^-shift_g (module parameter dctcp_shift_g)"),
         Parameter::integer(

@@ -15,7 +15,7 @@ mod view;
 
 pub(crate) use any::build;
 pub use any::{AnyCc, CustomControl};
-pub use control::{find, Control, Needs, CONTROLS};
+pub use control::{find, names_in, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;
 pub use view::{CaState, Event, Growth, RateSample, View, Window, INFINITE_SSTHRESH};

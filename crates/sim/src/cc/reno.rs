@@ -1,12 +1,13 @@
 //! Reno: slow start and additive increase, counting acknowledged segments or ACKs, as the stack does (RFC 5681; Linux 6.12 and 3.9
 //! net/ipv4/tcp_cong.c).
 
-use super::{AnyCc, CongestionControl, Control, Needs, View, Window};
+use super::{AnyCc, CongestionControl, Control, Needs, Version, View, Window};
 
 pub(super) const CONTROL: Control = Control {
     name: "reno",
     summary: "NewReno growth as Linux counts it (RFC 5681, RFC 3465)",
     needs: Needs { ecn: false, sce: false, cong_control: false },
+    since: Version(2, 6),
     parameters: &[],
     build: |_| AnyCc::Reno(Reno),
 };

@@ -2,12 +2,13 @@
 //! (chromi/sce net/ipv4/tcp_reno_sce.c, June 2019; draft-morton-tsvwg-sce).
 
 use super::sce::{Response, SceWindow, CUT_TWICE, SCALE_BYTES, SSTHRESH_RATCHET};
-use super::{AnyCc, Control, Needs, Parameter};
+use super::{AnyCc, Control, Needs, Parameter, Version};
 
 pub(super) const CONTROL: Control = Control {
     name: "reno-sce",
     summary: "Reno that answers SCE marks (SCE tree, June 2019)",
     needs: Needs { ecn: false, sce: true, cong_control: false },
+    since: Version(5, 1),
     parameters: &[
         SCALE_BYTES,
         SSTHRESH_RATCHET,

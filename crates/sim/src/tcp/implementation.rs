@@ -3,7 +3,7 @@
 use serde_json::{json, Map, Value};
 
 use super::bsd;
-use crate::cc::{Parameters, CONTROLS};
+use crate::cc::{find, names_in, Parameters};
 use crate::refusal::Flaws;
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::overrides::overridden;
@@ -38,6 +38,18 @@ pub(in crate::tcp) fn unknown_stack(name: &str) -> Flaws {
     Flaws::one("name", format_args!("unknown {name:?}"), format_args!("one of {}", names.join(", ")))
 }
 
+/// Refuses a congestion control that came to Linux later than the stack.
+pub(crate) fn check_linux(spec: &TcpSpec) -> Result<(), Flaws> {
+    let (name, cc) = (&spec.stack.name, &spec.cc.kind);
+    match (STACKS.iter().find(|stack| stack.name == *name), find(cc)) {
+        (Some(stack), Some(control)) if control.since > stack.version => {
+            let what = format_args!("{cc}, which came with Linux {}, on the stack {name}", control.since);
+            Err(Flaws::one("cc.kind", what, names_in(stack.version).collect::<Vec<_>>().join(" or ")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses what FreeBSD's TCP does not do.
 pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(), Flaws> {
     let (name, host) = (&spec.stack.name, &spec.host);
@@ -62,13 +74,12 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
 /// application asks for, and the options in place of Linux's sysctls `rmem` and `wmem`.
 #[must_use]
 pub fn listing() -> Map<String, Value> {
-    let linux_cc: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
-    let linux = STACKS.iter().map(|(name, summary, data)| {
+    let linux = STACKS.iter().map(|stack| {
         let entry = json!({
-            "summary": summary, "options": data, "implementation": "linux",
-            "cc": linux_cc, "ecn": true, "offload": true, "buffer_factor": 2,
+            "summary": stack.summary, "options": stack.options, "implementation": "linux",
+            "cc": names_in(stack.version).collect::<Vec<_>>(), "ecn": true, "offload": true, "buffer_factor": 2,
         });
-        ((*name).to_owned(), entry)
+        (stack.name.to_owned(), entry)
     });
     let bsd = bsd::stack::STACKS.iter().map(|(name, summary, data)| {
         let entry = json!({
@@ -111,5 +122,7 @@ mod tests {
         assert_eq!(list["freebsd-9"]["cc"], json!(["reno"]));
         assert_eq!(list["freebsd-9"]["options"]["abc_l_var"], json!(2));
         assert_eq!(list["linux-6.12"]["buffer_factor"], json!(2));
+        assert_eq!(list["linux-3.9"]["cc"], json!(["reno", "cubic"]));
+        assert_eq!(list["linux-5.1-sce"]["cc"], list["linux-6.12"]["cc"]);
     }
 }

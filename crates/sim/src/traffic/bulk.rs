@@ -6,10 +6,10 @@ use crate::cc::{self, AnyCc, Needs};
 use crate::flow::Flow;
 use crate::packet::MSS;
 use crate::refusal::Flaws;
-use crate::spec::{CcSpec, ConnectionSpec, Heading, Opener, TcpSpec};
+use crate::spec::{ConnectionSpec, Heading, Opener, TcpSpec};
 use crate::tcp::bsd;
 use crate::tcp::endpoint::{Receiver, Sender};
-use crate::tcp::implementation::{check_bsd, Implementation};
+use crate::tcp::implementation::{check_bsd, check_linux, Implementation};
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::{receiver, sender};
 use crate::time::NEVER;
@@ -69,7 +69,7 @@ pub fn ends(
     let timer = source + SENDER_TIMER;
     match stack {
         Implementation::Linux(stack) => {
-            let (cc, needs) = control(&spec.cc, stack, controls)?;
+            let (cc, needs) = control(spec, stack, controls)?;
             let receiver = receiver::Receiver::new(index, source, spec, stack, needs.ecn);
             let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs);
             Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
@@ -83,6 +83,7 @@ pub fn ends(
 }
 
 /// The congestion control of an end.
-pub(super) fn control(spec: &CcSpec, stack: &Stack, controls: &Controls) -> Result<(AnyCc, Needs), Flaws> {
-    Flaws::within("cc", cc::build(&spec.kind, &spec.parameters, &stack.control_parameters(), controls))
+pub(super) fn control(spec: &TcpSpec, stack: &Stack, controls: &Controls) -> Result<(AnyCc, Needs), Flaws> {
+    check_linux(spec)?;
+    Flaws::within("cc", cc::build(&spec.cc.kind, &spec.cc.parameters, &stack.control_parameters(), controls))
 }

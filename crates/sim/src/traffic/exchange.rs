@@ -65,7 +65,7 @@ pub fn build(spec: &ExchangeSpec, site: &Site) -> Result<Vec<Exchange>, Flaws> {
     });
     let end = |stack: &Stack, index: u32, source: usize, first: bool| -> Result<TwoWayEnd, Flaws> {
         let opens = first == (tcp.opener == Opener::From);
-        let (cc, needs) = control(&tcp.cc, stack, site.controls)?;
+        let (cc, needs) = control(tcp, stack, site.controls)?;
         Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens))
     };
     let exchange = |stack: &Stack, connection: &ConnectionSpec, i: usize| {

@@ -48,24 +48,24 @@ void *grow(void *list, int count, size_t size)
 	return list;
 }
 
-static void mount_or_fail(const char *type, const char *where, const char *options)
+static void mount_or_fail(const char *type, const char *where, unsigned long flags, const char *options)
 {
-	if (mount("none", where, type, 0, options))
+	if (mount("none", where, type, flags, options))
 		fail("mount %s: %s", where, strerror(errno));
 }
 
-/* The host's root with the guest's own /proc, /sys, /run and /tmp: ip and tc are the host's. */
+/* The host's root, which nothing in the guest can write to, with the guest's own /proc, /sys, /run and /tmp: ip and tc are the host's. */
 static void make_root(void)
 {
-	mount_or_fail("hostfs", HOST_ROOT, "/");
+	mount_or_fail("hostfs", HOST_ROOT, MS_RDONLY, "/");
 	if (chroot(HOST_ROOT) || chdir("/"))
 		fail("chroot %s: %s", HOST_ROOT, strerror(errno));
-	mount_or_fail("proc", "/proc", NULL);
-	mount_or_fail("sysfs", "/sys", NULL);
-	mount_or_fail("tmpfs", "/run", NULL);
-	mount_or_fail("tmpfs", "/tmp", NULL);
+	mount_or_fail("proc", "/proc", 0, NULL);
+	mount_or_fail("sysfs", "/sys", 0, NULL);
+	mount_or_fail("tmpfs", "/run", 0, NULL);
+	mount_or_fail("tmpfs", "/tmp", 0, NULL);
 	mkdir(FOLDER, 0755);
-	mount_or_fail("hostfs", FOLDER, "/proc/self/cwd");
+	mount_or_fail("hostfs", FOLDER, 0, "/proc/self/cwd");
 	if (chdir(FOLDER))
 		fail("chdir %s: %s", FOLDER, strerror(errno));
 	mkdir("/run/netns", 0755);

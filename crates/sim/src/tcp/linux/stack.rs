@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cc::{Growth, Value};
+use crate::cc::{Growth, Value, Version};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::StackSpec;
@@ -268,11 +268,38 @@ const LINUX_3_9: Stack = Stack {
     ..LINUX_6_12
 };
 
-/// Name, summary and data of every stack.
-pub const STACKS: &[(&str, &str, Stack)] = &[
-    ("linux-6.12", "Linux 6.12 (SACK, RACK-TLP, PRR, HyStart, SACK compression)", LINUX_6_12),
-    ("linux-5.1-sce", "Linux 5.1.0-rc2 with the SCE patches of June 2019", LINUX_5_1_SCE),
-    ("linux-3.9", "Linux 3.9 as the TEACUP report set it up (FACK, PRR, early retransmit; counts ACKs)", LINUX_3_9),
+/// A stack that can be asked for by name.
+pub struct NamedStack {
+    /// As a description names it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The congestion controls of this Linux run on it.
+    pub version: Version,
+    /// Its options, which a description may override.
+    pub options: Stack,
+}
+
+/// Every stack.
+pub const STACKS: &[NamedStack] = &[
+    NamedStack {
+        name: "linux-6.12",
+        summary: "Linux 6.12 (SACK, RACK-TLP, PRR, HyStart, SACK compression)",
+        version: Version(6, 12),
+        options: LINUX_6_12,
+    },
+    NamedStack {
+        name: "linux-5.1-sce",
+        summary: "Linux 5.1.0-rc2 with the SCE patches of June 2019",
+        version: Version(5, 1),
+        options: LINUX_5_1_SCE,
+    },
+    NamedStack {
+        name: "linux-3.9",
+        summary: "Linux 3.9 as the TEACUP report set it up (FACK, PRR, early retransmit; counts ACKs)",
+        version: Version(3, 9),
+        options: LINUX_3_9,
+    },
 ];
 
 impl Stack {
@@ -281,10 +308,10 @@ impl Stack {
     /// # Errors
     /// A name or options that there are not, or values that no kernel can have.
     pub fn from_spec(spec: &StackSpec) -> Result<Self, Flaws> {
-        let Some((_, _, base)) = STACKS.iter().find(|(name, ..)| *name == spec.name) else {
+        let Some(base) = STACKS.iter().find(|stack| stack.name == spec.name) else {
             return Err(unknown_stack(&spec.name));
         };
-        let made = overridden(base, &spec.options).and_then(|stack| stack.check().map(|()| stack));
+        let made = overridden(&base.options, &spec.options).and_then(|stack| stack.check().map(|()| stack));
         Flaws::within("options", made)
     }
 
