@@ -160,7 +160,6 @@ def _queue_delays(run: Run) -> dict[str, float]:
 
 def scenario_flows(run: Run) -> dict[str, Flow]:
     """Entity -> the scenario's entry of that flow."""
-    from dumbbell.scenario import Flow, flow_names
+    from dumbbell.results import asked_flows
 
-    groups = [Flow.model_validate(flow) for flow in run.scenario["flows"]]
-    return {f"flow/{name}": group for group, names in zip(groups, flow_names(groups), strict=True) for name in names}
+    return {f"flow/{name}": flow for name, flow in asked_flows(run).items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
     from dumbbell.studies.folder import Folder
     from dumbbell.studies.study import View
+
+_LONGEST_SLUG = 150
+"""Characters of a file name that say which run it is."""
 
 
 def register(app: typer.Typer) -> None:
@@ -97,7 +101,13 @@ def _cell_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
 
 
 def _run_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
-    return {f"run-{_slug(run)}": partial(_draw_run, run) for run in opened.runs}
+    slugs = Counter(map(_slug, opened.runs))
+
+    def name(run: Run) -> str:
+        slug = _slug(run)
+        return f"run-{slug}" if slugs[slug] == 1 else f"run-{slug}-{run.key[:8]}"
+
+    return {name(run): partial(_draw_run, run) for run in opened.runs}
 
 
 def _draw_run(run: Run, view: View) -> Figure:
@@ -107,5 +117,6 @@ def _draw_run(run: Run, view: View) -> Figure:
 
 
 def _slug(run: Run) -> str:
+    """The run's cell as part of a file name; several runs may have the same."""
     cell = "-".join(f"{key.rsplit('.', 1)[-1]}-{value}" for key, value in run.cell.items()) or run.name
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", cell)
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", cell)[:_LONGEST_SLUG]

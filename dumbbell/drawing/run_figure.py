@@ -61,10 +61,9 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
 
 def _flows(run: Run) -> list[tuple[str, str, str]]:
     """(entity, label, cc) of the flows that were sampled."""
-    from dumbbell.scenario import Flow, flow_names
+    from dumbbell.results import asked_flows
 
-    groups = [Flow.model_validate(flow) for flow in run.scenario["flows"]]
-    ccs = {name: group.cc.kind for group, names in zip(groups, flow_names(groups), strict=True) for name in names}
+    ccs = {name: flow.cc.kind for name, flow in asked_flows(run).items()}
     found = []
     for entity in run.counters:
         name = entity.removeprefix("flow/")

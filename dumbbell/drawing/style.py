@@ -118,6 +118,7 @@ def styled(size: Size) -> Iterator[Geometry]:
         "grid.color": GRID_COLOUR,
         "grid.linewidth": 0.5,
         "figure.dpi": geometry.dpi,
+        "text.parse_math": False,  # a $ in a name is a $
     }
     with matplotlib.rc_context(settings):
         yield geometry

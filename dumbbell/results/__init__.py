@@ -1,5 +1,6 @@
 """Runs, and the store that keeps them."""
 
+from dumbbell.results.asked import asked_flows
 from dumbbell.results.conservation import judge
 from dumbbell.results.run import Results, Run
 from dumbbell.results.schema import schema
@@ -8,4 +9,18 @@ from dumbbell.results.store import Store, load, outlines
 from dumbbell.results.summary import Outline, Summary
 from dumbbell.results.tables import Table
 
-__all__ = ["Block", "Outline", "Results", "Run", "Store", "Summary", "Table", "digest", "judge", "load", "outlines", "schema"]
+__all__ = [
+    "Block",
+    "Outline",
+    "Results",
+    "Run",
+    "Store",
+    "Summary",
+    "Table",
+    "asked_flows",
+    "digest",
+    "judge",
+    "load",
+    "outlines",
+    "schema",
+]

@@ -1,0 +1,22 @@
+"""What a stored run was asked for, as the models of its scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from dumbbell.results.run import Run
+    from dumbbell.scenario import Flow
+
+
+def asked_flows(run: Run) -> dict[str, Flow]:
+    """The entry of `flows:` that each flow of a run is of, by the flow's name. Raises `BadInput` if the run's scenario is not one."""
+    from dumbbell.scenario import Flow, flow_names
+
+    try:
+        groups = [Flow(**entry) for entry in run.scenario["flows"]]
+    except (BadInput, KeyError, TypeError, ValueError):
+        raise BadInput(f"run {run.key[:10]}: its scenario has no valid flows; expected a run written by dumbbell") from None
+    return {name: group for group, names in zip(groups, flow_names(groups), strict=True) for name in names}
