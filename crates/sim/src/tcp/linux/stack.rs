@@ -133,8 +133,10 @@ pub struct Stack {
     pub receive_tuning: ReceiveTuning,
     /// Share of the receive buffer that is window: 1 - 2^-n (sysctl tcp_adv_win_scale); null: what the first segment shows (6.6 and later).
     pub adv_win_scale: Option<u32>,
-    /// First window offered, segments (3.0 to 4.19); null: as much as the buffer takes, unscaled.
+    /// First window offered, segments (3.0 to 4.19); null: as much as the buffer takes.
     pub initial_rwnd: Option<u32>,
+    /// The first window is no larger than a SYN can offer without a scale, 65535 bytes (until 6.10); else only the SYN says so little.
+    pub initial_window_unscaled: bool,
     /// Segments out of order widen the window, too (3.12 and later).
     pub widen_out_of_order: bool,
     /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
@@ -197,9 +199,10 @@ const LINUX_6_12: Stack = Stack {
     receive_tuning: ReceiveTuning::Ahead,
     adv_win_scale: None,
     initial_rwnd: None,
+    initial_window_unscaled: false,
     widen_out_of_order: true,
     ack_before_read: true,
-    receive_truesize: 2288,
+    receive_truesize: 2280,
     send_truesize: MSS + 832,
     merge_sacked: true,
     dctcp_window_cut: false,
@@ -222,6 +225,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     ack_full_push: false,
     fin_beyond_cwnd: true,
     adv_win_scale: Some(1),
+    initial_window_unscaled: true,
     dctcp_window_cut: true,
     dctcp_sce_latch: true,
     sce_scale_bytes: 536,
@@ -260,6 +264,7 @@ const LINUX_3_9: Stack = Stack {
     receive_tuning: ReceiveTuning::Off,
     adv_win_scale: Some(1),
     initial_rwnd: Some(10),
+    initial_window_unscaled: true,
     widen_out_of_order: false,
     ack_before_read: false,
     receive_truesize: 2176,

@@ -26,6 +26,12 @@ impl Receiver {
             }
         } else {
             self.count_fast_data(p, out.now());
+            if !self.buffer.advances_in_order() && self.delay.quick() == 0 {
+                self.delay.schedule();
+                self.unread = self.kernel.charges_in_order;
+                self.delay_ack(out);
+                return self.on_read(true, out);
+            }
         }
         self.send_fast_ack(out);
         self.buffer.on_read(self.rcv_nxt, out.now());

@@ -403,7 +403,9 @@ impl Receiver {
         if self.buffer.is_tight(self.charged()) {
             self.delay.revoke_quick();
         }
-        if self.is_more_than_one_full() || (self.delay.quick() > 0 && !self.delay.in_ping_pong()) || self.ack_now {
+        // If the window would shrink, the application sends the ACK when it has read.
+        let due = self.is_more_than_one_full() && self.buffer.advances(self.charged());
+        if due || (self.delay.quick() > 0 && !self.delay.in_ping_pong()) || self.ack_now {
             self.send_ack(self.rcv_nxt, out);
         } else if self.early.is_empty() {
             self.delay_ack(out);
@@ -417,15 +419,18 @@ impl Receiver {
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
         self.unread = 0;
         self.buffer.on_read(self.rcv_nxt, out.now());
-        if self.delay.is_scheduled() {
+        if some || self.delay.is_scheduled() {
             self.ack_after_read(some, out);
         }
     }
 
-    /// The end of a write of the sender's earns an ACK when it was read, and so does a window that opens wide.
+    /// What is acknowledged when it was read: two segments that were not before, the end of a write of the sender's, and any data if reading
+    /// opens the window wide, even if all of it is acknowledged (`__tcp_cleanup_rbuf`).
     fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
-        let write_ended = some && self.early.held() == 0 && self.is_write_to_acknowledge();
-        if write_ended || self.buffer.opens_wide(self.rcv_nxt, self.early.held()) {
+        let held = self.early.held();
+        let write_ended = some && held == 0 && self.is_write_to_acknowledge();
+        let waits = self.delay.is_scheduled() && (self.is_more_than_one_full() || write_ended);
+        if waits || (some && self.buffer.opens_wide(self.rcv_nxt, held)) {
             self.send_ack(self.rcv_nxt, out);
         }
     }

@@ -93,7 +93,8 @@ impl ReceiveBuffer {
         let most = host.rmem[2];
         let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
         let full = (size * ratio) >> 8;
-        let first = stack.initial_rwnd.map_or(65_535, |segments| u64::from(segments * MSS));
+        let unlimited = if stack.initial_window_unscaled { 65_535 } else { u64::MAX };
+        let first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments * MSS));
         let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), first);
         // An explicit buffer bounds the scale, too.
         let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
@@ -299,7 +300,19 @@ impl ReceiveBuffer {
 
     /// The window of the SYN-ACK, which is not scaled, bytes.
     pub fn offered(&self) -> u32 {
-        self.advertised.bytes as u32
+        self.advertised.bytes.min(65_535) as u32
+    }
+
+    /// True if an ACK sent before the application has read would offer no less than the last one (`__tcp_ack_snd_check`).
+    #[inline]
+    pub fn advances(&self, held: u32) -> bool {
+        self.select(held) >= self.advertised.bytes
+    }
+
+    /// [`Self::advances`] with nothing out of order.
+    #[inline]
+    pub fn advances_in_order(&self) -> bool {
+        self.in_order.window >= self.advertised.bytes
     }
 
     /// True if reading has made room for twice the window that is left.
