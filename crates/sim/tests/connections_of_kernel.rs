@@ -19,7 +19,7 @@ struct Seen {
     ack: i64,
     syn: bool,
     fin: bool,
-    /// Of the SYN. That of the SYN-ACK is 65,160 bytes, and 65,280 here: rounded as if it was scaled, 45 segments either way.
+    /// Of the SYN and the SYN-ACK.
     window: Option<u16>,
 }
 
@@ -41,7 +41,7 @@ fn recorded(name: &str) -> Packets {
             ack: ack.parse().unwrap(),
             syn: flags.contains('S'),
             fin: flags.contains('F'),
-            window: (flags == "S").then(|| window.parse().unwrap()),
+            window: flags.contains('S').then(|| window.parse().unwrap()),
         };
         (time.parse::<u64>().unwrap() / 1000, seen)
     })
@@ -84,7 +84,7 @@ fn simulated(net: NetworkSpec) -> Packets {
             ack: if acknowledges { ack.into() } else { -1 },
             syn: bits & flags::SYN != 0,
             fin: bits & flags::FIN != 0,
-            window: (bits & flags::SYN != 0 && !acknowledges).then_some(window),
+            window: (bits & flags::SYN != 0).then_some(window),
         };
         (record.time / 1000, seen)
     };

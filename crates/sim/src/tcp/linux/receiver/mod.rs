@@ -208,7 +208,6 @@ impl Receiver {
     fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
         self.form.tsecr = tsval;
         self.rtt.syn_ack_us = out.now() / 1000;
-        self.buffer.advertise(self.rcv_nxt, self.charged());
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
         let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
         self.counters.acks_sent += 1;

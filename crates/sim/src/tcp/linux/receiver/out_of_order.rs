@@ -118,7 +118,8 @@ impl Receiver {
             return;
         }
         self.buffer.measure();
-        if self.kernel.widens_out_of_order && self.buffer.grow(self.early.held()) {
+        // The segment is charged after that (`tcp_data_queue_ofo`).
+        if self.kernel.widens_out_of_order && self.buffer.grow(self.early.held() - 1) {
             self.delay.grant_odd();
         }
         if self.early.forgets_for(seq) {

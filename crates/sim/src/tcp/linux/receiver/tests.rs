@@ -1,4 +1,5 @@
 use super::*;
+use crate::packet::MSS;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 
@@ -48,6 +49,36 @@ fn what_comes_out_of_order_first_widens_the_window_as_in_the_kernel() {
     let mut sink = Sink::new("linux-6.12", None);
     let windows: Vec<u32> = (9..13).flat_map(|seq| sink.segment(seq)).map(|p| p.window / 128).collect();
     assert_eq!(windows, [524, 546, 569, 592]);
+}
+
+#[test]
+fn a_full_window_opens_when_the_application_has_read() {
+    // The ACK of the missing segment goes before the read, when all 66 segments behind it are still charged.
+    let mut sink = Sink::new("linux-6.12", Some(155_648));
+    (1..31).chain(32..98).for_each(|seq| drop(sink.segment(seq)));
+    let windows: Vec<u32> = sink.segment(31).iter().map(|p| p.window).collect();
+    assert!(windows.len() == 2 && windows[0] < MSS, "{windows:?}");
+    assert_eq!(windows[1], 98_496);
+}
+
+#[test]
+fn an_ack_that_would_shrink_the_window_waits_for_the_read() {
+    // 98496 bytes were offered; with the second of two segments still charged it would be 97054.
+    let mut sink = Sink::new("linux-6.12", Some(155_648));
+    (1..31).chain(32..98).chain([31]).for_each(|seq| drop(sink.segment(seq)));
+    let next = sink.receiver.rcv_nxt;
+    let windows: Vec<u32> = (next..next + 8).flat_map(|seq| sink.segment(seq)).map(|p| p.window).collect();
+    assert_eq!(windows, [98_496; 4]);
+}
+
+#[test]
+fn the_first_segment_out_of_order_widens_the_window_before_it_is_charged() {
+    // In order 97053 bytes are the most, with the segment in hand charged. What the gap adds to them earns an ACK of its own, before the
+    // three that go at once.
+    let mut sink = Sink::new("linux-6.12", Some(155_648));
+    (1..31).for_each(|seq| drop(sink.segment(seq)));
+    let acks: Vec<usize> = (32..38).map(|seq| sink.segment(seq).len()).collect();
+    assert_eq!(acks, [1, 1, 1, 1, 0, 0]);
 }
 
 #[test]

@@ -82,6 +82,22 @@ fn the_first_windows_are_those_of_the_kernel() {
 }
 
 #[test]
+fn the_first_windows_of_a_large_buffer_are_those_of_the_kernel() {
+    // What Linux 6.12 advertised with 76 KiB by SO_RCVBUF, which it doubles: more than the SYN-ACK can say, from the first ACK on.
+    let mut b = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-6.12"));
+    assert_eq!((b.offered(), b.scale()), (65_535, 1));
+    b.measure();
+    let windows = (2..10).map(|seq| {
+        b.grow(1);
+        b.advertise(seq, 1)
+    });
+    assert_eq!(windows.collect::<Vec<_>>(), [79_272, 82_168, 85_064, 87_960, 90_856, 93_752, 96_648, 97_054]);
+    // Until 6.10 the first window was what a SYN-ACK can say.
+    let before = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-5.1-sce"));
+    assert_eq!(before.advertised.bytes, 65_535);
+}
+
+#[test]
 fn a_fixed_buffer_stays() {
     let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"));
     b.measure();
