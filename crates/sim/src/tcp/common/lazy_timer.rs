@@ -91,6 +91,15 @@ impl LazyTimer {
         self.deadline = Deadline::After { from: now, us };
     }
 
+    /// When it was [set later](Self::set_later), if it was.
+    #[inline]
+    pub fn set_later_at(&self) -> Option<Time> {
+        match self.deadline {
+            Deadline::After { from, .. } => Some(from),
+            Deadline::None | Deadline::Tick { .. } => None,
+        }
+    }
+
     /// The tick that it is set for, and the one in which it was set.
     #[inline]
     pub fn deadline(&self, clock: &impl Ticks) -> Option<(u64, u64)> {

@@ -224,6 +224,12 @@ impl AckDelay {
         lazily
     }
 
+    /// True if the ACK that waits began to so short a time ago that [`Self::wait`] would leave its timer as it is.
+    #[inline]
+    pub fn has_just_begun(&self, now: Time) -> bool {
+        self.timer.set_later_at().is_some_and(|from| now < from + self.short_gap)
+    }
+
     /// The timer's event came; true if an ACK has to go.
     pub fn expired(&mut self, clock: &Clock, out: &mut impl Outbox) -> bool {
         self.timer.expired(clock, out) && self.scheduled

@@ -27,14 +27,27 @@ impl Receiver {
         } else {
             self.count_fast_data(p, out.now());
             if !self.buffer.advances_in_order() && self.delay.quick() == 0 {
-                self.delay.schedule();
-                self.unread = self.kernel.charges_in_order;
-                self.delay_ack(out);
-                return self.on_read(true, out);
+                return self.ack_when_read(out);
             }
         }
-        self.send_fast_ack(out);
+        let window = self.buffer.advertise_in_order(self.rcv_nxt);
+        self.send_fast_ack(window, out);
         self.buffer.on_read(self.rcv_nxt, out.now());
+    }
+
+    /// The second segment was not acknowledged before it was read, because that would have shrunk the window. The timer that the first one
+    /// set goes on meanwhile, unless it is nearly due.
+    fn ack_when_read(&mut self, out: &mut impl Outbox) {
+        if self.delay.has_just_begun(out.now()) {
+            self.buffer.on_read(self.rcv_nxt, out.now());
+            let window = self.buffer.advertise_read(self.rcv_nxt);
+            self.send_fast_ack(window, out);
+        } else {
+            self.delay.schedule();
+            self.unread = self.kernel.charges_in_order;
+            self.delay_ack(out);
+            self.on_read(true, out);
+        }
     }
 
     #[inline(always)]
@@ -65,8 +78,7 @@ impl Receiver {
 
     /// What [`Self::send_ack`] does on the fast path.
     #[inline]
-    fn send_fast_ack(&mut self, out: &mut impl Outbox) {
-        let window = self.buffer.advertise_in_order(self.rcv_nxt);
+    fn send_fast_ack(&mut self, window: u32, out: &mut impl Outbox) {
         let mut p = self.ack_packet(self.rcv_nxt, window, out.now());
         p.flags |= self.echo.take_flags();
         self.counters.acks_sent += 1;

@@ -81,8 +81,9 @@ struct InOrder {
     charged: u32,
     /// What may be advertised is all that it can be.
     grown: bool,
-    /// The window to advertise, bytes, unless more was offered before.
+    /// The window to advertise, bytes, unless more was offered before; and the one when the segment has been read.
     window: u64,
+    window_read: u64,
     /// So little of it is left after one segment that it may open wide.
     small: bool,
 }
@@ -123,7 +124,13 @@ impl ReceiveBuffer {
             advertised: Advertised { bytes: window, from: 1 },
             reading: Reading { bytes: ssthresh.min(10 * u64::from(MSS)), since_us: 0, since_seq: 1, until: NEVER },
             rtt: WindowRtt::default(),
-            in_order: InOrder { charged: u32::from(stack.ack_before_read), grown: false, window: 0, small: false },
+            in_order: InOrder {
+                charged: u32::from(stack.ack_before_read),
+                grown: false,
+                window: 0,
+                window_read: 0,
+                small: false,
+            },
         };
         buffer.update_in_order();
         buffer
@@ -143,6 +150,7 @@ impl ReceiveBuffer {
     fn update_in_order(&mut self) {
         self.in_order.grown = self.room(self.in_order.charged) == 0;
         self.in_order.window = self.select(self.in_order.charged).min(65_535 << self.scale);
+        self.in_order.window_read = self.select(0).min(65_535 << self.scale);
         self.in_order.small = 2 * self.in_order.window.saturating_sub(u64::from(MSS)) <= self.clamp;
     }
 
@@ -287,15 +295,29 @@ impl ReceiveBuffer {
         self.advertised.bytes as u32
     }
 
-    /// [`Self::advertise`] with nothing out of order: the window is what it was, or wider.
+    /// [`Self::advertise`] with nothing out of order.
     #[inline]
     pub fn advertise_in_order(&mut self, rcv_nxt: u32) -> u32 {
         if self.in_order.window < self.advertised.bytes {
             return self.advertise(rcv_nxt, self.in_order.charged);
         }
-        self.advertised.bytes = self.in_order.window;
-        self.advertised.from = rcv_nxt;
-        self.advertised.bytes as u32
+        self.advertise_no_less(rcv_nxt, self.in_order.window)
+    }
+
+    /// [`Self::advertise`] when all has been read.
+    #[inline]
+    pub fn advertise_read(&mut self, rcv_nxt: u32) -> u32 {
+        if self.in_order.window_read < self.advertised.bytes {
+            return self.advertise(rcv_nxt, 0);
+        }
+        self.advertise_no_less(rcv_nxt, self.in_order.window_read)
+    }
+
+    /// Advertises a window that is no less than the last one.
+    #[inline]
+    fn advertise_no_less(&mut self, rcv_nxt: u32, window: u64) -> u32 {
+        self.advertised = Advertised { bytes: window, from: rcv_nxt };
+        window as u32
     }
 
     /// The window of the SYN-ACK, which is not scaled, bytes.
