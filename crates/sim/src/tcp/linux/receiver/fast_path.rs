@@ -16,6 +16,7 @@ impl Receiver {
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
     pub(super) fn on_fast_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let mut waits_for_read = false;
         if self.buffer.is_acked(p.seq) {
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = self.form.tsecr.max(p.tsval);
@@ -26,28 +27,27 @@ impl Receiver {
             }
         } else {
             self.count_fast_data(p, out.now());
-            if !self.buffer.advances_in_order() && self.delay.quick() == 0 {
-                return self.ack_when_read(out);
-            }
+            // An ACK that would shrink the window goes when the segment has been read.
+            waits_for_read = !self.buffer.advances_in_order() && self.delay.quick() == 0;
         }
-        let window = self.buffer.advertise_in_order(self.rcv_nxt);
+        let window = if !waits_for_read {
+            self.buffer.advertise_in_order(self.rcv_nxt)
+        } else if self.delay.has_just_begun(out.now()) {
+            self.buffer.on_read(self.rcv_nxt, out.now());
+            self.buffer.advertise_read(self.rcv_nxt)
+        } else {
+            self.delay.schedule();
+            return self.delay_ack_in_full(out);
+        };
         self.send_fast_ack(window, out);
         self.buffer.on_read(self.rcv_nxt, out.now());
     }
 
-    /// The second segment was not acknowledged before it was read, because that would have shrunk the window. The timer that the first one
-    /// set goes on meanwhile, unless it is nearly due.
-    fn ack_when_read(&mut self, out: &mut impl Outbox) {
-        if self.delay.has_just_begun(out.now()) {
-            self.buffer.on_read(self.rcv_nxt, out.now());
-            let window = self.buffer.advertise_read(self.rcv_nxt);
-            self.send_fast_ack(window, out);
-        } else {
-            self.delay.schedule();
-            self.unread = self.kernel.charges_in_order;
-            self.delay_ack(out);
-            self.on_read(true, out);
-        }
+    /// What is left of [`Self::on_data`] when the ACK does not go at once.
+    fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
+        self.unread = self.kernel.charges_in_order;
+        self.delay_ack(out);
+        self.on_read(true, out);
     }
 
     #[inline(always)]
@@ -70,14 +70,12 @@ impl Receiver {
                 self.ack_after_read(true, out);
             }
         } else {
-            self.unread = self.kernel.charges_in_order;
-            self.delay_ack(out);
-            self.on_read(true, out);
+            self.delay_ack_in_full(out);
         }
     }
 
     /// What [`Self::send_ack`] does on the fast path.
-    #[inline]
+    #[inline(always)]
     fn send_fast_ack(&mut self, window: u32, out: &mut impl Outbox) {
         let mut p = self.ack_packet(self.rcv_nxt, window, out.now());
         p.flags |= self.echo.take_flags();

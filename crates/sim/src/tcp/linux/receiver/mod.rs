@@ -429,7 +429,7 @@ impl Receiver {
         let held = self.early.held();
         let write_ended = some && held == 0 && self.is_write_to_acknowledge();
         let waits = self.delay.is_scheduled() && (self.is_more_than_one_full() || write_ended);
-        if waits || (some && self.buffer.opens_wide(self.rcv_nxt, held)) {
+        if waits || (some && !self.closing.has_ended() && self.buffer.opens_wide(self.rcv_nxt, held)) {
             self.send_ack(self.rcv_nxt, out);
         }
     }

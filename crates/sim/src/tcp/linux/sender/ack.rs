@@ -1,6 +1,6 @@
 //! ACK processing: removal of what is acknowledged, RTT samples, growth (Linux 6.12 net/ipv4/tcp_input.c, tcp_ack and below).
 //!
-//! Leaves out: challenge ACKs, urgent data, window probes (the receiving application always reads).
+//! Leaves out: challenge ACKs, urgent data, the persist timer and its window probes.
 
 use super::scoreboard::mark;
 use super::{Phase, Sender};

@@ -2,7 +2,7 @@
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads as soon as a segment was dealt with, so in-order data takes
 //! room only while it is acknowledged; out-of-order data does until the gap is filled.
 //!
-//! Leaves out: memory pressure, pruning, shrinking windows, zero windows.
+//! Leaves out: memory pressure, pruning, shrinking windows, segments out of order that share a head.
 
 #[cfg(test)]
 mod tests;
