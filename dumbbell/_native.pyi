@@ -1,5 +1,6 @@
 """The simulator, compiled (crates/bindings)."""
 
+from pathlib import Path
 from typing import TypedDict
 
 class Table(TypedDict):
@@ -35,8 +36,9 @@ class Direction(TypedDict):
     first_ns: int
     last_ns: int
     throughput_bps: float
-    t_ns: bytes
-    rtt_ns: bytes
+    rtt_min_ns: int | None
+    rtt_median_ns: float | None
+    rtt_samples: int
 
 class Connection(TypedDict):
     source: tuple[str, int]
@@ -44,17 +46,34 @@ class Connection(TypedDict):
     forward: Direction
     reverse: Direction
 
-class Analysis(TypedDict):
-    connections: list[Connection]
+class PairTally(TypedDict):
     tcp_packets: int
     other_packets: int
+    left_out: dict[str, int]
+    options_cut: int
+    options_invalid: int
+    earlier_than_previous: int
     cut_short: bool
+
+class Tally(PairTally):
+    negative_rtts: int
+
+class Analysis:
+    """The TCP connections of a capture, in order of their first packet. `source` is the client."""
+
+    def __len__(self) -> int: ...
+    def connections(self, start: int, stop: int) -> list[Connection]: ...
+    def rtts_ns(self, connection: int, reverse: bool) -> bytes:
+        """The RTT samples of one direction in the order of the capture, int64, little-endian."""
+
+    def tally(self) -> Tally: ...
 
 class Pairs(TypedDict):
     source: tuple[str, int]
     destination: tuple[str, int]
     t_ns: bytes
     rtt_ns: bytes
+    left_out: int
 
 SOURCE_HASH: str
 """SHA-256 of the simulator's sources and of the versions of what it is built from."""
@@ -70,11 +89,13 @@ def simulate(plan: str) -> Output:
     `Refused`: what cannot be run. ValueError: not a plan. RuntimeError: the simulator failed.
     """
 
-def analyze(file: bytes) -> Analysis:
-    """TCP connections of a capture file. `source` is the client; `t_ns` and `rtt_ns` are int64, little-endian. ValueError: no capture."""
+def analyze(file: bytes | Path) -> Analysis:
+    """TCP connections of a capture: its contents or its path. ValueError: no capture, or a damaged one. OSError: it cannot be read."""
 
-def spp(left: bytes, right: bytes) -> list[Pairs]:
-    """RTTs by synthetic packet pairs between two capture files, by direction of data. ValueError: no captures."""
+def spp(left: bytes | Path, right: bytes | Path) -> tuple[list[Pairs], list[PairTally]]:
+    """RTTs by synthetic packet pairs between two captures, by direction of data, and the tally of each capture. `t_ns` and `rtt_ns` are
+    int64, little-endian. Errors as `analyze`.
+    """
 
 def check(plan: str) -> None:
     """Checks a plan (JSON) without running it. `Refused`: what cannot be run. ValueError: not a plan."""

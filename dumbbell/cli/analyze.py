@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json as standard_json
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.output import JsonOption, note
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dumbbell.comparing.tables import Table
+    from dumbbell.trace import Analysis, PacketPairs
 
 _PERCENTILES = (5, 50, 95)
+_TABLE_ROWS = 5_000
+"""Rows of a table; more are printed as several tables, so that a capture of many connections needs little memory."""
 
 
 def register(app: typer.Typer) -> None:
@@ -32,24 +38,49 @@ def _analyze(
     from dumbbell.cli.tables import print_tables
     from dumbbell.errors import BadInput
     from dumbbell.files import write_text
-    from dumbbell.trace import analyze, packet_pairs
+    from dumbbell.trace import analyze, pairs_between
 
     if csv is not None and right is None:
         raise BadInput("--csv: RTT samples need two capture points; expected LEFT.pcap RIGHT.pcap")
     found = analyze(left)
-    for file, cut_short in ((left, found.cut_short), (right, right is not None and analyze(right).cut_short)):
-        if cut_short:
+    captures = {left: found} if right is None else {left: found, right: analyze(right)}
+    pairs = None if right is None else pairs_between(left, right)
+    for file, capture in captures.items():
+        if capture.tally.cut_short:
             note(f"{file}: ends within a packet; what comes before it counts")
-    pairs = None if right is None else packet_pairs(left, right)
     if csv is not None and pairs is not None:
-        write_text(csv, pairs.write_csv())
-        note(f"{len(pairs)} samples in {csv}")
+        samples = pairs.samples
+        write_text(csv, samples.write_csv())
+        note(f"{len(samples)} samples in {csv}")
     if json:
-        document: dict[str, Any] = {"connections": found.connections.to_dicts(), "other_packets": found.other_packets}
-        print_json(document if pairs is None else {**document, "rtt": _percentiles(pairs).to_dicts()})
+        _print_json(found, captures, pairs)
         return
-    tables = [_connections(found.connections)]
-    print_tables(tables if pairs is None else [*tables, _rtts(_percentiles(pairs))])
+    print_tables(_connections(found.rows()))
+    print_tables([] if pairs is None else [_rtts(_percentiles(pairs.samples))])
+    print_tables(_remarks(captures.values(), pairs))
+
+
+def _print_json(found: Analysis, captures: dict[Path, Analysis], pairs: PacketPairs | None) -> None:
+    """Writes the document to stdout connection by connection: as one string it would need more memory than the analysis."""
+    facts: dict[str, Any] = {
+        "other_packets": found.tally.other_packets,
+        "captures": [
+            {"file": str(file), **capture.tally.document(), "negative_rtts": capture.negative_rtts} for file, capture in captures.items()
+        ],
+    }
+    if pairs is not None:
+        facts |= {"rtt": _percentiles(pairs.samples).to_dicts(), "negative_pairs": pairs.left_out}
+    separator = '{\n "connections": [\n'
+    rows = found.rows()
+    while batch := [_indented(row) for row in islice(rows, _TABLE_ROWS)]:
+        typer.echo(separator + ",\n".join(batch), nl=False)
+        separator = ",\n"
+    typer.echo(f"\n ],{standard_json.dumps(facts, indent=1, allow_nan=False).removeprefix('{')}")
+
+
+def _indented(row: dict[str, Any]) -> str:
+    """A row as JSON within the list of connections."""
+    return "  " + standard_json.dumps(row, indent=1, allow_nan=False).replace("\n", "\n  ")
 
 
 def _percentiles(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -60,20 +91,23 @@ def _percentiles(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.group_by("source", "destination", maintain_order=True).agg(pl.len().alias("samples"), *quantiles)
 
 
-def _connections(frame: pl.DataFrame) -> Table:
+def _connections(rows: Iterator[dict[str, Any]]) -> Iterator[Table]:
     from dumbbell.comparing.tables import Table
 
+    title = "Payload once; packets sent again, out of order, with SACK; RTT (ms) from a segment to its ACK"
+    columns = ("from", "to", "packets", "bytes", "again", "late", "SACK", "Mbit/s", "RTT min", "median")
+    while texts := [_fields(row) for row in islice(rows, _TABLE_ROWS)]:
+        yield Table(title, columns, texts)
+
+
+def _fields(row: dict[str, Any]) -> list[str]:
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.3f}"
 
-    columns = ("from", "to", "packets", "bytes", "again", "late", "SACK", "Mbit/s", "RTT min", "median")
-    rows = []
-    for row in frame.iter_rows(named=True):
-        ends = (row["client"], row["server"])
-        counts = (row["packets"], row["unique_bytes"], row["retransmitted_packets"], row["out_of_order_packets"], row["sack_packets"])
-        measured = (row["throughput_mbit"], row["rtt_min_ms"], row["rtt_median_ms"])
-        rows.append([*(ends if row["direction"] == "forward" else ends[::-1]), *map(str, counts), *map(number, measured)])
-    return Table("Payload once; packets sent again, out of order, with SACK; RTT (ms) from a segment to its ACK", columns, rows)
+    ends = (row["client"], row["server"])
+    counts = (row["packets"], row["unique_bytes"], row["retransmitted_packets"], row["out_of_order_packets"], row["sack_packets"])
+    measured = (row["throughput_mbit"], row["rtt_min_ms"], row["rtt_median_ms"])
+    return [*(ends if row["direction"] == "forward" else ends[::-1]), *map(str, counts), *map(number, measured)]
 
 
 def _rtts(frame: pl.DataFrame) -> Table:
@@ -82,3 +116,17 @@ def _rtts(frame: pl.DataFrame) -> Table:
     columns = ("data from", "to", "samples", *(f"p{q} ms" for q in _PERCENTILES))
     rows = [[row[0], row[1], str(row[2]), *(f"{value:.3f}" for value in row[3:])] for row in frame.iter_rows()]
     return Table("RTT between the two points (packet pairs)", columns, rows)
+
+
+def _remarks(captures: Iterable[Analysis], pairs: PacketPairs | None) -> list[Table]:
+    """A table of what was not understood of the captures; none if that is nothing."""
+    from dumbbell.comparing.tables import Table
+
+    rows = [
+        (side, text, str(count))
+        for side, capture in zip(("left", "right"), captures, strict=False)
+        for text, count in capture.tally.remarks(capture.negative_rtts)
+    ]
+    if pairs is not None and pairs.left_out:
+        rows.append(("both", "packet pair of a negative RTT: no sample", str(pairs.left_out)))
+    return [Table("Packets that were not understood, or not as a whole", ("capture", "what", "packets"), rows)] if rows else []

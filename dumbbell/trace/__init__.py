@@ -6,6 +6,7 @@ crates/trace reads the files and pairs the packets. Times are in s since the epo
 from __future__ import annotations
 
 from dumbbell.trace.connections import Analysis, analyze
-from dumbbell.trace.passive import flow_rtt, packet_pairs, with_passive_rtt
+from dumbbell.trace.passive import PacketPairs, flow_rtt, packet_pairs, pairs_between, with_passive_rtt
+from dumbbell.trace.tally import Tally
 
-__all__ = ["Analysis", "analyze", "flow_rtt", "packet_pairs", "with_passive_rtt"]
+__all__ = ["Analysis", "PacketPairs", "Tally", "analyze", "flow_rtt", "packet_pairs", "pairs_between", "with_passive_rtt"]

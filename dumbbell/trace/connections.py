@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.trace.files import Source, errors_name_files, read_bytes
+from dumbbell.trace.files import Source, errors_name_files, readable
+from dumbbell.trace.tally import Tally
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
-    from dumbbell._native import Direction
+    from dumbbell import _native
 
 _COUNTS = (
     "packets",
@@ -27,46 +27,57 @@ _COUNTS = (
     "out_of_order_packets",
     "sack_packets",
 )
+_BATCH = 1000
+"""Connections that are Python objects at a time."""
 
 
 @dataclass(frozen=True)
 class Analysis:
     """What one capture contains."""
 
-    connections: pl.DataFrame
-    """One row per connection and direction.
+    found: _native.Analysis
+    """The connections as the native module keeps them."""
+    tally: Tally
+    """What was understood of the packets, and what was not."""
+    negative_rtts: int
+    """ACKs whose time is before that of the segment that they acknowledge: they give no RTT, since the capture's clock was set back."""
 
-    `client`, `server`: address:port; the client is the end that sent the SYN. `direction`: `forward` is from the client to the server.
-    Counts of packets and of payload bytes. `first_s`, `last_s`: times of the first and last packet. `throughput_mbit`: payload without
-    retransmissions, over the time from the first to the last packet with payload. `rtt_min_ms`, `rtt_median_ms` (null without samples),
-    `rtt_samples`: from a segment to the ACK whose number is the end of that segment.
-    """
-    other_packets: int
-    """Number of packets that are not TCP."""
-    cut_short: bool
-    """The file ends in the middle of a packet. The packets before it are counted."""
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """One row per connection and direction.
+
+        `client`, `server`: address:port; the client is the end that sent the SYN. `direction`: `forward` is from the client to the server.
+        Counts of packets and of payload bytes. `first_s`, `last_s`: earliest and latest time of a packet. `throughput_mbit`: payload
+        without retransmissions, over the time from the first to the last packet with payload. `rtt_min_ms`, `rtt_median_ms` (null
+        without samples), `rtt_samples`: from a segment to the ACK whose number is the end of that segment; never negative.
+        """
+        import polars as pl
+
+        return pl.DataFrame(list(self.rows()), infer_schema_length=None)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of `connections` one by one: for captures of many connections."""
+        for start in range(0, len(self.found), _BATCH):
+            for connection in self.found.connections(start, start + _BATCH):
+                ends = {"client": format_endpoint(connection["source"]), "server": format_endpoint(connection["destination"])}
+                yield {**ends, "direction": "forward", **_measures(connection["forward"])}
+                yield {**ends, "direction": "reverse", **_measures(connection["reverse"])}
 
 
 def analyze(source: Source) -> Analysis:
-    """The TCP connections of a capture file (pcap or pcapng). Raises `BadInput` if it is no capture or contains no TCP."""
-    import polars as pl
+    """The TCP connections of a capture file (pcap or pcapng). Raises `BadInput` if it is no capture or contains no TCP.
 
+    The file is read front to back; memory grows with the number of connections (some 400 bytes each) and with what is in flight.
+    """
     with errors_name_files(source):
-        found = native().analyze(read_bytes(source))
-    if not found["connections"]:
+        found = native().analyze(readable(source))
+    counts = found.tally()
+    tally = Tally.of(counts)
+    if not len(found):
         name = "the capture" if isinstance(source, bytes) else source
-        raise BadInput(f"{name}: has no TCP among its {found['other_packets']} packets; expected TCP over IP")
-    rows = [
-        {
-            "client": format_endpoint(connection["source"]),
-            "server": format_endpoint(connection["destination"]),
-            "direction": name,
-            **_measures(direction),
-        }
-        for connection in found["connections"]
-        for name, direction in (("forward", connection["forward"]), ("reverse", connection["reverse"]))
-    ]
-    return Analysis(pl.DataFrame(rows, infer_schema_length=None), found["other_packets"], found["cut_short"])
+        kinds = ", ".join(f"{count} {kind}" for kind, count in tally.remarks())
+        raise BadInput(f"{name}: has no TCP among its {tally.other_packets} packets{kinds and f' ({kinds})'}; expected TCP over IP")
+    return Analysis(found, tally, counts["negative_rtts"])
 
 
 def format_endpoint(endpoint: tuple[str, int]) -> str:
@@ -75,19 +86,14 @@ def format_endpoint(endpoint: tuple[str, int]) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def int64_array(values: bytes) -> NDArray[np.int64]:
-    """The little-endian integers that the native module returns, as an array."""
-    return np.frombuffer(values, dtype="<i8")
-
-
-def _measures(direction: Direction) -> dict[str, float | int | None]:
-    rtt_ms = int64_array(direction["rtt_ns"]) / 1e6
+def _measures(direction: _native.Direction) -> dict[str, float | int | None]:
     counts: dict[str, float | int | None] = {name: direction[name] for name in _COUNTS}  # type: ignore[literal-required]
+    least_ns, median_ns = direction["rtt_min_ns"], direction["rtt_median_ns"]
     return counts | {
         "first_s": direction["first_ns"] / 1e9,
         "last_s": direction["last_ns"] / 1e9,
         "throughput_mbit": direction["throughput_bps"] / 1e6,
-        "rtt_min_ms": float(rtt_ms.min()) if rtt_ms.size else None,
-        "rtt_median_ms": float(np.median(rtt_ms)) if rtt_ms.size else None,
-        "rtt_samples": int(rtt_ms.size),
+        "rtt_min_ms": None if least_ns is None else least_ns / 1e6,
+        "rtt_median_ms": None if median_ns is None else median_ns / 1e6,
+        "rtt_samples": direction["rtt_samples"],
     }

@@ -9,18 +9,20 @@ seen at the sender.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.trace.connections import format_endpoint, int64_array
-from dumbbell.trace.files import Source, errors_name_files, read_bytes
+from dumbbell.trace.connections import format_endpoint
+from dumbbell.trace.files import Source, errors_name_files, readable
+from dumbbell.trace.tally import Tally
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from dumbbell._native import Pairs
     from dumbbell.metrics import Series
@@ -32,37 +34,69 @@ _SIDES = ("left", "right")
 """Prefixes of the names of a run's captures. Hosts with different settings have separate files (`left-1.pcap`)."""
 
 
+@dataclass(frozen=True)
+class PacketPairs:
+    """RTTs between two capture points."""
+
+    found: list[Pairs]
+    tallies: tuple[Tally, Tally]
+    """What was understood of the packets of each capture."""
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """A row per sample: `source`, `destination` (address:port) of the data, `t_s`, `rtt_ms`."""
+        import polars as pl
+
+        return pl.concat(
+            pl.DataFrame(
+                {
+                    "source": format_endpoint(pair["source"]),
+                    "destination": format_endpoint(pair["destination"]),
+                    "t_s": int64_array(pair["t_ns"]) / 1e9,
+                    "rtt_ms": int64_array(pair["rtt_ns"]) / 1e6,
+                },
+                schema={"source": pl.String, "destination": pl.String, "t_s": pl.Float64, "rtt_ms": pl.Float64},
+            )
+            for pair in self.found
+        )
+
+    @property
+    def left_out(self) -> int:
+        """Pairs without a sample: their RTT would be negative, since a clock was set back or is coarser than the RTT."""
+        return sum(pair["left_out"] for pair in self.found)
+
+
+def pairs_between(left: Source, right: Source) -> PacketPairs:
+    """The packet pairs of each direction of a connection that carried data. Either capture may be the one at the client.
+
+    Raises `BadInput` if one is no capture, or if no connection is in both.
+    """
+    pairs = _pairs(left, right)
+    if not pairs.found:
+        names = [str(source) for source in (left, right) if not isinstance(source, bytes)]
+        where = " and ".join(names) or "the captures"
+        raise BadInput(f"{where}: no TCP connection with data is in both; expected captures of the same packets at two points")
+    return pairs
+
+
 def packet_pairs(left: Source, right: Source) -> pl.DataFrame:
     """RTT samples for each direction of a connection that carried data.
 
     Columns: `source`, `destination` (address:port), `t_s`, `rtt_ms`. Either capture may be the one at the client. Raises `BadInput` if one
     is no capture, or if no connection is in both.
     """
-    import polars as pl
-
-    found = _pairs(left, right)
-    if not found:
-        names = [str(source) for source in (left, right) if not isinstance(source, bytes)]
-        where = " and ".join(names) or "the captures"
-        raise BadInput(f"{where}: no TCP connection with data is in both; expected captures of the same packets at two points")
-    return pl.concat(
-        pl.DataFrame(
-            {
-                "source": format_endpoint(pair["source"]),
-                "destination": format_endpoint(pair["destination"]),
-                "t_s": int64_array(pair["t_ns"]) / 1e9,
-                "rtt_ms": int64_array(pair["rtt_ns"]) / 1e6,
-            },
-            schema={"source": pl.String, "destination": pl.String, "t_s": pl.Float64, "rtt_ms": pl.Float64},
-        )
-        for pair in found
-    )
+    return pairs_between(left, right).samples
 
 
-def _pairs(left: Source, right: Source) -> list[Pairs]:
+def int64_array(values: bytes) -> NDArray[np.int64]:
+    """The little-endian integers that the native module returns, as an array."""
+    return np.frombuffer(values, dtype="<i8")
+
+
+def _pairs(left: Source, right: Source) -> PacketPairs:
     with errors_name_files(left, right):
-        found: list[Pairs] = native().spp(read_bytes(left), read_bytes(right))
-    return found
+        found, (first, second) = native().spp(readable(left), readable(right))
+    return PacketPairs(found, (Tally.of(first), Tally.of(second)))
 
 
 def flow_rtt(run: Run) -> dict[str, Series]:
@@ -76,7 +110,7 @@ def flow_rtt(run: Run) -> dict[str, Series]:
     entities = _entities(run.required_plan)
     found: dict[str, Series] = {}
     for names in zip(left, right, strict=True):
-        for pair in _pairs(*(run.captures[name] for name in names)):
+        for pair in _pairs(*(run.captures[name] for name in names)).found:
             if entity := entities.get((pair["source"], pair["destination"])):
                 found[entity] = (int64_array(pair["t_ns"]) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
     return {entity: found[entity] for entity in entities.values() if entity in found}

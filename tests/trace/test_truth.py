@@ -65,8 +65,8 @@ def test_without_delayed_acks_pairs_and_acks_agree():
     flow = {"cc": "reno", "stack": stack, "host": {"sndbuf": "60kB"}, "start": {"first": "100ms"}}
     run = simulated(flows=[flow], capture=True)
     ((_, by_pairs_ms),) = flow_rtt(run).values()
-    (connection,) = native().analyze(run.captures["left.pcap"])["connections"]
-    by_acks_ms = np.frombuffer(connection["forward"]["rtt_ns"], dtype="<i8") / 1e6
+    found = native().analyze(run.captures["left.pcap"])
+    by_acks_ms = np.frombuffer(found.rtts_ns(0, reverse=False), dtype="<i8") / 1e6
     assert run.counters["flow/reno"]["retransmits"] == 0
     # The handshake gives one more pair.
     assert by_pairs_ms.size - by_acks_ms.size == 1

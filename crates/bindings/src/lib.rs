@@ -123,6 +123,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_class::<trace::Analysis>()?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)?;

@@ -18,76 +18,136 @@
 //!   which, and none is used (spp takes the first, so a retransmission may get the time of the lost packet).
 //! - Which capture point is at which end is detected (spp has to be told), so the clocks may differ by any amount.
 //! - Times are in ns (spp: us).
+//! - If options were cut from packets of either capture, timestamps identify none.
+//! - A pair whose RTT would be negative, or whose monitor would answer before it was asked, is left out and counted: a clock was set back
+//!   or is coarser than the RTT.
 //!
 //! Not supported: address translation, traffic other than TCP, live capture, spp's other choices of a sample's time (-b, -m). If one point
 //! captures TSO segments that the other point sees after segmentation, these packets find no match.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::connection::{connections, Connection};
-use crate::one_point::Sample;
+use crate::connection::{Connections, Pair};
 use crate::packet::{Endpoint, Packet};
 
 /// The header fields that do not change on the path: identification, sequence and acknowledgment numbers, flags, window, payload length,
 /// timestamps.
 type Identity = (u16, u32, u32, u16, u16, u32, Option<(u32, u32)>);
 
-fn identity(p: &Packet) -> Identity {
-    (p.id, p.seq, p.ack, p.flags, p.window, p.payload, p.timestamps)
+/// A packet as a capture point saw it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    /// The number of the connection times two, plus one if the server sent the packet.
+    direction: usize,
+    identity: Identity,
+    /// Its place in the capture.
+    place: usize,
+    time_ns: i64,
 }
 
-/// A packet that was captured at both points.
+/// What one capture point saw.
+#[derive(Debug, Default)]
+pub struct Point {
+    connections: Connections,
+    /// Whether the client, the server sent data.
+    data: Vec<[bool; 2]>,
+    seen: Vec<Seen>,
+}
+
+impl Point {
+    /// Takes in the next packet of the capture.
+    pub fn add(&mut self, p: &Packet) {
+        let (i, from_client) = self.connections.find(p);
+        if i == self.data.len() {
+            self.data.push([false; 2]);
+        }
+        let server_sent = usize::from(!from_client);
+        self.data[i][server_sent] |= p.payload > 0;
+        let identity = (p.id, p.seq, p.ack, p.flags, p.window, p.payload, p.timestamps);
+        let place = self.seen.len();
+        self.seen.push(Seen { direction: 2 * i + server_sent, identity, place, time_ns: p.time_ns });
+    }
+
+    /// Sorts what was seen, so that `of` finds it. Timestamps identify packets only if no capture lacks some.
+    fn sort(&mut self, with_timestamps: bool) {
+        if !with_timestamps {
+            self.seen.iter_mut().for_each(|seen| seen.identity.6 = None);
+        }
+        self.seen.sort_unstable();
+    }
+
+    /// What was seen of a connection from `source`, in order of the packets' identities.
+    fn of(&self, connection: usize, source: Endpoint) -> &[Seen] {
+        let direction = 2 * connection + usize::from(self.connections.ends[connection].client != source);
+        let start = self.seen.partition_point(|seen| seen.direction < direction);
+        let length = self.seen[start..].partition_point(|seen| seen.direction == direction);
+        &self.seen[start..start + length]
+    }
+}
+
+/// A packet that was captured at both points: the first and the second.
 #[derive(Clone, Copy, Debug)]
 struct MatchedPacket {
-    reference_ns: i64,
-    monitor_ns: i64,
-    /// Index in the monitor's capture.
-    monitor_index: usize,
+    time_ns: [i64; 2],
+    /// Its place in the capture.
+    place: [usize; 2],
 }
 
-/// The packets from `source` that both captures of a connection contain, in the order of the monitor.
-fn match_packets(reference: &[Packet], monitor: &[Packet], source: Endpoint) -> Vec<MatchedPacket> {
-    let sorted = |packets: &[Packet]| {
-        let sent = packets.iter().enumerate().filter(|(_, p)| p.source == source);
-        let mut sent: Vec<(Identity, usize, i64)> = sent.map(|(index, p)| (identity(p), index, p.time_ns)).collect();
-        sent.sort_unstable();
-        sent
-    };
-    let (at_reference, at_monitor) = (sorted(reference), sorted(monitor));
-    let mut candidates = at_reference.chunk_by(|a, b| a.0 == b.0).peekable();
-    let mut matched = Vec::with_capacity(at_monitor.len());
-    for copies in at_monitor.chunk_by(|a, b| a.0 == b.0) {
-        while candidates.next_if(|c| c[0].0 < copies[0].0).is_some() {}
-        if let Some(same) = candidates.next_if(|c| c[0].0 == copies[0].0 && c.len() == copies.len()) {
-            matched.extend(same.iter().zip(copies).map(|(r, m)| MatchedPacket {
-                reference_ns: r.2,
-                monitor_ns: m.2,
-                monitor_index: m.1,
-            }));
+/// The packets that both captures contain.
+fn match_packets(first: &[Seen], second: &[Seen]) -> Vec<MatchedPacket> {
+    let mut candidates = first.chunk_by(|a, b| a.identity == b.identity).peekable();
+    let mut matched = vec![];
+    for copies in second.chunk_by(|a, b| a.identity == b.identity) {
+        while candidates.next_if(|c| c[0].identity < copies[0].identity).is_some() {}
+        if let Some(same) = candidates.next_if(|c| c[0].identity == copies[0].identity && c.len() == copies.len()) {
+            matched.extend(
+                same.iter()
+                    .zip(copies)
+                    .map(|(a, b)| MatchedPacket { time_ns: [a.time_ns, b.time_ns], place: [a.place, b.place] }),
+            );
         }
     }
-    matched.sort_unstable_by_key(|p| p.monitor_index);
     matched
 }
 
-/// Pairs packets from the reference with packets from the monitor; both slices are in the order of the monitor.
-fn pair(from_reference: &[MatchedPacket], from_monitor: &[MatchedPacket]) -> Vec<Sample> {
-    let mut samples = vec![];
+/// Pairs packets from the reference with packets from the monitor, which is the first (0) or the second (1) point. Returns the samples and
+/// the number of pairs that had to be left out.
+fn pair(
+    from_reference: &mut [MatchedPacket],
+    from_monitor: &mut [MatchedPacket],
+    monitor: usize,
+) -> (Vec<Sample>, usize) {
+    let reference = 1 - monitor;
+    from_reference.sort_unstable_by_key(|p| p.place[monitor]);
+    from_monitor.sort_unstable_by_key(|p| p.place[monitor]);
+    let (mut samples, mut left_out) = (vec![], 0);
     let mut arrivals = from_reference.iter().peekable();
-    for response in from_monitor {
+    for response in from_monitor.iter() {
         // `arrivals` only advances, so each packet is in at most one pair.
         let mut latest = None;
-        while let Some(arrival) = arrivals.next_if(|p| p.monitor_index < response.monitor_index) {
+        while let Some(arrival) = arrivals.next_if(|p| p.place[monitor] < response.place[monitor]) {
             latest = Some(arrival);
         }
         let Some(request) = latest else { continue };
-        let at_reference_ns = response.reference_ns - request.reference_ns;
-        let at_monitor_ns = response.monitor_ns - request.monitor_ns;
-        // The difference can be negative if the clocks are coarse.
-        let rtt_ns = (at_reference_ns - at_monitor_ns).max(0);
-        samples.push(Sample { time_ns: request.reference_ns + at_reference_ns / 2, rtt_ns });
+        let at_reference_ns = response.time_ns[reference] - request.time_ns[reference];
+        let at_monitor_ns = response.time_ns[monitor] - request.time_ns[monitor];
+        if at_monitor_ns < 0 || at_reference_ns < at_monitor_ns {
+            left_out += 1;
+            continue;
+        }
+        let rtt_ns = at_reference_ns - at_monitor_ns;
+        samples.push(Sample { time_ns: request.time_ns[reference] + at_reference_ns / 2, rtt_ns });
     }
-    samples
+    (samples, left_out)
+}
+
+/// An RTT sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The time that the sample belongs to, ns.
+    pub time_ns: i64,
+    /// The RTT, ns.
+    pub rtt_ns: i64,
 }
 
 /// RTT samples of the data in one direction of a connection.
@@ -97,46 +157,47 @@ pub struct Pairs {
     pub source: Endpoint,
     /// Receiver of the data.
     pub destination: Endpoint,
-    /// The RTT samples, in order of time.
+    /// The RTT samples, in the order in which the responses arrived.
     pub samples: Vec<Sample>,
+    /// Number of pairs without a sample, because a clock was set back or is coarser than the RTT.
+    pub left_out: usize,
 }
 
-/// RTT samples for every connection in both captures and each direction that carried data.
+/// RTT samples for every connection in both captures and each direction that carried data. `options_cut`: from packets of either capture
+/// options were cut, so timestamps identify none.
 ///
 /// The k-th connection between two endpoints in one capture is the k-th between them in the other. Which capture was made at the client is
 /// detected: seen from there, packets to the server appear delayed more than packets from it, whatever the offset of the clocks.
 ///
 /// # Errors
 /// The captures share packets, but show every one of them at the same time.
-pub fn between(first: &[Packet], second: &[Packet]) -> Result<Vec<Pairs>, String> {
-    let mut in_second: HashMap<(Endpoint, Endpoint), VecDeque<Connection>> = HashMap::new();
-    for connection in connections(second) {
-        in_second.entry(connection.endpoints()).or_default().push_back(connection);
+pub fn between(mut first: Point, mut second: Point, options_cut: bool) -> Result<Vec<Pairs>, String> {
+    first.sort(!options_cut);
+    second.sort(!options_cut);
+    let mut in_second: HashMap<Pair, VecDeque<usize>> = HashMap::new();
+    for (i, ends) in second.connections.ends.iter().enumerate() {
+        in_second.entry(ends.pair()).or_default().push_back(i);
     }
     let (mut found, mut without_delay) = (vec![], 0);
-    for connection in connections(first) {
-        let Some(other) = in_second.get_mut(&connection.endpoints()).and_then(VecDeque::pop_front) else { continue };
-        let (a, b) = (connection.packets_of(first), other.packets_of(second));
-        let (client, server) = (connection.client, connection.server);
-        // Delay from `a` to `b`, negative if the packets pass `b` first; the offset of the clocks adds the same to both directions.
-        let delay =
-            |source| median(match_packets(&a, &b, source).iter().map(|p| p.monitor_ns - p.reference_ns).collect());
-        let (Some(from_client), Some(from_server)) = (delay(client), delay(server)) else { continue };
-        if from_client == from_server {
+    for (i, ends) in first.connections.ends.iter().enumerate() {
+        let Some(other) = in_second.get_mut(&ends.pair()).and_then(VecDeque::pop_front) else { continue };
+        let matched = |source| match_packets(first.of(i, source), second.of(other, source));
+        let (mut from_client, mut from_server) = (matched(ends.client), matched(ends.server));
+        let (Some(client_delay), Some(server_delay)) = (delay(&from_client), delay(&from_server)) else { continue };
+        if client_delay == server_delay {
             without_delay += 1;
             continue;
         }
-        let (at_client, at_server) = if from_client > from_server { (&a, &b) } else { (&b, &a) };
-        for (source, destination, direction) in
-            [(client, server, &connection.forward), (server, client, &connection.reverse)]
-        {
-            if direction.data_packets > 0 {
-                let (reference, monitor) =
-                    if source == client { (at_client, at_server) } else { (at_server, at_client) };
-                let from_monitor = match_packets(reference, monitor, destination);
-                let samples = pair(&match_packets(reference, monitor, source), &from_monitor);
-                found.push(Pairs { source, destination, samples });
-            }
+        // The point at the client and the point at the server: first (0) or second (1).
+        let (at_client, at_server) = if client_delay > server_delay { (0, 1) } else { (1, 0) };
+        let [client_data, server_data] = first.data[i];
+        if client_data {
+            let (samples, left_out) = pair(&mut from_client, &mut from_server, at_server);
+            found.push(Pairs { source: ends.client, destination: ends.server, samples, left_out });
+        }
+        if server_data {
+            let (samples, left_out) = pair(&mut from_server, &mut from_client, at_client);
+            found.push(Pairs { source: ends.server, destination: ends.client, samples, left_out });
         }
     }
     if found.is_empty() && without_delay > 0 {
@@ -145,7 +206,10 @@ pub fn between(first: &[Packet], second: &[Packet]) -> Result<Vec<Pairs>, String
     Ok(found)
 }
 
-fn median(mut values: Vec<i64>) -> Option<i64> {
+/// Median of the delay from the first point to the second, ns: negative if the packets pass the second first. The offset of the clocks adds
+/// the same to both directions. None without packets.
+fn delay(matched: &[MatchedPacket]) -> Option<i64> {
+    let mut values: Vec<i64> = matched.iter().map(|p| p.time_ns[1] - p.time_ns[0]).collect();
     values.sort_unstable();
     values.get(values.len() / 2).copied()
 }

@@ -1,39 +1,11 @@
 //! Writing and reading capture files, and the connections and RTTs in them.
 
-use std::net::{IpAddr, Ipv4Addr};
+mod common;
 
-use dumbbell_trace::connection::connections;
-use dumbbell_trace::packet::{flags, Endpoint, Packet};
-use dumbbell_trace::{one_point, read, spp, Frame, TcpOption, Transport, Writer};
+use common::*;
+use dumbbell_trace::packet::{flags, Packet};
+use dumbbell_trace::{Frame, LeftOut, TcpOption, Transport};
 use proptest::prelude::*;
-
-const CLIENT: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 1, 0, 1), 10_000);
-const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 2, 0, 2), 5_000);
-const MS: i64 = 1_000_000;
-
-fn endpoint(address: (Ipv4Addr, u16)) -> Endpoint {
-    (IpAddr::V4(address.0), address.1)
-}
-
-fn frame(time_ms: i64, seq: u32, ack: u32, flags: u16, payload: u16, from_client: bool) -> Frame {
-    let (source, destination) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-    let options = vec![TcpOption::Timestamps(time_ms as u32, 7)];
-    Frame {
-        time_ns: (time_ms * MS) as u64,
-        source,
-        destination,
-        id: (time_ms as u16) ^ seq as u16,
-        ecn: 2,
-        transport: Transport::Tcp { seq, ack, flags, window: 511, options },
-        payload,
-    }
-}
-
-fn file(frames: &[Frame]) -> Vec<u8> {
-    let mut writer = Writer::default();
-    frames.iter().for_each(|f| writer.add(f).unwrap());
-    writer.finish()
-}
 
 /// The bytes of a packet's Ethernet frame, as the writer stores them.
 fn ethernet_bytes(f: &Frame) -> Vec<u8> {
@@ -78,7 +50,9 @@ fn expected(time_ns: i64) -> Packet {
 fn written_packets_are_read_back() {
     let capture = read(&file(&[data()])).unwrap();
     assert_eq!(capture.packets, [expected(3 * MS)]);
-    assert_eq!((capture.other_packets, capture.cut_short), (0, false));
+    let tally = capture.tally;
+    assert_eq!((tally.tcp_packets, tally.other_packets(), tally.options_cut, tally.options_invalid), (1, 0, 0, 0));
+    assert!(!tally.cut_short);
 }
 
 #[test]
@@ -172,7 +146,7 @@ fn pcapng_timestamps_have_a_resolution_and_an_offset() {
                     "{resolution:x} {big_endian}"
                 );
                 let cut = read(&file[..file.len() - 3]).unwrap();
-                assert!(cut.cut_short && cut.packets.is_empty());
+                assert!(cut.tally.cut_short && cut.packets.is_empty());
             }
         }
     }
@@ -196,14 +170,14 @@ fn other_files_are_refused_and_truncated_captures_are_read_up_to_the_cut() {
     assert!(read(b"").unwrap_err().contains("no packet capture"));
     let whole = file(&[data(), data()]);
     let cut = read(&whole[..whole.len() - 5]).unwrap();
-    assert_eq!((cut.packets.len(), cut.cut_short), (1, true));
+    assert_eq!((cut.packets.len(), cut.tally.cut_short), (1, true));
 }
 
 #[test]
 fn udp_packets_are_counted_apart() {
     let udp = Frame { transport: Transport::Udp, ..data() };
     let capture = read(&file(&[udp])).unwrap();
-    assert_eq!((capture.packets.len(), capture.other_packets), (0, 1));
+    assert_eq!((capture.packets.len(), capture.tally.left_out(LeftOut::OtherProtocol)), (0, 1));
 }
 
 #[test]
@@ -220,19 +194,18 @@ fn counts_and_times_of_a_connection() {
         frame(60, 1, 3001, ack, 0, false),
     ]))
     .unwrap();
-    let all = connections(&capture.packets);
+    let all = analysis(&capture.packets);
     assert_eq!(all.len(), 1);
-    let (c, f) = (&all[0], &all[0].forward);
+    let (c, f) = (all.connection(0), all.connection(0).forward);
     assert_eq!((c.client, c.server), (endpoint(CLIENT), endpoint(SERVER)));
     assert_eq!((f.packets, f.data_packets, f.bytes, f.unique_bytes), (5, 4, 4000, 3000));
-    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes, f.out_of_order_packets), (1, 1000, 1));
+    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes(), f.out_of_order_packets), (1, 1000, 1));
     assert_eq!((f.first_ns, f.last_ns, f.first_data_ns), (0, 50 * MS, 20 * MS));
     assert_eq!((c.reverse.packets, c.reverse.bytes), (3, 0));
     let expected = 3000.0 * 8.0 / 0.030;
     assert!((f.throughput_bps() - expected).abs() < 1.0);
     // The second ACK gives no sample: data below its segment was seen later and could be a retransmission.
-    let rtts = one_point::rtt(&capture.packets, c.client);
-    assert_eq!(rtts.iter().map(|s| (s.time_ns, s.rtt_ns)).collect::<Vec<_>>(), [(40 * MS, 20 * MS)]);
+    assert_eq!((all.rtts_ns(0, false), all.rtts_ns(0, true)), (vec![20 * MS], vec![]));
 }
 
 #[test]
@@ -240,8 +213,8 @@ fn a_new_syn_on_the_same_ports_starts_another_connection() {
     let new_syn = Frame { id: 9, ..frame(100, 77, 0, flags::SYN, 0, true) };
     let capture =
         read(&file(&[frame(0, 0, 0, flags::SYN, 0, true), frame(1, 0, 0, flags::SYN, 0, true), new_syn])).unwrap();
-    let all = connections(&capture.packets);
-    assert_eq!(all.iter().map(|c| c.forward.packets).collect::<Vec<_>>(), [2, 1]);
+    let all = analysis(&capture.packets);
+    assert_eq!((0..all.len()).map(|i| all.connection(i).forward.packets).collect::<Vec<_>>(), [2, 1]);
 }
 
 /// Captures at the sender and at the receiver of a data packet every 5 ms for a second, over one-way delays `forth` and `back` (ns). The
@@ -274,7 +247,7 @@ proptest! {
     fn packet_pairs_measure_the_path_whatever_the_clock_offset(forth in 1..80_i64, back in 1..80_i64, skew in -5_000..5_000_i64, lost in 0..60_u32) {
         let (near, far) = exchange(forth * MS, back * MS, skew * MS, lost);
         for (first, second) in [(&near, &far), (&far, &near)] {
-            let pairs = spp::between(first, second).unwrap();
+            let pairs = between(first, second).unwrap();
             prop_assert_eq!(pairs.len(), 1);
             prop_assert_eq!((pairs[0].source, pairs[0].destination), (endpoint(CLIENT), endpoint(SERVER)));
             prop_assert!(pairs[0].samples.len() >= 96);
@@ -283,7 +256,7 @@ proptest! {
             }
         }
         // At one point, the delay of the ACK counts as well.
-        prop_assert!(one_point::rtt(&near, endpoint(CLIENT)).iter().all(|s| s.rtt_ns >= (forth + back + 2) * MS));
+        prop_assert!(analysis(&near).rtts_ns(0, false).iter().all(|rtt_ns| *rtt_ns >= (forth + back + 2) * MS));
     }
 
     #[test]
@@ -294,8 +267,8 @@ proptest! {
             *target = *byte;
         }
         if let Ok(capture) = read(&damaged) {
-            let _ = connections(&capture.packets);
-            let _ = spp::between(&capture.packets, &capture.packets);
+            let _ = analysis(&capture.packets);
+            let _ = between(&capture.packets, &capture.packets);
         }
         let section = [&[0x0a, 0x0d, 0x0d, 0x0a], &noise[..]].concat();
         let _ = read(&section);
@@ -306,9 +279,9 @@ proptest! {
         let base = read(&file(&[data()])).unwrap().packets[0];
         let packets: Vec<_> = std::iter::once(0).chain(order.iter().copied())
             .map(|n| Packet { seq: start.wrapping_add(n * 1000), payload: 1000, ..base }).collect();
-        let all = connections(&packets);
-        prop_assert_eq!(all[0].forward.unique_bytes, 64_000);
-        prop_assert_eq!(all[0].forward.retransmitted_packets, 1);
+        let all = analysis(&packets);
+        prop_assert_eq!(all.connection(0).forward.unique_bytes, 64_000);
+        prop_assert_eq!(all.connection(0).forward.retransmitted_packets, 1);
     }
 }
 
@@ -335,7 +308,7 @@ fn a_retransmission_identical_to_the_lost_packet_does_not_get_its_time() {
         at(320, last.clone()),
     ];
     let far = [at(10, first), at(10, answer), at(310, second), at(310, last)];
-    let pairs = spp::between(&near, &far).unwrap();
+    let pairs = between(&near, &far).unwrap();
     assert_eq!(pairs[0].samples.iter().map(|s| s.rtt_ns / MS).collect::<Vec<_>>(), [20]);
 }
 
@@ -354,15 +327,15 @@ fn timestamps_tell_copies_apart() {
     let answer = without_id(1, 1001, 0, false);
     let near = [at(0, copy(0)), at(300, copy(300)), at(320, answer.clone())];
     let far = [at(310, copy(300)), at(310, answer)];
-    let pairs = spp::between(&near, &far).unwrap();
+    let pairs = between(&near, &far).unwrap();
     assert_eq!(pairs[0].samples.iter().map(|s| s.rtt_ns / MS).collect::<Vec<_>>(), [20]);
 }
 
 #[test]
 fn two_captures_of_one_point_are_refused() {
     let (near, _) = exchange(10 * MS, 10 * MS, 0, 60);
-    assert!(spp::between(&near, &near).unwrap_err().contains("expected two points"));
-    assert!(spp::between(&near, &[]).unwrap().is_empty());
+    assert!(between(&near, &near).unwrap_err().contains("expected two points"));
+    assert!(between(&near, &[]).unwrap().is_empty());
 }
 
 #[test]
@@ -370,7 +343,7 @@ fn clocks_may_drift_by_more_than_the_path_takes() {
     let (near, mut far) = exchange(MS, MS, 0, 60);
     // The far clock runs 1 % too fast: it is 10 ms ahead after a second, on a path of 2 ms.
     far.iter_mut().for_each(|p| p.time_ns += p.time_ns / 100);
-    let pairs = spp::between(&near, &far).unwrap();
+    let pairs = between(&near, &far).unwrap();
     assert_eq!(pairs[0].source, endpoint(CLIENT));
     assert!(pairs[0].samples.iter().all(|s| (s.rtt_ns - 2 * MS).abs() < MS / 10));
 }
@@ -389,7 +362,7 @@ fn each_of_several_connections_on_the_same_ports_is_measured() {
         ]);
         far.extend([at(start + delay_ms, syn), at(start + 100 + delay_ms, data), at(start + 100 + delay_ms, answer)]);
     }
-    let pairs = spp::between(&near, &far).unwrap();
+    let pairs = between(&near, &far).unwrap();
     let rtts: Vec<_> = pairs.iter().flat_map(|p| &p.samples).map(|s| s.rtt_ns / MS).collect();
     assert_eq!(rtts, [20, 50]);
 }
@@ -402,8 +375,8 @@ fn partly_new_segments_are_counted_byte_by_byte() {
         at(2, without_id(3001, 1, 1000, true)),
     ];
     let late = [at(3, without_id(2001, 1, 500, true)), at(4, without_id(1, 1, 200, true))];
-    let all = connections(&[&packets[..], &late[..]].concat());
-    let f = &all[0].forward;
+    let all = analysis(&[&packets[..], &late[..]].concat());
+    let f = all.connection(0).forward;
     assert_eq!((f.bytes, f.unique_bytes), (3700, 3000));
-    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes, f.out_of_order_packets), (2, 700, 1));
+    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes(), f.out_of_order_packets), (2, 700, 1));
 }
