@@ -27,7 +27,8 @@ def run(
         progress: Is told how far it is.
         executor: Where to compute, in place of threads: `dumbbell.executor` has others.
 
+    A stored run that is damaged is left out with a warning, see `Results.damaged`.
     Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run, `BadInput` for a number of workers that is none.
     """
     store = None if out is None else Store(out)
-    return Results(tuple(execute(prepare(scenario.runs()), store, executor or Threads(workers), progress)))
+    return execute(prepare(scenario.runs()), store, executor or Threads(workers), progress)

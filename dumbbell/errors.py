@@ -36,6 +36,24 @@ class BadInput(DumbbellError):
         super().__init__("\n".join(map(printable, problems)))
 
 
+class DamagedRun(BadInput):
+    """A stored run is not as it was written."""
+
+    exit_status = 1
+
+    def __init__(self, problem: str, key: str) -> None:
+        """`key` is that of the run."""
+        super().__init__(problem)
+        self.key = key
+
+    def __reduce__(self) -> tuple[type[DamagedRun], tuple[str, str]]:
+        return type(self), (str(self), self.key)
+
+
+class DamagedRunWarning(UserWarning):
+    """A stored run is not as it was written, and left out."""
+
+
 class EnvironmentFault(DumbbellError):
     """The machine lacks something: disk space, a native module, an engine."""
 

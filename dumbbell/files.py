@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ MOST_JSON_BYTES = 256 << 20
 """Size of a JSON file; the plan of a run with 100,000 flows has some 30 MB."""
 
 _temporary: set[Path] = set()
+_stderr = threading.Lock()
 
 
 @contextmanager
@@ -41,7 +43,7 @@ def remove_temporary_files() -> None:
 
 def _remove(path: Path) -> None:
     with suppress(OSError):
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
@@ -87,6 +89,20 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, and create its folder."""
     with writing(path):
         path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def discarded_stderr() -> Iterator[None]:
+    """Within it nothing that this process writes to stderr is seen, from native code either."""
+    with _stderr:
+        kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def cache_folder(what: str) -> Path:

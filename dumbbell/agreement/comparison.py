@@ -17,7 +17,7 @@ from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, DumbbellError
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.files import read_json, write_text
 from dumbbell.results import Store
@@ -87,7 +87,11 @@ def compare(
             if progress is not None:
                 progress(state + rest)
 
-        return tuple(execute(on[engine], Store(folder / engine), executor, tell))
+        done = execute(on[engine], Store(folder / engine), executor, tell)
+        if done.damaged:
+            what = f"{len(done.damaged)} of its runs are damaged, so that runs cannot be paired"
+            raise DumbbellError(f"{folder / engine}: {what}; expected whole runs (`dumbbell check --repair {folder / engine}`)")
+        return done.runs
 
     reference = run_on(engines[0], ProgressState(total=len(runs), cost_total=sum(run.cpu_s for run in on[engines[1]])))
     date = _dated(folder, reference)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from dumbbell import __version__
-from dumbbell.cli import agree, analyze, bench, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
+from dumbbell.cli import agree, analyze, bench, check, claims, compare, doctor, kernel, plan, plot, reproduce, run, table
 from dumbbell.cli import list as list_
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
-from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault, Interrupted, printable, printable_lines
+from dumbbell.errors import BadInput, DamagedRunWarning, DumbbellError, EnvironmentFault, Interrupted, printable, printable_lines
 from dumbbell.executor.interrupt import terminated_as_interrupted
 from dumbbell.files import FULL
 
@@ -42,7 +43,7 @@ def _options(
     """Exit status: 0 good, 1 invalid runs or a failed check, 2 bad input, 3 trouble with the machine, 130 interrupted."""
 
 
-for command in (run, reproduce, compare, agree, claims, table, plot, list_, plan, doctor, kernel, bench, analyze):
+for command in (run, reproduce, compare, agree, claims, table, plot, check, list_, plan, doctor, kernel, bench, analyze):
     command.register(app)
 
 
@@ -50,18 +51,24 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """The base class of all errors in the command line, which typer does not export."""
 
 
-def _warn(message: Warning | str, *_place: Any, **_others: Any) -> None:
-    """Shows a warning in one line, without the source line that issued it."""
-    say(f"{printable(str(message))}\n")
+def _warn(left_out: set[str], message: Warning | str, category: type[Warning], *_place: Any, **_others: Any) -> None:
+    """Shows a warning in one line, without the source line that issued it. One about a damaged run is shown once, and noted."""
+    text = printable(str(message))
+    if text not in left_out:
+        say(f"{text}\n")
+    if issubclass(category, DamagedRunWarning):
+        left_out.add(text)
 
 
 def main() -> None:
     """The console script."""
     prepare_streams()
-    warnings.showwarning = _warn
-    with terminated_as_interrupted():
+    left_out: set[str] = set()
+    with warnings.catch_warnings(), terminated_as_interrupted():
+        warnings.filterwarnings("always", category=DamagedRunWarning)
+        warnings.showwarning = partial(_warn, left_out)
         status = _run()
-    sys.exit(flush_output() or status)
+    sys.exit(flush_output() or status or int(bool(left_out)))
 
 
 def _run() -> int:

@@ -39,7 +39,7 @@ def _run(
     where = make_executor(executor, workers)
     scenario = read_scenario(file, out, most_cells)
     store = scenario.store
-    had = len(scenario.runs) - len(scenario.missing)
+    ran = len(scenario.missing)
     began = time.perf_counter()
     with runs_bar(scenario.name) as progress:
         runs = execute(scenario.runs, store, where, progress)
@@ -54,12 +54,12 @@ def _run(
             {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
             for run in runs
         ]
-        summary = {"name": scenario.name, "out": str(store.path), "ran": len(runs) - had, "kept": had, "wall_s": wall_s}
-        print_json({**summary, **count, "runs": listed})
+        summary = {"name": scenario.name, "out": str(store.path), "ran": ran, "kept": len(runs) - ran, "wall_s": wall_s}
+        print_json({**summary, **count, "damaged": [damage.key for damage in runs.damaged], "runs": listed})
     else:
         sized = any(workload.transfer_bytes is not None for run in scenario.runs for workload in run.plan.tcp)
         done = ("completed s",) if sized else ()
-        rows: list[tuple[object, ...]] = [("run", *(runs[0].cell), "flow", "Mbit/s", "retransmits", *done, "status")]
+        rows: list[tuple[object, ...]] = [("run", *(scenario.runs[0].resolved.cell), "flow", "Mbit/s", "retransmits", *done, "status")]
         for run in runs:
             for entity, values in run.counters.items():
                 if entity.startswith("flow/"):
@@ -70,8 +70,9 @@ def _run(
         if len(rows) > 1:
             print_columns(rows)
         if any(len(run.groups) for run in runs):
-            print_columns(_groups(runs))
-        note(f"{len(runs) - had} of {len(runs)} runs in {human_time(wall_s)}, {had} were there; they are in {store.path}")
+            print_columns(_groups(runs.runs))
+        kept = f"{len(runs) - ran} were there{f', {len(runs.damaged)} damaged left out' if runs.damaged else ''}"
+        note(f"{ran} of {len(scenario.runs)} runs in {human_time(wall_s)}, {kept}; they are in {store.path}")
     if count["invalid"]:
         raise typer.Exit(1)
 

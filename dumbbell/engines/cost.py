@@ -9,7 +9,7 @@ from dumbbell.engines.base import expected_packets, expected_samples
 from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
 
-_RUN_BYTES = 6_000
+_RUN_BYTES = 7_500
 """run.json and host.json of a few flows."""
 _SAMPLE_BYTES = 2.5
 """Of a sample in series.parquet, compressed."""

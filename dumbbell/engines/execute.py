@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
 from dumbbell.engines.prepared import Prepared
-from dumbbell.errors import Interrupted
+from dumbbell.errors import DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
 from dumbbell.executor.interrupt import deferred
 from dumbbell.executor.progress_state import ProgressState
 
 if TYPE_CHECKING:
-    from dumbbell.results import Run, Store
+    from dumbbell.results import Results, Run, Store
 
 Progress = Callable[[ProgressState], None]
 """Called when a run is begun and when one is done."""
@@ -33,18 +33,22 @@ def execute(
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-) -> list[Run]:
+    repair: bool = False,
+) -> Results:
     """Runs those that the store does not have, the longest first, and returns all in the order given.
 
+    A damaged run in the store is left out with a `DamagedRunWarning`; with `repair` it is run again, and replaced once that is done.
     The results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is
     returned but not kept, so that it is tried again.
     Raises `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is not there; the store then holds whole runs,
     and the same call goes on from there.
     """
+    from dumbbell.results import Results, leave_out
+
     executor = executor or Threads()
     if store is not None:
         store.request([(job.resolved.name, job.resolved.cell, job.key) for job in runs])
-    todo = {job.key: job for job in runs if store is None or store.missing([job.key])}
+    todo = {job.key: job for job in runs if store is None or store.missing([job.key]) or (repair and not store.is_whole(job.key))}
     for name in dict.fromkeys(job.engine for job in todo.values()):
         engine(name).require()
     sweep = _Sweep(list(todo.values()), store, executor, progress)
@@ -53,10 +57,17 @@ def execute(
         if interrupted():
             place = f"; {len(runs) - len(store.missing(job.key for job in runs))} of {len(runs)} runs are in {store.path}" if store else ""
             raise Interrupted(f"interrupted{place}, the same command goes on from there" if place else "interrupted")
-    return [
-        replace(done[job.key] if store is None or job.key in done else store.get(job.key), name=job.resolved.name, cell=job.resolved.cell)
-        for job in runs
-    ]
+    found, damaged = [], {}
+    for job in runs:
+        try:
+            run = done[job.key] if store is None or job.key in done else store.get(job.key)
+        except DamagedRun as error:
+            damaged[job.key] = error
+            continue
+        found.append(replace(run, name=job.resolved.name, cell=job.resolved.cell))
+    for damage in damaged.values():
+        leave_out(damage)
+    return Results(tuple(found), tuple(damaged.values()))
 
 
 class _Sweep:

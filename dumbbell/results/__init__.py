@@ -5,7 +5,7 @@ from dumbbell.results.conservation import judge
 from dumbbell.results.run import Results, Run
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, digest
-from dumbbell.results.store import Store, load, outlines
+from dumbbell.results.store import Store, leave_out, load, outlines
 from dumbbell.results.summary import Outline, Summary
 from dumbbell.results.tables import Table
 
@@ -20,6 +20,7 @@ __all__ = [
     "asked_flows",
     "digest",
     "judge",
+    "leave_out",
     "load",
     "outlines",
     "schema",

@@ -1,8 +1,9 @@
 """The index of a store: a cache of the summary of each run. It can be deleted at any time; missing summaries are computed again.
 
 One line per run: key, fingerprint, checksum of the rest of the line, summary as JSON. The fingerprint covers the inputs of the summary
-and the code that computed it: the bytes of run.json, size and modification time of the Parquet files, the sources of the metrics. A line
-with an outdated fingerprint or a wrong checksum is ignored. Lines are only appended, each in one write, so that several processes can
+and the code that computed it: the bytes of run.json, which has the checksums of the Parquet files; their size and modification time;
+the sources of the metrics. A line is only added for a run whose checksums are right. One with an outdated fingerprint or a wrong checksum
+is ignored. Lines are only appended, each in one write, so that several processes can
 write; the last line of a key is valid. Ignored lines are removed when the index is compacted.
 """
 
@@ -19,9 +20,12 @@ from dumbbell.results.summary import Summary
 
 INDEX = "index.jsonl"
 _ROOM = Path(__file__).parent
-_SOURCES = (*(_ROOM / f"{name}.py" for name in ("record", "run", "schema", "series", "summary", "tables")), _ROOM.parent / "metrics")
+_SOURCES = (
+    *(_ROOM / f"{name}.py" for name in ("checksums", "record", "run", "schema", "series", "summary", "tables")),
+    _ROOM.parent / "metrics",
+)
 """The code that computes summaries: source files, and a folder of them."""
-_DIGITS = 16
+_DIGITS = 32
 """Length of a checksum, hexadecimal digits."""
 
 

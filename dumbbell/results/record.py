@@ -1,4 +1,4 @@
-"""Reading and checking run.json, in the current format and the previous one."""
+"""Reading and checking run.json, in the current format and the previous ones."""
 
 from __future__ import annotations
 
@@ -6,85 +6,95 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from dumbbell.errors import BadInput
+from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import SeriesFile
 from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, PORTS, UDP, Table, of_counters
 
-FORMAT = 2
+FORMAT = 3
 """The format that is written."""
-FORMATS = (1, FORMAT)
-"""The formats that can be read. Format 1 has counters by entity instead of tables, and its series continue after the end of a flow."""
-_EXPECTED = "expected a run written by dumbbell"
+FORMATS = (1, 2, FORMAT)
+"""The formats that can be read. Formats 1 and 2 have no checksums. Format 1 has counters by entity instead of tables, and its series
+continue after the end of a flow."""
+SERIES = "series.parquet"
 
 
-def checked(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """The record of a run, read from `path`. Raises `BadInput` if a key is missing or has a value of the wrong kind."""
-    shape = _COMMON | (_TABLES if record["format"] == FORMAT else _COUNTERS)
+def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a value of the wrong kind."""
+    files = _FILES if record["format"] == FORMAT else _SIZE
+    shape = _COMMON | files | (_COUNTERS if record["format"] == 1 else _TABLES)
     for key, (expected, fits) in shape.items():
         if key not in record:
-            raise BadInput(f"{path}: lacks {key!r}; {_EXPECTED}")
+            raise ValueError(f"lacks {key!r}")
         if not fits(record[key]):
-            raise BadInput(f"{path}: {key} is not {expected}; {_EXPECTED}")
+            raise ValueError(f"{key} is not {expected}")
     for key in ("plan", GROUPS):
         if not isinstance(record.get(key), dict | None):
-            raise BadInput(f"{path}: {key} is not a mapping; {_EXPECTED}")
+            raise ValueError(f"{key} is not a mapping")
     return record
 
 
-def as_record(table: Table, file: str, size: int) -> Mapping[str, Any]:
+def as_record(table: Table, file: str) -> Mapping[str, Any]:
     """The entry of a table in run.json: its columns, or for a long table the Parquet file that has them."""
-    return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table), "bytes": size}
+    return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table)}
 
 
-def tables(record: Mapping[str, Any], path: Path) -> tuple[Table, Table, Table]:
-    """The tables of flows, groups and ports of a checked record. Raises `BadInput` if they do not conform to the schema."""
-    if record["format"] != FORMAT:
-        flows, ports = _of_counters(record["counters"], path)
+def stored_files(record: Mapping[str, Any], folder: Path) -> dict[str, StoredFile]:
+    """The files of a checked record beside run.json and host.json, by name. The formats without checksums do not list captures."""
+    if record["format"] == FORMAT:
+        return {name: StoredFile.of_record(folder, name, entry) for name, entry in record["files"].items()}
+    sizes = {SERIES: record["series_bytes"]}
+    for table in (record.get(name) for name in (FLOWS, GROUPS, PORTS)):
+        if isinstance(table, dict) and _is_text(table.get("file")) and _is_count(table.get("bytes")):
+            sizes[table["file"]] = table["bytes"]
+    return {name: StoredFile(folder / name, size, None) for name, size in sizes.items() if _is_file_name(name)}
+
+
+def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[Table, Table, Table]:
+    """The tables of flows, groups and ports of a checked record. Raises `ValueError` if they do not conform to the schema."""
+    if record["format"] == 1:
+        flows, ports = _of_counters(record["counters"])
         return flows, Table(GROUPS, {}), ports
     # A run without groups has no table of them.
-    flows, groups, ports = (_table(name, record.get(name, {}), path) for name in (FLOWS, GROUPS, PORTS))
+    flows, groups, ports = (_table(name, record.get(name, {}), files) for name in (FLOWS, GROUPS, PORTS))
     for table in (flows, groups, ports):
         if len(table) <= MOST_LISTED and any(None in table.column(name) for name in needed(table.name)):
-            _check_rows(table, path)
+            _check_rows(table)
     return flows, groups, ports
 
 
-def _check_rows(table: Table, path: Path) -> None:
-    """Raises `BadInput` for a row without one of the required numbers; UDP streams require fewer."""
+def _check_rows(table: Table) -> None:
+    """Raises `ValueError` for a row without one of the required numbers; UDP streams require fewer."""
     for row in table.rows():
         if lacking := sorted(needed(table.name, row.get("transport") == UDP) - row.keys()):
-            raise BadInput(f"{path}: {KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}; {_EXPECTED}")
+            raise ValueError(f"{KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}")
 
 
-def series_file(record: Mapping[str, Any], flows: Table, path: Path) -> SeriesFile:
-    """The series of a checked record, in the Parquet file `path`."""
-    if record["format"] == FORMAT:
-        return SeriesFile(path, record["series"])
+def series_file(record: Mapping[str, Any], flows: Table, file: StoredFile) -> SeriesFile:
+    """The series of a checked record."""
+    if record["format"] != 1:
+        return SeriesFile(file, record["series"])
     lives = zip(flows.names, flows.column("end_ns"), flows.column("rx_bytes"), strict=True)
     ends_ns = {f"flow/{name}": (int(end), int(read)) for name, end, read in lives if end is not None and read is not None}
-    return SeriesFile(path, {kind: tuple(quantities) for kind, quantities in schema().series.items()}, ends_ns)
+    return SeriesFile(file, {kind: tuple(quantities) for kind, quantities in schema().series.items()}, ends_ns)
 
 
-def _table(name: str, content: Mapping[str, Any], path: Path) -> Table:
+def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile]) -> Table:
     if "file" in content:
-        place = path.parent / f"{name}.parquet"
-        size, rows = content.get("bytes"), content.get("rows")
-        if content["file"] != place.name or not isinstance(rows, int):
-            raise BadInput(f"{path}: {name} is not a table; {_EXPECTED}")
-        if not place.exists() or place.stat().st_size != size:
-            raise BadInput(f"{place}: is not there, truncated or changed; expected {size} bytes (remove {path.parent} to run it again)")
-        return Table(name, place, rows)
+        file, rows = f"{name}.parquet", content.get("rows")
+        if content["file"] != file or file not in files or not _is_count(rows):
+            raise ValueError(f"{name} is not a table")
+        return Table(name, files[file], rows)
     known = schema().table(name)
     if unknown := sorted(content.keys() - known.keys()):
-        raise BadInput(f"{path}: {name} has the unknown column {unknown[0]!r}; {_EXPECTED}, and by no later version than this")
+        raise ValueError(f"{name} has the unknown column {unknown[0]!r}")
     lengths = {len(values) if isinstance(values, list) else -1 for values in content.values()}
     if len(lengths) > 1 or -1 in lengths:
-        raise BadInput(f"{path}: {name} is not columns of the same length; {_EXPECTED}")
+        raise ValueError(f"{name} is not columns of the same length")
     for column, values in content.items():
         if not _fits(known[column], values):
-            raise BadInput(f"{path}: column {column!r} of {name} does not hold what it should; {_EXPECTED}")
+            raise ValueError(f"column {column!r} of {name} does not hold what it should")
     return Table(name, content)
 
 
@@ -96,18 +106,15 @@ def _fits(quantity: Quantity, values: Sequence[Any]) -> bool:
     return str in types or all(value is None or value >= 0 for value in values)
 
 
-def _of_counters(counters: Mapping[str, Any], path: Path) -> tuple[Table, Table]:
+def _of_counters(counters: Mapping[str, Any]) -> tuple[Table, Table]:
     """The tables of a record of format 1."""
     for entity, values in counters.items():
         kind, slash, _ = entity.partition("/")
         if not slash or kind not in _NEEDED_COUNTERS or not isinstance(values, dict) or not all(map(_is_count, values.values())):
-            raise BadInput(f"{path}: counters of {entity!r} are not whole numbers by name; {_EXPECTED}")
+            raise ValueError(f"counters of {entity!r} are not whole numbers by name")
         if lacking := sorted(_NEEDED_COUNTERS[kind] - values.keys()):
-            raise BadInput(f"{path}: counters of {entity!r} lack {', '.join(lacking)}; {_EXPECTED}")
-    try:
-        return of_counters(counters)
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}; {_EXPECTED}") from None
+            raise ValueError(f"counters of {entity!r} lack {', '.join(lacking)}")
+    return of_counters(counters)
 
 
 def _is_text(value: object) -> bool:
@@ -134,6 +141,21 @@ def _is_names(value: object) -> bool:
     return isinstance(value, dict) and all(map(_is_texts, value.values()))
 
 
+def _is_file_name(name: str) -> bool:
+    return "/" not in name and "\0" not in name and name not in ("", ".", "..")
+
+
+def _is_files(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and SERIES in value
+        and all(
+            _is_file_name(name) and isinstance(entry, dict) and _is_count(entry.get("bytes")) and _is_text(entry.get("sha256"))
+            for name, entry in value.items()
+        )
+    )
+
+
 _Shape: TypeAlias = dict[str, tuple[str, Callable[[object], bool]]]
 """Key -> (description of the expected value, predicate)."""
 _NEEDED_COUNTERS: Mapping[str, frozenset[str]] = {
@@ -143,7 +165,6 @@ _NEEDED_COUNTERS: Mapping[str, frozenset[str]] = {
 }
 """Format 1: the counters that every flow, UDP stream and port has."""
 _COMMON: _Shape = {
-    "series_bytes": ("a size", _is_count),
     "key": ("text", _is_text),
     "name": ("text", _is_text),
     "cell": ("coordinates by name", _is_cell),
@@ -153,6 +174,8 @@ _COMMON: _Shape = {
     "digest": ("text", _is_text),
     "engine": ("a mapping", _is_mapping),
 }
+_FILES: _Shape = {"files": ("sizes and checksums of files, the series among them", _is_files)}
+_SIZE: _Shape = {"series_bytes": ("a size", _is_count)}
 _TABLES: _Shape = {
     "series": ("names of series by kind of entity", _is_names),
     "flows": ("a table", _is_mapping),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, SeriesFile, digest, to_frame
 from dumbbell.results.summary import Summary, summarise
@@ -51,7 +51,7 @@ class Run:
     samples: tuple[Block, ...] | SeriesFile = field(default=(), repr=False, compare=False)
     """The series, in memory or as a file of the store."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
-    """pcap files by name: contents in memory, or paths."""
+    """pcap files by name: contents in memory, or paths. What lies at a path is checked by `Store.verify`."""
     plan: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     """What the engine was given, see dumbbell.plan; None for a run stored by a version that did not store plans."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
@@ -142,6 +142,8 @@ class Results:
     """Several runs of one scenario or study, in order."""
 
     runs: tuple[Run, ...]
+    damaged: tuple[DamagedRun, ...] = ()
+    """The stored runs that are left out because they are not as they were written."""
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)

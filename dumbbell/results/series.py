@@ -6,13 +6,14 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.errors import BadInput
+from dumbbell.files import discarded_stderr
+from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.schema import schema
 
 if TYPE_CHECKING:
@@ -114,55 +115,41 @@ def to_parquet(blocks: Sequence[Block]) -> bytes:
 
 @dataclass(frozen=True)
 class SeriesFile:
-    """The series of a run in the store. Read at each use, not cached."""
+    """The series of a run in the store. Read, and checked, at each use; not cached."""
 
-    path: Path
+    file: StoredFile
     names: Mapping[str, Sequence[str]]
     """Kind of entity -> names of the sampled series, including series without any value."""
     ends_ns: Mapping[str, tuple[int, int]] | None = None
     """For a file of format 1, which continues after the end of a flow: entity -> end (ns) and bytes read by its receiver."""
 
     def frame(self) -> pl.DataFrame:
-        """The long table. Raises `BadInput` if the file is truncated or has other columns."""
-        import polars as pl
-
-        try:
-            frame = pl.read_parquet(self.path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise unreadable(self.path, error) from None
+        """The long table. Raises `DamagedRun`."""
+        frame = read_parquet(self.file)
         if tuple(frame.columns) != COLUMNS:
-            raise BadInput(f"{self.path}: has the columns {', '.join(frame.columns)}; expected {', '.join(COLUMNS)}")
+            raise damaged(self.file.path, f"has the columns {', '.join(frame.columns)}, not {', '.join(COLUMNS)}")
         return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
 
     def several(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """(entity, name) -> times (ns) and values of these series, for all entities that have samples. Raises `BadInput`."""
+        """(entity, name) -> times (ns) and values of these series, for all entities that have samples. Raises `DamagedRun`."""
         import polars as pl
 
-        try:
-            rows = pl.scan_parquet(self.path).filter(pl.col("series").is_in(names)).collect()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise unreadable(self.path, error) from None
-        if self.ends_ns is not None:
-            rows = _ended(rows, self.ends_ns)
-        parts = rows.partition_by("entity", "series", as_dict=True)
+        parts = self._rows(pl.col("series").is_in(names)).partition_by("entity", "series", as_dict=True)
         return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
 
     def series(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Times (ns) and values of one series; both empty if it has no sample. Raises `BadInput`, or `KeyError` if it was not sampled."""
+        """Times (ns) and values of one series; both empty if it has no sample. Raises `DamagedRun`, or `KeyError` if it was not sampled."""
         import polars as pl
 
         its = pl.col("entity") == entity
-        try:
-            file = pl.scan_parquet(self.path)
-            rows = file.filter(its & (pl.col("series") == name)).collect()
-            sampled = len(rows) or (name in self.names.get(entity.partition("/")[0], ()) and len(file.filter(its).head(1).collect()))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise unreadable(self.path, error) from None
-        if not sampled:
+        rows = self._rows(its & (pl.col("series") == name))
+        if not len(rows) and not (name in self.names.get(entity.partition("/")[0], ()) and len(self._rows(its))):
             raise KeyError(name)
-        if self.ends_ns is not None:
-            rows = _ended(rows, self.ends_ns)
         return rows["t_ns"].to_numpy(), rows["value"].to_numpy()
+
+    def _rows(self, wanted: pl.Expr) -> pl.DataFrame:
+        rows = read_parquet(self.file, wanted)
+        return rows if self.ends_ns is None else _ended(rows, self.ends_ns)
 
 
 def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.DataFrame:
@@ -183,7 +170,17 @@ def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.Da
     return joined.filter(pl.col("value").is_not_nan() & alive).select(COLUMNS)
 
 
-def unreadable(path: Path, error: Exception) -> BadInput:
-    """The exception for a Parquet file that polars cannot read."""
-    what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({' '.join(str(error).split())[:120]})"
-    return BadInput(f"{path}: {what}; expected a whole Parquet file")
+def read_parquet(file: StoredFile, wanted: pl.Expr | None = None) -> pl.DataFrame:
+    """The rows of a stored Parquet file, or those that are `wanted`. Raises `DamagedRun`."""
+    import polars as pl
+
+    content = file.read()
+    # In a run of an earlier format, without a checksum, polars is the first to notice damage, and may panic, which it says on stderr.
+    quiet = nullcontext() if file.sha256 is not None else discarded_stderr()
+    try:
+        with quiet:
+            if wanted is None:
+                return pl.read_parquet(content)
+            return pl.scan_parquet(content).filter(wanted).collect()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise damaged(file.path, f"cannot be read ({' '.join(str(error).split())[:120]})") from None

@@ -1,13 +1,18 @@
 """The store on disk: one folder per run, which appears atomically.
 
 DIR/study.json              the requested runs: name, cell and key of each, in order
-DIR/KEY/run.json            scenario, engine, command, tables of flows and ports, status; the same on every machine but for the command
-DIR/KEY/host.json           facts about the machine that ran it
+DIR/KEY/run.json            scenario, engine, command, tables of flows and ports, status, checksums of the other files; the same on every
+                            machine but for the command
+DIR/KEY/host.json           facts about the machine that ran it; again name, cell and scenario, so that a run can be made again if its
+                            run.json is damaged
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
 DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
 DIR/index.jsonl             the summaries of the runs, see dumbbell.results.index
 DIR/.lock                   locked by writers: shared for a run and its line in the index, exclusive for study.json
+
+Every file of a run, and study.json, is checked when it is read (see dumbbell.results.checksums). A run that is not as it was written is
+damaged: it is named in a warning, left out of what is read, and replaced only by `write`.
 
 Several processes may use one folder. Locks are the kernel's (flock), which releases them when a process dies.
 """
@@ -18,26 +23,39 @@ import errno
 import fcntl
 import json
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from dumbbell.errors import BadInput, EnvironmentFault
-from dumbbell.files import FULL, MOST_JSON_BYTES, parse_json, read_regular, temporary
+from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning, EnvironmentFault
+from dumbbell.files import FULL, parse_json, temporary
+from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
-from dumbbell.results.record import FORMAT, FORMATS, as_record, checked, series_file, tables
+from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record, to_json
+from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
 from dumbbell.results.summary import Outline, Summary, summarise
 from dumbbell.results.tables import GROUPS, MOST_LISTED
 
-_STUDY, _RUN, _HOST, _SERIES = "study.json", "run.json", "host.json", "series.parquet"
-_STUDY_FORMAT = 1
+_STUDY, _RUN, _HOST = "study.json", "run.json", "host.json"
+_STUDY_FORMAT = 2
+_STUDY_FORMATS = (1, _STUDY_FORMAT)
+"""Format 1 has no checksum."""
 _PARTIAL, _CLAIM, _LOCK = ".partial-", ".claim-", ".lock"
+_KEY = re.compile(r"[0-9a-f]{32}")
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+"""What is a folder in this one: a list of runs that somebody else wrote may say anything."""
+_ASKED = ("name", "cell", "scenario")
+"""What was asked for with a run, in run.json and host.json."""
+
+_Read = TypeVar("_Read")
 
 
 class Store:
@@ -63,35 +81,107 @@ class Store:
         wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._requested(missing_ok=True)}
         wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
         listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
-        text = json.dumps({"format": _STUDY_FORMAT, "runs": listed}, indent=1) + "\n"
-        if (self.path / _STUDY).exists() and (self.path / _STUDY).read_text(encoding="utf-8") == text:
+        content = seal((json.dumps({"format": _STUDY_FORMAT, "runs": listed}, indent=1) + "\n").encode())
+        if (self.path / _STUDY).exists() and (self.path / _STUDY).read_bytes() == content:
             return
-        self._replace(_STUDY, text.encode())
+        self._replace(_STUDY, content)
 
-    def runs(self) -> Results:
-        """The requested runs that are stored, in the order of the requests. Raises `BadInput` if it is not a results folder."""
+    def runs(self, check_series: bool = True) -> Results:
+        """The requested runs that are stored, in the order of the requests. Raises `BadInput` if it is not a results folder.
+
+        Damaged runs are left out, each with a `DamagedRunWarning`. `check_series`: also look for damage in series, which are otherwise
+        checked when they are read; then reading raises `DamagedRun`.
+        """
         self._index.refresh()
-        return Results(tuple(self._read(key, name, cell) for name, cell, key in self._requested() if self._has(key)))
+
+        def read(name: str, cell: Mapping[str, Coordinate], key: str) -> Run:
+            run, files = self._read(key, name, cell)
+            if check_series:
+                files[SERIES].verify()
+            return run
+
+        found, left_out = self._left_out(read)
+        return Results(tuple(found), tuple(left_out))
 
     def outlines(self) -> tuple[Outline, ...]:
-        """As `runs`, but only cell and summary of each. Fast: run.json is not parsed if the index has the summary."""
+        """As `runs`, but only cell and summary of each. Fast: of a run whose summary the index has, only run.json is read."""
         self._index.refresh()
-        return tuple(Outline(cell, self._outlined(key)) for _, cell, key in self._requested() if self._has(key))
+        return tuple(self._left_out(lambda _, cell, key: Outline(cell, self._outlined(key)))[0])
+
+    def _left_out(self, read: Callable[[str, dict[str, Coordinate], str], _Read]) -> tuple[list[_Read], list[DamagedRun]]:
+        """What `read` makes of name, cell and key of the requested runs that are stored; and the damaged ones, each with a warning."""
+        found, left_out = [], {}
+        for name, cell, key in self._requested():
+            if not self._has(key):
+                continue
+            try:
+                found.append(read(name, cell, key))
+            except DamagedRun as error:
+                left_out[key] = error
+        for damage in left_out.values():
+            leave_out(damage)
+        return found, list(left_out.values())
 
     def get(self, key: str) -> Run:
-        """The run with this key. Raises `KeyError` if it is not stored, `BadInput` if its files are truncated or not dumbbell's."""
+        """The run with this key; its series are checked when they are read. Raises `KeyError` if it is not stored, `DamagedRun`."""
         if not self._has(key):
             raise KeyError(key)
         self._index.refresh()
-        return self._read(key)
+        return self._read(key)[0]
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """The keys whose runs are not stored, in order."""
+        """The keys whose runs are not stored, in order. A damaged run is not missing."""
         return [key for key in keys if not self._has(key)]
+
+    def verify(self, key: str) -> bool:
+        """Reads all files of a stored run. Whether it has checksums, which runs of earlier formats do not. Raises `DamagedRun`."""
+        run, files = self._read(key)
+        for file in files.values():
+            file.verify()
+        if not isinstance(run.samples, SeriesFile) or run.samples.file.sha256 is None:
+            return False
+        host = self.path / key / _HOST
+        try:
+            if not is_sealed(read_of_run(host)):
+                raise ValueError("lacks its SHA-256")
+        except ValueError as error:
+            raise damaged(host, str(error)) from None
+        return True
+
+    def stored_keys(self) -> list[str]:
+        """The keys of all stored runs, requested or not, damaged or not, sorted. Raises `BadInput` if there is no such folder."""
+        with self._disk_errors(), os.scandir(self.path) as found:
+            return sorted(entry.name for entry in found if _KEY.fullmatch(entry.name))
+
+    def asked(self, key: str) -> Iterator[tuple[str, Mapping[str, Coordinate], Mapping[str, Any]]]:
+        """Name, cell and scenario of a stored run, from each of its files that still says so. Nothing is checked."""
+        for file in (_RUN, _HOST):
+            with suppress(BadInput, ValueError, TypeError, KeyError):
+                name, cell, scenario = (parse_json(read_of_run(self.path / key / file))[each] for each in _ASKED)
+                if isinstance(name, str) and isinstance(cell, dict) and isinstance(scenario, dict):
+                    yield name, cell, scenario
+
+    def list_again(self) -> int:
+        """Replaces study.json by a list of the whole runs in the folder, sorted by name and cell; their number."""
+        runs = sorted(((run.name, run.cell, run.key) for run in map(self.get, filter(self.is_whole, self.stored_keys()))), key=_in_order)
+        with self._disk_errors(), self._locked(fcntl.LOCK_EX):
+            (self.path / _STUDY).unlink(missing_ok=True)
+            self._record_request(runs)
+        return len(runs)
+
+    def is_whole(self, key: str) -> bool:
+        """Whether the run is stored and not damaged."""
+        try:
+            if self._has(key):
+                self.verify(key)
+                return True
+        except DamagedRun:
+            pass
+        return False
 
     @contextmanager
     def claim(self, key: str) -> Iterator[Run | None]:
-        """Reserves a run for this process. Gives the run if it is stored by now, otherwise None: the caller computes it.
+        """Reserves a run for this process. Gives the run if it is whole by now, otherwise None: the caller computes it.
 
         Raises `BlockingIOError` at once if another process has reserved it.
         """
@@ -102,27 +192,27 @@ class Store:
             with self._disk_errors():
                 _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with temporary(path):
-                yield self.get(key) if self._has(key) else None
+                yield self.get(key) if self.is_whole(key) else None
         finally:
             os.close(descriptor)
 
-    def requested(self) -> int:
-        """The number of requested runs."""
-        return len(self._requested())
+    def requested_keys(self) -> list[str]:
+        """The keys of the requested runs, in the order of the requests. Raises `BadInput` if it is not a results folder."""
+        return [key for _, _, key in self._requested()]
 
     def write(self, run: Run, command: str = "", host: Mapping[str, Any] | None = None) -> Run:
-        """Stores a run atomically, unless one with its key is stored already; returns the stored run.
+        """Stores a run atomically, unless it is stored and whole already; returns the stored run. A damaged one is replaced.
 
         Raises `EnvironmentFault` if the disk is full, `BadInput` if the destination cannot be written.
         """
-        final = self.path / run.key
-        if self._has(run.key):
+        if self.is_whole(run.key):
             return self.get(run.key)
         if isinstance(run.samples, SeriesFile):
             raise ValueError(f"run {run.key[:10]} lies in another store")
-        series = to_parquet(run.samples)
         present = [table for table in (run.flows, run.groups, run.ports) if table.name != GROUPS or len(table)]
-        long = {table.name: table.parquet() for table in present if len(table) > MOST_LISTED}
+        files = {SERIES: to_parquet(run.samples)}
+        files.update({f"{table.name}.parquet": table.parquet() for table in present if len(table) > MOST_LISTED})
+        files.update({name: content if isinstance(content, bytes) else content.read_bytes() for name, content in run.captures.items()})
         record = {
             "format": FORMAT,
             "key": run.key,
@@ -131,38 +221,46 @@ class Store:
             "status": run.status,
             "reasons": list(run.reasons),
             "digest": run.digest,
-            "series_bytes": len(series),
+            "files": {name: file_entry(content) for name, content in files.items()},
             "engine": dict(run.engine),
             "command": command,
             "scenario": dict(run.scenario),
             "plan": None if run.plan is None else dict(run.plan),
             "series": run.sampled,
-            **{table.name: as_record(table, f"{table.name}.parquet", len(long.get(table.name, b""))) for table in present},
+            **{table.name: as_record(table, f"{table.name}.parquet") for table in present},
         }
+        files[_HOST] = seal(to_json({**dict(host or {}), **{name: record[name] for name in _ASKED}}))
+        files[_RUN] = seal(to_json(record))
         with self._disk_errors(), self._locked(fcntl.LOCK_SH), temporary(self._partial(run.key)) as half:
             os.mkdir(half)
-            _write(half / _SERIES, series)
-            for name, table in long.items():
-                _write(half / f"{name}.parquet", table)
-            for name, content in run.captures.items():
-                _write(half / name, content if isinstance(content, bytes) else content.read_bytes())
-            _write(half / _HOST, _json(dict(host or {})))
-            _write(half / _RUN, _json(record))
+            for name, content in files.items():
+                _write(half / name, content)
             _sync_folder(half)
-            try:
-                os.rename(half, final)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-                return self.get(run.key)  # another process was first with the same run
+            self._install(half, run.key)
             _sync_folder(self.path)
         kept = self.get(run.key)
         # Computed from the samples in memory, so that they are not read again.
-        self._keep(run.key, fingerprint(_json(record), self._files(run.key).values()), summarise(run))
+        self._keep(run.key, fingerprint(files[_RUN], self._files(run.key).values()), summarise(run))
         return kept
 
+    def _install(self, half: Path, key: str) -> None:
+        """Moves a run that is written to its place, unless another process was first with the same run. Replaces a damaged one."""
+        with ExitStack() as replaced:
+            while True:
+                try:
+                    os.rename(half, self.path / key)
+                    return
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                        raise
+                if self.is_whole(key):
+                    return
+                aside = replaced.enter_context(temporary(self._partial(key)))
+                with suppress(FileNotFoundError):  # another process has moved it
+                    os.rename(self.path / key, aside)
+
     def _has(self, key: str) -> bool:
-        return os.path.exists(f"{self.path}/{key}/{_RUN}")
+        return os.path.lexists(f"{self.path}/{key}")
 
     def _files(self, key: str) -> dict[str, os.DirEntry[str]]:
         """The files of a run, by name."""
@@ -182,9 +280,9 @@ class Store:
         return found
 
     def _outlined(self, key: str) -> Summary:
-        content = _content(self.path / key / _RUN, "a run")
-        found = self._index.find(key, fingerprint(content, self._files(key).values()))
-        return self._read(key).summary if found is None else found
+        # What the index says of a fingerprint was computed of files with the right checksums, so the seal need not be checked again.
+        found = self._index.find(key, fingerprint(read_of_run(self.path / key / _RUN), self._files(key).values()))
+        return self._read(key)[0].summary if found is None else found
 
     def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
         """Adds a summary to the index. Without effect if the folder is read-only; it is then computed again the next time."""
@@ -204,21 +302,36 @@ class Store:
             os.replace(half, self.path / name)
         _sync_folder(self.path)
 
-    def _read(self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None) -> Run:
-        """A stored run. `name` and `cell` are those of the request, which may differ from those with which it was first run."""
+    def _read(
+        self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None
+    ) -> tuple[Run, Mapping[str, StoredFile]]:
+        """A stored run, and its files. `name` and `cell` are those of the request, which may differ from those of the first run.
+
+        Raises `DamagedRun`, or `BadInput` if a later version wrote it. Of series and captures only the sizes are looked at.
+        """
         folder = self.path / key
-        content = _content(folder / _RUN, "a run")
-        record = checked(_parsed(content, folder / _RUN, "a run"), folder / _RUN)
-        flows, groups, ports = tables(record, folder / _RUN)
-        files = self._files(key)
-        if _SERIES not in files:
-            raise BadInput(f"{folder / _SERIES}: no such file; expected the series of the run")
-        if (size := files[_SERIES].stat().st_size) != record["series_bytes"]:
-            what = f"{size} bytes long, truncated or changed"
-            raise BadInput(f"{folder / _SERIES}: {what}; expected {record['series_bytes']} bytes (remove {folder} to run it again)")
+        content = read_of_run(folder / _RUN)
+        sealed = False
+        try:
+            record = sealed_record(content, folder / _RUN, FORMATS, "a run")
+            sealed = record["format"] == FORMAT
+            stored = stored_files(checked(record), folder)
+            flows, groups, ports = tables(record, stored)
+        except ValueError as error:
+            if sealed:
+                expected = "expected a run written by dumbbell, and by no later version than this"
+                raise BadInput(f"{folder / _RUN}: {error}; {expected}") from None
+            raise damaged(folder / _RUN, str(error)) from None
         if record["key"] != key:
-            raise BadInput(f"{folder / _RUN}: is of the run {record['key']}; expected {key}")
-        return Run(
+            raise damaged(folder / _RUN, f"is of the run {record['key']}")
+        there = self._files(key)
+        for each in stored.values():
+            if each.path.name not in there:
+                raise damaged(each.path, "no such file")
+            each.verify_size(there[each.path.name].stat().st_size)
+            if each.path.suffix == ".parquet" and each.path.name != SERIES:
+                each.verify()  # of long tables there are few, and whoever reads a run reads them
+        run = Run(
             key=key,
             name=record["name"] if name is None else name,
             cell=record["cell"] if cell is None else cell,
@@ -230,21 +343,30 @@ class Store:
             ports=ports,
             digest=record["digest"],
             engine=record["engine"],
-            samples=series_file(record, flows, folder / _SERIES),
-            captures={name: folder / name for name in sorted(files) if name.endswith(".pcap")},
+            samples=series_file(record, flows, stored[SERIES]),
+            captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             plan=record.get("plan"),
-            summarised=partial(self._summary, fingerprint(content, files.values())),
+            summarised=partial(self._summary, fingerprint(content, there.values())),
         )
+        return run, stored
 
     def _requested(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
-        path = self.path / _STUDY
+        path, what = self.path / _STUDY, "a results folder"
         if missing_ok and not path.exists():
             return []
-        record = _parsed(_content(path, "a results folder"), path, "a results folder")
+        content = read_of_store(path)
         try:
-            return [(str(run["name"]), dict(run["cell"]), str(run["key"])) for run in record["runs"]]
+            record = sealed_record(content, path, _STUDY_FORMATS, what)
+        except ValueError as error:
+            raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` lists its runs anew)") from None
+        try:
+            found = [(str(run["name"]), dict(run["cell"]), str(run["key"])) for run in record["runs"]]
         except (KeyError, TypeError, ValueError):
             raise BadInput(f"{path}: lists no runs; expected a results folder written by dumbbell") from None
+        for _, _, key in found:
+            if not _NAME.fullmatch(key):
+                raise BadInput(f"{path}: {key!r} is no key of a run; expected a results folder written by dumbbell")
+        return found
 
     def _make(self) -> None:
         """Creates the folder. Raises `BadInput` unless it is empty or a results folder."""
@@ -259,7 +381,7 @@ class Store:
         for name in os.listdir(self.path):
             if name.startswith(_PARTIAL):
                 left = self.path / name
-                shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink(missing_ok=True)
             elif name.startswith(_CLAIM) and _unclaimed(self.path / name):
                 (self.path / name).unlink(missing_ok=True)
 
@@ -292,14 +414,29 @@ class Store:
             raise BadInput(f"{self.path}: cannot be written ({error.strerror}); expected a writable folder") from None
 
 
-def load(path: str | Path) -> Results:
-    """The runs of a results folder. Raises `BadInput` if it is not one."""
-    return _store(path).runs()
+def load(path: str | Path, check_series: bool = True) -> Results:
+    """The runs of a results folder. Raises `BadInput` if it is not one.
+
+    Damaged runs are left out, each with a `DamagedRunWarning`. `check_series`: also look for damage in series, which are otherwise
+    checked when they are read; then reading raises `DamagedRun`.
+    """
+    return _store(path).runs(check_series)
 
 
 def outlines(path: str | Path) -> tuple[Outline, ...]:
-    """Cell and summary of each run of a results folder. Raises `BadInput` if it is not one."""
+    """Cell and summary of each run of a results folder, but for damaged ones. Raises `BadInput` if it is not one."""
     return _store(path).outlines()
+
+
+def leave_out(damage: DamagedRun) -> None:
+    """Says that a run is left out. A command that says so fails in the end."""
+    warnings.warn(str(damage), DamagedRunWarning, stacklevel=3)
+
+
+def _in_order(request: tuple[str, Mapping[str, Coordinate], str]) -> tuple[Any, ...]:
+    """Sorts requests by name, then coordinates, numbers before text."""
+    name, cell, key = request
+    return name, [(isinstance(value, str), value) for value in cell.values()], key
 
 
 def _store(path: str | Path) -> Store:
@@ -309,47 +446,8 @@ def _store(path: str | Path) -> Store:
     return Store(path)
 
 
-def _content(path: Path, what: str) -> bytes:
-    try:
-        return read_regular(path, MOST_JSON_BYTES)
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; expected {what} written by dumbbell") from None
-    except NotADirectoryError:
-        raise BadInput(f"{path.parent}: is a file; expected {what} written by dumbbell") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); expected {what} written by dumbbell") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}; expected {what} written by dumbbell") from None
-
-
-def _parsed(content: bytes, path: Path, what: str) -> dict[str, Any]:
-    try:
-        record = parse_json(content)
-    except ValueError:
-        raise BadInput(f"{path}: truncated or not JSON; expected {what} written by dumbbell") from None
-    if path.name == _STUDY and isinstance(record, dict) and "study" in record:
-        raise BadInput(f"{path}: is of dumbbell reproduce; expected another folder, or {path.parent / 'runs'}, which holds its runs")
-    formats = (_STUDY_FORMAT,) if path.name == _STUDY else FORMATS
-    if not isinstance(record, dict) or record.get("format") not in formats:
-        known = " or ".join(map(str, formats))
-        raise BadInput(f"{path}: is not of format {known}; expected {what} written by dumbbell, and by no later version than this")
-    return record
-
-
 def _canonical(cell: Mapping[str, Coordinate]) -> str:
     return json.dumps(cell, sort_keys=True)
-
-
-def _json(record: Mapping[str, Any]) -> bytes:
-    """JSON with one line per key on the first two levels: compact, yet legible."""
-    lines = []
-    for key, value in record.items():
-        if isinstance(value, Mapping) and value:
-            inner = ",\n  ".join(f"{json.dumps(each)}: {json.dumps(of)}" for each, of in value.items())
-            lines.append(f"{json.dumps(key)}: {{\n  {inner}\n }}")
-        else:
-            lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
-    return ("{\n " + ",\n ".join(lines) + "\n}\n").encode()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dumbbell.errors import BadInput
+from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.schema import schema
-from dumbbell.results.series import unreadable
+from dumbbell.results.series import read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,15 +38,15 @@ Columns: TypeAlias = Mapping[str, Sequence[Value]]
 class Table:
     """Columns of equal length by name; None where a row has no value. Immutable."""
 
-    def __init__(self, name: str, content: Columns | pl.DataFrame | Path, rows: int | None = None) -> None:
+    def __init__(self, name: str, content: Columns | pl.DataFrame | StoredFile, rows: int | None = None) -> None:
         """`name` is `flows`, `groups` or `ports`; `content` is not checked. A file, which has `rows` rows, is read on first use."""
         self.name = name
         self._columns: Columns | None = None
         self._frame: pl.DataFrame | None = None
-        self._file: Path | None = None
+        self._file: StoredFile | None = None
         if isinstance(content, Mapping):
             self._columns, self._rows = content, len(next(iter(content.values()), ()))
-        elif isinstance(content, Path):
+        elif isinstance(content, StoredFile):
             self._file, self._rows = content, rows or 0
         else:
             self._frame, self._rows = content, len(content)
@@ -86,7 +85,7 @@ class Table:
     def frame(self) -> pl.DataFrame:
         """The table as a polars frame: times and counts are Int64, RTTs Float64, names String.
 
-        Raises `BadInput` if it is in a file that is truncated or has other columns.
+        Raises `DamagedRun` if it is in a file that is not as it was written.
         """
         if self._frame is None:
             self._frame = _of_lists(self.name, self._columns) if self._columns is not None else _read(self.name, self._file)
@@ -158,16 +157,11 @@ def _of_lists(name: str, columns: Columns) -> pl.DataFrame:
     return pl.DataFrame(dict(columns), schema=types)
 
 
-def _read(name: str, path: Path | None) -> pl.DataFrame:
-    import polars as pl
-
-    assert path is not None  # a table is lists, a frame or a file
-    try:
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, error) from None
+def _read(name: str, file: StoredFile | None) -> pl.DataFrame:
+    assert file is not None  # a table is lists, a frame or a file
+    frame = read_parquet(file)
     if unknown := set(frame.columns) - schema().table(name).keys():
-        raise BadInput(f"{path}: has the columns {', '.join(sorted(unknown))}; expected those of the table of {name}")
+        raise damaged(file.path, f"has the columns {', '.join(sorted(unknown))}, which the table of {name} has not")
     return frame
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.files import read_json, writing
+from dumbbell.files import MOST_JSON_BYTES, parse_json, read_regular, writing
 from dumbbell.results import Outline, Run, load, outlines
+from dumbbell.results.checksums import is_sealed, seal
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Part, Request, Study
@@ -76,14 +77,20 @@ def open_outlines(path: Path) -> tuple[Path, tuple[Outline, ...]]:
     return path, tuple(run for run in outlines(_store_path(path, request)) if run.summary.status != "invalid")
 
 
-def _find(path: Path) -> tuple[Path, dict[str, Any]]:
-    """The folder of results that a path stands for, and the contents of its study.json."""
+def find_folder(path: Path) -> Path:
+    """The folder of results that a path stands for: the default folder for a study. Raises `BadInput` if that is not there."""
     if path.parts and path.parts[0] in study_names() and not path.exists():
         name = path.as_posix()
         path = default_folder(*find_part(name))
         if not path.exists():
             raise BadInput(f"{path}: no such folder; expected what `dumbbell reproduce {name}` leaves")
-    return path, _read_request(path)
+    return path
+
+
+def _find(path: Path) -> tuple[Path, dict[str, Any]]:
+    """The folder of results that a path stands for, and the contents of its study.json."""
+    path = find_folder(path)
+    return path, read_request(path)
 
 
 def _store_path(path: Path, request: Mapping[str, Any]) -> Path:
@@ -101,7 +108,7 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
     wanted = {"study": study.name, "part": part.name, "engine": engine, **asdict(request)}
     if path.exists() and not path.is_dir():
         raise BadInput(f"{path}: is a file; expected a folder, or a path at which one can be made")
-    earlier = _read_request(path)
+    earlier = read_request(path)
     if path.is_dir() and not earlier and any(path.iterdir()):
         raise BadInput(f"{path}: holds other files; expected an empty folder or one written by dumbbell reproduce")
     for name in ("study", "part", "engine", "override"):
@@ -110,17 +117,22 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
             raise BadInput(f"{path / _STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
     partial = path / f".{_STUDY}.{os.getpid()}"
     with writing(path / _STUDY):
-        partial.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+        partial.write_bytes(seal((json.dumps(wanted, indent=1) + "\n").encode()))
         partial.replace(path / _STUDY)
     return Store(path / _RUNS)
 
 
-def _read_request(path: Path) -> dict[str, Any]:
-    """The contents of DIR/study.json; empty if the folder does not belong to a study."""
+def read_request(path: Path) -> dict[str, Any]:
+    """The contents of DIR/study.json; empty if the folder does not belong to a study. Raises `BadInput` if it cannot be read."""
     try:
-        found = read_json(path / _STUDY)
+        content = read_regular(path / _STUDY, MOST_JSON_BYTES)
+        if (path / _RUNS).is_dir():
+            is_sealed(content)  # earlier versions wrote no checksum
+        found = parse_json(content)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
+        if not (path / _RUNS).is_dir():
+            return {}  # of a store, which says itself what is wrong
         raise BadInput(f"{path / _STUDY}: cannot be read ({error}); expected the file that dumbbell wrote") from None
     return found if isinstance(found, dict) and {"study", "part"} <= found.keys() else {}

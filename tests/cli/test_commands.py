@@ -108,9 +108,11 @@ def test_a_truncated_result_is_told(dumbbell, file, tmp_path):
     series = out / key / "series.parquet"
     series.write_bytes(series.read_bytes()[:50])
     answer = dumbbell("run", file, "--out", out)
-    assert answer.status == 2
-    assert answer.err.startswith(f"{series}: 50 bytes long, truncated or changed; expected")
-    assert len(answer.err.splitlines()) == 1
+    assert answer.status == 1
+    first, last = answer.err.splitlines()
+    assert first.startswith(f"{series}: is 50 bytes long, not ")
+    assert first.endswith(f"truncated or changed; expected a whole run (`dumbbell check --repair {out}` makes it again)")
+    assert last == f"0 of 2 runs in 0.0 s, 1 were there, 1 damaged left out; they are in {out}"
 
 
 def test_a_full_disk(dumbbell, small_disk, tmp_path):

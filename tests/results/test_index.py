@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support import make_run
 
-from dumbbell.results import Store, index, load, outlines, store, summary
+from dumbbell.results import Store, checksums, index, json_files, load, outlines, store, summary
 
 KEYS = ["a" * 32, "b" * 32, "c" * 32]
 
@@ -91,23 +91,22 @@ def test_without_its_index_a_store_has_lost_nothing(kept, computed):
     assert computed == KEYS
 
 
-def changed_record(run):
+def changed_record(run, **changed):
     path = run / "run.json"
     record = json.loads(path.read_text())
+    del record["sha256"]
     record["flows"]["retransmits"] = [77]
-    path.write_text(json.dumps(record))
+    path.write_bytes(checksums.seal(json_files.to_json({**record, **changed})))
 
 
 def changed_series(run):
     import polars as pl
 
     path = run / "series.parquet"
-    size = path.stat().st_size
     frame = pl.read_parquet(path)
     frame = frame.with_columns(pl.when(pl.col("series") == "srtt_ms").then(pl.col("value") + 1).otherwise(pl.col("value")).alias("value"))
     frame.write_parquet(path, compression="zstd", compression_level=1, statistics=False)
-    record = run / "run.json"
-    record.write_text(record.read_text().replace(f'"series_bytes": {size}', f'"series_bytes": {path.stat().st_size}'))
+    changed_record(run, files={"series.parquet": checksums.file_entry(path.read_bytes())})
 
 
 def touched_series(run):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dumbbell.errors import BadInput
+from dumbbell.errors import DamagedRunWarning
 from dumbbell.results import Store, load
 
 OLD = Path(__file__).parent / "data" / "format-1"
@@ -68,10 +68,12 @@ def test_an_old_record_that_was_tampered_with(run, tmp_path, changed, what):
     shutil.copytree(OLD, tmp_path / "store")
     path = tmp_path / "store" / run.key / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
-    with pytest.raises(BadInput) as error:
-        load(tmp_path / "store")
-    assert str(error.value).startswith(f"{path}: ")
-    assert what in str(error.value)
+    with pytest.warns(DamagedRunWarning) as warned:
+        found = load(tmp_path / "store")
+    assert len(found) == 0
+    assert [damage.key for damage in found.damaged] == [run.key]
+    assert str(warned[0].message).startswith(f"{path}: ")
+    assert what in str(warned[0].message)
 
 
 def test_new_runs_lie_beside_old_ones(run, tmp_path):

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from support import make_run
 
-from dumbbell.errors import BadInput, EnvironmentFault
-from dumbbell.results import Store, load
+from dumbbell.errors import BadInput, DamagedRunWarning, EnvironmentFault
+from dumbbell.results import Store, load, outlines
+from dumbbell.results.checksums import seal
+from dumbbell.results.json_files import to_json
 
 KEYS = ["a" * 32, "b" * 32, "c" * 32]
 
@@ -41,7 +43,9 @@ def test_the_files_of_a_run(store):
     record = json.loads((folder / "run.json").read_text())
     assert record["command"] == "dumbbell run s.yaml"
     assert record["flows"]["rx_bytes"] == [8 * 1448]
-    assert json.loads((folder / "host.json").read_text()) == {"processors": 2}
+    host = json.loads((folder / "host.json").read_text())
+    assert host.pop("sha256")
+    assert host == {"processors": 2, "name": "s", "cell": {"path.rtt": "0ms"}, "scenario": {"duration": "1s"}}
 
 
 def test_units_are_in_the_metadata_of_the_fields(store):
@@ -128,7 +132,7 @@ def test_wishes_of_many_at_once_all_stay(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert Store(tmp_path / "out").requested() == 20
+    assert len(Store(tmp_path / "out").requested_keys()) == 20
 
 
 def test_a_claim_is_for_one(store):
@@ -146,6 +150,19 @@ def test_a_claim_is_for_one(store):
 
 
 # --- what is wrong with a folder -----------------------------------------------------------------------------------
+
+
+def left_out(store, *fragments):
+    """The first run is damaged: it is left out of all that is read, and named."""
+    for read, keys in ((store.runs, KEYS[1:2]), (lambda: load(store.path), KEYS[1:2])):
+        with pytest.warns(DamagedRunWarning) as warned:
+            found = read()
+        assert [run.key for run in found] == keys
+        assert [damage.key for damage in found.damaged] == KEYS[:1]
+        assert [str(damage) for damage in found.damaged] == [str(each.message) for each in warned]
+    with pytest.warns(DamagedRunWarning, match=str(store.path)):
+        assert len(outlines(store.path)) == 1
+    fails(lambda: store.get(KEYS[0]), *fragments, f"`dumbbell check --repair {store.path}` makes it again")
 
 
 def fails(call, *fragments):
@@ -167,16 +184,16 @@ def test_a_key_that_is_not_there(store):
 def test_a_truncated_series(store, keep):
     series = store.path / KEYS[0] / "series.parquet"
     series.write_bytes(series.read_bytes()[:keep])
-    fails(lambda: store.get(KEYS[0]), str(series), "truncated or changed", "to run it again")
-    fails(store.runs, str(series))
+    left_out(store, str(series), "truncated or changed")
 
 
 def test_a_series_that_changed_after_it_was_opened(store):
     run = store.get(KEYS[0])
     series = store.path / KEYS[0] / "series.parquet"
     series.write_bytes(b"x" * series.stat().st_size)
-    fails(lambda: run.frame, str(series), "cannot be read", "a whole Parquet file")
-    fails(lambda: run.series("flow/reno", "cwnd"), str(series), "cannot be read")
+    fails(lambda: run.frame, str(series), "is not as it was written")
+    fails(lambda: run.series("flow/reno", "cwnd"), str(series), "is not as it was written")
+    fails(lambda: run.all_series("cwnd"), str(series), "is not as it was written")
 
 
 def test_a_foreign_parquet_file(store):
@@ -184,12 +201,13 @@ def test_a_foreign_parquet_file(store):
 
     run = store.get(KEYS[0])
     pl.DataFrame({"x": [1]}).write_parquet(store.path / KEYS[0] / "series.parquet")
-    fails(lambda: run.frame, "has the columns x", "t_ns, entity, series, value")
+    fails(lambda: run.frame, "bytes long, not")
+    left_out(store, "bytes long, not")
 
 
 def test_no_series(store):
     (store.path / KEYS[0] / "series.parquet").unlink()
-    fails(lambda: store.get(KEYS[0]), "series.parquet: no such file")
+    left_out(store, "series.parquet: no such file")
 
 
 @pytest.mark.parametrize(
@@ -198,19 +216,51 @@ def test_no_series(store):
         ("", "truncated or not JSON"),
         ('{"format": 1, "key": "aaa', "truncated or not JSON"),
         ("[]", "is not of format 1"),
-        ('{"format": 3}', "is not of format 1"),
+        ("[" * 100_000, "truncated or not JSON"),
+        ("\0", "truncated or not JSON"),
+        ('{"format": 7}', "is not of format 1"),
+        (None, "no such file"),
     ],
 )
-@pytest.mark.parametrize("name", ["study.json", f"{KEYS[0]}/run.json"])
-def test_a_foreign_or_truncated_record(store, name, content, what):
-    (store.path / name).write_text(content)
-    fails(store.runs, f"{store.path}/{name}", what, "written by dumbbell")
+def test_a_foreign_or_truncated_record(store, content, what):
+    for name in ("run.json", "study.json"):
+        path = store.path / (name if name == "study.json" else f"{KEYS[0]}/run.json")
+        path.unlink() if content is None else path.write_text(content)
+        if name == "run.json":
+            left_out(store, str(path), what)
+        else:
+            fails(store.runs, str(path), what, "expected a results folder")
+
+
+def test_a_folder_of_a_later_version_is_refused_and_not_damaged(store):
+    resealed(store.path / KEYS[0] / "run.json", format=4)
+    fails(store.runs, "run.json", "is not of format 1 or 2 or 3", "no later version than this")
+    resealed(store.path / "study.json", format=3)
+    fails(store.runs, "study.json", "is not of format 1 or 2", "no later version than this")
+
+
+def test_a_record_without_its_checksum_is_damaged(store):
+    path = store.path / KEYS[0] / "run.json"
+    record = json.loads(path.read_text())
+    del record["sha256"]
+    path.write_text(json.dumps(record))
+    left_out(store, "run.json: lacks its SHA-256")
+    for earlier in (1, 2):
+        path.write_text(json.dumps({**record, "format": earlier}))
+        left_out(store, "run.json: lacks ")
+
+
+def resealed(path, **changed):
+    """Changes a JSON file as another version would write it: with the right checksum."""
+    record = json.loads(path.read_text())
+    del record["sha256"]
+    path.write_bytes(seal(to_json({**record, **changed})))
 
 
 def test_a_record_without_what_it_needs(store):
     run = store.path / KEYS[0] / "run.json"
     run.write_text('{"format": 1}')
-    fails(store.runs, str(run), "lacks 'series_bytes'")
+    left_out(store, str(run), "lacks 'key'")
     (store.path / "study.json").write_text('{"format": 1, "runs": [{"name": "s"}]}')
     fails(store.runs, "study.json", "lists no runs")
 
@@ -224,19 +274,21 @@ def test_a_record_without_what_it_needs(store):
         ({"flows": {"flow": ["cubic"], "rx_bytes": [1, 2]}}, "flows is not columns of the same length"),
         ({"flows": {"flow": "cubic"}}, "flows is not columns of the same length"),
         ({"flows": {"colour": ["red"]}}, "flows has the unknown column 'colour'"),
-        ({"ports": {"file": "flows.parquet", "rows": 1, "bytes": 1}}, "ports is not a table"),
+        ({"ports": {"file": "flows.parquet", "rows": 1}}, "ports is not a table"),
+        ({"files": {}}, "files is not sizes and checksums"),
+        ({"files": {"series.parquet": {"bytes": 1}}}, "files is not sizes and checksums"),
+        ({"files": {"series.parquet": {"bytes": 1, "sha256": ""}, "../x": {"bytes": 1, "sha256": ""}}}, "files is not sizes and"),
         ({"ports": []}, "ports is not a table"),
         ({"series": {"flow": "cwnd"}}, "series is not names of series"),
         ({"status": "fine"}, "status is not one of ok, warn, invalid"),
         ({"reasons": "none"}, "reasons is not a list of text"),
         ({"cell": {"cc": None}}, "cell is not coordinates"),
         ({"scenario": None}, "scenario is not a mapping"),
-        ({"series_bytes": "1"}, "series_bytes is not a size"),
     ],
 )
 def test_a_record_that_was_tampered_with(store, changed, what):
     run = store.path / KEYS[0] / "run.json"
-    run.write_text(json.dumps({**json.loads(run.read_text()), **changed}))
+    resealed(run, **changed)
     fails(store.runs, str(run), what)
 
 

@@ -1,0 +1,187 @@
+"""`dumbbell check PATH...`: whether stored runs are as they were written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.output import JsonOption, note, print_columns, print_json
+from dumbbell.cli.progress import progress_bar, runs_bar
+from dumbbell.cli.scenario_runs import MostCellsOption, read_scenario
+from dumbbell.errors import BadInput, DamagedRun
+
+if TYPE_CHECKING:
+    from dumbbell.engines.prepared import Prepared
+    from dumbbell.executor import Executor
+    from dumbbell.results import Store
+
+_STUDY = "study.json"
+_RUNS = "runs"
+
+
+@dataclass
+class _Checked:
+    """A results folder, and what was found in it."""
+
+    store: Store
+    keys: list[str]
+    prepared: dict[str, Prepared] | None
+    """The runs of the scenario file by key; None if a folder was given."""
+    whole: int = 0
+    unsealed: int = 0
+    """Runs without checksums, of an earlier version."""
+    damaged: dict[str, str] = field(default_factory=dict)
+    """By key: what is wrong."""
+    missing: list[str] = field(default_factory=list)
+    repaired: int = 0
+
+    @property
+    def good(self) -> bool:
+        """Whether everything is there and as it was written."""
+        return not self.damaged and not self.missing
+
+    def plain(self) -> dict[str, Any]:
+        """As data for JSON."""
+        damaged = [{"key": key, "what": what} for key, what in self.damaged.items()]
+        counts = {"runs": len(self.keys), "whole": self.whole, "without_checksums": self.unsealed, "repaired": self.repaired}
+        return {"folder": str(self.store.path), **counts, "damaged": damaged, "missing": self.missing}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="check")(_check)
+
+
+def _check(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Results folders, studies, or scenario files.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Results folder of the scenario files; results/NAME by default.")] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Make damaged runs again; of scenario files also missing ones.")] = False,
+    workers: WorkersOption = None,
+    executor: ExecutorOption = "threads",
+    most_cells: MostCellsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Check stored runs against their checksums: whole folders of results, or the runs of scenario files.
+
+    Exit status 1 if a run is damaged or missing, and was not made again.
+    """
+    where = make_executor(executor, workers)
+    found = []
+    for path in paths:
+        for each in _opened(path, out, most_cells, repair):
+            found.append(each)
+            _look(each, each.keys)
+            for what in each.damaged.values():
+                note(what)
+            if repair:
+                _repair(each, where)
+    if json:
+        print_json({"folders": [each.plain() for each in found]})
+    else:
+        heads = ("folder", "runs", "whole", "damaged", "missing", *(("repaired",) if repair else ()))
+        numbers = [(each.whole, len(each.damaged), len(each.missing), *((each.repaired,) if repair else ())) for each in found]
+        print_columns([heads, *((each.store.path, len(each.keys), *counts) for each, counts in zip(found, numbers, strict=True))])
+    if unsealed := sum(each.unsealed for each in found):
+        note(f"{unsealed} runs are of an earlier version, without checksums: damage in them goes unnoticed")
+    if not all(each.good for each in found):
+        raise typer.Exit(1)
+
+
+def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) -> Iterator[_Checked]:
+    """The results folders that an argument stands for. Raises `BadInput` if there is none."""
+    from dumbbell.results import Store
+    from dumbbell.studies.folder import find_folder
+
+    folder = find_folder(path)
+    if not folder.is_dir():
+        runs = read_scenario(path, out, most_cells)
+        prepared = {run.key: run for run in runs.runs}
+        if repair and (runs.store.path / _STUDY).exists():
+            _requested(runs.store, repair)
+        if repair:
+            runs.store.request([(run.resolved.name, run.resolved.cell, run.key) for run in runs.runs])
+        yield _Checked(runs.store, list(prepared), prepared)
+        return
+    if out is not None:
+        raise BadInput(f"--out was given with the folder {path}; expected it with scenario files only")
+    stores = [Store(each) for each in _stores(folder)]
+    if not stores:
+        raise BadInput(f"{path}: no results folder is there; expected one written by dumbbell, or a scenario file")
+    for store in stores:
+        requested = _requested(store, repair)
+        yield _Checked(store, list(dict.fromkeys([*requested, *store.stored_keys()])), None)
+
+
+def _stores(folder: Path) -> list[Path]:
+    """The folders in `folder`, or itself, in which runs are stored. Raises `BadInput` for a damaged file of `dumbbell reproduce`."""
+    from dumbbell.studies.folder import read_request
+
+    found = []
+    for place, below, files in os.walk(folder):
+        if _STUDY in files and _RUNS in below:
+            read_request(Path(place))
+        elif _STUDY in files:
+            found.append(Path(place))
+            below.clear()
+        below.sort()
+    return found
+
+
+def _requested(store: Store, repair: bool) -> list[str]:
+    """The keys of the requested runs. With `repair`, a damaged list of them is made again."""
+    try:
+        return store.requested_keys()
+    except BadInput as error:
+        if not repair:
+            raise
+        note(str(error))
+        note(f"{store.path / _STUDY}: lists the {store.list_again()} whole runs again, sorted by name and coordinates")
+        return store.requested_keys()
+
+
+def _look(checked: _Checked, keys: list[str]) -> None:
+    """Reads runs, and notes what is found."""
+    store = checked.store
+    with progress_bar("checking", "runs") as progress:
+        progress(0, len(keys))
+        for done, key in enumerate(keys, 1):
+            if store.missing([key]):
+                checked.missing.append(key)
+            else:
+                try:
+                    sealed = store.verify(key)
+                    checked.whole += sealed
+                    checked.unsealed += not sealed
+                except DamagedRun as damage:
+                    checked.damaged[key] = str(damage)
+            progress(done, len(keys))
+
+
+def _repair(checked: _Checked, where: Executor) -> None:
+    """Makes damaged and missing runs again as far as is known what they are, and looks at them again."""
+    from dumbbell.engines.execute import execute
+    from dumbbell.engines.repair import prepare_again
+
+    again: dict[str, Prepared] = {}
+    for key in [*checked.damaged, *checked.missing]:
+        known = checked.prepared.get(key) if checked.prepared is not None else prepare_again(checked.store, key)
+        if known is not None:
+            again[key] = known
+        elif key in checked.damaged:
+            what = "its scenario is damaged, too, or another version made it"
+            note(f"{checked.store.path / key}: cannot be made again, {what}; expected `dumbbell run` of its scenario file instead")
+    if not again:
+        return
+    with runs_bar("repair") as progress:
+        execute(list(again.values()), checked.store, where, progress, repair=True)
+    checked.damaged = {key: what for key, what in checked.damaged.items() if key not in again}
+    checked.missing = [key for key in checked.missing if key not in again]
+    before = checked.whole
+    _look(checked, list(again))
+    checked.repaired = checked.whole - before

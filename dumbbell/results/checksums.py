@@ -1,0 +1,108 @@
+"""Checksums of what a store holds, by which files that changed on disk are found when they are read.
+
+A JSON file ends with a seal: its last entry is the SHA-256 of all bytes before that entry. Of the other files of a run its run.json has
+size and SHA-256. So each file is checked by itself, without a list that several processes would have to write.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import BadInput, DamagedRun
+
+_SEAL = re.compile(rb',\n "sha256": "([0-9a-f]{64})"\n}\n')
+_SEAL_BYTES = len(',\n "sha256": ""\n}\n') + 64
+_END = b"\n}\n"
+"""The end of a JSON object as the store writes it."""
+
+
+def seal(content: bytes) -> bytes:
+    """The JSON object with its seal. `content` ends with a closing brace in a line of its own, as all that the store writes."""
+    body = content.removesuffix(_END)
+    assert body != content
+    return body + f',\n "sha256": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
+
+
+def is_sealed(content: bytes) -> bool:
+    """Whether the file has a seal. Raises `ValueError` with the reason if it is not that of the other bytes."""
+    end = content[-_SEAL_BYTES:]
+    if (found := _SEAL.fullmatch(end)) is None:
+        if b'"sha256": "' in end:
+            raise ValueError(_CHANGED)
+        return False
+    if hashlib.sha256(content[:-_SEAL_BYTES]).hexdigest() != found[1].decode():
+        raise ValueError(_CHANGED)
+    return True
+
+
+_CHANGED = "is not as it was written (its SHA-256 differs)"
+
+
+def damaged(path: Path, what: str) -> DamagedRun:
+    """The error for a file of a stored run."""
+    run = path.parent
+    return DamagedRun(f"{path}: {what}; expected a whole run (`dumbbell check --repair {run.parent}` makes it again)", run.name)
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of a stored run, with what is known of its contents."""
+
+    path: Path
+    size: int
+    sha256: str | None
+    """None in a run of a format without checksums."""
+
+    def read(self) -> bytes:
+        """The contents. Raises `DamagedRun` unless they are those that were written."""
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        self._compare(len(content), None if self.sha256 is None else hashlib.sha256(content).hexdigest())
+        return content
+
+    def verify(self) -> None:
+        """Raises as `read` does. Takes little memory, however large the file is."""
+        try:
+            with open(self.path, "rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        self._compare(size, None if self.sha256 is None else found)
+
+    def verify_size(self, size: int) -> None:
+        """Raises `DamagedRun` if this is not the size that was written."""
+        if size != self.size:
+            raise damaged(self.path, f"is {size} bytes long, not {self.size}: truncated or changed")
+
+    def _compare(self, size: int, sha256: str | None) -> None:
+        self.verify_size(size)
+        if sha256 != self.sha256:
+            raise damaged(self.path, _CHANGED)
+
+    @classmethod
+    def of_record(cls, folder: Path, name: str, entry: Mapping[str, Any]) -> StoredFile:
+        """The file that an entry of `files` in a checked run.json is about."""
+        return cls(folder / name, entry["bytes"], entry["sha256"])
+
+
+def file_entry(content: bytes) -> dict[str, Any]:
+    """The entry of `files` in run.json for a file with these contents."""
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def unreadable(path: Path, error: OSError) -> BadInput:
+    """The error for a file of a stored run that cannot be read: only what is lost is damage, what is forbidden is not."""
+    if isinstance(error, FileNotFoundError):
+        return damaged(path, "no such file")
+    if error.errno == errno.EIO:
+        return damaged(path, f"cannot be read ({error.strerror})")
+    return BadInput(f"{path}: cannot be read ({error.strerror}); expected a readable file")
