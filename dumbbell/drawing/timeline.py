@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.drawing.style import Size, styled, with_fixed_layout
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, printable, printable_lines
 from dumbbell.metrics import Series
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
 
         height = geometry.width * (0.12 + min(0.165 * len(panels), 0.3 + 0.08 * len(panels)))
         figure, axes = pyplot.subplots(len(panels), 1, sharex=True, figsize=(geometry.width, height), squeeze=False, layout="constrained")
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        figure.suptitle(printable_lines(title), x=0.01, ha="left", fontweight="bold")
         handles: dict[str, Line2D] = {}
         end = 0.0
         for axis, panel in zip(axes[:, 0], panels, strict=True):
@@ -95,7 +95,7 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
         if len(handles) > 1:
             axes[0, 0].legend(
                 handles.values(),
-                handles.keys(),
+                map(printable, handles),
                 loc="lower left",
                 bbox_to_anchor=(0, 1.01),
                 ncols=min(len(handles), 6),
