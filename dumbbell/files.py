@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -83,6 +84,39 @@ def writing(path: Path) -> Iterator[None]:
         if error.errno in FULL:
             raise EnvironmentFault(f"{path}: {error.strerror}") from None
         raise BadInput(f"{path}: cannot be written ({error.strerror}); expected a writable folder") from None
+
+
+def creatable(path: Path | None) -> Path | None:
+    """The path, if something is there or can be made there; nothing stays that was made to see it. Raises `BadInput` if not."""
+    if path is None:
+        return None
+    try:
+        str(path).encode()
+        there, longest = path, 0
+        while not _exists(there):
+            longest = max(longest, len(os.fsencode(there.name)))
+            there = there.parent
+        if there != path:
+            os.rmdir(tempfile.mkdtemp(prefix=".partial-", dir=there))
+            if longest > os.pathconf(there, "PC_NAME_MAX"):
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    except UnicodeEncodeError:
+        raise BadInput(f"{path}: is not UTF-8; expected a path that is") from None
+    except OSError as error:
+        what = "a file is in the way" if isinstance(error, NotADirectoryError) else error.strerror
+        raise BadInput(f"{path}: cannot be made ({what}); expected a path at which something can be made") from None
+    return path
+
+
+def _exists(path: Path) -> bool:
+    """Whether something is there. Raises `OSError` if nothing can be, as of a name that is too long."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return path == path.parent
+    except NotADirectoryError:
+        return False
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -13,6 +13,7 @@ from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
+from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
@@ -37,7 +38,7 @@ def _agree(
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
-    out: Annotated[Path | None, typer.Option("--out", help="Results folder; results/agree-SET by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/agree-SET by default.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only print the scenarios, as files that `dumbbell run` takes.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the scenarios that are furthest apart.")] = True,
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below its bars.")] = False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dumbbell.cli.output import JsonOption, note
+from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,9 @@ def register(app: typer.Typer) -> None:
 def _analyze(
     left: Annotated[Path, typer.Argument(metavar="LEFT.pcap", help="A packet capture (pcap or pcapng).")],
     right: Annotated[Path | None, typer.Argument(metavar="[RIGHT.pcap]", help="A capture of the same packets at the other end.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write the RTT samples between the two points to this file.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", callback=creatable, help="Write the RTT samples between the two points to this file.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show the TCP connections of a capture, and with two captures their RTT by synthetic packet pairs."""

@@ -15,6 +15,7 @@ from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.scenario_runs import MostCellsOption, read_scenario
 from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
@@ -60,7 +61,9 @@ def register(app: typer.Typer) -> None:
 
 def _check(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Results folders, studies, or scenario files.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Results folder of the scenario files; results/NAME by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", callback=creatable, help="Results folder of the scenario files; results/NAME by default.")
+    ] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Make damaged runs again; of scenario files also missing ones.")] = False,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",

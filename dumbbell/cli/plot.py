@@ -15,6 +15,7 @@ from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import progress_bar
 from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
 from dumbbell.errors import BadInput
+from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +39,7 @@ def _plot(
     figure: Annotated[
         list[str] | None, typer.Option("--figure", help="A figure by name, or by its number in the study; repeatable, all by default.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder of the figures; DIR/figures by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Folder of the figures; DIR/figures by default.")] = None,
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
     to_s: ToOption = None,

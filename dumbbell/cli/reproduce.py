@@ -12,6 +12,7 @@ from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
+from dumbbell.files import creatable
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +23,8 @@ def register(app: typer.Typer) -> None:
 def _reproduce(
     study: Annotated[str, typer.Argument(help="Study, or STUDY/PART; `dumbbell list study` names them.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Results folder; results/STUDY, or results/STUDY-PART, by default.")
+        Path | None,
+        typer.Option("--out", callback=creatable, metavar="DIR", help="Results folder; results/STUDY, or results/STUDY-PART, by default."),
     ] = None,
     part: Annotated[str | None, typer.Option("--part", help="Part of the study; its first by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A representative subset of the cells, each at full length.")] = False,

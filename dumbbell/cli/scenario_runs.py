@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.errors import BadInput
+from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
     from dumbbell.results import Store
 
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML).")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Results folder; results/NAME by default.")]
+OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/NAME by default.")]
 MostCellsOption = Annotated[
     int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times repeats); 100,000 by default.")
 ]

@@ -99,7 +99,7 @@ def test_a_warning_is_told_and_is_no_failure(dumbbell, file, tmp_path):
 def test_a_destination_below_a_file(dumbbell, file):
     answer = dumbbell("run", file, "--out", file / "below")
     assert answer.status == 2
-    assert answer.err == f"{file}/below: cannot be made, a file is in the way; expected a folder\n"
+    assert answer.err == f"{file}/below: cannot be made (a file is in the way); expected a path at which something can be made\n"
 
 
 def test_a_truncated_result_is_told(dumbbell, file, tmp_path):

@@ -153,7 +153,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         (["plan", "sce"], "sce: no such file; expected a scenario file, or `dumbbell reproduce sce` for the study"),
         (["claims", "scee", "DIR"], "study 'scee' is unknown (did you mean 'sce'?)"),
         (["reproduce", "sce", "--out", "BAD"], "is a file; expected a folder"),
-        (["reproduce", "sce", "--out", "BAD/below"], "bad.csv/below/study.json: cannot be written"),
+        (["reproduce", "sce", "--out", "BAD/below"], "bad.csv/below: cannot be made (a file is in the way)"),
         (["reproduce", "sce", "--out", "OTHER"], "holds other files; expected an empty folder"),
         (["reproduce", "oracle", "--out", "DIR"], "was made for study sce; expected oracle, or another folder"),
         (["reproduce", "sce", "--part", "three-flow", "--out", "X"], "part 'three-flow' of study sce is unknown"),
