@@ -13,12 +13,13 @@ import typer
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
-from dumbbell.cli.scenario_runs import MostCellsOption, read_scenario
+from dumbbell.cli.scenario_runs import MostCellsOption, read_sweep
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
+    from dumbbell.engines.sweep import PreparedSweep
     from dumbbell.executor import Executor
     from dumbbell.results import Store
 
@@ -32,8 +33,8 @@ class _Checked:
 
     store: Store
     keys: list[str]
-    prepared: dict[str, Prepared] | None
-    """The runs of the scenario file by key; None if a folder was given."""
+    runs: PreparedSweep | None
+    """Those of the scenario file, in the order of the keys; None if a folder was given."""
     whole: int = 0
     unsealed: int = 0
     """Runs without checksums, of an earlier version."""
@@ -98,18 +99,18 @@ def _check(
 
 def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) -> Iterator[_Checked]:
     """The results folders that an argument stands for. Raises `BadInput` if there is none."""
+    from dumbbell.engines.sweep import requests
     from dumbbell.results import Store
     from dumbbell.studies.folder import find_folder
 
     folder = find_folder(path)
     if not folder.is_dir():
-        runs = read_scenario(path, out, most_cells)
-        prepared = {run.key: run for run in runs.runs}
-        if repair and (runs.store.path / _STUDY).exists():
-            _requested(runs.store, repair)
+        _, runs, store = read_sweep(path, out, most_cells)
+        if repair and (store.path / _STUDY).exists():
+            _requested(store, repair)
         if repair:
-            runs.store.request([(run.resolved.name, run.resolved.cell, run.key) for run in runs.runs])
-        yield _Checked(runs.store, list(prepared), prepared)
+            store.request(requests(runs))
+        yield _Checked(store, [runs.key(i) for i in range(len(runs))], runs)
         return
     if out is not None:
         raise BadInput(f"--out was given with the folder {path}; expected it with scenario files only")
@@ -172,8 +173,9 @@ def _repair(checked: _Checked, where: Executor) -> None:
     from dumbbell.engines.repair import prepare_again
 
     again: dict[str, Prepared] = {}
+    positions = {key: i for i, key in enumerate(checked.keys)}
     for key in [*checked.damaged, *checked.missing]:
-        known = checked.prepared.get(key) if checked.prepared is not None else prepare_again(checked.store, key)
+        known = checked.runs[positions[key]] if checked.runs is not None else prepare_again(checked.store, key)
         if known is not None:
             again[key] = known
         elif key in checked.damaged:

@@ -6,7 +6,7 @@ import typer
 
 from dumbbell.cli.executor import WorkersOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
-from dumbbell.cli.scenario_runs import SAMPLE, FileArgument, MostCellsOption, OutOption, read_scenario
+from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, read_sample
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def _plan(
     """
     from dumbbell.engines import cost
 
-    scenario = read_scenario(file, out, most_cells, SAMPLE)
+    scenario = read_sample(file, out, most_cells)
     store, total, checked = scenario.store, scenario.total, len(scenario.runs)
     estimate = cost.estimate(scenario.missing, workers, scenario.each)
     missing = round(scenario.each * len(scenario.missing))

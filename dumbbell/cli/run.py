@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
-from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, read_scenario
+from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, read_sweep
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -32,70 +32,97 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
-    from dumbbell.engines.execute import execute
-    from dumbbell.metrics.throughput import elapsed_throughput_mbit
-    from dumbbell.results.summary import completion_s
+    from dumbbell.engines.execute import execute_each
 
     where = make_executor(executor, workers)
-    scenario = read_scenario(file, out, most_cells)
-    store = scenario.store
-    ran = len(scenario.missing)
+    name, jobs, store = read_sweep(file, out, most_cells)
+    ran = len(store.missing(jobs.key(i) for i in range(len(jobs))))
     began = time.perf_counter()
-    with runs_bar(scenario.name) as progress:
-        runs = execute(scenario.runs, store, where, progress)
+    with runs_bar(name) as progress:
+        outcome = execute_each(jobs, store, where, progress)
     wall_s = time.perf_counter() - began
 
-    count = {status: sum(run.status == status for run in runs) for status in ("ok", "warn", "invalid")}
-    for run in runs:
+    count = dict.fromkeys(("ok", "warn", "invalid"), 0)
+    listed: list[dict[str, Any]] = []
+    shown = _Tables(list(jobs.asked(0)[1]))
+    for run in outcome:
+        count[run.status] += 1
         for reason in run.reasons:
             note(f"{run.status}: {_cell(run.cell) or run.name}: {reason}")
+        if json:
+            facts = {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
+            listed.append(facts)
+        else:
+            shown.add(run)
+    kept = sum(count.values()) - ran
     if json:
-        listed = [
-            {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
-            for run in runs
-        ]
-        summary = {"name": scenario.name, "out": str(store.path), "ran": ran, "kept": len(runs) - ran, "wall_s": wall_s}
-        print_json({**summary, **count, "damaged": [damage.key for damage in runs.damaged], "runs": listed})
+        summary = {"name": name, "out": str(store.path), "ran": ran, "kept": kept, "wall_s": wall_s}
+        print_json({**summary, **count, "damaged": list(outcome.damaged), "runs": listed})
     else:
-        sized = any(workload.transfer_bytes is not None for run in scenario.runs for workload in run.plan.tcp)
-        done = ("completed s",) if sized else ()
-        rows: list[tuple[object, ...]] = [("run", *(scenario.runs[0].resolved.cell), "flow", "Mbit/s", "retransmits", *done, "status")]
-        for run in runs:
-            for entity, values in run.counters.items():
-                if entity.startswith("flow/"):
-                    rate = elapsed_throughput_mbit(values["rx_bytes"], values["active_ns"]) if values["active_ns"] else 0.0
-                    flow = entity.removeprefix("flow/")
-                    took = (_seconds(completion_s(values)),) if sized else ()
-                    rows.append((run.key[:10], *run.cell.values(), flow, f"{rate:.3f}", values["retransmits"], *took, run.status))
-        if len(rows) > 1:
-            print_columns(rows)
-        if any(len(run.groups) for run in runs):
-            print_columns(_groups(runs.runs))
-        kept = f"{len(runs) - ran} were there{f', {len(runs.damaged)} damaged left out' if runs.damaged else ''}"
-        note(f"{ran} of {len(scenario.runs)} runs in {human_time(wall_s)}, {kept}; they are in {store.path}")
+        shown.show()
+        what = f"{kept} were there{f', {len(outcome.damaged)} damaged left out' if outcome.damaged else ''}"
+        note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}, {what}; they are in {store.path}")
     if count["invalid"]:
         raise typer.Exit(1)
 
 
-def _groups(runs: Sequence[Run]) -> list[tuple[object, ...]]:
-    """A row for each group of connections that come and go, or carry requests and responses."""
-    shown = {
-        "connections": "connections",
-        "completed": "completed",
-        "completion_median_ms": "median ms",
-        "completion_p95_ms": "p95 ms",
-        "transactions": "transactions",
-        "latency_median_ms": "latency median ms",
-        "latency_p95_ms": "latency p95 ms",
-        "retransmits": "retransmits",
-    }
-    present = [name for name in shown if any(value is not None for run in runs for value in run.groups.column(name))]
-    rows: list[tuple[object, ...]] = [("run", *runs[0].cell, "group", *(shown[name] for name in present), "status")]
-    for run in runs:
+class _Tables:
+    """What is shown of runs: a row for each flow, and one for each group."""
+
+    def __init__(self, coordinates: list[str]) -> None:
+        self._coordinates = coordinates
+        self._flows: list[tuple[str, ...]] = []
+        self._groups: list[tuple[str, ...]] = []
+        self._completed = False
+        """Whether a flow has a size."""
+
+    def add(self, run: Run) -> None:
+        """Adds the rows of a run."""
+        from dumbbell.metrics.throughput import elapsed_throughput_mbit
+        from dumbbell.results.summary import completion_s
+
+        heads = (run.key[:10], *map(str, run.cell.values()))
+        self._completed = self._completed or any(
+            workload.get("transfer_bytes") is not None for workload in (run.plan or {}).get("workloads", ()) if workload["kind"] == "tcp"
+        )
+        for entity, values in run.counters.items():
+            if entity.startswith("flow/"):
+                rate = elapsed_throughput_mbit(values["rx_bytes"], values["active_ns"]) if values["active_ns"] else 0.0
+                took = _seconds(completion_s(values))
+                self._flows.append((*heads, entity.removeprefix("flow/"), f"{rate:.3f}", str(values["retransmits"]), took, run.status))
         for row in run.groups.rows():
-            numbers = (f"{row[name]:.3f}" if isinstance(row.get(name), float) else row.get(name, "-") for name in present)
-            rows.append((run.key[:10], *run.cell.values(), row["group"], *numbers, run.status))
-    return rows
+            numbers = (f"{row[name]:.3f}" if isinstance(row.get(name), float) else str(row.get(name, "-")) for name in _OF_GROUPS)
+            self._groups.append((*heads, row["group"], *numbers, run.status))
+
+    def show(self) -> None:
+        """Prints them, without columns that have no value."""
+        flows = ("run", *self._coordinates, "flow", "Mbit/s", "retransmits", "completed s", "status")
+        groups = ("run", *self._coordinates, "group", *_OF_GROUPS.values(), "status")
+        if self._flows:
+            dropped = () if self._completed else (flows.index("completed s", len(self._coordinates) + 2),)
+            _print_without(dropped, [flows, *self._flows])
+        if self._groups:
+            first = len(self._coordinates) + 2
+            columns = range(first, first + len(_OF_GROUPS))
+            _print_without([i for i in columns if all(row[i] == "-" for row in self._groups)], [groups, *self._groups])
+
+
+_OF_GROUPS = {
+    "connections": "connections",
+    "completed": "completed",
+    "completion_median_ms": "median ms",
+    "completion_p95_ms": "p95 ms",
+    "transactions": "transactions",
+    "latency_median_ms": "latency median ms",
+    "latency_p95_ms": "latency p95 ms",
+    "retransmits": "retransmits",
+}
+"""Columns of the table of groups that are shown, and what they are called."""
+
+
+def _print_without(dropped: Collection[int], rows: list[tuple[str, ...]]) -> None:
+    """Prints rows without some columns."""
+    print_columns([[text for i, text in enumerate(row) if i not in dropped] for row in rows] if dropped else rows)
 
 
 def _seconds(time_s: float) -> str:

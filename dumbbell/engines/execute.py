@@ -8,12 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
 from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.sweep import Jobs, Listed, requests
 from dumbbell.errors import DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
 from dumbbell.executor.interrupt import deferred
@@ -43,59 +44,97 @@ def execute(
     Raises `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is not there; the store then holds whole runs,
     and the same call goes on from there.
     """
-    from dumbbell.results import Results, leave_out
+    from dumbbell.results import Results
 
+    outcome = execute_each(Listed(runs), store, executor, progress, repair)
+    found = tuple(outcome)
+    return Results(found, tuple(outcome.damaged.values()))
+
+
+def execute_each(
+    jobs: Jobs, store: Store | None = None, executor: Executor | None = None, progress: Progress | None = None, repair: bool = False
+) -> Outcome:
+    """As `execute`, but runs that are stored are read one by one, when they are iterated over: memory does not hold them all."""
     executor = executor or Threads()
     if store is not None:
-        store.request([(job.resolved.name, job.resolved.cell, job.key) for job in runs])
-    todo = {job.key: job for job in runs if store is None or store.missing([job.key]) or (repair and not store.is_whole(job.key))}
-    for name in dict.fromkeys(job.engine for job in todo.values()):
+        store.request(requests(jobs))
+    todo: dict[str, int] = {}
+    for i in range(len(jobs)):
+        key = jobs.key(i)
+        if store is None or store.missing([key]) or (repair and not store.is_whole(key)):
+            todo.setdefault(key, i)
+    for name in dict.fromkeys(map(jobs.engine, todo.values())):
         engine(name).require()
-    sweep = _Sweep(list(todo.values()), store, executor, progress)
+    sweep = _Sweep(jobs, list(todo.values()), store, executor, progress)
     with deferred() as interrupted:
-        done = sweep.finish(interrupted)
+        unstored = sweep.finish(interrupted)
         if interrupted():
-            place = f"; {len(runs) - len(store.missing(job.key for job in runs))} of {len(runs)} runs are in {store.path}" if store else ""
-            raise Interrupted(f"interrupted{place}, the same command goes on from there" if place else "interrupted")
-    found, damaged = [], {}
-    for job in runs:
-        try:
-            run = done[job.key] if store is None or job.key in done else store.get(job.key)
-        except DamagedRun as error:
-            damaged[job.key] = error
-            continue
-        found.append(replace(run, name=job.resolved.name, cell=job.resolved.cell))
-    for damage in damaged.values():
-        leave_out(damage)
-    return Results(tuple(found), tuple(damaged.values()))
+            there = "" if store is None else f"; {len(jobs) - _count_missing(jobs, store)} of {len(jobs)} runs are in {store.path}"
+            raise Interrupted(f"interrupted{there}, the same command goes on from there" if there else "interrupted")
+    return Outcome(jobs, store, unstored)
+
+
+def _count_missing(jobs: Jobs, store: Store) -> int:
+    return len(store.missing(jobs.key(i) for i in range(len(jobs))))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The runs of a call of `execute_each`, in the order given."""
+
+    _jobs: Jobs
+    _store: Store | None
+    _unstored: Mapping[str, Run]
+    """Those that are not in the store."""
+    damaged: dict[str, DamagedRun] = field(default_factory=dict)
+    """By key, the stored runs that were left out when the runs were iterated over."""
+
+    def __iter__(self) -> Iterator[Run]:
+        """Reads the runs. Damaged ones are left out with a `DamagedRunWarning`."""
+        from dumbbell.results import leave_out
+
+        for i in range(len(self._jobs)):
+            key = self._jobs.key(i)
+            try:
+                run = self._unstored[key] if self._store is None or key in self._unstored else self._store.get(key)
+            except DamagedRun as damage:
+                if key not in self.damaged:
+                    self.damaged[key] = damage
+                    leave_out(damage)
+                continue
+            name, cell = self._jobs.asked(i)
+            yield replace(run, name=name, cell=cell)
 
 
 class _Sweep:
     """Runs on their way through an executor: claimed, computed, kept."""
 
-    def __init__(self, jobs: Sequence[Prepared], store: Store | None, executor: Executor, progress: Progress | None) -> None:
-        self._costs = {job.key: job.cpu_s for job in jobs}
-        self._jobs = sorted(jobs, key=lambda job: -self._costs[job.key])
+    def __init__(self, jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None) -> None:
+        self._jobs = jobs
+        self._todo = sorted(todo, key=lambda i: -jobs.cpu_s(i))
         self._store, self._executor, self._progress = store, executor, progress
         self._claims: dict[str, ExitStack] = {}
         """Of the runs that are begun and not yet kept."""
-        self._begun: dict[str, float] = {}
-        """When each of them was begun, `time.monotonic()`."""
-        self._state = ProgressState(total=len(jobs), cost_total=sum(self._costs.values()), workers=executor.workers)
-        self._done: dict[str, Run] = {}
+        self._begun: dict[str, tuple[float, float]] = {}
+        """When each of them was begun, `time.monotonic()`, and what it costs."""
+        self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=executor.workers)
+        self._unstored: dict[str, Run] = {}
         self._error: Exception | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
-        """The runs by key; on an interrupt those that are finished. Raises what a job raised, after what is begun is kept."""
+        """The runs that are not stored, by key; on an interrupt those that are finished.
+
+        Raises what a job raised, after what is begun is kept.
+        """
 
         def stopped() -> bool:
             return interrupted() or self._error is not None
 
         self._tell()
-        waiting = self._jobs
+        waiting = self._todo
         try:
             while waiting and not stopped():
-                elsewhere: list[Prepared] = []
+                elsewhere: list[int] = []
                 with closing(self._executor.run(self._ours(waiting, elsewhere), stopped)) as computed:
                     for finished in computed:
                         self._take(finished)
@@ -107,30 +146,31 @@ class _Sweep:
                 claim.close()
         if self._error is not None:
             raise self._error
-        return self._done
+        return self._unstored
 
-    def _ours(self, waiting: Sequence[Prepared], elsewhere: list[Prepared]) -> Iterator[Prepared]:
+    def _ours(self, waiting: Sequence[int], elsewhere: list[int]) -> Iterator[Prepared]:
         """The jobs that this process claims; those that another process is computing go to `elsewhere`."""
-        for job in waiting:
+        for i in waiting:
+            key, cost = self._jobs.key(i), self._jobs.cpu_s(i)
             with ExitStack() as claim:
                 if self._store is not None:
                     try:
-                        there = claim.enter_context(self._store.claim(job.key))
+                        there = claim.enter_context(self._store.claim(key))
                     except BlockingIOError:
-                        elsewhere.append(job)
+                        elsewhere.append(i)
                         continue
                     if there is not None:  # another process has computed it meanwhile
-                        self._finish(job, there)
+                        self._finish(there, cost)
                         continue
-                self._claims[job.key] = claim.pop_all()
-            self._begun[job.key] = time.monotonic()
+                self._claims[key] = claim.pop_all()
+            self._begun[key] = time.monotonic(), cost
             self._tell()
-            yield job
+            yield self._jobs[i]
 
     def _take(self, finished: Finished[Prepared]) -> None:
         """Stores the result of a job."""
         job, run = finished.job, finished.run
-        del self._begun[job.key]
+        _, cost = self._begun.pop(job.key)
         with self._claims.pop(job.key):
             if isinstance(finished.error, WorkerDied):
                 run = _crashed(job, str(finished.error))
@@ -139,13 +179,14 @@ class _Sweep:
                 return
             assert run is not None  # there is no error
             if self._store is not None and run.is_complete:
-                cost = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
-                run = self._store.write(run, shlex.join(sys.argv), {**host(), **cost})
-        self._finish(job, run, finished.wall_s)
+                took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
+                self._store.write(run, shlex.join(sys.argv), {**host(), **took})
+            else:
+                self._unstored[job.key] = run
+        self._finish(run, cost, finished.wall_s)
 
-    def _finish(self, job: Prepared, run: Run, busy_s: float = 0.0) -> None:
-        self._done[job.key] = run
-        before, cost = self._state, self._costs[job.key]
+    def _finish(self, run: Run, cost: float, busy_s: float = 0.0) -> None:
+        before = self._state
         if busy_s:
             packets = before.packets + _delivered(run)
             self._state = replace(
@@ -157,8 +198,7 @@ class _Sweep:
 
     def _tell(self) -> None:
         if self._progress is not None:
-            running = tuple((since, self._costs[key]) for key, since in self._begun.items())
-            self._progress(replace(self._state, running=running))
+            self._progress(replace(self._state, running=tuple(self._begun.values())))
 
 
 def _crashed(job: Prepared, reason: str) -> Run:

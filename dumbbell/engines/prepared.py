@@ -1,6 +1,7 @@
 """Runs that are prepared: planned, compiled for their engine, refused if that cannot run them, and with the key they are stored under.
 
-A run is prepared once; whoever asks what it costs, whether it is there, or has it computed, passes the same value on.
+A run is prepared once; whoever asks what it costs, whether it is there, or has it computed, passes the same value on. Only of a large sweep
+is it prepared again when it is its turn, see dumbbell.engines.sweep.
 """
 
 from __future__ import annotations
@@ -61,11 +62,14 @@ def prepare(runs: Iterable[ResolvedScenario]) -> list[Prepared]:
     engine is not there.
     """
     with _collector_paused():
-        prepared = []
-        for run, found, planned, compiled in _compiled(runs):
-            scenario = run.dump()
-            prepared.append(Prepared(run, found.name, planned, compiled, scenario, _key(found, run, scenario, compiled)))
-        return prepared
+        return list(prepared_each(runs))
+
+
+def prepared_each(runs: Iterable[ResolvedScenario]) -> Iterator[Prepared]:
+    """As `prepare`, one by one; what is wrong is raised at the end. Once something is, no further run is given."""
+    for run, found, planned, compiled in _compiled(runs):
+        scenario = run.dump()
+        yield Prepared(run, found.name, planned, compiled, scenario, _key(found, run, scenario, compiled))
 
 
 @contextmanager
@@ -82,12 +86,13 @@ def _collector_paused() -> Iterator[None]:
 
 def refuse(runs: Iterable[ResolvedScenario]) -> None:
     """Raises `ScenarioError` as `prepare` does; the engines need not be there."""
-    _compiled(runs)
+    for _ in _compiled(runs):
+        pass
 
 
-def _compiled(runs: Iterable[ResolvedScenario]) -> list[tuple[ResolvedScenario, Engine, Planned, Any]]:
+def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenario, Engine, Planned, Any]]:
+    """The runs that their engines can do. Raises `ScenarioError` at the end, with all that is wrong."""
     problems: dict[Problem, None] = {}
-    compiled = []
     for resolved in runs:
         name = resolved.settings.engine or default()
         if name not in ENGINES:
@@ -100,11 +105,11 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> list[tuple[ResolvedScenario, 
         if not refusals:
             made = found.compile(planned.plan)
             refusals = list(found.refusals(planned.plan, made))
-            compiled.append((run, found, planned, made))
+            if not refusals and not problems:
+                yield run, found, planned, made
         problems.update(dict.fromkeys(planned.problem(run, refusal) for refusal in refusals))
     if problems:
         raise ScenarioError(list(problems))
-    return compiled
 
 
 def _others(name: str) -> list[Capabilities]:

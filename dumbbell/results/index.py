@@ -80,6 +80,9 @@ class Index:
         """The summary of a run; None if it is missing or was made of another fingerprint."""
         found = self._lines.get(key)
         if found is None or found[0] != run_fingerprint:
+            self.refresh()
+            found = self._lines.get(key)
+        if found is None or found[0] != run_fingerprint:
             return None
         try:
             return Summary.from_plain(json.loads(found[1]))
@@ -94,7 +97,6 @@ class Index:
             os.write(descriptor, line(key, run_fingerprint, content))
         finally:
             os.close(descriptor)
-        self._lines[key] = (run_fingerprint, content)
 
     def compacted(self, there: Iterable[str]) -> bytes | None:
         """The file's contents with only the last line of each key in `there`; None if that would not halve it.
@@ -105,7 +107,9 @@ class Index:
         self.refresh()
         lines = [line(key, *self._lines[key]) for key in there if key in self._lines]
         content = b"".join(lines)
-        return content if self._file != -1 and os.path.getsize(self._path) > 2 * len(content) else None
+        outdated = self._file != -1 and os.path.getsize(self._path) > 2 * len(content)
+        self._lines, self._file = {}, -1  # who asks for requests reads few summaries
+        return content if outdated else None
 
 
 def line(key: str, run_fingerprint: str, content: str) -> bytes:

@@ -27,9 +27,10 @@ import re
 import secrets
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,7 +66,7 @@ class Store:
         self.path = Path(path)
         self._index = Index(self.path)
 
-    def request(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+    def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]]) -> None:
         """Adds runs, each (name, cell, key), to the requested ones in study.json.
 
         An earlier request for the same name and cell is replaced, others are kept. Creates the folder, and removes incomplete files of
@@ -77,11 +78,15 @@ class Store:
             self._record_request(runs)
             self._tidy_index()
 
-    def _record_request(self, runs: Sequence[tuple[str, Mapping[str, Coordinate], str]]) -> None:
-        wanted = {(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in self._requested(missing_ok=True)}
-        wanted.update({(name, _canonical(cell)): (name, dict(cell), key) for name, cell, key in runs})
-        listed = [{"name": name, "cell": cell, "key": key} for name, cell, key in wanted.values()]
-        content = seal((json.dumps({"format": _STUDY_FORMAT, "runs": listed}, indent=1) + "\n").encode())
+    def _record_request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+        wanted: dict[str, str] = {}
+        """By name and cell, key: as JSON, which is small."""
+        for name, cell, key in chain(self._requested(missing_ok=True), runs):
+            wanted[f"{json.dumps(name)}, {_canonical(cell)}"] = (
+                f'{{"name": {json.dumps(name)}, "cell": {json.dumps(cell)}, "key": "{key}"}}'
+            )
+        listed = ",\n  ".join(wanted.values())
+        content = seal(f'{{\n "format": {_STUDY_FORMAT},\n "runs": [\n  {listed}\n ]\n}}\n'.encode())
         if (self.path / _STUDY).exists() and (self.path / _STUDY).read_bytes() == content:
             return
         self._replace(_STUDY, content)
@@ -126,7 +131,6 @@ class Store:
         """The run with this key; its series are checked when they are read. Raises `KeyError` if it is not stored, `DamagedRun`."""
         if not self._has(key):
             raise KeyError(key)
-        self._index.refresh()
         return self._read(key)[0]
 
     def missing(self, keys: Iterable[str]) -> list[str]:

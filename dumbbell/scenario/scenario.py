@@ -141,6 +141,12 @@ class Scenario(Settings):
         """
         return self._runs(range(self.cell_count), most_runs, self.repeat)
 
+    def run(self, position: int, most_runs: int | None = None) -> ResolvedScenario:
+        """The run at a position among `runs`. Raises as `runs` does, for problems of its cell."""
+        cell, repeat = divmod(position, self.repeat)
+        *_, found = self._runs((cell,), most_runs, repeat + 1)
+        return found
+
     def _runs(self, cells: Iterable[int], most_runs: int | None, seeds: int) -> Iterator[ResolvedScenario]:
         most = MOST_RUNS if most_runs is None else most_runs
         if self.run_count > most:

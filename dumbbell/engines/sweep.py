@@ -1,0 +1,120 @@
+"""The runs of a scenario, all checked, in memory that hardly grows with their number.
+
+Of a large sweep a run is prepared twice: once to check it before anything runs, and again when it is its turn. Between the two only what
+says which run it is stays: key, cost, engine and coordinates.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dumbbell.engines.prepared import Prepared, prepare, prepared_each
+
+if TYPE_CHECKING:
+    from dumbbell.scenario import Scenario
+
+MOST_KEPT = 1000
+"""Runs that stay prepared, at 20 kB or so each."""
+_KEY_BYTES = 16
+
+
+class Jobs(Protocol):
+    """Runs that can be prepared, by their position."""
+
+    def __len__(self) -> int:
+        """The number of runs."""
+
+    def __getitem__(self, position: int, /) -> Prepared:
+        """A run, prepared."""
+
+    def key(self, position: int) -> str:
+        """Its key."""
+
+    def cpu_s(self, position: int) -> float:
+        """About what it costs, CPU seconds."""
+
+    def engine(self, position: int) -> str:
+        """The name of its engine."""
+
+    def asked(self, position: int) -> tuple[str, dict[str, Any]]:
+        """Name of its scenario, and coordinates."""
+
+
+class Listed:
+    """Runs that are prepared."""
+
+    def __init__(self, runs: Sequence[Prepared]) -> None:
+        self._runs = runs
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __getitem__(self, position: int) -> Prepared:
+        return self._runs[position]
+
+    def key(self, position: int) -> str:
+        """See `Jobs`."""
+        return self._runs[position].key
+
+    def cpu_s(self, position: int) -> float:
+        """See `Jobs`."""
+        return self._runs[position].cpu_s
+
+    def engine(self, position: int) -> str:
+        """See `Jobs`."""
+        return self._runs[position].engine
+
+    def asked(self, position: int) -> tuple[str, dict[str, Any]]:
+        """See `Jobs`."""
+        resolved = self._runs[position].resolved
+        return resolved.name, resolved.cell
+
+
+class PreparedSweep:
+    """The runs of a scenario."""
+
+    def __init__(self, scenario: Scenario, most_runs: int | None = None) -> None:
+        """Checks all runs. Raises as `prepare` does."""
+        self._scenario, self._most_runs = scenario, most_runs
+        self._keys, self._costs = bytearray(), array("d")
+        self._engines: list[str] = []
+        self._cells: list[str] = []
+        self._kept: list[Prepared] = []
+        keep = scenario.run_count <= MOST_KEPT
+        for run in prepared_each(scenario.runs(most_runs)):
+            self._keys += bytes.fromhex(run.key)
+            self._costs.append(run.cpu_s)
+            self._engines.append(run.engine)
+            self._cells.append(json.dumps(run.resolved.cell))
+            if keep:
+                self._kept.append(run)
+
+    def __len__(self) -> int:
+        return len(self._costs)
+
+    def __getitem__(self, position: int) -> Prepared:
+        return self._kept[position] if self._kept else prepare([self._scenario.run(position, self._most_runs)])[0]
+
+    def key(self, position: int) -> str:
+        """See `Jobs`."""
+        return self._keys[_KEY_BYTES * position : _KEY_BYTES * (position + 1)].hex()
+
+    def cpu_s(self, position: int) -> float:
+        """See `Jobs`."""
+        return self._costs[position]
+
+    def engine(self, position: int) -> str:
+        """See `Jobs`."""
+        return self._engines[position]
+
+    def asked(self, position: int) -> tuple[str, dict[str, Any]]:
+        """See `Jobs`."""
+        return self._scenario.name, json.loads(self._cells[position])
+
+
+def requests(jobs: Jobs) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Name, coordinates and key of each run, as a store takes them."""
+    return ((*jobs.asked(i), jobs.key(i)) for i in range(len(jobs)))
