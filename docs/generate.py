@@ -80,7 +80,7 @@ def residual(done: Reproduction) -> str:
 
 def kernel(done: Reproduction) -> str:
     """What the kernel makes of some cells, beside ours and the published ones."""
-    return kernel_table(done.folder.runs, done.part.reference()).markdown()
+    return kernel_table(done.folder.runs).markdown()
 
 
 def fitted(done: Reproduction) -> str:

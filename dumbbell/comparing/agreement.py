@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.comparing.difference import Cell, Difference, MetricDifference, share
+from dumbbell.comparing.difference import Cell, Difference, MetricDifference, judged_share, meets, share
 from dumbbell.comparing.format import Format, KeyValue, Metric, title_of
 from dumbbell.comparing.tables import Table
 
 
 def agreement_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row per metric, and a second one for its informative cells if not all are informative."""
+    """One row per metric, and a second one for its informative cells if not all are informative. Bars are shown as met or unmet."""
     spread = any(cell.chaotic and cell.repeats > 1 for cell in found.cells)
+    barred = any(format_.metrics[name].bar is not None for name in found.metrics)
     rows: list[list[str]] = []
     for name, compared in found.metrics.items():
         metric = format_.metrics[name]
@@ -22,10 +23,13 @@ def agreement_table(found: Difference, format_: Format, title: str) -> Table:
         missing = str(compared.expected - len(compared.cells))
         own = compared.tolerance == metric.tolerance
         tolerance = metric.tolerance_words if own else compared.tolerance.words(metric.unit)
-        rows.append([label, tolerance, *_row(compared, compared.cells, missing, spread)])
+        bar, informative_bar = (
+            ([_bar(compared.cells, metric.bar)], [_bar(compared.informative, metric.informative_bar)]) if barred else ([], [])
+        )
+        rows.append([label, tolerance, *_row(compared, compared.cells, missing, spread, bar)])
         if metric.informative_rule:
-            rows.append([metric.informative_rule, "", *_row(compared, compared.informative, "", spread)])
-    within = ["within", "or in our spread"] if spread else ["within"]
+            rows.append([metric.informative_rule, "", *_row(compared, compared.informative, "", spread, informative_bar)])
+    within = ["within", *(["or in our spread"] if spread else []), *(["bar"] if barred else [])]
     return Table(title, ["metric", "tolerance", "cells", "missing", *within, "median abs", "p95 abs", "median rel", "p95 rel"], rows)
 
 
@@ -37,7 +41,7 @@ def worst_table(found: Difference, title: str = "Worst cells") -> Table:
 def cells_table(cells: Sequence[Cell], title: str) -> Table:
     """One row per cell."""
     keys = list(cells[0].key) if cells else []
-    repeated, chaotic = any(cell.repeats > 1 for cell in cells), any(cell.chaotic for cell in cells)
+    repeated, noted = any(cell.repeats > 1 for cell in cells), any(map(_notes, cells))
     rows = [
         [
             *(text_of(cell.key[key]) for key in keys),
@@ -47,11 +51,11 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
             f"{cell.error:+.3g}",
             f"{cell.error_in_tolerances:.1f}",
             *([f"{cell.low:.4g} to {cell.high:.4g}"] if repeated else []),
-            *([("chaotic" if cell.chaotic else "")] if chaotic else []),
+            *([_notes(cell)] if noted else []),
         ]
         for cell in cells
     ]
-    further = (["our range"] if repeated else []) + (["note"] if chaotic else [])
+    further = (["our range"] if repeated else []) + (["note"] if noted else [])
     return Table(title, [*map(title_of, keys), "metric", "ours", "reference", "error", "in tolerances", *further], rows)
 
 
@@ -134,13 +138,22 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return "-" if value is None else f"{100 * value:.{decimals}f} %"
 
 
-def _row(compared: MetricDifference, cells: Sequence[Cell], missing: str, spread: bool) -> list[str]:
+def _notes(cell: Cell) -> str:
+    return "; ".join((["chaotic"] if cell.chaotic else []) + ([f"reference: {cell.fault}"] if cell.fault else []))
+
+
+def _bar(cells: Sequence[Cell], bar: float | None) -> str:
+    return "" if bar is None else f"≥ {100 * bar:g} %: {'met' if meets(judged_share(cells), bar) else 'unmet'}"
+
+
+def _row(compared: MetricDifference, cells: Sequence[Cell], missing: str, spread: bool, bar: Sequence[str]) -> list[str]:
     data = replace(compared, cells=tuple(cells)).as_json()
     return [
         str(len(cells)),
         missing,
         percent(data["share_within"]),
         *([percent(data["share_within_spread"])] if spread else []),
+        *bar,
         _number(data["median_abs"]),
         _number(data["p95_abs"]),
         percent(data["median_rel"], 2),

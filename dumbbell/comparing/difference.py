@@ -42,6 +42,8 @@ class Cell:
     """Minimum and maximum of the reference over its repeats; None if it has none."""
     floor: float = 0.0
     """Minimum denominator of the relative difference."""
+    fault: str = ""
+    """What is known to be wrong with the reference value, in words; empty if nothing."""
 
     @property
     def error(self) -> float:
@@ -101,6 +103,7 @@ class Cell:
             "low": self.low,
             "high": self.high,
             "repeats": self.repeats,
+            **({"fault": self.fault} if self.fault else {}),
             **({} if self.spread is None else {"reference_low": self.spread[0], "reference_high": self.spread[1], "inside": self.inside}),
         }
 
@@ -213,6 +216,7 @@ def difference(
                 repeats=len(ours),
                 spread=item.spread,
                 floor=metric.floor,
+                fault=format_.fault(item.key, item.metric),
             )
         )
     return Difference(
@@ -229,17 +233,27 @@ def below_bar(found: Difference, format_: Format) -> list[str]:
     lines = []
 
     def judge(what: str, reached: float | None, bar: float | None) -> None:
-        if bar is not None and (reached is None or reached < bar):
+        if bar is not None and not meets(reached, bar):
             lines.append(
                 f"{what}: {'no cells' if reached is None else f'{100 * reached:.1f} %'} within tolerance, the bar is {100 * bar:g} %"
             )
 
     for name, compared in found.metrics.items():
         metric = format_.metrics[name]
-        judge(name, share(compared.cells, lambda cell: cell.within_spread), metric.bar)
-        judge(f"{name}, informative cells", share(compared.informative, lambda cell: cell.within_spread), metric.informative_bar)
+        judge(name, judged_share(compared.cells), metric.bar)
+        judge(f"{name}, informative cells", judged_share(compared.informative), metric.informative_bar)
     judge("every metric of a cell", found.share_all_metrics, format_.all_metrics_bar)
     return lines
+
+
+def judged_share(cells: Sequence[Cell]) -> float | None:
+    """The share of the cells that bars judge, see `Cell.within_spread`; None without cells."""
+    return share(cells, lambda cell: cell.within_spread)
+
+
+def meets(reached: float | None, bar: float) -> bool:
+    """Whether a share reaches its bar. Without cells it does not."""
+    return reached is not None and reached >= bar
 
 
 def share(cells: Sequence[Cell], holds: Callable[[Cell], bool]) -> float | None:

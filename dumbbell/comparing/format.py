@@ -127,6 +127,8 @@ class Format:
     """Computes our values of the same cells and metrics from runs."""
     loose: Callable[[Key, str], bool] = lambda _key, _metric: False
     """Whether a cell is known to be chaotic. Such cells are judged against our spread over repeats in addition to the tolerance."""
+    fault: Callable[[Key, str], str] = lambda _key, _metric: ""
+    """What is known to be wrong with a published value, in words; empty if nothing. The value is compared as printed all the same."""
     all_metrics_bar: float | None = None
     """The minimum share of cells with every metric within tolerance that `--check` accepts."""
     table_number: Callable[[Key, str], int | None] = lambda _key, _metric: None

@@ -37,15 +37,24 @@ def judge_claims(
     rows: Iterable[Mapping[str, str]],
     checks: Mapping[str, Callable[[Evidence], Outcome]],
     evidence: Evidence,
-    unchecked: str,
+    unchecked: Mapping[str, str] | None = None,
     excused: Mapping[str, str] | None = None,
 ) -> list[Claim]:
     """The outcome of each row, decided by its check on the evidence.
 
-    A row is not applicable if it has no check (`unchecked` gives the reason) or if its runs are missing. `excused`: id of a claim -> the
-    known reason why it fails here, which makes it an expected failure.
+    A row is not applicable if it has no check or if its runs are missing. `unchecked`: id of a claim -> why it has no check. `excused`: id
+    of a claim -> the known reason why it fails here, which makes it an expected failure.
     """
-    return [_judge(row, checks.get(row["claim_id"]), evidence, unchecked, (excused or {}).get(row["claim_id"])) for row in rows]
+    return [
+        _judge(
+            row,
+            checks.get(row["claim_id"]),
+            evidence,
+            (unchecked or {}).get(row["claim_id"], "no check"),
+            (excused or {}).get(row["claim_id"]),
+        )
+        for row in rows
+    ]
 
 
 def count_statuses(claims: Sequence[Claim]) -> dict[str, int]:

@@ -29,7 +29,7 @@ def test_compare_with_a_file_gives_the_contract(dumbbell, keep, published_runs):
     assert set(found["metrics"]) == {"throughput_mbit", "rtt_ms"}
     for metric in found["metrics"].values():
         assert {"expected", "cells", "missing", "share_within", "median_abs", "p95_abs", "median_rel", "p95_rel"} <= set(metric)
-        assert (metric["expected"], metric["cells"], metric["missing"]) == (240, 100, 140)
+        assert (metric["expected"], metric["cells"], metric["missing"]) == (320, 100, 220)
         assert metric["share_within"] == 1
     assert len(found["worst"]) == 10
 
@@ -38,7 +38,7 @@ def test_compare_with_a_file_gives_the_contract(dumbbell, keep, published_runs):
 def test_compare_with_a_study_by_name(dumbbell, keep, published_runs, name):
     status, out, _ = dumbbell("compare", keep(published_runs), name, "--json")
     assert status == 0
-    assert json.loads(out)["metrics"]["rtt_ms"]["cells"] == 240
+    assert json.loads(out)["metrics"]["rtt_ms"]["cells"] == 320
 
 
 def test_compare_a_plain_results_folder(dumbbell, keep_plain, published_runs):
@@ -72,7 +72,7 @@ def test_compare_without_json_prints_the_worst_cells(dumbbell, keep, published_r
     runs = [run for run in published_runs if run.name != odd.name]
     status, out, _ = dumbbell("compare", keep([*runs, odd]), "sce")
     assert status == 0
-    assert "99.6 %" in out
+    assert "99.7 %" in out
     worst = next(line for line in out[out.index("Worst cells") :].splitlines() if line.startswith((" reno", "reno")))
     assert worst.split()[:3] == ["reno", "50", "80"]
     assert "chaotic" in worst

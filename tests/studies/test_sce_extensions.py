@@ -34,6 +34,21 @@ def test_cubic_sce_runs_and_is_reported(dumbbell, keep, make_pair):
     assert dumbbell("compare", folder, "sce/cubic-sce")[0] == 2
 
 
+def test_the_kernel_s_cells_run_with_the_rules_of_the_kernel_beside_them():
+    part = find_part("sce/kernel")[1]
+    runs = part.scenarios(Request())
+    assert len(runs) == len(part.reference().values) == 86
+    stacks = {run.cell["implementation"]: run.dump()["flows"][0]["stack"] for run in runs}
+    assert stacks["rules_5_1_mbit"] == "linux-5.1-sce"
+    assert stacks["rules_6_12_mbit"]["prr_below_ssthresh"] == "una"
+    assert len(stacks["rules_6_12_mbit"]) == 6
+    draft = {str(run.cell): run for run in find_part("sce/one-flow")[1].scenarios(Request())}
+    for run in runs:
+        cell = {name: value for name, value in run.cell.items() if name != "implementation"}
+        assert run.cell["implementation"] != "rules_5_1_mbit" or run.dump() == draft[str(cell)].dump()
+    assert 0 < len(part.scenarios(Request(quick=True))) < len(runs)
+
+
 def plans(implementation):
     """The plan of the first run of each cell of a quick request."""
     table = engine("sim").capabilities()

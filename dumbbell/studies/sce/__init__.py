@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dumbbell.studies.sce.as_designed import AS_DESIGNED
 from dumbbell.studies.sce.cubic_sce import CUBIC_SCE
+from dumbbell.studies.sce.kernel import KERNEL
 from dumbbell.studies.sce.one_flow import ONE_FLOW
 from dumbbell.studies.sce.two_flow import TWO_FLOW
 from dumbbell.studies.study import Study, combine
@@ -18,5 +19,5 @@ STUDY = Study(
     name="sce",
     title="SCE one- and two-flow tests",
     source="draft-heist-tsvwg-sce-one-and-two-flow-tests-00, tables 1-111",
-    parts={part.name: part for part in (WHOLE, ONE_FLOW, TWO_FLOW, CUBIC_SCE, AS_DESIGNED)},
+    parts={part.name: part for part in (WHOLE, ONE_FLOW, TWO_FLOW, KERNEL, CUBIC_SCE, AS_DESIGNED)},
 )

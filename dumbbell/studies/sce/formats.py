@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dumbbell.comparing.format import Format, Key, KeyValue, Metric, Tolerance
 from dumbbell.studies.sce import pairs, reductions
-from dumbbell.studies.sce.published import chaotic_cells, table_numbers
+from dumbbell.studies.sce.published import chaotic_cells, faults, table_numbers
 
 INFORMATIVE_BELOW = 0.94
 """Published throughput over bandwidth below which a cell is informative. Goodput cannot exceed 1448/1514 = 0.956 of the bandwidth."""
@@ -27,6 +27,18 @@ def _chaotic(key: Key, metric: str) -> bool:
 def _table(key: Key, metric: str) -> int | None:
     first, second = (key[0], "") if len(key) == 3 else key[:2]
     return table_numbers().get((metric, str(first), str(second), ""))
+
+
+def _diff_fault(key: Key, metric: str) -> str:
+    return _fault(_table(key, metric), key[2], key[3])
+
+
+def _pair_fault(key: Key, metric: str) -> str:
+    return _fault(_pair_table(key, metric), key[3], key[4])
+
+
+def _fault(table: int | None, bandwidth: KeyValue, delay: KeyValue) -> str:
+    return "" if table is None else faults().get((table, float(bandwidth), float(delay)), "")
 
 
 def _pair_table(key: Key, metric: str) -> int | None:
@@ -66,6 +78,7 @@ ONE_FLOW_DIFF_FORMAT = Format(
         reductions.RTT_DIFF: Metric(unit="ms", title="RTT difference", tolerance=Tolerance(relative=0.10, absolute=1.0)),
     },
     measure=reductions.one_flow_diff,
+    fault=_diff_fault,
     table_number=_table,
 )
 
@@ -79,6 +92,7 @@ TWO_FLOW_FORMAT = Format(
         reductions.RTT: Metric(unit="ms", title="Mean RTT", tolerance=Tolerance(relative=0.15, absolute=1.5), bar=0.90),
     },
     measure=pairs.two_flow,
+    fault=_pair_fault,
     table_number=_pair_table,
 )
 

@@ -21,6 +21,13 @@ def table_numbers() -> Mapping[tuple[str, str, str, str], int]:
 
 
 @cache
+def faults() -> Mapping[tuple[int, float, float], str]:
+    """(number of a table, bandwidth in Mbit/s, delay in ms) -> what is known to be wrong with the values printed there."""
+    with (FOLDER / "faults.csv").open(newline="", encoding="utf-8") as file:
+        return {(int(row["table"]), float(row["bandwidth_mbit"]), float(row["delay_ms"])): row["fault"] for row in csv.DictReader(file)}
+
+
+@cache
 def claim_rows() -> list[dict[str, str]]:
     """Rows of claims.csv."""
     return read_claims(FOLDER / "claims.csv")

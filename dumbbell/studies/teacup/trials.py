@@ -50,6 +50,8 @@ class FlowTrace:
     """Measured by packet pairs; see `rtt`."""
     sender_rtt_ms: Series
     """The latest RTT sample of the sender itself, at each sampling time."""
+    retransmits: Series
+    """Cumulative segments sent again."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,7 @@ def trial_of(run: Run) -> Trial | None:
             recovering=series(entity, "ca_state")[1][active] >= _CA_CWR,
             rtt_ms=metrics.in_window(_shifted(rtt(series, entity), first_s), start_s, stop_s),
             sender_rtt_ms=metrics.in_window(shifted(entity, "rtt_ms"), start_s, stop_s),
+            retransmits=shifted(entity, "retransmits"),
         )
 
     flows = tuple(flow(entity) for entity in sorted(starts, key=lambda entity: starts[entity]))
@@ -224,6 +227,13 @@ def rtt(series: Callable[[str, str], Series], entity: str) -> Series:
     Unlike the sender's own samples, it does not include the time by which the receiver delays an ACK.
     """
     return series(entity, "passive_rtt_ms")
+
+
+def counted(cumulative: Series, start_s: float, stop_s: float) -> float:
+    """By how much a counter, which is 0 before its first sample, grows in (start_s, stop_s]."""
+    times, values = cumulative
+    before, until = (np.searchsorted(times, time, side="right") for time in (start_s, stop_s))
+    return float((values[until - 1] if until else 0.0) - (values[before - 1] if before else 0.0))
 
 
 def steps_within(start_s: float, stop_s: float) -> Flags:

@@ -32,4 +32,4 @@ CHECKS: dict[str, Callable[[Runs], Outcome]] = {
 
 def check_claims(runs: Sequence[Run]) -> list[Claim]:
     """All claims of claims.csv, judged on these runs. A claim is not applicable if its runs are missing."""
-    return judge_claims(claim_rows(), CHECKS, runs if isinstance(runs, Runs) else Runs(runs), "no check")
+    return judge_claims(claim_rows(), CHECKS, runs if isinstance(runs, Runs) else Runs(runs))

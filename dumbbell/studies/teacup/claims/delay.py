@@ -56,6 +56,33 @@ def aqm_shares_better_and_queues_less(
     return found.outcome()
 
 
+def aqm_shares_better_and_adds_less(
+    trials: Trials, cc: str, share: float = 0.4, cases: Sequence[tuple[float, int]] = ((20, 180), (20, 2000), (200, 180))
+) -> Outcome:
+    """T061+T081: an AQM adds much less delay than tail drop, and at 20 ms it has a higher mean jain2.
+
+    `cases`: base RTT (ms) and limit of the AQM (packets).
+    """
+    found = Findings()
+    for rtt_ms, limit in cases:
+        tail_drop = trials.of(cc, TAIL_DROP, rtt_ms)
+        jain, high = median(tail_drop, mean_jain2), median(tail_drop, lambda t: percentile(t, 95)) - rtt_ms
+        found.add(f"{rtt_ms:g} ms {TAIL_DROP}: jain2 {jain:.3f}, p95 {high:.0f} ms over the base", True)
+        for qdisc in AQMS:
+            runs = trials.of(cc, qdisc, rtt_ms, limit)
+            own, p95 = median(runs, mean_jain2), median(runs, lambda t: percentile(t, 95)) - rtt_ms
+            found.add(f"{qdisc} {limit}p {own:.3f}, {p95:.0f} ms", (own > jain or rtt_ms != min(RTTS_MS)) and p95 <= share * high)
+    return found.outcome()
+
+
+def less_smooth(trials: Trials, cc: str, factor: float = 1.5, rough: str = "pie", rtt_ms: float = 200, limit: int = 180) -> Outcome:
+    """T071: the standard deviation of the RTT is larger with one AQM than with the others."""
+    deviations = {qdisc: median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: float(t.rtt(SETTLED_S).std())) for qdisc in AQMS}
+    others = max(value for qdisc, value in deviations.items() if qdisc != rough)
+    text = ", ".join(f"{qdisc} {value:.1f}" for qdisc, value in deviations.items())
+    return Outcome(deviations[rough] >= factor * others, f"standard deviation {text} ms")
+
+
 def saw_tooth(
     trials: Trials,
     cc: str,
@@ -96,10 +123,16 @@ def full_queue(
 
 
 def queueing_adds(
-    trials: Trials, cc: str, added_ms: tuple[float, float], qdisc: str = TAIL_DROP, rtt_ms: float = 200, limit: int = 180
+    trials: Trials,
+    cc: str,
+    added_ms: tuple[float, float],
+    windows: Sequence[tuple[float, float]] = WHOLE_S,
+    qdisc: str = TAIL_DROP,
+    rtt_ms: float = 200,
+    limit: int = 180,
 ) -> Outcome:
-    """T016: delay that the full queue adds to the base RTT."""
-    added = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: float(t.rtt(WHOLE_S).max())) - rtt_ms
+    """T016, T054: delay that the full queue adds to the base RTT."""
+    added = median(trials.of(cc, qdisc, rtt_ms, limit), lambda t: float(t.rtt(windows).max())) - rtt_ms
     return Outcome(added_ms[0] <= added <= added_ms[1], f"max(rtt)-{rtt_ms:g} = {added:.0f} ms")
 
 
@@ -133,7 +166,10 @@ def narrow_band(
 def limit_changes_nothing(
     trials: Trials, ccs: Sequence[str], qdiscs: Sequence[str] = AQMS, rtt_ms: float = 20, limits: tuple[int, int] = (180, 2000)
 ) -> Outcome:
-    """T024+T025: with an AQM, a larger buffer changes neither RTT nor fairness nor throughput."""
+    """T024+T025, T068+T069: with an AQM, a larger buffer changes neither RTT nor fairness nor throughput.
+
+    CUBIC through codel with 2000 packets is claimed, but not shown in the report; it is a prediction.
+    """
     found = Findings()
     for cc, qdisc in itertools.product(ccs, qdiscs):
         small, large = (trials.of(cc, qdisc, rtt_ms, limit) for limit in limits)
@@ -157,11 +193,12 @@ def spike_then_settle(
     ccs: Sequence[str],
     spike_ms: float = 230,
     settled_ms: float = 225,
+    pie_settled_ms: float = 225,
     qdiscs: Sequence[str] = AQMS,
     rtt_ms: float = 200,
     limit: int = 180,
 ) -> Outcome:
-    """T026: the RTT jumps within 5 s after each start, and is close to the base RTT otherwise."""
+    """T026, T070: the RTT jumps within 5 s after each start, and is close to the base RTT otherwise."""
     found = Findings()
     for cc, qdisc in itertools.product(ccs, qdiscs):
         runs = trials.of(cc, qdisc, rtt_ms, limit)
@@ -169,7 +206,7 @@ def spike_then_settle(
         middle = median(runs, lambda t: percentile(t, 50))
         found.add(
             f"{cc} {qdisc}: {' '.join(f'{spike:.0f}' for spike in spikes)} ms after starts, p50 {middle:.0f} ms",
-            min(spikes) >= spike_ms and middle <= settled_ms,
+            min(spikes) >= spike_ms and middle <= (pie_settled_ms if qdisc == "pie" else settled_ms),
         )
     return found.outcome()
 

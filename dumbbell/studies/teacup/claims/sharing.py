@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -90,7 +91,7 @@ def diverging_shares(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms: fl
 
 
 def uneven_epoch(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms: float = 200, limit: int = 180) -> Outcome:
-    """T012: poor sharing overall, and an epoch in which one flow gets 1.5 times another's."""
+    """T012, T047: poor sharing overall, and an epoch in which one flow gets 1.5 times another's."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     middle = median(runs, mean_jain2)
     ratio = median(runs, lambda t: max(max(s.values()) / min(s.values()) for s in (t.shares(*epoch) for epoch in EPOCHS_S)))
@@ -101,21 +102,26 @@ def uneven_epoch(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms: float 
 
 
 def even_shares(
-    trials: Trials, ccs: Sequence[str], qdiscs: Sequence[str], jain: float, cov: tuple[float, float], rtt_ms: float = 20, limit: int = 180
+    trials: Trials,
+    ccs: Sequence[str],
+    qdiscs: Sequence[str],
+    jain: float,
+    cov: tuple[float, float],
+    rtt_ms: float = 20,
+    limits: Sequence[int] = (180,),
 ) -> Outcome:
-    """T018+T019, T020+T040, T062+T063: Jain's index of every epoch, and the CoV of every flow's 2 s rates.
+    """T018+T019, T020+T040, T062+T063, T064+T082: Jain's index of every epoch, and the CoV of every flow's 2 s rates.
 
     With fq_codel, an index near 1 also proves that the three flows have separate queues. If two flows share a queue, each gets half the
     rate of the third, and the index is 0.89.
     """
     found = Findings()
-    for cc in ccs:
-        for qdisc in qdiscs:
-            runs = trials.of(cc, qdisc, rtt_ms, limit)
-            epochs = [median(runs, lambda t, epoch=epoch: t.jain(*epoch)) for epoch in EPOCHS_S]  # type: ignore[misc]
-            covs = [median(runs, lambda t, flow=flow: t.covs()[flow]) for flow in range(3)]  # type: ignore[misc]
-            found.add(f"{cc} {qdisc}: jain {_list(epochs, '.3f')}", min(epochs) >= jain)
-            found.add(f"CoV {_list(covs, '.2f')}", all(cov[0] <= value <= cov[1] for value in covs))
+    for cc, qdisc, limit in itertools.product(ccs, qdiscs, limits):
+        runs = trials.of(cc, qdisc, rtt_ms, limit)
+        epochs = [median(runs, lambda t, epoch=epoch: t.jain(*epoch)) for epoch in EPOCHS_S]  # type: ignore[misc]
+        covs = [median(runs, lambda t, flow=flow: t.covs()[flow]) for flow in range(3)]  # type: ignore[misc]
+        found.add(f"{cc} {qdisc}{f' {limit}p' if len(limits) > 1 else ''}: jain {_list(epochs, '.3f')}", min(epochs) >= jain)
+        found.add(f"CoV {_list(covs, '.2f')}", all(cov[0] <= value <= cov[1] for value in covs))
     return found.outcome()
 
 
