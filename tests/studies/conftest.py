@@ -26,7 +26,7 @@ def one_flow_run(cell, throughput_mbit, rtt_ms, ramp_s=0.0, status="ok"):
     )
     name = "-".join(str(value) for value in cell.values())
     return Run(
-        key=f"key-{name}",
+        key=f"key-{name}".replace(" ", "-"),
         name=f"sce-{name}",
         cell=cell,
         scenario={"flows": [{"name": "1", "cc": cell["cc"]}]},
@@ -63,7 +63,7 @@ def pair_run(cell, throughputs_mbit, rtts_ms, reductions=(10, 10), status="ok"):
     name = "-".join(str(value) for value in cell.values())
     flows = [{"name": name, "cc": cell[cc]} for name, cc in (("1", "cc1"), ("2", "cc2"))]
     return Run(
-        key=f"key-{name}",
+        key=f"key-{name}".replace(" ", "-"),
         name=f"sce-{name}",
         cell=cell,
         scenario={"flows": flows},
