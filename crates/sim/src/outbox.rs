@@ -30,6 +30,15 @@ pub trait Outbox {
     /// Attaches something to a packet that is about to be sent.
     fn attach(&mut self, p: &mut Packet, attachment: Attachment);
 
+    /// True if nothing else happens at this time after the packet in hand. An application acts once all packets of an instant have been
+    /// dealt with, as no process of Linux runs before the softirq is over: if this is true, at once.
+    fn is_last_now(&self) -> bool {
+        true
+    }
+
+    /// Lets the application at one end of a flow act once nothing else happens at this time.
+    fn act_last(&mut self, _flow: usize, _end: End) {}
+
     /// Takes what is attached to a packet that has arrived; nothing is an attachment without blocks.
     fn take_attachment(&mut self, p: &Packet) -> Attachment;
 }

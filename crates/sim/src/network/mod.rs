@@ -1,5 +1,6 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
+mod applications;
 mod hosts;
 mod routes;
 mod shares;
@@ -54,6 +55,7 @@ pub struct Network {
     pub fingerprint: Fingerprint,
     /// What has left the hosts' own queues; none if no host has one.
     releases: Option<Box<hosts::Releases>>,
+    applications: applications::Applications,
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
@@ -78,6 +80,7 @@ impl Network {
             shares: None,
             fingerprint: Fingerprint::default(),
             releases: None,
+            applications: applications::Applications::default(),
         }
     }
 
@@ -432,5 +435,14 @@ impl Outbox for Network {
 
     fn take_attachment(&mut self, p: &Packet) -> Attachment {
         self.attachments.take(p)
+    }
+
+    #[inline]
+    fn is_last_now(&self) -> bool {
+        self.is_idle_now()
+    }
+
+    fn act_last(&mut self, flow: usize, end: End) {
+        self.add_application(flow, end);
     }
 }

@@ -47,6 +47,7 @@ impl<'a> World<'a> {
         if has_host_queues(spec) {
             network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), host_source(spec));
         }
+        network.applications_act_by(application_source(spec));
         if spec.capture {
             network.tap = Some(Box::new(Tap::new(headers.iter().map(|flow| flow.from_right))));
         }
@@ -106,7 +107,7 @@ fn first_arrival_source(spec: &NetworkSpec) -> usize {
     first_other_source(spec) + listed.map(|(_, workload)| traffic::sources(workload)).sum::<usize>()
 }
 
-/// Event source of what has left hosts' own queues, if there are any: the last, so that all else of the same time comes first.
+/// Event source of what has left hosts' own queues, if there are any: behind all packets of the same time.
 fn host_source(spec: &NetworkSpec) -> usize {
     first_arrival_source(spec) + arrivals::SOURCES * spec.making().count()
 }
@@ -116,9 +117,14 @@ fn has_host_queues(spec: &NetworkSpec) -> bool {
     spec.hosts.iter().any(|host| host.egress.is_some())
 }
 
+/// Event source of the applications that wait until all else of the same time is done: the last.
+fn application_source(spec: &NetworkSpec) -> usize {
+    host_source(spec) + usize::from(has_host_queues(spec))
+}
+
 /// All event sources that there are from the start.
 fn sources(spec: &NetworkSpec) -> usize {
-    host_source(spec) + usize::from(has_host_queues(spec))
+    application_source(spec) + 1
 }
 
 /// The names of the workloads that list what is there from the start beside flows, and how many each lists.

@@ -1,5 +1,6 @@
 //! Builds the world of a [`NetworkSpec`] and runs its events.
 
+mod applications;
 mod build;
 mod hosts;
 mod series;
@@ -188,6 +189,8 @@ impl World<'_> {
         let group = source - self.owners.len();
         if group < self.slots.groups.len() {
             self.slots.on_arrival(group, &mut self.network, &mut self.headers);
+        } else {
+            self.on_applications();
         }
     }
 

@@ -91,6 +91,14 @@ impl Sender {
         }
     }
 
+    /// All else of this time is done, and the application [waited for that](Outbox::act_last).
+    pub fn on_application(&mut self, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(s) => s.on_application(out),
+            Self::Bsd(_) => {}
+        }
+    }
+
     /// An ACK arrives soon, and the sender itself is loaded: loads ahead what else it may touch.
     pub fn prefetch_behind(&self) {
         match self {
@@ -168,6 +176,14 @@ impl Receiver {
         match self {
             Self::Linux(r) => r.on_packet(p, out),
             Self::Bsd(r) => r.on_packet(p, out),
+        }
+    }
+
+    /// As [`Sender::on_application`].
+    pub fn on_application(&mut self, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(r) => r.on_application(out),
+            Self::Bsd(_) => {}
         }
     }
 

@@ -73,6 +73,14 @@ struct Kernel {
     charges_in_order: u32,
 }
 
+/// What the application waits for that reads once all packets of an instant have been dealt with.
+#[derive(Clone, Copy, Debug, Default)]
+struct Application {
+    waits: bool,
+    /// There is something to read.
+    some: bool,
+}
+
 /// What [takes the fast path](Receiver::takes_fast_path): segments in order, below this number and with these header bits (a codepoint).
 #[derive(Clone, Copy, Debug, Default)]
 struct FastPath {
@@ -95,6 +103,7 @@ pub struct Receiver {
     ack_now: bool,
     /// Segments in order that the application has not read yet.
     unread: u32,
+    application: Application,
     delay: AckDelay,
     /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
     form: Packet,
@@ -128,6 +137,7 @@ impl Receiver {
             pushed: false,
             ack_now: false,
             unread: 0,
+            application: Application::default(),
             delay: AckDelay::new(source, &clock, stack),
             form: Packet {
                 way: Way::new(flow),
@@ -180,7 +190,7 @@ impl Receiver {
     /// A packet of the sender arrives.
     pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.arrived += 1;
-        if self.takes_fast_path(p) {
+        if self.takes_fast_path(p) && out.is_last_now() {
             self.on_fast_data(p, out);
         } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE | flags::CLOSED) {
             self.on_data(p, out);
@@ -288,7 +298,25 @@ impl Receiver {
             self.check_ack(out);
         }
         self.update_fast_path(p.ecn());
-        self.on_read(self.rcv_nxt > before, out);
+        self.application.some |= self.rcv_nxt > before;
+        // Where nothing is charged before it is read, the application reads what each packet brings while it is dealt with (prequeue).
+        if self.kernel.charges_in_order == 0 || out.is_last_now() {
+            self.read_and_close(out);
+        } else if !std::mem::replace(&mut self.application.waits, true) {
+            out.act_last(p.flow(), End::Receiver);
+        }
+    }
+
+    /// All packets of this time have been dealt with: the application reads if it waited for that.
+    pub fn on_application(&mut self, out: &mut impl Outbox) {
+        if self.application.waits {
+            self.read_and_close(out);
+        }
+    }
+
+    fn read_and_close(&mut self, out: &mut impl Outbox) {
+        let Application { some, .. } = std::mem::take(&mut self.application);
+        self.on_read(some, out);
         self.close_at_end(out);
     }
 
@@ -349,7 +377,7 @@ impl Receiver {
     #[inline]
     fn take_in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let before = self.rcv_nxt - 1;
-        self.unread = self.kernel.charges_in_order;
+        self.unread += self.kernel.charges_in_order;
         self.delay.schedule();
         let widens = if self.stream.is_some() {
             self.measure_in_stream(p)

@@ -6,7 +6,7 @@ use super::scoreboard::mark;
 use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
-use crate::outbox::Outbox;
+use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, FULL_FRAME};
 use crate::tcp::linux::options::LossDetection;
 
@@ -136,11 +136,33 @@ impl Sender {
         } else {
             allowed <= 1 && sent == allowed
         };
-        if self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree()) {
-            sent + self.write_refilled(out)
-        } else {
-            sent
+        sent + self.wake_application(window_full, out)
+    }
+
+    /// Lets the application write if it waited for room and there is enough; returns how many segments went.
+    pub(in crate::tcp::linux) fn wake_application(&mut self, window_full: bool, out: &mut impl Outbox) -> u32 {
+        if !self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
+            return 0;
         }
+        if out.is_last_now() {
+            return self.fill_and_write(out);
+        }
+        out.act_last(self.form.flow(), End::Sender);
+        0
+    }
+
+    /// All packets of this time have been dealt with: the application writes if it waited for that.
+    pub fn on_application(&mut self, out: &mut impl Outbox) {
+        if self.buffer.is_awake() && self.phase == Phase::Established {
+            self.refresh(out.now());
+            self.fill_and_write(out);
+            self.update_fast_path();
+        }
+    }
+
+    fn fill_and_write(&mut self, out: &mut impl Outbox) -> u32 {
+        self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
+        self.write_refilled(out)
     }
 
     /// Takes in a packet of the receiver; true if it may let something be sent.

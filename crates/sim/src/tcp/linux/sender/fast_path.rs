@@ -138,10 +138,8 @@ impl Sender {
         let sent = if from < to { self.send_segments(out, to, NONE) } else { 0 };
         self.note_sent(sent, self.view.packets_out >= self.window.cwnd);
         let window_full = allowed <= 1 && sent == allowed;
-        if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.reordering.degree())
-            && self.buffer.refill(&self.view, self.window.cwnd, window_full, &self.peer, self.reordering.degree())
-        {
-            sent + self.write_refilled(out)
+        if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
+            sent + self.wake_application(window_full, out)
         } else {
             sent
         }

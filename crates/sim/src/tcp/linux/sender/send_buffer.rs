@@ -49,6 +49,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     pushed_until: u32,
     /// The application writes now and then: each write ends in a PSH.
     stream: bool,
+    /// The application was told that there is room, and has not written yet.
+    is_awake: bool,
 }
 
 impl SendBuffer {
@@ -68,6 +70,7 @@ impl SendBuffer {
             next_push: u32::MAX,
             pushed_until: 1,
             stream: false,
+            is_awake: false,
         }
     }
 
@@ -106,30 +109,33 @@ impl SendBuffer {
         self.fill(v, cwnd, peer);
     }
 
-    /// False if [`Self::refill`] has nothing to do while nothing is SACKed.
+    /// False if [`Self::wakes`] has nothing to do while nothing is SACKed.
     #[inline]
     pub fn may_refill(&self, v: &View, cwnd: u32, window_full: bool, reordering: u32) -> bool {
         v.snd_una >= self.refill_from || (!window_full && cwnd.max(reordering + 1) > self.grown_for)
     }
 
-    /// After an ACK was processed and what it allows was sent: the application comes back if there is room enough. True if it wrote.
-    pub fn refill(&mut self, v: &View, cwnd: u32, window_full: bool, peer: &PeerWindow, reordering: u32) -> bool {
-        if self.written == self.end {
+    /// After an ACK was processed and what it allows was sent: true if there is room enough for the application to come back and
+    /// [write](Self::fill). Until it has done that, nothing is asked again.
+    pub fn wakes(&mut self, v: &View, cwnd: u32, window_full: bool, reordering: u32) -> bool {
+        if self.written == self.end || self.is_awake {
             return false;
         }
         if !window_full {
             self.grow(cwnd, reordering);
         }
-        let free = if v.sacked_out == 0 {
+        self.is_awake = if v.sacked_out == 0 {
             v.snd_una >= self.refill_from
         } else {
             let used = self.used(v);
             self.size.saturating_sub(used) >= used >> 1
         };
-        if free {
-            self.fill(v, cwnd, peer);
-        }
-        free
+        self.is_awake
+    }
+
+    /// The application was [woken](Self::wakes) and has not written since.
+    pub fn is_awake(&self) -> bool {
+        self.is_awake
     }
 
     /// Computes when a third is free next: `used + used / 2 <= size`.
@@ -154,7 +160,8 @@ impl SendBuffer {
 
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
     /// What it writes ends in a PSH if it cannot be sent at once, and so does every half of the largest window.
-    fn fill(&mut self, v: &View, cwnd: u32, peer: &PeerWindow) {
+    pub fn fill(&mut self, v: &View, cwnd: u32, peer: &PeerWindow) {
+        self.is_awake = false;
         let room = self.size.saturating_sub(self.used(v));
         let segments = room.div_ceil(u64::from(MSS) + self.head);
         let from = self.written;
@@ -237,6 +244,15 @@ mod tests {
         v
     }
 
+    /// True if the application comes back, which writes at once.
+    fn refill(b: &mut SendBuffer, v: &View, cwnd: u32, window_full: bool) -> bool {
+        let wakes = b.wakes(v, cwnd, window_full, 3);
+        if wakes {
+            b.fill(v, cwnd, &wide(40));
+        }
+        wakes
+    }
+
     #[test]
     fn a_new_buffer_takes_two_windows() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
@@ -249,8 +265,8 @@ mod tests {
         let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
         b.open(&view(1, 1), 200, &wide(40), 3);
         assert_eq!(b.written, 101);
-        assert!(!b.refill(&view(34, 101), 200, false, &wide(40), 3), "66 of 100 segments are still there");
-        assert!(b.refill(&view(35, 101), 200, false, &wide(40), 3));
+        assert!(!refill(&mut b, &view(34, 101), 200, false), "66 of 100 segments are still there");
+        assert!(refill(&mut b, &view(35, 101), 200, false));
         assert_eq!(b.written, 135);
     }
 
@@ -261,7 +277,7 @@ mod tests {
             b.open(&view(1, 1), 200, &wide(40), 3);
             let mut v = view(21, 101);
             v.sacked_out = 79;
-            assert_eq!(b.refill(&v, 200, false, &wide(40), 3), room);
+            assert_eq!(refill(&mut b, &v, 200, false), room);
         }
     }
 
@@ -269,9 +285,9 @@ mod tests {
     fn it_grows_only_while_the_window_is_not_full() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
         b.open(&view(1, 1), 10, &wide(40), 3);
-        b.refill(&view(10, 30), 20, true, &wide(40), 3);
+        refill(&mut b, &view(10, 30), 20, true);
         assert_eq!(b.size, 46_080);
-        b.refill(&view(12, 22), 20, false, &wide(40), 3);
+        refill(&mut b, &view(12, 22), 20, false);
         assert_eq!(b.size, 2 * 20 * 2304);
     }
 
@@ -291,6 +307,6 @@ mod tests {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), 5);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 5);
-        assert!(!b.refill(&view(3, 5), 10, false, &wide(40), 3));
+        assert!(!refill(&mut b, &view(3, 5), 10, false));
     }
 }
