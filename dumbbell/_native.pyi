@@ -21,6 +21,7 @@ class Output(TypedDict):
     groups: Rows
     ports: Rows
     conservation: list[str]
+    warnings: list[str]
     events: int
     delivered_packets: int
 

@@ -10,7 +10,7 @@ from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
-from dumbbell.scenario.check import LEAST_BUFFER
+from dumbbell.scenario.check import LEAST_BUFFER, MOST_BUFFER
 from dumbbell.scenario.qdiscs import features, kind_written
 from dumbbell.scenario.units import Size
 
@@ -167,7 +167,8 @@ def _unlike(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
 
 
 def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
-    """Socket buffers that the stack does not know or that hold too little: field, what is wrong, what is expected."""
+    """Socket buffers that the stack does not know, that hold too little, or that Linux has no number for: field, what is wrong, what is
+    expected."""
     for key, option in stack.buffer_options.items():
         if list(getattr(workload.host, key)) != Host.model_fields[key].default:
             what = f"the stack {workload.stack} has no sysctl tcp_{key}"
@@ -178,6 +179,8 @@ def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]
             asked = Size(size // stack.buffer_factor)
             what = f"{asked}, which the kernel doubles," if stack.buffer_factor == 2 else str(asked)
             yield f"host.{key}", f"{what} has no room for two packets", f"at least {Size(LEAST_BUFFER // stack.buffer_factor)}"
+        elif size is not None and size > MOST_BUFFER and stack.buffer_factor == 2:
+            yield f"host.{key}", f"{Size(size // 2)}, which the kernel doubles, is more than it has a number for", f"at most {MOST_BUFFER // 2}B"
 
 
 def _needs(plan: Plan) -> Iterator[_Need]:

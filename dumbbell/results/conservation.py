@@ -35,17 +35,22 @@ def needed(table: str, datagrams: bool = False) -> frozenset[str]:
 
 
 def judge(
-    counters: Counters, engine_says: Iterable[str] = (), delay_stages: Container[str] = (), short_lived: Container[str] = ()
+    counters: Counters,
+    engine_says: Iterable[str] = (),
+    delay_stages: Container[str] = (),
+    short_lived: Container[str] = (),
+    engine_doubts: Iterable[str] = (),
 ) -> tuple[Status, tuple[str, ...]]:
     """The status of a run and the reasons for it; `delay_stages` are the names of the ports that only delay.
 
+    `engine_doubts` name numbers that do not mean what they are called.
     `short_lived` are the entities of connections that workloads make during the run: one that begins at the very end delivers nothing.
 
     `invalid`: the engine's own conservation check failed, or the counters do not add up.
-    `warn`: a delay stage overflowed, or a flow delivered nothing.
+    `warn`: a delay stage overflowed, a flow delivered nothing, or the engine doubts a number.
     """
     wrong = list(engine_says)
-    odd = []
+    odd = list(engine_doubts)
     for entity, values in counters.items():
         for total, parts in _SUMS[entity.partition("/")[0]]:
             if not values.keys() >= {total, *parts} - _OPTIONAL:

@@ -27,6 +27,8 @@ _LEAST_QUANTUM = 256
 """Smallest quantum of fq_codel and fq_pie, bytes; the kernel raises smaller ones to it."""
 LEAST_BUFFER = Size.parse("4608B")
 """Two full packets as the kernel charges them."""
+MOST_BUFFER = Size((1 << 31) - 1)
+"""Socket buffers are an `int` in Linux, once SO_RCVBUF and SO_SNDBUF are doubled."""
 _LEAST_MEMLIMIT = Size.parse("2304B")
 """A full packet as the kernel charges it."""
 _MOST_MEMLIMIT = Size((1 << 32) - 1)
@@ -254,6 +256,8 @@ def _connections(written: Connections, settings: Settings) -> Wrong:
         elif (size := sizes[1] if key == "rmem" else sizes[2]) < LEAST_BUFFER:
             what = f"{size} of {', '.join(map(str, sizes))} has no room for two packets"
             yield ("host", key), what, f"at least {LEAST_BUFFER}"
+        elif sizes[2] > MOST_BUFFER:
+            yield ("host", key), f"{sizes[2]} is more than Linux has a number for", f"at most {int(MOST_BUFFER)}B"
     ssthresh = written.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"

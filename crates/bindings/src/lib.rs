@@ -69,6 +69,7 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("groups", rows(py, output.groups)?)?;
     dict.set_item("ports", rows(py, output.ports)?)?;
     dict.set_item("conservation", output.conservation)?;
+    dict.set_item("warnings", output.warnings)?;
     dict.set_item("events", output.events)?;
     dict.set_item("delivered_packets", output.delivered_packets)?;
     Ok(dict)

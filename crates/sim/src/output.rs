@@ -17,6 +17,8 @@ pub struct Output {
     pub ports: Rows,
     /// What the conservation check found wrong; empty is good.
     pub conservation: Vec<String>,
+    /// What of these numbers does not mean what its name says; empty is good.
+    pub warnings: Vec<String>,
     /// Events handled.
     pub events: u64,
     /// Data packets delivered to receivers (new or not).

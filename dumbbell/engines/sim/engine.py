@@ -91,7 +91,8 @@ class Sim(Engine):
         made = _made(plan, groups, output["flows"]["names"])
         flows = _table("flows", output["flows"], flow_labels(plan, made))
         ports = _table("ports", output["ports"], {"port": output["ports"]["names"]})
-        status, reasons = judge(counters(flows, ports), output["conservation"], plan.links, {f"flow/{name}" for _, name in made})
+        short_lived = {f"flow/{name}" for _, name in made}
+        status, reasons = judge(counters(flows, ports), output["conservation"], plan.links, short_lived, output["warnings"])
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
         run = Run(
             **common,

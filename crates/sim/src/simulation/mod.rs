@@ -27,6 +27,10 @@ use crate::traffic::{AnyTraffic, Exchanged};
 const SAMPLER: usize = 0;
 /// Event source of the schedule of changes.
 const CHANGES: usize = 1;
+/// What is wrong with a smoothed RTT that the kernel's number is too small for.
+const SRTT_WRAPPED: &str =
+    "the smoothed RTT exceeded 536.87 s, where the 32 bits of the kernel's number wrap: srtt is not the RTT from then on";
+
 /// Runs a network to its end.
 ///
 /// # Errors
@@ -266,6 +270,7 @@ impl World<'_> {
         let inside = self.network.inside();
         let mut output = Output {
             conservation: self.conservation(&inside),
+            warnings: self.warnings(),
             events: self.events,
             delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum::<u64>()
                 + self.slots.delivered_packets(),
@@ -298,6 +303,13 @@ impl World<'_> {
                 totals.push(name, &mut output.groups);
             }
         }
+    }
+
+    /// Names the connections whose smoothed RTT exceeded the kernel's number.
+    fn warnings(&self) -> Vec<String> {
+        let all = self.flows.iter().chain(self.slots.alive().into_iter().map(|(_, flow)| flow));
+        let wrapped = all.filter(|flow| flow.sender.srtt_has_wrapped());
+        wrapped.map(|flow| format!("flow/{}: {SRTT_WRAPPED}", flow.name)).collect()
     }
 
     /// Checks that every packet is where it should be.

@@ -124,6 +124,15 @@ impl Sender {
         }
     }
 
+    /// The smoothed RTT was too large for the number that the stack keeps it in. FreeBSD's holds that of the longest run.
+    #[must_use]
+    pub fn srtt_has_wrapped(&self) -> bool {
+        match self {
+            Self::Linux(s) => s.rtt.has_wrapped(),
+            Self::Bsd(_) => false,
+        }
+    }
+
     /// Counters.
     #[must_use]
     pub fn counters(&self) -> &sender::Counters {

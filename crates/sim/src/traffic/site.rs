@@ -12,6 +12,8 @@ pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
 pub const MAX_TRANSFER: u64 = (u32::MAX as u64 - 2) * MSS as u64;
 /// Least socket buffer, bytes: two segments and what the kernel charges for them.
 const MIN_BUFFER: u64 = 4608;
+/// Largest socket buffer, bytes: an `int` of Linux, which is what SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls come to.
+const MAX_BUFFER: u64 = i32::MAX as u64;
 
 /// Where a workload is built.
 #[derive(Clone, Copy)]
@@ -39,14 +41,18 @@ impl Site<'_> {
     }
 }
 
-/// Refuses socket buffers without room.
+/// Refuses socket buffers without room, and those that Linux has no number for.
 pub(super) fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
+    let mut check = |field, least, most| {
+        flaws.at_least(field, least, "bytes", MIN_BUFFER);
+        flaws.at_most(field, most, "bytes", MAX_BUFFER);
+    };
     match host.rcvbuf {
-        Some(bytes) => flaws.at_least("host.rcvbuf", bytes, "bytes", MIN_BUFFER),
-        None => flaws.at_least("host.rmem", host.rmem[1].min(host.rmem[2]), "bytes", MIN_BUFFER),
+        Some(bytes) => check("host.rcvbuf", bytes, bytes),
+        None => check("host.rmem", host.rmem[1].min(host.rmem[2]), host.rmem[1].max(host.rmem[2])),
     }
     match host.sndbuf {
-        Some(bytes) => flaws.at_least("host.sndbuf", bytes, "bytes", MIN_BUFFER),
-        None => flaws.at_least("host.wmem", host.wmem[2], "bytes", MIN_BUFFER),
+        Some(bytes) => check("host.sndbuf", bytes, bytes),
+        None => check("host.wmem", host.wmem[2], host.wmem[2]),
     }
 }

@@ -34,6 +34,8 @@ pub struct RttEstimator {
     backoff: u32,
     /// Largest retransmission timeout, ticks.
     rto_max: u64,
+    /// The smoothed RTT has been too large for the kernel's number.
+    wrapped: bool,
 }
 
 impl RttEstimator {
@@ -59,6 +61,7 @@ impl RttEstimator {
             rto_us: INITIAL_RTO_MS * 1000,
             backoff: 0,
             rto_max,
+            wrapped: false,
         }
     }
 
@@ -99,9 +102,30 @@ impl RttEstimator {
                 self.mdev_max4 = self.rto_min;
             }
         }
-        self.srtt8 = srtt.max(1) as u32;
-        self.rto_us = u64::from((self.srtt8 >> 3) + self.rttvar4) * u64::from(self.unit_us);
         self.backoff = 0;
+        let rto_us = ((srtt >> 3) as u64 + u64::from(self.rttvar4)) * u64::from(self.unit_us);
+        if rto_us > RTO_MAX_MS * 1000 {
+            return self.take_large(srtt);
+        }
+        self.srtt8 = srtt.max(1) as u32;
+        self.rto_us = rto_us;
+    }
+
+    /// A smoothed RTT that bounds the timeout (`tcp_bound_rto`). The kernel has 32 bits for 8 times the microseconds: from 536.87 s on what it
+    /// keeps is the rest, and so is what its timeout is computed from.
+    #[cold]
+    #[inline(never)]
+    fn take_large(&mut self, srtt: i64) {
+        let unit_us = u64::from(self.unit_us);
+        self.wrapped |= srtt as u64 * unit_us > u64::from(u32::MAX);
+        self.srtt8 = (srtt as u32).max(1);
+        self.rto_us = (u64::from((self.srtt8 >> 3).wrapping_add(self.rttvar4)) * unit_us).min(RTO_MAX_MS * 1000);
+    }
+
+    /// True if the smoothed RTT was ever too large for the kernel's number: from then on that may say anything.
+    #[must_use]
+    pub fn has_wrapped(&self) -> bool {
+        self.wrapped
     }
 
     /// Last raw sample, us.
@@ -113,7 +137,7 @@ impl RttEstimator {
     /// Smoothed RTT times 8, us; 0 before the first sample.
     #[must_use]
     pub fn srtt_us8(&self) -> u32 {
-        self.srtt8 * self.unit_us
+        self.srtt8.wrapping_mul(self.unit_us)
     }
 
     /// Retransmission timeout without backoff, us; the initial one before the first sample.
@@ -244,6 +268,18 @@ mod tests {
         let mut e = RttEstimator::with_unit(200_000, 4000, 120_000);
         e.sample(900, 0, 1);
         assert_eq!((e.last_us(), e.rto_us()), (4000, 204_000));
+    }
+
+    #[test]
+    fn a_smoothed_rtt_of_537_seconds_wraps_as_in_32_bits_and_no_timeout_exceeds_two_minutes() {
+        let mut e = RttEstimator::with_unit(200_000, 1, 120_000);
+        e.sample(536_000_000, 0, 1);
+        assert_eq!((e.srtt_us8(), e.rto_us(), e.has_wrapped()), (4_288_000_000, 120_000_000, false));
+        // 7/8 and 1/8 are 4289 s times 8, whose rest is below a second; four deviations of a second and 536 s before were 1072 s.
+        e.sample(600_000_000, 1, 2);
+        let kept = (4_288_000_000_u64 + 64_000_000 - (1 << 32)) as u32;
+        assert_eq!((e.srtt_us8(), e.has_wrapped()), (kept, true));
+        assert_eq!(e.rto_us(), 120_000_000, "the deviation alone");
     }
 
     #[test]
