@@ -180,7 +180,8 @@ def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]
             what = f"{asked}, which the kernel doubles," if stack.buffer_factor == 2 else str(asked)
             yield f"host.{key}", f"{what} has no room for two packets", f"at least {Size(LEAST_BUFFER // stack.buffer_factor)}"
         elif size is not None and size > MOST_BUFFER and stack.buffer_factor == 2:
-            yield f"host.{key}", f"{Size(size // 2)}, which the kernel doubles, is more than it has a number for", f"at most {MOST_BUFFER // 2}B"
+            what = f"{Size(size // 2)}, which the kernel doubles, is more than it has a number for"
+            yield f"host.{key}", what, f"at most {MOST_BUFFER // 2}B"
 
 
 def _needs(plan: Plan) -> Iterator[_Need]:

@@ -51,3 +51,7 @@ def test_a_queue_may_be_called_like_a_delay_stage():
 
 def test_a_flow_that_delivers_nothing_is_a_warning():
     assert judge(counters({"rx_bytes": 0})) == ("warn", ("flow/reno: delivered nothing",))
+
+
+def test_a_number_that_the_engine_doubts_is_a_warning():
+    assert judge(counters(), engine_doubts=["flow/reno: the smoothed RTT wraps"]) == ("warn", ("flow/reno: the smoothed RTT wraps",))

@@ -214,13 +214,6 @@ impl EventSet {
         (key != NEVER).then(|| (key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as usize))
     }
 
-    /// When the next event comes; a time beyond every run if all sources are idle.
-    #[inline]
-    #[must_use]
-    pub fn next_time(&self) -> Time {
-        self.busy.least.min(self.rest) >> SOURCE_BITS
-    }
-
     /// The earliest source of all slots.
     #[must_use]
     pub fn first_in_slots(&self) -> usize {

@@ -30,8 +30,8 @@ pub trait Outbox {
     /// Attaches something to a packet that is about to be sent.
     fn attach(&mut self, p: &mut Packet, attachment: Attachment);
 
-    /// True if nothing else happens at this time after the packet in hand. An application acts once all packets of an instant have been
-    /// dealt with, as no process of Linux runs before the softirq is over: if this is true, at once.
+    /// True if no other packet reaches this end of the flow at this time after the one in hand. An application acts once all packets of an
+    /// instant have been dealt with, as no process of Linux runs before the softirq is over: if this is true, at once.
     fn is_last_now(&self) -> bool {
         true
     }

@@ -52,8 +52,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "simulation",
         &[
-            "capture", "events", "flow", "network", "output", "packet", "port", "prefetch", "probe", "refusal", "spec",
-            "tap", "tcp", "time", "traffic",
+            "capture", "events", "flow", "network", "outbox", "output", "packet", "port", "prefetch", "probe",
+            "refusal", "spec", "tap", "tcp", "time", "traffic",
         ],
     ),
 ];

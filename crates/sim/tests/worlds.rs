@@ -185,6 +185,9 @@ prop_compose! {
         f.transfer_bytes = bytes;
         f.first_write_bytes = start_ms.is_multiple_of(3).then_some(24);
         f.host = HostSettings { tso, rcvbuf, sndbuf, ..host() };
+        if stack == "linux-3.9" && !["reno", "cubic"].contains(&cc) {
+            f.cc.kind = "cubic".into();
+        }
         if stack == "freebsd-9" {
             f.cc.kind = "reno".into();
             (f.ecn, f.sce_echo, f.host.tso) = (false, false, false);

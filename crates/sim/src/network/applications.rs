@@ -19,13 +19,13 @@ impl Network {
         self.applications.source = source;
     }
 
-    /// True if nothing else happens at this time.
+    /// True if no other packet arrives the way of the one in hand at this time: neither let go by the same event, nor next in the same pipe.
     #[inline]
-    pub(super) fn is_idle_now(&self) -> bool {
-        self.arrivals.is_empty() && self.events.next_time() > self.shared.now
+    pub(super) fn is_last_of_burst(&self) -> bool {
+        self.arrivals.is_empty() && self.next_in_pipe > self.shared.now
     }
 
-    /// The application at one end of a flow waits until that is so.
+    /// The application at one end of a flow waits until all else of this time is done.
     #[cold]
     #[inline(never)]
     pub(super) fn add_application(&mut self, flow: usize, end: End) {

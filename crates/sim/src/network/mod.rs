@@ -56,6 +56,8 @@ pub struct Network {
     /// What has left the hosts' own queues; none if no host has one.
     releases: Option<Box<hosts::Releases>>,
     applications: applications::Applications,
+    /// When the packet comes out that is next in the pipe of which one has just come out; `NEVER` if none has.
+    next_in_pipe: Time,
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
@@ -81,6 +83,7 @@ impl Network {
             fingerprint: Fingerprint::default(),
             releases: None,
             applications: applications::Applications::default(),
+            next_in_pipe: NEVER,
         }
     }
 
@@ -305,6 +308,7 @@ impl Network {
     #[inline]
     pub fn on_shaper(&mut self, i: usize) {
         self.events.begin(PORTS + 2 * i);
+        self.next_in_pipe = NEVER;
         let next = self.serve(i);
         self.events.set(PORTS + 2 * i, next);
     }
@@ -315,6 +319,7 @@ impl Network {
         let port = &mut self.ports[i];
         let id = port.pipe.pop_ahead(&self.shared.packets).expect("a pipe with an event holds a packet");
         let next = port.pipe_time(&self.shared.packets);
+        self.next_in_pipe = next;
         self.events.set(PORTS + 2 * i + 1, next);
         self.pass_on(i, id);
     }
@@ -439,7 +444,7 @@ impl Outbox for Network {
 
     #[inline]
     fn is_last_now(&self) -> bool {
-        self.is_idle_now()
+        self.is_last_of_burst()
     }
 
     fn act_last(&mut self, flow: usize, end: End) {

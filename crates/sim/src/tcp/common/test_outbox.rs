@@ -14,6 +14,8 @@ pub(in crate::tcp) struct TestOutbox {
     pub now: Time,
     /// What the first port says of the next packets, in order; it queues all after these.
     pub verdicts: VecDeque<Verdict>,
+    /// More packets come at this time.
+    pub more_now: bool,
     sent: Vec<(End, Packet)>,
     timers: Vec<Time>,
     attachments: Attachments,
@@ -25,6 +27,7 @@ impl TestOutbox {
         Self {
             now: 0,
             verdicts: VecDeque::new(),
+            more_now: false,
             sent: vec![],
             timers: vec![NEVER; timers],
             attachments: Attachments::default(),
@@ -92,5 +95,9 @@ impl Outbox for TestOutbox {
 
     fn take_attachment(&mut self, p: &Packet) -> Attachment {
         self.attachments.take(p)
+    }
+
+    fn is_last_now(&self) -> bool {
+        !self.more_now
     }
 }

@@ -141,6 +141,8 @@ pub struct Stack {
     pub widen_out_of_order: bool,
     /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
     pub ack_before_read: bool,
+    /// A segment that waits behind the one before it shares its head (3.5 and later, if the payload lies in pages).
+    pub receive_coalescing: bool,
     /// Memory charged for a full segment received, bytes.
     pub receive_truesize: u32,
     /// Memory charged for a full segment in the send buffer without TSO, bytes.
@@ -202,6 +204,7 @@ const LINUX_6_12: Stack = Stack {
     initial_window_unscaled: false,
     widen_out_of_order: true,
     ack_before_read: true,
+    receive_coalescing: true,
     receive_truesize: 2280,
     send_truesize: MSS + 832,
     merge_sacked: true,
@@ -267,6 +270,7 @@ const LINUX_3_9: Stack = Stack {
     initial_window_unscaled: true,
     widen_out_of_order: false,
     ack_before_read: false,
+    receive_coalescing: false,
     receive_truesize: 2176,
     send_truesize: 4352,
     merge_sacked: false,

@@ -45,7 +45,9 @@ impl Receiver {
 
     /// What is left of [`Self::on_data`] when the ACK does not go at once.
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
-        self.unread = self.kernel.charges_in_order;
+        if self.kernel.charges_in_order {
+            self.unread.add(&self.kernel.cost);
+        }
         self.delay_ack(out);
         self.on_read(true, out);
     }
@@ -92,7 +94,7 @@ impl Receiver {
             return;
         }
         let nothing_waits = !self.compression.holds() && !self.ack_now && !self.pushed;
-        let roomy = self.buffer.is_measured() && !self.buffer.is_tight(self.kernel.charges_in_order);
+        let roomy = self.buffer.is_measured() && !self.buffer.is_tight_in_order();
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
             self.fast_path.flags = ecn.flags();

@@ -4,6 +4,7 @@
 //! Leaves out: retransmission of the SYN-ACK (a repeated SYN brings it again).
 
 mod buffer;
+mod charge;
 mod closing;
 mod compression;
 mod delayed_ack;
@@ -16,6 +17,7 @@ mod tests;
 mod window_rtt;
 
 use self::buffer::ReceiveBuffer;
+use self::charge::{Cost, Unread};
 use self::closing::{is_bare_fin, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
@@ -69,8 +71,9 @@ struct Kernel {
     acks_full_push: bool,
     quick_acks_out_of_order: bool,
     widens_out_of_order: bool,
-    /// Segments that one in order is charged for while it is acknowledged: one if that happens before it is read, else none.
-    charges_in_order: u32,
+    /// A segment in order is acknowledged before it is read, while it is charged.
+    charges_in_order: bool,
+    cost: Cost,
 }
 
 /// What the application waits for that reads once all packets of an instant have been dealt with.
@@ -102,7 +105,7 @@ pub struct Receiver {
     /// An ACK has to go at once.
     ack_now: bool,
     /// Segments in order that the application has not read yet.
-    unread: u32,
+    unread: Unread,
     application: Application,
     delay: AckDelay,
     /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
@@ -136,7 +139,7 @@ impl Receiver {
             established: false,
             pushed: false,
             ack_now: false,
-            unread: 0,
+            unread: Unread::default(),
             application: Application::default(),
             delay: AckDelay::new(source, &clock, stack),
             form: Packet {
@@ -162,7 +165,8 @@ impl Receiver {
                 acks_full_push: stack.ack_full_push,
                 quick_acks_out_of_order: stack.quick_acks_out_of_order,
                 widens_out_of_order: stack.widen_out_of_order,
-                charges_in_order: u32::from(stack.ack_before_read),
+                charges_in_order: stack.ack_before_read,
+                cost: Cost::of(stack),
             },
             layout: Layout::of(spec),
             stream: None,
@@ -265,9 +269,9 @@ impl Receiver {
         out.send(End::Receiver, p);
     }
 
-    /// Segments that take room in the buffer.
-    fn charged(&self) -> u32 {
-        self.early.held() + self.unread
+    /// What takes room in the buffer, bytes.
+    fn charged(&self) -> u64 {
+        self.early.charged() + self.unread.charged
     }
 
     fn request_quick(&mut self, most: u32) {
@@ -300,10 +304,13 @@ impl Receiver {
         self.update_fast_path(p.ecn());
         self.application.some |= self.rcv_nxt > before;
         // Where nothing is charged before it is read, the application reads what each packet brings while it is dealt with (prequeue).
-        if self.kernel.charges_in_order == 0 || out.is_last_now() {
+        if !self.kernel.charges_in_order || out.is_last_now() {
             self.read_and_close(out);
-        } else if !std::mem::replace(&mut self.application.waits, true) {
-            out.act_last(p.flow(), End::Receiver);
+        } else {
+            self.fast_path.until = 0;
+            if !std::mem::replace(&mut self.application.waits, true) {
+                out.act_last(p.flow(), End::Receiver);
+            }
         }
     }
 
@@ -359,8 +366,10 @@ impl Receiver {
         if !is_bare_fin(p) {
             self.take_in_order(p, out);
         }
-        if let Some((start, end)) = self.early.close_gap(self.rcv_nxt) {
-            self.unread += (end - start) * self.kernel.charges_in_order;
+        if let Some((start, end, charged)) = self.early.close_gap(self.rcv_nxt, &self.kernel.cost) {
+            if self.kernel.charges_in_order {
+                self.unread.add_run(end - start, charged, &self.kernel.cost);
+            }
             self.rcv_nxt = end;
             // A filled gap is acknowledged at once.
             self.ack_now |= self.early.is_empty();
@@ -377,7 +386,9 @@ impl Receiver {
     #[inline]
     fn take_in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let before = self.rcv_nxt - 1;
-        self.unread += self.kernel.charges_in_order;
+        if self.kernel.charges_in_order {
+            self.unread.add(&self.kernel.cost);
+        }
         self.delay.schedule();
         let widens = if self.stream.is_some() {
             self.measure_in_stream(p)
@@ -444,7 +455,7 @@ impl Receiver {
     /// The application reads what there is.
     #[inline(always)]
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
-        self.unread = 0;
+        self.unread = Unread::default();
         self.buffer.on_read(self.rcv_nxt, out.now());
         if some || self.delay.is_scheduled() {
             self.ack_after_read(some, out);
@@ -454,10 +465,10 @@ impl Receiver {
     /// What is acknowledged when it was read: two segments that were not before, the end of a write of the sender's, and any data if reading
     /// opens the window wide, even if all of it is acknowledged (`__tcp_cleanup_rbuf`).
     fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
-        let held = self.early.held();
-        let write_ended = some && held == 0 && self.is_write_to_acknowledge();
+        let charged = self.early.charged();
+        let write_ended = some && charged == 0 && self.is_write_to_acknowledge();
         let waits = self.delay.is_scheduled() && (self.is_more_than_one_full() || write_ended);
-        if waits || (some && !self.closing.has_ended() && self.buffer.opens_wide(self.rcv_nxt, held)) {
+        if waits || (some && !self.closing.has_ended() && self.buffer.opens_wide(self.rcv_nxt, charged)) {
             self.send_ack(self.rcv_nxt, out);
         }
     }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::charge::Cost;
 use super::Receiver;
 use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::outbox::Outbox;
@@ -16,9 +17,9 @@ const SACK_MEMORY: usize = 4;
 /// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
 #[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
-    /// Sorted; and how many segments they hold.
+    /// Sorted; and what their segments are charged, bytes.
     ranges: VecDeque<(u32, u32)>,
-    held: u32,
+    charged: u64,
     /// The most recent ranges first.
     recent: Vec<(u32, u32)>,
     /// A segment that came twice and is not reported yet.
@@ -28,7 +29,7 @@ pub(super) struct OutOfOrder {
 impl OutOfOrder {
     /// Nothing is missing.
     pub fn new() -> Self {
-        Self { ranges: VecDeque::new(), held: 0, recent: Vec::with_capacity(SACK_MEMORY + 1), duplicate: None }
+        Self { ranges: VecDeque::new(), charged: 0, recent: Vec::with_capacity(SACK_MEMORY + 1), duplicate: None }
     }
 
     /// Loads ahead where the ranges lie.
@@ -42,10 +43,10 @@ impl OutOfOrder {
         self.ranges.is_empty()
     }
 
-    /// Segments that wait for what is missing.
+    /// What the segments are charged that wait for what is missing, bytes.
     #[inline]
-    pub fn held(&self) -> u32 {
-        self.held
+    pub fn charged(&self) -> u64 {
+        self.charged
     }
 
     /// An ACK has no blocks.
@@ -54,9 +55,13 @@ impl OutOfOrder {
     }
 
     /// Takes in a segment; false if it is there already.
-    pub fn insert(&mut self, seq: u32) -> bool {
+    pub fn insert(&mut self, seq: u32, cost: &Cost) -> bool {
+        let at = self.ranges.partition_point(|&(_, end)| end < seq);
+        let run = self.ranges.get(at).filter(|&&(_, end)| end == seq).map_or(0, |&(start, end)| end - start);
         let new = ranges::insert(&mut self.ranges, seq);
-        self.held += u32::from(new);
+        if new {
+            self.charged += cost.behind(run);
+        }
         new
     }
 
@@ -71,17 +76,20 @@ impl OutOfOrder {
         ranges::put_first(&mut self.recent, seq, SACK_MEMORY);
     }
 
-    /// What is missing has come up to `next`: returns the range that follows without a gap.
-    pub fn close_gap(&mut self, next: u32) -> Option<(u32, u32)> {
+    /// What is missing has come up to `next`: returns the range that follows without a gap, and what it was charged. A range that grew
+    /// at its lower end has more heads than is counted here; the last one takes what is left.
+    pub fn close_gap(&mut self, next: u32, cost: &Cost) -> Option<(u32, u32, u64)> {
         let &(start, end) = self.ranges.front()?;
         let closed = start <= next;
+        let mut charged = 0;
         if closed {
-            self.held -= end - start;
             self.ranges.pop_front();
+            charged = if self.ranges.is_empty() { self.charged } else { cost.run(end - start).min(self.charged) };
+            self.charged -= charged;
         }
         let next = if closed { end } else { next };
         self.recent.retain(|&(start, _)| start > next);
-        closed.then_some((start, end))
+        closed.then_some((start, end, charged))
     }
 
     /// Segment `seq` came again: the next ACK reports it.
@@ -112,14 +120,15 @@ impl Receiver {
         self.on_codepoint(p.ecn(), self.rcv_nxt, out);
         self.delay.schedule();
         self.pushed |= self.ends_write(p);
-        if !self.early.insert(seq) {
+        let charged_before = self.early.charged();
+        if !self.early.insert(seq, &self.kernel.cost) {
             self.counters.duplicates += 1;
             self.early.report_duplicate(seq);
             return;
         }
         self.buffer.measure();
         // The segment is charged after that (`tcp_data_queue_ofo`).
-        if self.kernel.widens_out_of_order && self.buffer.grow(self.early.held() - 1) {
+        if self.kernel.widens_out_of_order && self.buffer.grow(charged_before) {
             self.delay.grant_odd();
         }
         if self.early.forgets_for(seq) {

@@ -2,7 +2,7 @@
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads as soon as a segment was dealt with, so in-order data takes
 //! room only while it is acknowledged; out-of-order data does until the gap is filled.
 //!
-//! Leaves out: memory pressure, pruning, shrinking windows, segments out of order that share a head.
+//! Leaves out: memory pressure, pruning, shrinking windows.
 
 #[cfg(test)]
 mod tests;
@@ -77,8 +77,8 @@ pub(super) struct ReceiveBuffer {
 /// What holds for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
 #[derive(Clone, Debug)]
 struct InOrder {
-    /// Segments charged while one is acknowledged: none, or the one that is acknowledged before it is read.
-    charged: u32,
+    /// What is charged while a segment is acknowledged, bytes: nothing, or the one that is acknowledged before it is read.
+    charged: u64,
     /// What may be advertised is all that it can be.
     grown: bool,
     /// The window to advertise, bytes, unless more was offered before; and the one when the segment has been read.
@@ -125,7 +125,7 @@ impl ReceiveBuffer {
             reading: Reading { bytes: ssthresh.min(10 * u64::from(MSS)), since_us: 0, since_seq: 1, until: NEVER },
             rtt: WindowRtt::default(),
             in_order: InOrder {
-                charged: u32::from(stack.ack_before_read),
+                charged: if stack.ack_before_read { u64::from(stack.receive_truesize) } else { 0 },
                 grown: false,
                 window: 0,
                 window_read: 0,
@@ -186,25 +186,25 @@ impl ReceiveBuffer {
         (space * self.ratio) >> 8
     }
 
-    /// Free space for payload with `held` segments out of order.
+    /// Free space for payload with `charged` bytes in use.
     #[inline]
-    fn free(&self, held: u32) -> u64 {
-        match held {
+    fn free(&self, charged: u64) -> u64 {
+        match charged {
             0 => self.full,
-            1 => self.beside_one,
-            _ => self.payload_in(self.size.saturating_sub(u64::from(held) * self.charge.truesize)),
+            one if one == self.charge.truesize => self.beside_one,
+            _ => self.payload_in(self.size.saturating_sub(charged)),
         }
     }
 
     /// How far what may be advertised can still be raised, bytes.
-    fn room(&self, held: u32) -> u64 {
-        self.clamp.min(self.free(held)).saturating_sub(self.ssthresh)
+    fn room(&self, charged: u64) -> u64 {
+        self.clamp.min(self.free(charged)).saturating_sub(self.ssthresh)
     }
 
     /// A full segment arrived: raises what may be advertised; true if it did.
     #[inline]
-    pub fn grow(&mut self, held: u32) -> bool {
-        let room = self.room(held);
+    pub fn grow(&mut self, charged: u64) -> bool {
+        let room = self.room(charged);
         room > 0 && self.grow_into(room)
     }
 
@@ -275,8 +275,8 @@ impl ReceiveBuffer {
         (bytes + (1 << self.scale) - 1) >> self.scale << self.scale
     }
 
-    fn select(&self, held: u32) -> u64 {
-        let mut free = self.free(held);
+    fn select(&self, charged: u64) -> u64 {
+        let mut free = self.free(charged);
         let most = self.clamp.min(self.full);
         if free < most >> 1 {
             free = free >> self.scale << self.scale;
@@ -288,9 +288,9 @@ impl ReceiveBuffer {
     }
 
     /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
-    pub fn advertise(&mut self, rcv_nxt: u32, held: u32) -> u32 {
+    pub fn advertise(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
         let left = self.round_up(self.left(rcv_nxt));
-        self.advertised.bytes = self.select(held).max(left).min(65_535 << self.scale);
+        self.advertised.bytes = self.select(charged).max(left).min(65_535 << self.scale);
         self.advertised.from = rcv_nxt;
         self.advertised.bytes as u32
     }
@@ -327,8 +327,8 @@ impl ReceiveBuffer {
 
     /// True if an ACK sent before the application has read would offer no less than the last one (`__tcp_ack_snd_check`).
     #[inline]
-    pub fn advances(&self, held: u32) -> bool {
-        self.select(held) >= self.advertised.bytes
+    pub fn advances(&self, charged: u64) -> bool {
+        self.select(charged) >= self.advertised.bytes
     }
 
     /// [`Self::advances`] with nothing out of order.
@@ -339,9 +339,9 @@ impl ReceiveBuffer {
 
     /// True if reading has made room for twice the window that is left.
     #[inline]
-    pub fn opens_wide(&self, rcv_nxt: u32, held: u32) -> bool {
+    pub fn opens_wide(&self, rcv_nxt: u32, charged: u64) -> bool {
         let left = self.left(rcv_nxt);
-        2 * left <= self.clamp && self.select(held) >= 2 * left.max(1)
+        2 * left <= self.clamp && self.select(charged) >= 2 * left.max(1)
     }
 
     /// False if [`Self::opens_wide`] is with one segment unacknowledged.
@@ -351,8 +351,13 @@ impl ReceiveBuffer {
     }
 
     /// True if too little room is left to ask for quick ACKs.
-    pub fn is_tight(&self, held: u32) -> bool {
-        held > 0 && self.free(held) < self.clamp.min(self.full) >> 1
+    pub fn is_tight(&self, charged: u64) -> bool {
+        charged > 0 && self.free(charged) < self.clamp.min(self.full) >> 1
+    }
+
+    /// [`Self::is_tight`] with nothing out of order.
+    pub fn is_tight_in_order(&self) -> bool {
+        self.is_tight(self.in_order.charged)
     }
 
     /// The receiver's own estimate of the RTT times 8, us; 0: none yet.
