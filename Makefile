@@ -1,6 +1,6 @@
 # Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
 
-.PHONY: setup demo test bench digests kernel lint docs validate clean
+.PHONY: setup demo test bench digests kernel lint docs validate fuzz clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -12,7 +12,7 @@ DEVELOP = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --lock
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
-	$(shell find crates -name '*.rs' -not -path '*/benches/*' -not -path '*/tests/*' -o -name Cargo.toml)
+	$(shell find crates -name '*.rs' -not -path 'crates/fuzz/*' -not -path '*/benches/*' -not -path '*/tests/*' -o -name Cargo.toml)
 # Says what is being done and, in the end, how long it took; the command's output goes to the log, whose end is shown if it fails.
 stage = printf '%s ... ' "$(1)" >&2; began=$$(date +%s); \
 	{ $(2); } >>$(LOG) 2>&1 || { echo >&2; tail -n 30 $(LOG) >&2; echo "failed: the whole output is in $(LOG)" >&2; exit 1; }; \
@@ -39,9 +39,10 @@ $(VENV)/.docs: $(VENV)/.installed
 demo: setup
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/demo
 
-# The tests of one file stay together, since they share what is slow to make.
+# Rust's tests check overflows and debug assertions (profile `test`), and try each target of crates/fuzz for 20 s. The tests of one Python
+# file stay together, since they share what is slow to make.
 test: setup
-	@cargo test -q --locked -p dumbbell-sim -p dumbbell-trace
+	@cargo test -q --locked -p dumbbell-sim -p dumbbell-trace -p dumbbell-fuzz
 	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
 
 # What runs cost: CPU time, memory, ns-3 beside it (NS3_ROOT=... takes an installation of your own), instructions. Fails where a
@@ -66,8 +67,11 @@ lint: setup
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@cargo fmt --all --check
+	@cargo fmt --check --manifest-path fuzz/Cargo.toml
 	@cargo clippy -q --locked --workspace --all-targets -- -D warnings
-	@if cargo deny --version >/dev/null 2>&1; then cargo deny --locked check; else $(BIN)/python .ci/licences.py; fi
+	@if cargo deny --version >/dev/null 2>&1; then \
+		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
+	else $(BIN)/python .ci/licences.py; fi
 
 # Agreement with the published numbers and with the kernel; fails below the bars. Then attacks on stored runs, from a fresh seed.
 validate: setup
@@ -77,12 +81,28 @@ validate: setup
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
 		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
 
+# The targets of crates/fuzz under libFuzzer for FUZZ_SECONDS each, all at once, from the corpus and with what earlier sessions found
+# (fuzz/found). What fails is kept as fuzz/*.failed. The flags are those of `cargo fuzz --sanitizer none`: they need no nightly.
+FUZZ_SECONDS ?= 3600
+FUZZ_TARGETS := capture plan receiver
+FUZZ_TRIPLE := $(shell rustc -vV | sed -n 's/^host: //p')
+fuzz:
+	@command -v c++ >/dev/null || { echo "expected a C++ compiler (c++): libFuzzer is written in it" >&2; exit 3; }
+	@RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module $(foreach option,level=4 inline-8bit-counters pc-table trace-compares,\
+		-Cllvm-args=-sanitizer-coverage-$(option))" cargo build -q --locked --release --manifest-path fuzz/Cargo.toml --target $(FUZZ_TRIPLE)
+	@mkdir -p $(FUZZ_TARGETS:%=fuzz/found/%)
+	@failed=; for name in $(FUZZ_TARGETS); do FUZZ_TARGET=$$name fuzz/target/$(FUZZ_TRIPLE)/release/fuzz fuzz/found/$$name fuzz/corpus/$$name \
+		-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=65536 -exact_artifact_path=fuzz/$$name.failed \
+		>fuzz/$$name.log 2>&1 & eval "$$name=$$!"; done; \
+	for name in $(FUZZ_TARGETS); do eval "wait \$$$$name" || failed="$$failed $$name"; tail -n 3 fuzz/$$name.log; done; \
+	test -z "$$failed" || { echo "failed:$$failed; see fuzz/*.log" >&2; exit 1; }
+
 docs: $(VENV)/.docs
 	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -c 'from dumbbell import *; import pathlib, pdoc; pdoc.pdoc("dumbbell", output_directory=pathlib.Path("target/doc/python"))'
 	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html"
 
 clean:
-	@rm -rf $(VENV) target dumbbell/_native*.so
+	@rm -rf $(VENV) target fuzz/target dumbbell/_native*.so
 
 comma := ,

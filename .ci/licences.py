@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+WORKSPACES = ("Cargo.toml", "fuzz/Cargo.toml")
 
 
 def accepted(expression: str, allowed: set[str]) -> bool:
@@ -41,13 +42,16 @@ def accepted(expression: str, allowed: set[str]) -> bool:
 def main() -> int:
     """Prints each crate that fails; 1 if there is one."""
     allowed = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
-    packages = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)["packages"]
-    refused = [package for package in packages if not accepted(package["license"] or "", allowed)]
-    for package in refused:
-        print(f"{package['name']} {package['version']}: licence {package['license']!r} is not in deny.toml")
+    licences: dict[tuple[str, str], str] = {}
+    for workspace in WORKSPACES:
+        command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features", "--manifest-path", workspace]
+        packages = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)["packages"]
+        licences |= {(package["name"], package["version"]): package["license"] or "" for package in packages}
+    refused = [each for each, licence in licences.items() if not accepted(licence, allowed)]
+    for name, version in refused:
+        print(f"{name} {version}: licence {licences[name, version]!r} is not in deny.toml")
     if not refused:
-        print(f"licences: {len(packages)} crates, all in deny.toml")
+        print(f"licences: {len(licences)} crates, all in deny.toml")
     return 1 if refused else 0
 
 

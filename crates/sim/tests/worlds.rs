@@ -11,6 +11,13 @@ use dumbbell_sim::spec::{
 use proptest::prelude::*;
 
 #[test]
+fn the_worlds_run_with_overflow_checks_and_debug_assertions() {
+    let most = std::hint::black_box(u32::MAX);
+    assert!(std::panic::catch_unwind(|| most + 1).is_err(), "an overflow goes unnoticed");
+    assert!(std::panic::catch_unwind(|| debug_assert!(most == 0)).is_err(), "a debug assertion is left out");
+}
+
+#[test]
 fn a_saturated_link_delivers_its_rate_and_no_more() {
     for cc in ["reno", "cubic"] {
         let shaper = ShaperSpec::Tbf { rate_bps: 10_000_000, burst_bytes: 1540 };

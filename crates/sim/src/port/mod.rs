@@ -16,7 +16,7 @@ use crate::qdisc::{AnyQdisc, Qdisc};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::PortSpec;
-use crate::time::{Duration, Time, NEVER};
+use crate::time::{Duration, Time, MAX_TIME, NEVER};
 
 /// A port.
 #[derive(Debug)]
@@ -123,6 +123,9 @@ impl Port {
                 (id, *delay_ns, Kind::Queue { qdisc, shaper })
             }
         };
+        let mut flaws = Flaws::default();
+        flaws.at_most("delay_ns", delay, "ns", MAX_TIME);
+        flaws.done()?;
         Ok(Self {
             id: id.clone(),
             kind,

@@ -1,0 +1,249 @@
+//! The receivers of both implementations, driven by any sequence of packets and times that a network can make of what a sender sends: lost,
+//! repeated, delayed, marked, in any order.
+
+use std::collections::BTreeSet;
+
+use dumbbell_sim::attachment::{Attachment, Attachments};
+use dumbbell_sim::outbox::{End, Outbox};
+use dumbbell_sim::packet::{
+    flags, Ecn, Packet, Verdict, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME,
+};
+use dumbbell_sim::spec::TcpSpec;
+use dumbbell_sim::tcp::endpoint::Receiver;
+use dumbbell_sim::tcp::implementation::Implementation;
+use dumbbell_sim::tcp::{bsd, linux};
+use dumbbell_sim::time::{Time, MS, NEVER};
+use serde_json::json;
+
+const STACKS: [&str; 4] = ["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9"];
+const BUFFERS: [Option<u64>; 4] = [None, Some(3_000), Some(40_000), Some(1 << 20)];
+const TIMERS: usize = linux::receiver::SOURCES;
+/// Bytes of the input for each step.
+const STEP: usize = 4;
+const MOST_STEPS: usize = 4_000;
+/// Timer events at one time, and packets that one arrival or timer brings about, in which something goes around in circles.
+const MOST_AT_ONCE: usize = 64;
+
+/// What the receiver acts through.
+struct Line {
+    now: Time,
+    sent: Vec<Packet>,
+    timers: [Time; TIMERS],
+    attachments: Attachments,
+}
+
+impl Outbox for Line {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn send(&mut self, from: End, p: Packet) -> Verdict {
+        assert_eq!(from, End::Receiver);
+        self.sent.push(p);
+        Verdict::Queued
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        assert!(at >= self.now, "a timer for the past");
+        self.timers[source] = at;
+    }
+
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        self.attachments.attach(p, attachment);
+    }
+
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        self.attachments.take(p)
+    }
+}
+
+/// A receiver with what the sender and the network know of it.
+struct World {
+    receiver: Receiver,
+    line: Line,
+    /// Segments of the transfer; the next number is the FIN's.
+    segments: u32,
+    /// Payload of the last one, bytes.
+    last_payload: u32,
+    /// What has been sent to it.
+    arrived: BTreeSet<u32>,
+    /// The highest acknowledgment number, and the highest right edge of the window, in bytes.
+    acked: u32,
+    edge: u64,
+    read: u64,
+}
+
+/// Drives a receiver: the first four bytes choose which, every further four bytes are a step.
+///
+/// # Panics
+/// It acknowledges or delivers what did not come, goes back, takes a window away, or goes around in circles.
+pub fn run(input: &[u8]) {
+    let Some((head, steps)) = input.split_first_chunk::<STEP>() else { return };
+    let mut world = World::new(*head);
+    for step in steps.chunks_exact(STEP).take(MOST_STEPS) {
+        world.step(step.try_into().expect("chunks have this length"));
+    }
+    // Whatever was lost is sent again in the end.
+    if world.established() {
+        let missing: Vec<u32> = (1..=world.segments.min(world.acked + 200)).collect();
+        for seq in missing {
+            world.data(seq, 0, world.now_ms());
+        }
+        world.wait(10_000 * MS);
+        let expected = world.segments.min(200).max(world.acked);
+        assert!(world.acked >= expected, "{} of {expected} acknowledged", world.acked);
+    }
+}
+
+impl World {
+    fn new([stack, host, end, first]: [u8; STEP]) -> Self {
+        let name = STACKS[usize::from(stack) % STACKS.len()];
+        let linux = name != "freebsd-9";
+        let ecn = linux && stack & 0x10 != 0;
+        // Transfers of 1 to 256 segments, one of them short, or without an end for all practical purposes.
+        let (segments, last_payload) = match end {
+            0 => (1 << 24, MSS),
+            _ => (u32::from(end), 1 + u32::from(first) * 5),
+        };
+        let bytes = u64::from(segments - 1) * u64::from(MSS) + u64::from(last_payload.min(MSS));
+        let spec: TcpSpec = serde_json::from_value(json!({
+            "id": "f", "path": 0, "from": 0, "to": 1, "direction": "forward", "opener": "from", "cc": {"kind": "reno"},
+            "stack": {"name": name, "options": {}}, "ecn": ecn, "sce_echo": ecn && stack & 0x20 != 0,
+            "host": {
+                "tso": false, "rmem": [4096, 131_072, 6_291_456], "rcvbuf": BUFFERS[usize::from(host) % BUFFERS.len()],
+                "wmem": [4096, 16384, 4_194_304], "sndbuf": null, "cached_ssthresh": null,
+            },
+            "transfer_bytes": bytes, "first_write_bytes": null, "connections": [],
+        }))
+        .expect("a description of a flow");
+        let receiver = match Implementation::from_spec(&spec.stack).expect("a known stack") {
+            Implementation::Linux(stack) => {
+                Receiver::Linux(linux::receiver::Receiver::new(0, 0, &spec, &stack, host & 0x10 != 0))
+            }
+            Implementation::Bsd(stack) => Receiver::Bsd(bsd::receiver::Receiver::new(0, 0, &spec, &stack)),
+        };
+        let line = Line { now: MS, sent: vec![], timers: [NEVER; TIMERS], attachments: Attachments::default() };
+        let last_payload = last_payload.min(MSS);
+        let arrived = BTreeSet::new();
+        Self { receiver, line, segments, last_payload, arrived, acked: 0, edge: 0, read: 0 }
+    }
+
+    fn established(&self) -> bool {
+        self.acked > 0
+    }
+
+    fn now_ms(&self) -> u32 {
+        (self.line.now / MS) as u32
+    }
+
+    fn step(&mut self, [kind, a, b, c]: [u8; STEP]) {
+        let late = u32::from(c >> 4);
+        let tsval = self.now_ms().saturating_sub(late * late);
+        match kind % 8 {
+            // Data around what is expected: behind it, at it, ahead of it.
+            0..=2 => self.data((self.acked + u32::from(a)).saturating_sub(16).max(1), b, tsval),
+            3 => self.data(self.acked.max(1), b, tsval),
+            // Far ahead, up to beyond the window; near the end of the transfer.
+            4 => self.data(self.acked + u32::from(a) * 64 + u32::from(c), b, tsval),
+            5 => self.data((self.segments + 1).saturating_sub(u32::from(a) % 4).max(1), b, tsval),
+            6 => self.wait(u64::from(a) * u64::from(b) * u64::from(c) * 1000),
+            _ => match a % 4 {
+                0 => self.packet(0, SYN_FRAME, flags::SYN, tsval),
+                1 => self.packet(1, ACK_FRAME, flags::HANDSHAKE, tsval),
+                // The answer to its FIN comes only if that was sent: after all was acknowledged.
+                2 if self.acked > self.segments + 1 => self.packet(0, ACK_FRAME, flags::CLOSED, tsval),
+                _ => self.wait(u64::from(b) * 1000),
+            },
+        }
+    }
+
+    /// A segment of the transfer, or its FIN; a sender has no others.
+    fn data(&mut self, seq: u32, bits: u8, tsval: u32) {
+        let seq = seq.min(self.segments + 1);
+        let payload = match seq {
+            seq if seq < self.segments => MSS,
+            seq if seq == self.segments => self.last_payload,
+            _ => 0,
+        };
+        let linux = matches!(self.receiver, Receiver::Linux(_));
+        // FreeBSD's sender has no FIN.
+        let fin = linux && seq >= self.segments && (seq > self.segments || bits & 1 != 0);
+        if payload == 0 && !fin {
+            return;
+        }
+        let ecn = if linux { [Ecn::NotEct, Ecn::Ect0, Ecn::Ce, Ecn::Sce][usize::from(bits >> 6)] } else { Ecn::NotEct };
+        let more = [(2, flags::PSH), (4, flags::CWR), (8, flags::RETRANSMISSION)];
+        let bits = more.iter().filter(|(bit, _)| bits & bit != 0).fold(ecn.flags(), |all, (_, flag)| all | flag);
+        self.arrived.insert(seq);
+        if payload > 0 && fin {
+            self.arrived.insert(seq + 1);
+        }
+        self.packet(seq, (HEADERS + payload).min(FULL_FRAME), bits | if fin { flags::FIN } else { 0 }, tsval);
+    }
+
+    fn packet(&mut self, seq: u32, len: u32, flags: u16, tsval: u32) {
+        let tsecr = tsval.saturating_sub(20);
+        let p = Packet {
+            way: Way::new(0),
+            len: len as u16,
+            flags,
+            seq,
+            window: 0,
+            tsval,
+            tsecr,
+            attachment: NO_ATTACHMENT,
+        };
+        self.receiver.on_packet(&p, &mut self.line);
+        self.look();
+    }
+
+    /// Lets time pass; timers that are due come in their order.
+    fn wait(&mut self, ns: Time) {
+        let end = self.line.now + ns;
+        let mut at_once = 0;
+        while let Some((at, which)) =
+            (0..TIMERS).map(|which| (self.line.timers[which], which)).min().filter(|t| t.0 <= end)
+        {
+            at_once = if at > self.line.now { 0 } else { at_once + 1 };
+            assert!(at_once < MOST_AT_ONCE, "a timer comes again and again");
+            self.line.now = at;
+            self.line.timers[which] = NEVER;
+            self.receiver.on_timer(which, &mut self.line);
+            self.look();
+        }
+        self.line.now = end;
+    }
+
+    /// Looks at what the receiver has sent and delivered.
+    fn look(&mut self) {
+        assert!(self.line.sent.len() < MOST_AT_ONCE, "{} packets at once", self.line.sent.len());
+        for p in std::mem::take(&mut self.line.sent) {
+            assert!(p.has(flags::ACK), "a packet without an acknowledgment");
+            let blocks = self.line.attachments.take(&p).blocks;
+            for &(start, end) in blocks.as_slice() {
+                assert!(
+                    start < end && (start..end).all(|seq| self.arrived.contains(&seq)),
+                    "{start}..{end} did not come"
+                );
+            }
+            let come = (self.acked.max(1)..p.seq).all(|seq| self.arrived.contains(&seq));
+            assert!(come, "{} acknowledged, of which some did not come", p.seq);
+            // An ACK for an older point, of which ECN knows, says nothing of the window; that of a SYN-ACK is not scaled.
+            if p.seq >= self.acked && !p.has(flags::SYN) {
+                let edge = u64::from(p.seq) * u64::from(MSS) + u64::from(p.window);
+                let rounding = 1 << self.receiver.window_scale();
+                assert!(
+                    p.seq > self.segments || edge + rounding > self.edge,
+                    "the window's edge goes back: {edge} < {}",
+                    self.edge
+                );
+                self.edge = self.edge.max(edge);
+                self.acked = p.seq;
+            }
+        }
+        let read = self.receiver.bytes_read();
+        assert!(read >= self.read, "{read} bytes read, {} before", self.read);
+        assert!(read <= u64::from(self.segments) * u64::from(MSS));
+        self.read = read;
+    }
+}
