@@ -2,20 +2,29 @@
 //! repeated, delayed, marked, in any order.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use dumbbell_sim::attachment::{Attachment, Attachments};
 use dumbbell_sim::outbox::{End, Outbox};
 use dumbbell_sim::packet::{
     flags, Ecn, Packet, Verdict, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME,
 };
-use dumbbell_sim::spec::TcpSpec;
+use dumbbell_sim::spec::{StackSpec, TcpSpec};
 use dumbbell_sim::tcp::endpoint::Receiver;
-use dumbbell_sim::tcp::implementation::Implementation;
+use dumbbell_sim::tcp::implementation::{listing, Implementation};
 use dumbbell_sim::tcp::{bsd, linux};
 use dumbbell_sim::time::{Time, MS, NEVER};
-use serde_json::json;
+use serde_json::{json, Map};
 
-const STACKS: [&str; 4] = ["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9"];
+/// Every stack, with what the description of a flow says of it.
+static STACKS: LazyLock<Vec<(StackSpec, Implementation)>> = LazyLock::new(|| {
+    let named = |name| {
+        let spec = StackSpec { name, options: Map::new() };
+        let made = Implementation::from_spec(&spec).expect("a stack of the listing");
+        (spec, made)
+    };
+    listing().into_iter().map(|(name, _)| named(name)).collect()
+});
 const BUFFERS: [Option<u64>; 4] = [None, Some(3_000), Some(40_000), Some(1 << 20)];
 const TIMERS: usize = linux::receiver::SOURCES;
 /// Bytes of the input for each step.
@@ -97,8 +106,8 @@ pub fn run(input: &[u8]) {
 
 impl World {
     fn new([stack, host, end, first]: [u8; STEP]) -> Self {
-        let name = STACKS[usize::from(stack) % STACKS.len()];
-        let linux = name != "freebsd-9";
+        let (named, made) = &STACKS[usize::from(stack) % STACKS.len()];
+        let linux = matches!(made, Implementation::Linux(_));
         let ecn = linux && stack & 0x10 != 0;
         // Transfers of 1 to 256 segments, one of them short, or without an end for all practical purposes.
         let (segments, last_payload) = match end {
@@ -108,7 +117,7 @@ impl World {
         let bytes = u64::from(segments - 1) * u64::from(MSS) + u64::from(last_payload.min(MSS));
         let spec: TcpSpec = serde_json::from_value(json!({
             "id": "f", "path": 0, "from": 0, "to": 1, "direction": "forward", "opener": "from", "cc": {"kind": "reno"},
-            "stack": {"name": name, "options": {}}, "ecn": ecn, "sce_echo": ecn && stack & 0x20 != 0,
+            "stack": named, "ecn": ecn, "sce_echo": ecn && stack & 0x20 != 0,
             "host": {
                 "tso": false, "rmem": [4096, 131_072, 6_291_456], "rcvbuf": BUFFERS[usize::from(host) % BUFFERS.len()],
                 "wmem": [4096, 16384, 4_194_304], "sndbuf": null, "cached_ssthresh": null,
@@ -116,11 +125,11 @@ impl World {
             "transfer_bytes": bytes, "first_write_bytes": null, "connections": [],
         }))
         .expect("a description of a flow");
-        let receiver = match Implementation::from_spec(&spec.stack).expect("a known stack") {
+        let receiver = match made {
             Implementation::Linux(stack) => {
-                Receiver::Linux(linux::receiver::Receiver::new(0, 0, &spec, &stack, host & 0x10 != 0))
+                Receiver::Linux(linux::receiver::Receiver::new(0, 0, &spec, stack, host & 0x10 != 0))
             }
-            Implementation::Bsd(stack) => Receiver::Bsd(bsd::receiver::Receiver::new(0, 0, &spec, &stack)),
+            Implementation::Bsd(stack) => Receiver::Bsd(bsd::receiver::Receiver::new(0, 0, &spec, stack)),
         };
         let line = Line { now: MS, sent: vec![], timers: [NEVER; TIMERS], attachments: Attachments::default() };
         let last_payload = last_payload.min(MSS);
