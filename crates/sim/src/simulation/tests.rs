@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 use super::World;
 use crate::output::{Output, Rows};
 use crate::spec::NetworkSpec;
-use crate::time::{MS, SEC};
+use crate::time::{MAX_TIME, MS, SEC};
 
 /// A bottleneck of 10 Mbit/s with a queue in both directions, and 20 ms.
 fn world(seed: u64, qdisc: &Value, workloads: &[Value]) -> NetworkSpec {
@@ -122,6 +122,14 @@ fn what_cannot_be_run_is_refused() {
     let refused = crate::simulate(&net).unwrap_err();
     let fields: Vec<&str> = refused.iter().map(|refusal| refusal.field.as_str()).collect();
     assert_eq!(fields, ["arrivals.mean_interval_ns", "ports", "tcp.transfer_bytes"]);
+    let mut late = world(1, &qdisc(0), &[]);
+    late.ports = vec![serde_json::from_value(json!({
+        "kind": "link", "id": "delay", "name": "delay", "direction": "forward", "delay_ns": MAX_TIME + 1, "rate_bps": null,
+        "limit_packets": null,
+    }))
+    .unwrap()];
+    let refused = crate::simulate(&late).unwrap_err();
+    assert!(refused.iter().any(|refusal| refusal.field == "delay_ns"), "an arrival beyond what a time can be");
 }
 
 proptest! {
