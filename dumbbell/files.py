@@ -8,7 +8,6 @@ import os
 import shutil
 import stat
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,6 @@ MOST_JSON_BYTES = 256 << 20
 """Size of a JSON file; the plan of a run with 100,000 flows has some 30 MB."""
 
 _temporary: set[Path] = set()
-_stderr = threading.Lock()
 
 
 @contextmanager
@@ -123,20 +121,6 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, and create its folder."""
     with writing(path):
         path.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def discarded_stderr() -> Iterator[None]:
-    """Within it nothing that this process writes to stderr is seen, from native code either."""
-    with _stderr:
-        kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 2)
-        os.close(null)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
 
 
 def cache_folder(what: str) -> Path:

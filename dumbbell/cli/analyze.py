@@ -41,10 +41,14 @@ def _analyze(
     from dumbbell.cli.tables import print_tables
     from dumbbell.errors import BadInput
     from dumbbell.files import write_text
+    from dumbbell.results import check_capture
     from dumbbell.trace import analyze, pairs_between
 
     if csv is not None and right is None:
         raise BadInput("--csv: RTT samples need two capture points; expected LEFT.pcap RIGHT.pcap")
+    for file in (left, right):
+        if file is not None:
+            check_capture(file)
     found = analyze(left)
     captures = {left: found} if right is None else {left: found, right: analyze(right)}
     pairs = None if right is None else pairs_between(left, right)

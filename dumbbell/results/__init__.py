@@ -5,7 +5,7 @@ from dumbbell.results.conservation import judge
 from dumbbell.results.run import Results, Run
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, digest
-from dumbbell.results.store import Store, leave_out, load, outlines
+from dumbbell.results.store import Store, check_capture, leave_out, load, outlines
 from dumbbell.results.summary import Outline, Summary
 from dumbbell.results.tables import Table
 
@@ -18,6 +18,7 @@ __all__ = [
     "Summary",
     "Table",
     "asked_flows",
+    "check_capture",
     "digest",
     "judge",
     "leave_out",

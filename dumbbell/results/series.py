@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.files import discarded_stderr
 from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.schema import schema
 
@@ -175,12 +176,16 @@ def read_parquet(file: StoredFile, wanted: pl.Expr | None = None) -> pl.DataFram
     import polars as pl
 
     content = file.read()
-    # In a run of an earlier format, without a checksum, polars is the first to notice damage, and may panic, which it says on stderr.
-    quiet = nullcontext() if file.sha256 is not None else discarded_stderr()
+    if file.sha256 is None and not _can_be_decoded(content):
+        raise damaged(file.path, "is no Parquet file, or truncated or changed")
     try:
-        with quiet:
-            if wanted is None:
-                return pl.read_parquet(content)
-            return pl.scan_parquet(content).filter(wanted).collect()
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        return pl.read_parquet(content) if wanted is None else pl.scan_parquet(content).filter(wanted).collect()
+    except pl.exceptions.PolarsError as error:
         raise damaged(file.path, f"cannot be read ({' '.join(str(error).split())[:120]})") from None
+
+
+@lru_cache(maxsize=1)
+def _can_be_decoded(content: bytes) -> bool:
+    """Whether polars decodes a file without a checksum, of an earlier format. It is tried in another process: damage may end that."""
+    program = "import polars, sys; polars.read_parquet(sys.stdin.buffer.read())"
+    return not subprocess.run([sys.executable, "-I", "-c", program], input=content, capture_output=True, check=False).returncode

@@ -175,12 +175,10 @@ class Store:
 
     def is_whole(self, key: str) -> bool:
         """Whether the run is stored and not damaged."""
-        try:
+        with suppress(DamagedRun):
             if self._has(key):
                 self.verify(key)
                 return True
-        except DamagedRun:
-            pass
         return False
 
     @contextmanager
@@ -430,6 +428,14 @@ def load(path: str | Path, check_series: bool = True) -> Results:
 def outlines(path: str | Path) -> tuple[Outline, ...]:
     """Cell and summary of each run of a results folder, but for damaged ones. Raises `BadInput` if it is not one."""
     return _store(path).outlines()
+
+
+def check_capture(path: Path) -> None:
+    """Raises `DamagedRun` if a capture is one of a stored run, by the folder that it lies in, and not as it was written."""
+    folder = path.absolute().parent
+    of_run = _KEY.fullmatch(folder.name) and (folder / _RUN).is_file()
+    if of_run and (file := Store(folder.parent)._read(folder.name)[1].get(path.name)) is not None:
+        file.verify()
 
 
 def leave_out(damage: DamagedRun) -> None:

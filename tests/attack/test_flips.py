@@ -123,7 +123,7 @@ def test_flipped_bits_in_a_store_of_an_earlier_version_end_no_process(written, o
     (folder / "run.json").write_text(json.dumps(record))
     content = (folder / "series.parquet").read_bytes()
     assert store.verify(KEYS[0]) is False
-    for _ in range(request.config.getoption("flips")):
+    for _ in range(request.config.getoption("flips") // 40):
         flipped = bytearray(content)
         flipped[rng.randrange(len(flipped))] ^= 1 << rng.randrange(8)
         (folder / "series.parquet").write_bytes(flipped)

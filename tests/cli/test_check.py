@@ -92,6 +92,20 @@ def test_commands_leave_a_damaged_run_out_and_exit_1(dumbbell, store, file):
         assert answer.err.count("expected a whole run (`dumbbell check --repair ") == (1 if name == "run" else 2), name
 
 
+def test_a_damaged_capture_is_not_analysed(dumbbell, tmp_path):
+    (tmp_path / "s.yaml").write_text(SCENARIO.replace("repeat: 2", "capture: true"))
+    assert dumbbell("run", tmp_path / "s.yaml", "--out", tmp_path / "out").status == 0
+    left = next((tmp_path / "out").glob("*/left.pcap"))
+    assert dumbbell("analyze", left, left.with_name("right.pcap")).status == 0
+    flip(left)
+    for captures in ((left,), (left.with_name("right.pcap"), left)):
+        answer = dumbbell("analyze", *captures)
+        assert (answer.status, answer.out) == (1, "")
+        assert answer.err.startswith(f"{left}: is not as it was written (its SHA-256 differs); expected a whole run")
+    shutil.copy(left, tmp_path / "left.pcap")
+    assert dumbbell("analyze", tmp_path / "left.pcap").status == 0
+
+
 def test_the_runs_of_a_scenario_that_are_missing_are_made(dumbbell, store, file):
     before = contents(store)
     shutil.rmtree(store.path / before[0][0])
