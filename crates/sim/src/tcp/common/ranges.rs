@@ -26,6 +26,10 @@ pub(in crate::tcp) fn add(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u3
 
 /// Adds a segment to ranges in order; false if it was there.
 pub(in crate::tcp) fn insert(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
+    if ranges.back().is_none_or(|&(_, end)| end <= seq) {
+        add(ranges, seq, seq + 1);
+        return true;
+    }
     let at = ranges.partition_point(|&(_, end)| end <= seq);
     let new = ranges.get(at).is_none_or(|&(start, _)| seq < start);
     if new {
@@ -36,6 +40,13 @@ pub(in crate::tcp) fn insert(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> boo
 
 /// Puts the range of a segment first among the latest `most`, joined with those that it touches.
 pub(in crate::tcp) fn put_first(latest: &mut Vec<(u32, u32)>, seq: u32, most: usize) {
+    // Usually the latest range goes on, and does not reach another one.
+    if let Some((first, others)) = latest.split_first_mut() {
+        if first.1 == seq && others.iter().all(|&(start, _)| start != seq + 1) {
+            first.1 += 1;
+            return;
+        }
+    }
     let mut head = (seq, seq + 1);
     latest.retain(|&(start, end)| {
         let joins = start <= head.1 && head.0 <= end;

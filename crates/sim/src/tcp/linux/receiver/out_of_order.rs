@@ -56,6 +56,11 @@ impl OutOfOrder {
 
     /// Takes in a segment; false if it is there already.
     pub fn insert(&mut self, seq: u32, cost: &Cost) -> bool {
+        if let Some(last) = self.ranges.back_mut().filter(|last| last.1 == seq) {
+            self.charged += cost.behind(last.1 - last.0);
+            last.1 += 1;
+            return true;
+        }
         let at = self.ranges.partition_point(|&(_, end)| end < seq);
         let run = self.ranges.get(at).filter(|&&(_, end)| end == seq).map_or(0, |&(start, end)| end - start);
         let new = ranges::insert(&mut self.ranges, seq);
