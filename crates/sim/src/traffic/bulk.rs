@@ -1,7 +1,7 @@
 //! Bulk flows: TCP connections that send all they can, or a sized transfer, from the start of the run. What other kinds of traffic over
 //! TCP are built of is here as well.
 
-use super::site::{check_buffers, Controls, Site, MAX_TRANSFER};
+use super::site::{check_buffers, has_buffers, Controls, Site, MAX_TRANSFER};
 use crate::cc::{self, AnyCc, Needs};
 use crate::flow::Flow;
 use crate::packet::MSS;
@@ -66,6 +66,7 @@ pub fn ends(
     source: usize,
     controls: &Controls,
 ) -> Result<(Sender, Receiver), Flaws> {
+    has_buffers(&spec.host)?;
     let timer = source + SENDER_TIMER;
     match stack {
         Implementation::Linux(stack) => {

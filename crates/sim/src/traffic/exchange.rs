@@ -2,7 +2,7 @@
 //! last byte the client thinks for a while and asks again. After the last response the client closes, and then the server.
 
 use super::bulk::control;
-use super::site::{check_buffers, MAX_TRANSFER};
+use super::site::{check_buffers, has_buffers, MAX_TRANSFER};
 use super::{Exchanged, Site, Traffic};
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
@@ -64,6 +64,7 @@ pub fn build(spec: &ExchangeSpec, site: &Site) -> Result<Vec<Exchange>, Flaws> {
         Implementation::Bsd(_) => Err(Flaws::one("stack.name", &tcp.stack.name, "a stack of Linux")),
     });
     let end = |stack: &Stack, index: u32, source: usize, first: bool| -> Result<TwoWayEnd, Flaws> {
+        has_buffers(&tcp.host)?;
         let opens = first == (tcp.opener == Opener::From);
         let (cc, needs) = control(tcp, stack, site.controls)?;
         Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens))

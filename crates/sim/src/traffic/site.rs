@@ -56,3 +56,10 @@ pub(super) fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
         None => check("host.wmem", host.wmem[2], host.wmem[2]),
     }
 }
+
+/// An error without flaws, which [`check_buffers`] finds, where no socket can be made with the buffers: its sizes would overflow.
+pub(super) fn has_buffers(host: &HostSettings) -> Result<(), Flaws> {
+    let mut flaws = Flaws::default();
+    check_buffers(host, &mut flaws);
+    flaws.done().map_err(|_| Flaws::default())
+}
