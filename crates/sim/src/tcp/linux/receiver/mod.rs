@@ -302,14 +302,26 @@ impl Receiver {
             self.check_ack(out);
         }
         self.update_fast_path(p.ecn());
-        self.application.some |= self.rcv_nxt > before;
         // Where nothing is charged before it is read, the application reads what each packet brings while it is dealt with (prequeue).
-        if !self.kernel.charges_in_order || out.is_last_now() {
+        let reads_now = !self.kernel.charges_in_order || out.is_last_now();
+        if reads_now && !self.application.waits {
+            self.on_read(self.rcv_nxt > before, out);
+            self.close_at_end(out);
+        } else {
+            self.application.some |= self.rcv_nxt > before;
+            self.read_later(reads_now, p.flow(), out);
+        }
+    }
+
+    /// The application waits to read, if it does not read now what it waited for.
+    #[inline(never)]
+    fn read_later(&mut self, reads_now: bool, flow: usize, out: &mut impl Outbox) {
+        if reads_now {
             self.read_and_close(out);
         } else {
             self.fast_path.until = 0;
             if !std::mem::replace(&mut self.application.waits, true) {
-                out.act_last(p.flow(), End::Receiver);
+                out.act_last(flow, End::Receiver);
             }
         }
     }
@@ -457,7 +469,13 @@ impl Receiver {
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
         self.unread = Unread::default();
         self.buffer.on_read(self.rcv_nxt, out.now());
-        if some || self.delay.is_scheduled() {
+        // Otherwise nothing is acknowledged: what was read usually had its ACK before, and leaves the window as it is.
+        let may_acknowledge = if some {
+            self.pushed || !self.early.is_empty() || self.buffer.may_open_wide() || self.is_more_than_one_full()
+        } else {
+            self.delay.is_scheduled() && self.is_more_than_one_full()
+        };
+        if may_acknowledge || self.stream.is_some() {
             self.ack_after_read(some, out);
         }
     }

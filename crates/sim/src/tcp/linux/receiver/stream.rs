@@ -146,16 +146,19 @@ impl Receiver {
     }
 
     /// More than a full segment is not acknowledged.
+    #[inline(always)]
     pub(super) fn is_more_than_one_full(&self) -> bool {
-        let from = self.buffer.acked_until();
-        match &self.stream {
-            Some(stream) => {
-                let fin = u64::from(self.closing.has_ended());
-                self.layout.span(from, self.rcv_nxt) + fin > u64::from(stream.full)
-            }
-            None if self.closing.has_ended() => self.is_more_than_one_full_with_fin(),
-            None => self.rcv_nxt - from > 1,
+        if self.stream.is_some() || self.closing.has_ended() {
+            return self.is_more_than_one_full_by_length();
         }
+        self.rcv_nxt - self.buffer.acked_until() > 1
+    }
+
+    #[inline(never)]
+    fn is_more_than_one_full_by_length(&self) -> bool {
+        let Some(stream) = &self.stream else { return self.is_more_than_one_full_with_fin() };
+        let fin = u64::from(self.closing.has_ended());
+        self.layout.span(self.buffer.acked_until(), self.rcv_nxt) + fin > u64::from(stream.full)
     }
 
     /// The end of a write was read that earns an ACK at once.
