@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
@@ -11,6 +12,8 @@ from pydantic_core import ErrorDetails
 from dumbbell.scenario.problems import Location, Unfit, nearest, one_of
 
 _MODEL = ("model_type", "model_attributes_type")
+_MOST_PLACES = 2
+"""Where a key belongs that stands elsewhere."""
 _NOUNS = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -31,7 +34,10 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
     kind, context, given = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "extra_forbidden":
         known = sorted({field.alias or name for model in _models_at(top, detail["loc"][:-1]) for name, field in model.model_fields.items()})
-        return f"unknown key{nearest(detail['loc'][-1], known)}", one_of(known)
+        name = str(detail["loc"][-1])
+        places = _places(top).get(name, ())[:_MOST_PLACES]
+        meant = f" (did you mean {' or '.join(places)}?)" if places else nearest(name, known)
+        return f"unknown key{meant}", one_of(known)
     if kind == "missing":
         models = _models_at(top, detail["loc"][:-1])
         return "is missing", _summary(models, str(detail["loc"][-1]))
@@ -94,6 +100,29 @@ def _models_at(top: type[BaseModel], location: Location) -> list[type[BaseModel]
         elif isinstance(part, str):  # the branch of a union: a kind or a class
             models = [model for model in models if part in (model.__name__, _kind(model))] or models
     return models
+
+
+@cache
+def _places(top: type[BaseModel]) -> Mapping[str, Sequence[str]]:
+    """Where each key may stand, as dotted keys, the shortest first; `*` stands for every entry of a list, NAME for a name."""
+    found: dict[str, dict[str, None]] = {}
+    for dotted in _dotted(top):
+        found.setdefault(dotted.rpartition(".")[2], {})[dotted] = None
+    return {name: sorted(dotted, key=lambda each: each.count(".")) for name, dotted in found.items()}
+
+
+def _dotted(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        key = f"{prefix}{field.alias or name}"
+        yield key
+        for inner in _models_in(field.annotation):
+            yield from _dotted(inner, f"{key}.{_entries(field.annotation)}")
+
+
+def _entries(annotation: Any) -> str:
+    """How a dotted key goes on from a setting of this type to what it holds."""
+    origins = {get_origin(each) for each in (annotation, *get_args(annotation))}
+    return "*." if list in origins else "NAME." if dict in origins else ""
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -431,8 +431,9 @@ class Tc(Discipline):
 Qdisc = Annotated[
     Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc,
     Field(discriminator="kind"),
+    BeforeValidator(lambda written: {"kind": written} if isinstance(written, str) else written),
 ]
-"""A queue discipline; `kind` says which."""
+"""A queue discipline; `kind` says which. The kind alone stands for it with its defaults."""
 
 
 DISCIPLINES: Mapping[str, type[Discipline]] = {model.model_fields["kind"].default: model for model in get_args(get_args(Qdisc)[0])}

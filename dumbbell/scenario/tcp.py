@@ -111,6 +111,12 @@ class Start(Model):
     jitter: Duration = Duration(0)
     """Each start is later by a uniform draw from 0 to this, from the seed and the flow's name."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _first(cls, written: Any) -> Any:
+        """A time alone is that of the first flow."""
+        return {"first": written} if isinstance(written, str) else written
+
 
 _STACK, _HOST = Stack(), Host()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -53,6 +54,15 @@ def _split(written: object, kind: type[Quantity | Limit]) -> tuple[Fraction, str
     return Fraction(number), match["unit"]
 
 
+def _meant(unit: str, *kinds: type[Quantity]) -> str:
+    """A hint at the unit that was probably meant, if there is one."""
+    for kind in kinds:
+        spellings = {each.lower(): each for each in kind.UNITS} | dict(kind.MEANT)
+        if meant := spellings.get(unit.lower()):
+            return f" (did you mean {meant}?)"
+    return ""
+
+
 # The cells of a sweep have most of their quantities in common, so that each is parsed and formatted once.
 
 
@@ -81,6 +91,8 @@ class Quantity(int):
     FORMAT: ClassVar[tuple[str, ...]]
     """Units tried when formatting, largest first; the last one is the base unit."""
     FOLD: ClassVar[bool] = False
+    MEANT: ClassVar[Mapping[str, str]] = {}
+    """Other spellings, in lower case, and the unit that is meant by each; they are refused, because some tools mean something else."""
 
     @classmethod
     def parse(cls, written: object) -> Self:
@@ -90,7 +102,7 @@ class Quantity(int):
         number, unit = _split(written, cls)
         factor = cls.UNITS.get(unit.lower() if cls.FOLD else unit)
         if factor is None:
-            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}{_meant(unit, cls)}", cls.EXPECTED)
         value = number * factor
         if value < 0:
             raise Unfit(f"{_quoted(written)} is negative", cls.EXPECTED)
@@ -122,6 +134,17 @@ class Rate(Quantity):
     UNITS: ClassVar[dict[str, int]] = {"gbit": 10**9, "mbit": 10**6, "kbit": 10**3, "bit": 1}
     FORMAT = ("gbit", "mbit", "kbit", "bit")
     FOLD = True
+    # tc's mbps are megabytes per second.
+    MEANT: ClassVar = {
+        **{f"{prefix}{unit}": f"{prefix}bit" for prefix in ("", "k", "m", "g") for unit in ("bps", "bits")},
+        "b": "bit",
+        "kb": "kbit",
+        "mb": "mbit",
+        "gb": "gbit",
+        "k": "kbit",
+        "m": "mbit",
+        "g": "gbit",
+    }
 
     @classmethod
     def parse(cls, written: object) -> Self:
@@ -138,6 +161,16 @@ class Duration(Quantity):
     BASE = "ns"
     UNITS: ClassVar[dict[str, int]] = {"h": 3600 * 10**9, "min": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
     FORMAT = ("s", "ms", "us", "ns")
+    MEANT: ClassVar = {
+        **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+        **dict.fromkeys(("m", "mins", "minute", "minutes"), "min"),
+        **dict.fromkeys(("hr", "hour", "hours"), "h"),
+        "msec": "ms",
+        "msecs": "ms",
+        "usec": "us",
+        "usecs": "us",
+        "nsec": "ns",
+    }
 
 
 class Size(Quantity):
@@ -155,6 +188,7 @@ class Size(Quantity):
         "B": 1,
     }
     FORMAT = ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B")
+    MEANT: ClassVar = {"byte": "B", "bytes": "B", "k": "kB", "m": "MB", "g": "GB"}
 
 
 class Packets(Quantity):
@@ -163,6 +197,7 @@ class Packets(Quantity):
     EXPECTED = "a number of packets such as 180p"
     BASE = "packets"
     UNITS: ClassVar[dict[str, int]] = {"p": 1}
+    MEANT: ClassVar = dict.fromkeys(("packet", "packets", "pkt", "pkts", "pck"), "p")
     FORMAT = ("p",)
 
 
@@ -196,7 +231,7 @@ class Limit:
         elif unit in Size.UNITS:
             limit = cls(number * Size.UNITS[unit], "B")
         else:
-            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}", cls.EXPECTED)
+            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}{_meant(unit, Packets, Size)}", cls.EXPECTED)
         if limit.value <= 0:
             raise Unfit(f"{_quoted(written)} leaves no room for a packet", f"{cls.EXPECTED} above 0")
         if limit.unit != "bdp" and limit.value.denominator != 1:
