@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, print_json
+from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ def _summaries(folder: Path, by_run: bool, by_group: bool) -> list[Table]:
     from dumbbell.studies.folder import open_outlines
 
     path, runs = open_outlines(folder)
+    for status in ("warn", "invalid"):
+        if count := sum(run.summary.status == status for run in runs):
+            note(f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} the status {status}; the reasons are in their run.json")
     if by_run:
         return [run_table(runs, str(path))]
     groups = group_table(runs, str(path))

@@ -107,6 +107,7 @@ OTHERS = [
     ("paths.0.forward", [1] * 256, "path 0", "forward", "256 ports", "1 to 255"),
     ("paths.0.forward", [9], "path 0", "forward", "port 9 of 4", "ports that there are"),
     ("paths.0.reverse", [], "path 0", "reverse", "0 ports", "1 to 255"),
+    ("ports.0.delay_ns", 2**44, "port 0", "delay_ns", f"{2**44} ns", f"at most {2**44 - 2}"),
     ("ports.0.rate_bps", 0, "port 0", "rate_bps", "0 bit/s", "at least 1"),
     ("ports.1.shaper", {"kind": "link", "rate_bps": 0}, "port 1", "shaper.rate_bps", "0 bit/s", "at least 1"),
     ("ports.1.shaper.burst_bytes", 1513, "port 1", "shaper.burst_bytes", "1513 bytes", "at least 1514"),
