@@ -114,8 +114,7 @@ fn run(target: &'static Target, time: Duration) -> Result<(), String> {
         }
         panic::catch_unwind(|| target.try_input(input)).map_err(|_| keep(target, input, "panics"))
     };
-    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let (mut rng, began, mut runs) = (Pcg64::seed_from_u64(seed), Instant::now(), 0_u64);
+    let (mut rng, began, mut runs) = (Pcg64::seed_from_u64(seed()?), Instant::now(), 0_u64);
     for input in &corpus {
         try_input(input)?;
     }
@@ -128,6 +127,14 @@ fn run(target: &'static Target, time: Duration) -> Result<(), String> {
     }
     println!("{}: {runs} inputs made of {}, none failed", target.name, corpus.len());
     Ok(())
+}
+
+/// `FUZZ_SEED`; without it another one each time.
+fn seed() -> Result<u64, String> {
+    match env::var("FUZZ_SEED") {
+        Ok(given) => given.parse().map_err(|_| format!("FUZZ_SEED is {given:?}; expected a whole number")),
+        Err(_) => Ok(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)),
+    }
 }
 
 fn pick<'a>(corpus: &'a [Vec<u8>], rng: &mut Pcg64) -> &'a Vec<u8> {

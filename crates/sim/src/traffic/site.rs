@@ -43,18 +43,18 @@ impl Site<'_> {
 
 /// Refuses socket buffers without room, and those that Linux has no number for.
 pub(super) fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
-    let mut check = |field, least, most| {
-        flaws.at_least(field, least, "bytes", MIN_BUFFER);
-        flaws.at_most(field, most, "bytes", MAX_BUFFER);
+    for (field, sizes) in [("host.rmem", host.rmem), ("host.wmem", host.wmem)] {
+        flaws.at_most(field, sizes.into_iter().max().unwrap_or(0), "bytes", MAX_BUFFER);
+    }
+    let mut check = |field, size: Option<u64>, field_of_sysctl, sysctl| match size {
+        Some(bytes) => {
+            flaws.at_least(field, bytes, "bytes", MIN_BUFFER);
+            flaws.at_most(field, bytes, "bytes", MAX_BUFFER);
+        }
+        None => flaws.at_least(field_of_sysctl, sysctl, "bytes", MIN_BUFFER),
     };
-    match host.rcvbuf {
-        Some(bytes) => check("host.rcvbuf", bytes, bytes),
-        None => check("host.rmem", host.rmem[1].min(host.rmem[2]), host.rmem[1].max(host.rmem[2])),
-    }
-    match host.sndbuf {
-        Some(bytes) => check("host.sndbuf", bytes, bytes),
-        None => check("host.wmem", host.wmem[2], host.wmem[2]),
-    }
+    check("host.rcvbuf", host.rcvbuf, "host.rmem", host.rmem[1].min(host.rmem[2]));
+    check("host.sndbuf", host.sndbuf, "host.wmem", host.wmem[2]);
 }
 
 /// An error without flaws, which [`check_buffers`] finds, where no socket can be made with the buffers: its sizes would overflow.
