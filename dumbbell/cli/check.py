@@ -130,7 +130,7 @@ def _stores(folder: Path) -> list[Path]:
     for place, below, files in os.walk(folder):
         if _STUDY in files and _RUNS in below:
             read_request(Path(place))
-        elif _STUDY in files:
+        elif _STUDY in files or any((Path(place) / each / "run.json").is_file() for each in below):
             found.append(Path(place))
             below.clear()
         below.sort()

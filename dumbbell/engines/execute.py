@@ -57,7 +57,7 @@ def execute_each(
     """As `execute`, but runs that are stored are read one by one, when they are iterated over: memory does not hold them all."""
     executor = executor or Threads()
     if store is not None:
-        store.request(requests(jobs))
+        store.request(requests(jobs), replace=not repair)
     todo: dict[str, int] = {}
     for i in range(len(jobs)):
         key = jobs.key(i)

@@ -61,6 +61,8 @@ class Index:
     def refresh(self) -> None:
         """Reads the lines appended since the last call, or all lines if the file has been replaced."""
         try:
+            if not self._path.is_file():  # opening another kind could wait for ever
+                raise FileNotFoundError
             with open(self._path, "rb") as file:
                 stat = os.fstat(file.fileno())
                 if stat.st_ino != self._file or stat.st_size < self._read:

@@ -66,22 +66,24 @@ class Store:
         self.path = Path(path)
         self._index = Index(self.path)
 
-    def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+    def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         """Adds runs, each (name, cell, key), to the requested ones in study.json.
 
-        An earlier request for the same name and cell is replaced, others are kept. Creates the folder, and removes incomplete files of
-        crashed processes. Raises `BadInput` if the folder cannot be created or belongs to something else.
+        An earlier request for the same name and cell is replaced, or with `replace` false kept; others are kept. Creates the folder, and
+        removes incomplete files of crashed processes. Raises `BadInput` if the folder cannot be created or belongs to something else.
         """
         self._make()
         with self._disk_errors(), self._locked(fcntl.LOCK_EX):
             self._clear()
-            self._record_request(runs)
+            self._record_request(runs, replace)
             self._tidy_index()
 
-    def _record_request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]]) -> None:
+    def _record_request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         wanted: dict[str, str] = {}
         """By name and cell, key: as JSON, which is small."""
-        for name, cell, key in chain(self._requested(missing_ok=True), runs):
+        earlier = self._requested(missing_ok=True)
+        kept = set() if replace else {(name, _canonical(cell)) for name, cell, _ in earlier}
+        for name, cell, key in chain(earlier, (run for run in runs if (run[0], _canonical(run[1])) not in kept)):
             wanted[f"{json.dumps(name)}, {_canonical(cell)}"] = (
                 f'{{"name": {json.dumps(name)}, "cell": {json.dumps(cell)}, "key": "{key}"}}'
             )
@@ -166,8 +168,13 @@ class Store:
                     yield name, cell, scenario
 
     def list_again(self) -> int:
-        """Replaces study.json by a list of the whole runs in the folder, sorted by name and cell; their number."""
-        runs = sorted(((run.name, run.cell, run.key) for run in map(self.get, filter(self.is_whole, self.stored_keys()))), key=_in_order)
+        """Replaces study.json by a list of the whole runs in the folder, sorted by name and cell; their number.
+
+        Of several for the same name and cell only the newest is listed: the others were asked for before the scenario was changed.
+        """
+        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=lambda key: os.stat(self.path / key / _RUN).st_mtime_ns)
+        newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
+        runs = sorted(newest.values(), key=_in_order)
         with self._disk_errors(), self._locked(fcntl.LOCK_EX):
             (self.path / _STUDY).unlink(missing_ok=True)
             self._record_request(runs)
@@ -265,10 +272,10 @@ class Store:
         return os.path.lexists(f"{self.path}/{key}")
 
     def _files(self, key: str) -> dict[str, os.DirEntry[str]]:
-        """The files of a run, by name."""
+        """The regular files of a run, by name. Links are not followed: what they point to is not of this store."""
         try:
             with os.scandir(self.path / key) as found:
-                return {entry.name: entry for entry in found}
+                return {entry.name: entry for entry in found if entry.is_file(follow_symlinks=False)}
         except OSError:
             return {}
 

@@ -54,7 +54,7 @@ class ScenarioError(BadInput):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         more = len(problems) - _MOST_LINES
-        super().__init__(*map(str, problems[:_MOST_LINES]), *([f"and {more} more problems"] if more > 0 else []))
+        super().__init__(*map(str, problems[:_MOST_LINES]), *([f"and {more} more problem{'s' if more > 1 else ''}"] if more > 0 else []))
         self.problems = tuple(problems)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:

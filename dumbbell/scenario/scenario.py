@@ -144,8 +144,13 @@ class Scenario(Settings):
     def run(self, position: int, most_runs: int | None = None) -> ResolvedScenario:
         """The run at a position among `runs`. Raises as `runs` does, for problems of its cell."""
         cell, repeat = divmod(position, self.repeat)
-        *_, found = self._runs((cell,), most_runs, repeat + 1)
-        return found
+        (first,) = self._runs((cell,), most_runs, seeds=1)
+        return first if repeat == 0 else self._repeated(first, first.seed + repeat)
+
+    def _repeated(self, first: ResolvedScenario, seed: int) -> ResolvedScenario:
+        """The run of the same cell with another seed."""
+        dumped = {**first.dump(), "seed": seed}
+        return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, dumped)
 
     def _runs(self, cells: Iterable[int], most_runs: int | None, seeds: int) -> Iterator[ResolvedScenario]:
         most = MOST_RUNS if most_runs is None else most_runs
@@ -167,10 +172,10 @@ class Scenario(Settings):
             if self.repeat > 1 and not is_random(settings):
                 what = f"{self.repeat} runs would be identical"
                 raise ScenarioError([self.locate(("repeat",), what, "start.jitter in a flow, or repeat: 1")])
-            yield ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, dumped)
+            first = ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, dumped)
+            yield first
             for seed in range(settings.seed + 1, settings.seed + seeds):
-                repeated = settings.model_copy(update={"seed": seed})
-                yield ResolvedScenario(repeated, {**cell, "seed": seed}, self, {**dumped, "seed": seed})
+                yield self._repeated(first, seed)
 
     def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:
         """The settings of a cell as written, and as coordinates."""

@@ -109,7 +109,7 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
     if path.exists() and not path.is_dir():
         raise BadInput(f"{path}: is a file; expected a folder, or a path at which one can be made")
     earlier = read_request(path)
-    if path.is_dir() and not earlier and any(path.iterdir()):
+    if path.is_dir() and not earlier and not (path / _RUNS).is_dir() and any(path.iterdir()):
         raise BadInput(f"{path}: holds other files; expected an empty folder or one written by dumbbell reproduce")
     for name in ("study", "part", "engine", "override"):
         contained = name == "part" and earlier.get(name) in [each.name for each in part.parts]
@@ -134,5 +134,6 @@ def read_request(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         if not (path / _RUNS).is_dir():
             return {}  # of a store, which says itself what is wrong
-        raise BadInput(f"{path / _STUDY}: cannot be read ({error}); expected the file that dumbbell wrote") from None
+        again = "remove it, and the same `dumbbell reproduce` writes it again"
+        raise BadInput(f"{path / _STUDY}: cannot be read ({error}); expected the file that dumbbell wrote ({again})") from None
     return found if isinstance(found, dict) and {"study", "part"} <= found.keys() else {}

@@ -14,7 +14,7 @@ from dumbbell.scenario import Scenario
 from .scenario_files import SCENARIOS, as_text, mutated, mutated_text
 
 EXAMPLES = int(os.environ.get("DUMBBELL_EXAMPLES", "150"))
-"""Files that each test tries. `make fuzz` tries more."""
+"""Files that each test tries; `DUMBBELL_EXAMPLES` sets more."""
 MOST_CPU_S = 2.0
 MOST_KIB = 1 << 20
 """Of the whole process."""

@@ -115,7 +115,7 @@ def special(tmp_path, kind):
         path.write_bytes(capture(*EXCHANGE) + struct.pack("<IIII", 0, 0, 1 << 31, 1))
     elif kind == "wireless":
         path.write_bytes(header(105))
-    return {"device": "/dev/zero", "folder": tmp_path, "terminal": "/dev/tty"}.get(kind, path)
+    return {"device": "/dev/zero", "folder": tmp_path}.get(kind, path)
 
 
 @pytest.mark.parametrize(

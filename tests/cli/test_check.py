@@ -1,6 +1,7 @@
 """`dumbbell check`: what is damaged or missing is named, and made again on request."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -177,3 +178,40 @@ def test_runs_of_an_earlier_version_are_counted(dumbbell):
     answer = dumbbell("check", OLD)
     assert answer.status == 0
     assert answer.err == "1 runs are of an earlier version, without checksums: damage in them goes unnoticed\n"
+
+
+def test_repairing_what_nobody_asks_for_any_more_does_not_ask_for_it_again(dumbbell, store, file):
+    old = store.requested_keys()
+    file.write_text(SCENARIO.replace("duration: 1s", "duration: 2s"))
+    assert dumbbell("run", file, "--out", store.path).status == 0
+    new = store.requested_keys()
+    assert not set(old) & set(new)
+    flip(store.path / old[0] / "series.parquet")
+    assert dumbbell("check", "--repair", store.path).status == 0
+    assert store.is_whole(old[0])
+    assert store.requested_keys() == new
+
+
+def test_a_lost_list_is_made_again_of_the_newest_runs(dumbbell, store, file, tmp_path):
+    file.write_text(SCENARIO.replace("duration: 1s", "duration: 2s"))
+    assert dumbbell("run", file, "--out", store.path).status == 0
+    new = store.requested_keys()
+    (store.path / "study.json").unlink()
+    answer = dumbbell("check", tmp_path)
+    assert answer.status == 2
+    assert "study.json" in answer.err
+    assert dumbbell("check", "--repair", tmp_path).status == 0
+    assert store.requested_keys() == new
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "loose end"])
+def test_files_of_other_kinds_are_damage(dumbbell, store, kind):
+    victim = store.path / store.requested_keys()[1] / "series.parquet"
+    other = victim.rename(victim.with_suffix(".elsewhere"))
+    if kind == "pipe":
+        os.mkfifo(victim)
+    else:
+        victim.symlink_to(other if kind == "link" else "/nowhere")
+    answer = dumbbell("table", store.path)
+    assert answer.status == 1
+    assert f"{victim}: no such file" in answer.err

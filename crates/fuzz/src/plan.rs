@@ -15,7 +15,7 @@ const MOST_NS: u64 = 2_000_000_000;
 /// Reads, checks and runs a plan. It may be refused.
 ///
 /// # Panics
-/// Packets got lost in the accounts, or the same plan gave another result.
+/// Packets got lost in the accounts, or a plan that was written is not read back the same.
 pub fn run(json: &[u8]) {
     let Ok(mut spec) = serde_json::from_slice::<NetworkSpec>(json) else { return };
     let described = serde_json::to_vec(&spec).expect("a plan is JSON");

@@ -1,6 +1,6 @@
 //! The receive buffer: advertised window, its growth, and auto-tuning by dynamic right-sizing
-//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads as soon as a segment was dealt with, so in-order data takes
-//! room only while it is acknowledged; out-of-order data does until the gap is filled.
+//! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads once all packets of an instant have been dealt with, so
+//! data in order take room until then; data out of order until the gap is filled.
 //!
 //! Leaves out: memory pressure, pruning, shrinking windows.
 
