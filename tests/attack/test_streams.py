@@ -123,9 +123,11 @@ def test_corrupt_json_is_reported_in_one_line(file, name, stored, dumbbell):
     try:
         for command in (("table",), ("plot",), ("claims", "sce")):
             answer = dumbbell(*command, stored)
-            assert (answer.status, answer.out) == (2, "")
-            assert answer.err.count("\n") == 1
+            # Of a damaged run the folder's other runs are shown; a damaged list of runs shows nothing.
+            assert answer.status in ((1, 2) if file == "run.json" else (2,))
+            assert file == "run.json" or (answer.out == "" and answer.err.count("\n") == 1)
             assert answer.err.startswith(f"{path}: ")
+            assert answer.err.count(str(path)) == 1
     finally:
         path.write_bytes(good)
 
@@ -138,7 +140,7 @@ def test_a_special_file_in_a_results_folder_is_refused(file, stored, dumbbell):
     os.mkfifo(path)
     try:
         answer = dumbbell("table", stored)
-        assert answer.status == 2
+        assert answer.status == (1 if file == "run.json" else 2)
         assert answer.err.startswith(f"{path}: ")
         assert "is not a regular file" in answer.err
     finally:
