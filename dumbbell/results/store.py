@@ -39,6 +39,7 @@ from dumbbell.files import FULL, parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record, to_json
+from dumbbell.results.locks import flock, is_unclaimed
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
@@ -199,7 +200,7 @@ class Store:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             with self._disk_errors():
-                _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with temporary(path):
                 yield self.get(key) if self.is_whole(key) else None
         finally:
@@ -391,7 +392,7 @@ class Store:
             if name.startswith(_PARTIAL):
                 left = self.path / name
                 shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink(missing_ok=True)
-            elif name.startswith(_CLAIM) and _unclaimed(self.path / name):
+            elif name.startswith(_CLAIM) and is_unclaimed(self.path / name):
                 (self.path / name).unlink(missing_ok=True)
 
     def _partial(self, what: str) -> Path:
@@ -403,7 +404,7 @@ class Store:
         """Holds the folder's lock: LOCK_SH to write a run, LOCK_EX to change study.json or to remove files."""
         descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            _flock(descriptor, how)
+            flock(descriptor, how)
             yield
         finally:
             os.close(descriptor)
@@ -480,27 +481,3 @@ def _sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _unclaimed(path: Path) -> bool:
-    """Whether the process that made a claim has ended."""
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
-def _flock(descriptor: int, how: int) -> None:
-    """Takes a lock. On a file system without locks it does nothing: only one process may use the folder there."""
-    try:
-        fcntl.flock(descriptor, how)
-    except OSError as error:
-        if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
-            raise

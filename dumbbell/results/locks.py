@@ -1,0 +1,32 @@
+"""Locks on the files of a store: the kernel's (flock), which releases them when a process dies."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+
+def is_unclaimed(path: Path) -> bool:
+    """Whether the process that made a claim has ended."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def flock(descriptor: int, how: int) -> None:
+    """Takes a lock. On a file system without locks it does nothing: only one process may use the folder there."""
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
+            raise
