@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from dumbbell.engines.sweep import PreparedSweep
     from dumbbell.executor import Executor
     from dumbbell.results import Store
-
-_STUDY = "study.json"
-_RUNS = "runs"
 
 
 @dataclass
@@ -101,12 +97,13 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
     """The results folders that an argument stands for. Raises `BadInput` if there is none."""
     from dumbbell.engines.sweep import requests
     from dumbbell.results import Store
-    from dumbbell.studies.folder import find_folder
+    from dumbbell.results.store import STUDY
+    from dumbbell.studies.folder import find_folder, stores_in
 
     folder = find_folder(path)
     if not folder.is_dir():
         _, runs, store = read_sweep(path, out, most_cells)
-        if repair and (store.path / _STUDY).exists():
+        if repair and (store.path / STUDY).exists():
             _requested(store, repair)
         if repair:
             store.request(requests(runs))
@@ -114,7 +111,7 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
         return
     if out is not None:
         raise BadInput(f"--out was given with the folder {path}; expected it with scenario files only")
-    stores = [Store(each) for each in _stores(folder)]
+    stores = [Store(each) for each in stores_in(folder)]
     if not stores:
         raise BadInput(f"{path}: no results folder is there; expected one written by dumbbell, or a scenario file")
     for store in stores:
@@ -122,30 +119,17 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
         yield _Checked(store, list(dict.fromkeys([*requested, *store.stored_keys()])), None)
 
 
-def _stores(folder: Path) -> list[Path]:
-    """The folders in `folder`, or itself, in which runs are stored. Raises `BadInput` for a damaged file of `dumbbell reproduce`."""
-    from dumbbell.studies.folder import read_request
-
-    found = []
-    for place, below, files in os.walk(folder):
-        if _STUDY in files and _RUNS in below:
-            read_request(Path(place))
-        elif _STUDY in files or any((Path(place) / each / "run.json").is_file() for each in below):
-            found.append(Path(place))
-            below.clear()
-        below.sort()
-    return found
-
-
 def _requested(store: Store, repair: bool) -> list[str]:
     """The keys of the requested runs. With `repair`, a damaged list of them is made again."""
+    from dumbbell.results.store import STUDY
+
     try:
         return store.requested_keys()
     except BadInput as error:
         if not repair:
             raise
         note(str(error))
-        note(f"{store.path / _STUDY}: lists the {store.list_again()} whole runs again, sorted by name and coordinates")
+        note(f"{store.path / STUDY}: lists the {store.list_again()} whole runs again, sorted by name and coordinates")
         return store.requested_keys()
 
 

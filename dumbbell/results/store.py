@@ -46,7 +46,7 @@ from dumbbell.results.series import SeriesFile, to_parquet
 from dumbbell.results.summary import Outline, Summary, summarise
 from dumbbell.results.tables import GROUPS, MOST_LISTED
 
-_STUDY, _RUN, _HOST = "study.json", "run.json", "host.json"
+STUDY, RUN, _HOST = "study.json", "run.json", "host.json"
 _STUDY_FORMAT = 2
 _STUDY_FORMATS = (1, _STUDY_FORMAT)
 """Format 1 has no checksum."""
@@ -81,18 +81,16 @@ class Store:
 
     def _record_request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         wanted: dict[str, str] = {}
-        """By name and cell, key: as JSON, which is small."""
-        earlier = self._requested(missing_ok=True)
-        kept = set() if replace else {(name, _canonical(cell)) for name, cell, _ in earlier}
-        for name, cell, key in chain(earlier, (run for run in runs if (run[0], _canonical(run[1])) not in kept)):
-            wanted[f"{json.dumps(name)}, {_canonical(cell)}"] = (
-                f'{{"name": {json.dumps(name)}, "cell": {json.dumps(cell)}, "key": "{key}"}}'
-            )
+        """By name and cell, the request: as JSON, which is small."""
+        for name, cell, key in chain(self._requested(missing_ok=True), runs):
+            asked = f"{json.dumps(name)}, {_canonical(cell)}"
+            if replace or asked not in wanted:
+                wanted[asked] = f'{{"name": {json.dumps(name)}, "cell": {json.dumps(cell)}, "key": "{key}"}}'
         listed = ",\n  ".join(wanted.values())
         content = seal(f'{{\n "format": {_STUDY_FORMAT},\n "runs": [\n  {listed}\n ]\n}}\n'.encode())
-        if (self.path / _STUDY).exists() and (self.path / _STUDY).read_bytes() == content:
+        if (self.path / STUDY).exists() and (self.path / STUDY).read_bytes() == content:
             return
-        self._replace(_STUDY, content)
+        self._replace(STUDY, content)
 
     def runs(self, check_series: bool = True) -> Results:
         """The requested runs that are stored, in the order of the requests. Raises `BadInput` if it is not a results folder.
@@ -162,7 +160,7 @@ class Store:
 
     def asked(self, key: str) -> Iterator[tuple[str, Mapping[str, Coordinate], Mapping[str, Any]]]:
         """Name, cell and scenario of a stored run, from each of its files that still says so. Nothing is checked."""
-        for file in (_RUN, _HOST):
+        for file in (RUN, _HOST):
             with suppress(BadInput, ValueError, TypeError, KeyError):
                 name, cell, scenario = (parse_json(read_of_run(self.path / key / file))[each] for each in _ASKED)
                 if isinstance(name, str) and isinstance(cell, dict) and isinstance(scenario, dict):
@@ -173,11 +171,11 @@ class Store:
 
         Of several for the same name and cell only the newest is listed: the others were asked for before the scenario was changed.
         """
-        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=lambda key: os.stat(self.path / key / _RUN).st_mtime_ns)
+        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=lambda key: os.stat(self.path / key / RUN).st_mtime_ns)
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
         runs = sorted(newest.values(), key=_in_order)
         with self._disk_errors(), self._locked(fcntl.LOCK_EX):
-            (self.path / _STUDY).unlink(missing_ok=True)
+            (self.path / STUDY).unlink(missing_ok=True)
             self._record_request(runs)
         return len(runs)
 
@@ -240,7 +238,7 @@ class Store:
             **{table.name: as_record(table, f"{table.name}.parquet") for table in present},
         }
         files[_HOST] = seal(to_json({**dict(host or {}), **{name: record[name] for name in _ASKED}}))
-        files[_RUN] = seal(to_json(record))
+        files[RUN] = seal(to_json(record))
         with self._disk_errors(), self._locked(fcntl.LOCK_SH), temporary(self._partial(run.key)) as half:
             os.mkdir(half)
             for name, content in files.items():
@@ -250,7 +248,7 @@ class Store:
             _sync_folder(self.path)
         kept = self.get(run.key)
         # Computed from the samples in memory, so that they are not read again.
-        self._keep(run.key, fingerprint(files[_RUN], self._files(run.key).values()), summarise(run))
+        self._keep(run.key, fingerprint(files[RUN], self._files(run.key).values()), summarise(run))
         return kept
 
     def _install(self, half: Path, key: str) -> None:
@@ -291,7 +289,7 @@ class Store:
 
     def _outlined(self, key: str) -> Summary:
         # What the index says of a fingerprint was computed of files with the right checksums, so the seal need not be checked again.
-        found = self._index.find(key, fingerprint(read_of_run(self.path / key / _RUN), self._files(key).values()))
+        found = self._index.find(key, fingerprint(read_of_run(self.path / key / RUN), self._files(key).values()))
         return self._read(key)[0].summary if found is None else found
 
     def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
@@ -320,20 +318,20 @@ class Store:
         Raises `DamagedRun`, or `BadInput` if a later version wrote it. Of series and captures only the sizes are looked at.
         """
         folder = self.path / key
-        content = read_of_run(folder / _RUN)
+        content = read_of_run(folder / RUN)
         sealed = False
         try:
-            record = sealed_record(content, folder / _RUN, FORMATS, "a run")
+            record = sealed_record(content, folder / RUN, FORMATS, "a run")
             sealed = record["format"] == FORMAT
             stored = stored_files(checked(record), folder)
             flows, groups, ports = tables(record, stored)
         except ValueError as error:
             if sealed:
                 expected = "expected a run written by dumbbell, and by no later version than this"
-                raise BadInput(f"{folder / _RUN}: {error}; {expected}") from None
-            raise damaged(folder / _RUN, str(error)) from None
+                raise BadInput(f"{folder / RUN}: {error}; {expected}") from None
+            raise damaged(folder / RUN, str(error)) from None
         if record["key"] != key:
-            raise damaged(folder / _RUN, f"is of the run {record['key']}")
+            raise damaged(folder / RUN, f"is of the run {record['key']}")
         there = self._files(key)
         for each in stored.values():
             if each.path.name not in there:
@@ -361,7 +359,7 @@ class Store:
         return run, stored
 
     def _requested(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
-        path, what = self.path / _STUDY, "a results folder"
+        path, what = self.path / STUDY, "a results folder"
         if missing_ok and not path.exists():
             return []
         content = read_of_store(path)
@@ -383,7 +381,7 @@ class Store:
         with self._disk_errors():
             self.path.mkdir(parents=True, exist_ok=True)
             names = os.listdir(self.path)
-        if _STUDY not in names and any(name != _LOCK and not name.startswith(_PARTIAL) for name in names):
+        if STUDY not in names and any(name != _LOCK and not name.startswith(_PARTIAL) for name in names):
             raise BadInput(f"{self.path}: holds other files; expected an empty folder or one written by dumbbell")
 
     def _clear(self) -> None:
@@ -441,7 +439,7 @@ def outlines(path: str | Path) -> tuple[Outline, ...]:
 def check_capture(path: Path) -> None:
     """Raises `DamagedRun` if a capture is one of a stored run, by the folder that it lies in, and not as it was written."""
     folder = path.absolute().parent
-    of_run = _KEY.fullmatch(folder.name) and (folder / _RUN).is_file()
+    of_run = _KEY.fullmatch(folder.name) and (folder / RUN).is_file()
     if of_run and (file := Store(folder.parent)._read(folder.name)[1].get(path.name)) is not None:
         file.verify()
 

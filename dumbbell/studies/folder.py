@@ -18,6 +18,7 @@ from dumbbell.errors import BadInput
 from dumbbell.files import MOST_JSON_BYTES, parse_json, read_regular, writing
 from dumbbell.results import Outline, Run, load, outlines
 from dumbbell.results.checksums import is_sealed, seal
+from dumbbell.results.store import RUN, STUDY
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Part, Request, Study
@@ -25,7 +26,6 @@ from dumbbell.studies.study import Part, Request, Study
 if TYPE_CHECKING:
     from dumbbell.results import Store
 
-_STUDY = "study.json"
 _RUNS = "runs"
 
 
@@ -114,18 +114,31 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
     for name in ("study", "part", "engine", "override"):
         contained = name == "part" and earlier.get(name) in [each.name for each in part.parts]
         if earlier and earlier.get(name) != wanted[name] and not contained:
-            raise BadInput(f"{path / _STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
-    partial = path / f".{_STUDY}.{os.getpid()}"
-    with writing(path / _STUDY):
+            raise BadInput(f"{path / STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
+    partial = path / f".{STUDY}.{os.getpid()}"
+    with writing(path / STUDY):
         partial.write_bytes(seal((json.dumps(wanted, indent=1) + "\n").encode()))
-        partial.replace(path / _STUDY)
+        partial.replace(path / STUDY)
     return Store(path / _RUNS)
+
+
+def stores_in(folder: Path) -> list[Path]:
+    """The folders in `folder`, or itself, in which runs are stored. Raises `BadInput` for a damaged file of `dumbbell reproduce`."""
+    found = []
+    for place, below, files in os.walk(folder):
+        if STUDY in files and _RUNS in below:
+            read_request(Path(place))
+        elif STUDY in files or any((Path(place) / each / RUN).is_file() for each in below):
+            found.append(Path(place))
+            below.clear()
+        below.sort()
+    return found
 
 
 def read_request(path: Path) -> dict[str, Any]:
     """The contents of DIR/study.json; empty if the folder does not belong to a study. Raises `BadInput` if it cannot be read."""
     try:
-        content = read_regular(path / _STUDY, MOST_JSON_BYTES)
+        content = read_regular(path / STUDY, MOST_JSON_BYTES)
         if (path / _RUNS).is_dir():
             is_sealed(content)  # earlier versions wrote no checksum
         found = parse_json(content)
@@ -135,5 +148,5 @@ def read_request(path: Path) -> dict[str, Any]:
         if not (path / _RUNS).is_dir():
             return {}  # of a store, which says itself what is wrong
         again = "remove it, and the same `dumbbell reproduce` writes it again"
-        raise BadInput(f"{path / _STUDY}: cannot be read ({error}); expected the file that dumbbell wrote ({again})") from None
+        raise BadInput(f"{path / STUDY}: cannot be read ({error}); expected the file that dumbbell wrote ({again})") from None
     return found if isinstance(found, dict) and {"study", "part"} <= found.keys() else {}

@@ -309,14 +309,14 @@ impl Receiver {
             self.close_at_end(out);
         } else {
             self.application.some |= self.rcv_nxt > before;
-            self.read_later(reads_now, p.flow(), out);
+            self.read_in_burst(reads_now, p.flow(), out);
         }
     }
 
-    /// The application waits to read, if it does not read now what it waited for.
+    /// A segment of a burst was dealt with: the application reads the whole burst with its last segment, and waits until then.
     #[inline(never)]
-    fn read_later(&mut self, reads_now: bool, flow: usize, out: &mut impl Outbox) {
-        if reads_now {
+    fn read_in_burst(&mut self, is_last: bool, flow: usize, out: &mut impl Outbox) {
+        if is_last {
             self.read_and_close(out);
         } else {
             self.fast_path.until = 0;
