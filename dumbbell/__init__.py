@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         Start,
         Sweep,
     )
-    from dumbbell.scenario.background import *  # noqa: F403
     from dumbbell.scenario.qdiscs import *  # noqa: F403
+    from dumbbell.scenario.traffic import *  # noqa: F403
 
 __version__ = "0.1.0"
 
@@ -100,9 +100,9 @@ def _kinds(name: str = "") -> list[str]:
     """
     if name[:1].islower() or name.startswith("_"):
         return []
-    from dumbbell.scenario import background, qdiscs
+    from dumbbell.scenario import qdiscs, traffic
 
-    return [*background.__all__, *qdiscs.__all__]
+    return [*qdiscs.__all__, *traffic.__all__]
 
 
 def __dir__() -> list[str]:

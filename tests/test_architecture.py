@@ -40,6 +40,7 @@ KINDS = {
             "exchange": r"\bExchangeSpec\b|\b(traffic|AnyTraffic)::[^;]*\bExchange\b|\bclass Exchange\b|\b_exchange\b|\bEXCHANGE\b",
             "transfers": r"\bTransfersSpec\b|\btransfers::|\b(import|class) Transfers\b",
         },
+        most_files=7,
     ),
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dumbbell.scenario.background import KINDS
+from dumbbell.scenario.traffic import KINDS
 
 FORMAT = 1
 """Version of the JSON format."""
@@ -287,7 +287,7 @@ class Tcp(Workload):
 
 @dataclass(frozen=True, slots=True)
 class Traffic(Workload):
-    """What is not bulk; the kinds are those of `scenario.background`."""
+    """What is not bulk; the kinds are those of `scenario.traffic`."""
 
     named: str
     """The kind."""

@@ -16,9 +16,9 @@ from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
 from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Connections, Duration, Flow, Settings, Start, flow_names
-from dumbbell.scenario.background import Background
 from dumbbell.scenario.discipline import number
 from dumbbell.scenario.problems import Location
+from dumbbell.scenario.traffic import Background
 
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}
 """The sides that data of a direction come from and go to."""

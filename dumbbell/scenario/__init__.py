@@ -1,7 +1,6 @@
 """What a user writes: scenarios, their units, sweeps and files."""
 
-from dumbbell.scenario import background, qdiscs
-from dumbbell.scenario.background import *  # noqa: F403
+from dumbbell.scenario import qdiscs, traffic
 from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
 from dumbbell.scenario.model import (
     Access,
@@ -24,6 +23,7 @@ from dumbbell.scenario.scenario import ResolvedScenario, Scenario
 from dumbbell.scenario.series import Choice, Series
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.tcp import Cc, Connections, Host, Stack, Start
+from dumbbell.scenario.traffic import *  # noqa: F403
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 __all__ = [
@@ -66,4 +66,4 @@ __all__ = [
     "one_of",
     "over_tcp",
 ]
-__all__ += [*background.__all__, *qdiscs.__all__]
+__all__ += [*qdiscs.__all__, *traffic.__all__]

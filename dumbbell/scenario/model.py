@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from dumbbell.scenario.background import Background
 from dumbbell.scenario.base import Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.qdiscs import Qdisc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Connections, Start
+from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Rate, Size
 
 # --- queues --------------------------------------------------------------------------------------------------------

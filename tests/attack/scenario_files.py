@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dumbbell.scenario.background import Arrivals, Exchange, Udp
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Host, Stack, Start
+from dumbbell.scenario.traffic import Arrivals, Exchange, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 Strategy = st.SearchStrategy[Any]

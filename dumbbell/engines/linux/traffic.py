@@ -7,7 +7,7 @@ from typing import Any
 
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
-from dumbbell.scenario.background import KINDS
+from dumbbell.scenario.traffic import KINDS
 
 _HEADERS = 42
 """Ethernet, IP and UDP, bytes."""

@@ -1,0 +1,29 @@
+"""Traffic beside bulk flows, one kind a file: a class with an entry in `Background`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag
+
+from dumbbell.scenario.traffic.base import Traffic
+from dumbbell.scenario.traffic.exchange import Exchange
+from dumbbell.scenario.traffic.transfers import Arrivals, Transfers
+from dumbbell.scenario.traffic.udp import Udp
+
+__all__ = ["Arrivals", "Exchange", "Transfers", "Udp"]  # exported by dumbbell and dumbbell.scenario
+
+
+def kind(value: Any) -> Any:
+    """What an entry says it is; datagrams need not say it."""
+    return value.get("kind", "udp") if isinstance(value, dict) else getattr(value, "kind", "udp")
+
+
+Background = Annotated[
+    Annotated[Exchange, Tag("exchange")] | Annotated[Transfers, Tag("transfers")] | Annotated[Udp, Tag("udp")],
+    Discriminator(kind),
+]
+"""Traffic of any kind."""
+KINDS: Mapping[str, type[Traffic]] = {str(each.model_fields["kind"].default): each for each in (Exchange, Transfers, Udp)}
+"""By `kind`."""

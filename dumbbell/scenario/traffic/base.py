@@ -1,0 +1,83 @@
+"""What traffic beside bulk flows has in common: what a user writes, what the plan has of it, the feature that an engine must name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from dumbbell.scenario.base import Kinded, Name
+from dumbbell.scenario.problems import Location
+from dumbbell.scenario.tcp import Start
+from dumbbell.scenario.units import Duration, Size
+
+_SEGMENT_BYTES = 1448
+MOST_SEGMENTS = (1 << 32) - 3
+"""Of a direction of a connection: sequence numbers count them in 32 bits."""
+MOST_BYTES = Size(MOST_SEGMENTS * _SEGMENT_BYTES)
+"""Likewise in bytes."""
+
+Wrong = Iterator[tuple[Location, str, str]]
+"""Key, what is wrong, and what was expected."""
+
+
+class Traffic(Kinded):
+    """Base class of all kinds."""
+
+    feature: ClassVar[str]
+    """What an engine's table calls it."""
+    words: ClassVar[Mapping[str, Location]] = {}
+    """Names of fields of the plan where they differ from the keys by more than the unit, see `plan.provenance`."""
+
+    kind: str
+    name: Name | None = None
+    """By default the kind; several that share a name are numbered."""
+    direction: Literal["forward", "reverse", "both"] = "forward"
+    duration: Duration | None = None
+    """From the start; by default to the end of the run."""
+
+    @property
+    @abstractmethod
+    def starts(self) -> tuple[Start, int] | Duration:
+        """When the connections or streams start that are there from the start of the run, and how many there are; or from when on
+        connections are made."""
+
+    @abstractmethod
+    def planned(self) -> dict[str, Any]:
+        """What the plan has of it, in ns, bit/s, bytes and packets, beside ends, times and what TCP connections have in common."""
+
+    @abstractmethod
+    def packets(self, span_ns: int) -> int | None:
+        """Data packets in a time of `span_ns`, retransmissions left out; None if only the network limits it."""
+
+    @property
+    def transfer(self) -> Size | None:
+        """Payload of each connection, if it is a sized transfer."""
+        return None
+
+    @property
+    def opener(self) -> Literal["from", "to"]:
+        """Which end of a connection calls connect()."""
+        return "from"
+
+    @property
+    def is_random(self) -> bool:
+        """Whether runs with different seeds differ."""
+        return isinstance(self.starts, tuple) and bool(self.starts[0].jitter)
+
+    def wrong(self, duration: Duration) -> Wrong:
+        """What can never work in a run of this duration."""
+        if isinstance(self.starts, tuple):
+            start, count = self.starts
+            last = start.first + (count - 1) * start.every + start.jitter
+        else:
+            last = self.starts
+        if duration and last >= duration:
+            yield ("start",), f"{Duration(last)} is not within the run's {duration}", "an earlier time"
+        if self.duration == 0:
+            yield ("duration",), "0s is no time at all", "a time above 0"
+
+
+def segments(size: Size) -> int:
+    """Of a payload."""
+    return -(-int(size) // _SEGMENT_BYTES)
