@@ -101,6 +101,12 @@ def spp(left: bytes | Path, right: bytes | Path) -> tuple[list[Pairs], list[Pair
 def check(plan: str) -> None:
     """Checks a plan (JSON) without running it. `Refused`: what cannot be run. ValueError: not a plan."""
 
+def draws(distribution: str, seed: int, component: str, count: int) -> bytes:
+    """Numbers drawn from a distribution (JSON, as a plan has it) for a component of a run: uint64, little-endian.
+
+    ValueError: it is no distribution.
+    """
+
 def capabilities() -> str:
     """What can be simulated, as JSON."""
 

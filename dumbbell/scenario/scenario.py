@@ -95,7 +95,7 @@ class Scenario(Settings):
     @classmethod
     def _from(cls, data: Any, origin: source.Source, most_runs: int | None = None) -> Self:
         try:
-            scenario = cls.model_validate(data)
+            scenario = cls.model_validate(data, context=origin.context)
         except ValidationError as error:
             raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
         scenario._source = origin
@@ -191,7 +191,7 @@ class Scenario(Settings):
                 place = next(self.sweep.places(key)) if self.sweep else ()
                 raise ScenarioError([self.locate(place, error.args[0], "a dotted key")]) from None
         try:
-            settings = Settings.model_validate(assigned)
+            settings = Settings.model_validate(assigned, context=self._source and self._source.context)
         except ValidationError as error:
             raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
         if problems := [self.locate(*found, cell) for found in wrong(settings)]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.files import read_regular
+from dumbbell.scenario.csv_files import FOLDER
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
@@ -22,6 +23,11 @@ class Source:
     """None for a scenario made in Python."""
     tree: Any
     """What `yaml_reader.load` gave, or plain data."""
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What reading a scenario depends on beside what is written: paths in it are relative to the folder of its file."""
+        return {FOLDER: Path(self.file).parent} if self.file else {}
 
     def find(self, location: Location) -> tuple[Location, int]:
         """The part of `location` that is written in the file, and its line (from 1); what it does not know is skipped.

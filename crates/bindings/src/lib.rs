@@ -6,9 +6,11 @@ mod trace;
 use std::cell::RefCell;
 use std::panic::{self, UnwindSafe};
 
+use dumbbell_sim::draw::Distribution;
 use dumbbell_sim::output::{Output, Rows};
-use dumbbell_sim::refusal::Refusal;
-use dumbbell_sim::spec::NetworkSpec;
+use dumbbell_sim::refusal::{lines, Part, Place, Refusal};
+use dumbbell_sim::rng::Rng;
+use dumbbell_sim::spec::{DistributionSpec, NetworkSpec};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -103,6 +105,26 @@ fn check(py: Python<'_>, plan: &str) -> PyResult<()> {
     caught(py, || dumbbell_sim::check(&network))
 }
 
+/// Numbers drawn from a distribution (JSON, as a plan has it) for a component of a run with `seed`: u64, little endian.
+#[pyfunction]
+fn draws<'py>(
+    py: Python<'py>,
+    distribution: &str,
+    seed: u64,
+    component: &str,
+    count: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let spec: DistributionSpec =
+        serde_json::from_str(distribution).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let distribution = Distribution::build(&spec).map_err(|flaws| {
+        let refusals: Vec<Refusal> = flaws.at(Place { kind: Part::Run, index: None }).collect();
+        PyValueError::new_err(lines(&refusals))
+    })?;
+    let mut rng = Rng::for_component(seed, component);
+    let numbers: Vec<u64> = (0..count).map(|_| distribution.draw(&mut rng)).collect();
+    little_endian(py, &numbers, u64::to_le_bytes)
+}
+
 /// What can be simulated, as JSON.
 #[pyfunction]
 fn capabilities() -> String {
@@ -124,6 +146,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(draws, module)?)?;
     module.add_class::<trace::Analysis>()?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;

@@ -5,6 +5,7 @@
 pub mod attachment;
 pub mod capture;
 pub mod cc;
+pub mod draw;
 pub mod events;
 pub mod fingerprint;
 pub mod flow;

@@ -3,6 +3,7 @@
 //! position.
 
 mod change;
+mod distribution;
 mod host;
 mod port;
 mod qdisc;
@@ -10,6 +11,7 @@ mod series;
 mod workload;
 
 pub use change::ChangeSpec;
+pub use distribution::{DistributionSpec, DrawnSpec, PartSpec};
 pub use host::{Direction, HostSpec, PathSpec, Side};
 pub use port::{PortSpec, ShaperSpec};
 pub use qdisc::*;

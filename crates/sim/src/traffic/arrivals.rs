@@ -1,9 +1,7 @@
 //! When a workload makes connections: at a regular pace, or as a Poisson process.
-//!
-//! The times between arrivals of a Poisson process are drawn by von Neumann's method (Various techniques used in connection with random
-//! digits, 1951), which compares uniform numbers and computes no logarithm: they are the same on every machine.
 
 use super::site::Site;
+use crate::draw::exponential;
 use crate::outbox::Outbox;
 use crate::refusal::Flaws;
 use crate::rng::Rng;
@@ -121,49 +119,6 @@ impl Arrivals {
         match self.between {
             ArrivalsSpec::Regular { interval_ns } => interval_ns,
             ArrivalsSpec::Poisson { mean_interval_ns } => exponential(&mut self.rng, mean_interval_ns),
-        }
-    }
-}
-
-/// An exponentially distributed time, rounded down.
-fn exponential(rng: &mut Rng, mean: Time) -> Time {
-    // The whole part counts the sequences of falling numbers of even length, the fraction begins the first of odd length.
-    let mut whole = 0_u64;
-    loop {
-        let first = rng.u64();
-        let (mut last, mut length) = (first, 1);
-        loop {
-            let next = rng.u64();
-            if next >= last {
-                break;
-            }
-            (last, length) = (next, length + 1);
-        }
-        if length % 2 == 1 {
-            let fraction = (u128::from(mean) * u128::from(first)) >> 64;
-            return mean.saturating_mul(whole).saturating_add(fraction as u64);
-        }
-        whole += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::exponential;
-    use crate::rng::Rng;
-
-    #[test]
-    fn poisson_arrivals_are_exponentially_apart() {
-        const COUNT: u64 = 200_000;
-        const MEAN: u64 = 1_000_000;
-        let mut rng = Rng::for_component(1, "workload/w");
-        let draws: Vec<u64> = (0..COUNT).map(|_| exponential(&mut rng, MEAN)).collect();
-        let mean = draws.iter().sum::<u64>() / COUNT;
-        assert!(mean.abs_diff(MEAN) < MEAN / 100, "{mean}");
-        // Survivors beyond k means are exp(-k) of all: the standard deviation is below 0.12 % of all.
-        for (k, share) in [(0.5, 0.6065), (1.0, 0.3679), (2.0, 0.1353), (4.0, 0.0183)] {
-            let beyond = draws.iter().filter(|&&t| t as f64 > k * MEAN as f64).count() as f64 / COUNT as f64;
-            assert!((beyond - share).abs() < 0.005, "{beyond} beyond {k}");
         }
     }
 }

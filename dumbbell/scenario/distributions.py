@@ -1,0 +1,379 @@
+"""Distributions that sizes and times are drawn from: a plain value, or a mapping with one key that says which.
+
+`Drawn[Size]` and `Drawn[Duration]` are the types of such settings. What is drawn is a whole number of bytes or ns
+(`crates/sim/src/draw`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, cast
+
+from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
+
+from dumbbell.scenario.base import Model
+from dumbbell.scenario.csv_files import located, read_columns
+from dumbbell.scenario.problems import Unfit
+from dumbbell.scenario.units import Duration, Quantity, Size
+
+Q = TypeVar("Q", Size, Duration)
+Known = Literal["web-search", "data-mining"]
+"""Measured sizes that come with dumbbell; the files in `known/` name their sources."""
+_KNOWN = Path(__file__).parent / "known"
+_MOST_SIGMA = 10
+"""Of a lognormal distribution: a standard deviation is then a factor of 22,000."""
+_MOST_SHAPE = 100
+_MOST_POINTS = 10_000
+_ROUNDING = 1e-9
+"""How far shares may be from a sum of 1."""
+
+
+class Distribution(Model):
+    """Base class of all that are not a plain value."""
+
+    @abstractmethod
+    def planned(self) -> dict[str, Any]:
+        """As the plan has it, in bytes or ns."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Decimal:
+        """In bytes or ns, before draws are rounded to whole numbers."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[int, int | None]:
+        """The least and the largest draw, bytes or ns; None: there is no largest."""
+
+
+class Exponential(Distribution, Generic[Q]):
+    """`{exponential: MEAN}`."""
+
+    exponential: Q
+    """The mean."""
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return {"kind": "exponential", "mean": int(self.exponential)}
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        return Decimal(int(self.exponential))
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        return 0, None if self.exponential else 0
+
+
+class Uniform(Distribution, Generic[Q]):
+    """`{uniform: [LOW, HIGH]}`: whole numbers, both ends among them."""
+
+    uniform: Annotated[list[Q], Field(min_length=2, max_length=2)]
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        low, high = self.uniform
+        if low > high:
+            raise Unfit(f"{low} to {high} is no range", "the lower one first")
+        return self
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        low, high = map(int, self.uniform)
+        return {"kind": "uniform", "low": low, "high": high}
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        return Decimal(sum(map(int, self.uniform))) / 2
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        return int(self.uniform[0]), int(self.uniform[1])
+
+
+class LognormalKeys(Model, Generic[Q]):
+    """Parameters of a lognormal distribution."""
+
+    median: Q
+    sigma: Annotated[float, Field(ge=0, le=_MOST_SIGMA, strict=False)]
+    """Standard deviation of the natural logarithm."""
+
+
+class Lognormal(Distribution, Generic[Q]):
+    """`{lognormal: {median: M, sigma: S}}`."""
+
+    lognormal: LognormalKeys[Q]
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return {"kind": "lognormal", "median": int(self.lognormal.median), "sigma": self.lognormal.sigma}
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        return int(self.lognormal.median) * (Decimal(str(self.lognormal.sigma)) ** 2 / 2).exp()
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        return 0, None
+
+
+class ParetoKeys(Model, Generic[Q]):
+    """Parameters of a Pareto distribution."""
+
+    shape: Annotated[float, Field(gt=0, le=_MOST_SHAPE, strict=False)]
+    """Often called alpha."""
+    least: Q
+    most: Q
+    """Nothing is larger: the distribution is cut off there."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if not 0 < self.least <= self.most:
+            raise Unfit(f"{self.least} to {self.most} is no range", "least above 0, and most no less than that")
+        return self
+
+
+class Pareto(Distribution, Generic[Q]):
+    """`{pareto: {shape: A, least: L, most: M}}`."""
+
+    pareto: ParetoKeys[Q]
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return {"kind": "pareto", "shape": self.pareto.shape, "least": int(self.pareto.least), "most": int(self.pareto.most)}
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        shape, least, most = Decimal(str(self.pareto.shape)), Decimal(int(self.pareto.least)), Decimal(int(self.pareto.most))
+        if least == most:
+            return least
+        ratio = least / most
+        if shape == 1:
+            return least * -ratio.ln() / (1 - ratio)
+        return shape * least / (shape - 1) * (1 - ratio ** (shape - 1)) / (1 - ratio**shape)
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        return int(self.pareto.least), int(self.pareto.most)
+
+
+def _quantity(model: type[Distribution]) -> type[Quantity]:
+    """What the values of a distribution of a kind are."""
+    return cast("type[Quantity]", model.__pydantic_generic_metadata__["args"][0])
+
+
+def _check_points(points: list[tuple[Any, float]]) -> None:
+    """Raises `Unfit` unless the points are a distribution."""
+    before: tuple[int, float] = (0, 0.0)
+    for value, share in points:
+        if value < before[0] or not before[1] <= share <= 1:
+            raise Unfit(f"{value} with a share of {share} does not follow its line before", "rising values, and shares that rise to 1")
+        before = value, share
+    if before[1] != 1:
+        raise Unfit(f"the shares end with {before[1]}", "a last line with a share of 1")
+
+
+def _planned_points(points: list[tuple[Any, float]]) -> dict[str, Any]:
+    return {"kind": "empirical", "points": [[int(value), share] for value, share in points]}
+
+
+def _mean_of_points(points: list[tuple[Any, float]]) -> Decimal:
+    """Values are linear between the points, and a first share is of the first value."""
+    mean = Decimal(int(points[0][0])) * Decimal(str(points[0][1]))
+    for (low, before), (high, share) in pairwise(points):
+        mean += (Decimal(int(low)) + Decimal(int(high))) / 2 * (Decimal(str(share)) - Decimal(str(before)))
+    return mean
+
+
+class FromFile(Distribution, Generic[Q]):
+    """`{file: x.csv}`: measured values, each with the share of all that are no larger; linear between them.
+
+    The first line of the file is the unit of the values and the word `share`. The file is read once: what is written of a scenario
+    that was read has its points.
+    """
+
+    file: str
+    points: Annotated[list[tuple[Q, Annotated[float, Field(strict=False)]]], Field(min_length=1, max_length=_MOST_POINTS)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, written: Any, info: ValidationInfo) -> Any:
+        if not isinstance(written, dict) or "points" in written or not isinstance(written.get("file"), str):
+            return written
+        rows = read_columns(located(written["file"], info), [_quantity(cls), None])
+        return {**written, "points": [tuple(row) for row in rows]}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pairs(cls, written: Any) -> Any:
+        """Points that were written are lists."""
+        if isinstance(written, dict) and isinstance(points := written.get("points"), list):
+            return {**written, "points": [tuple(point) if isinstance(point, list) else point for point in points]}
+        return written
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _check_points(cast("list[tuple[Any, float]]", self.points))
+        return self
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return _planned_points(cast("list[tuple[Any, float]]", self.points))
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        return _mean_of_points(cast("list[tuple[Any, float]]", self.points))
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        return int(self.points[0][0]), int(self.points[-1][0])
+
+
+class KnownSizes(Distribution, Generic[Q]):
+    """`{known: NAME}`: measured sizes that come with dumbbell."""
+
+    known: Known
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        if _quantity(type(self)) is not Size:
+            raise Unfit(f"{self.known} is a distribution of sizes", "one of times")
+        return self
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return _planned_points(_known(self.known))
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        return _mean_of_points(_known(self.known))
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        points = _known(self.known)
+        return int(points[0][0]), int(points[-1][0])
+
+
+@cache
+def _known(name: Known) -> list[tuple[Any, float]]:
+    points = [(value, share) for value, share in read_columns(_KNOWN / f"{name}.csv", [Size, None])]
+    _check_points(points)
+    return points
+
+
+def _key(model: type[Distribution]) -> str:
+    """The key that says that it is of this kind: the first."""
+    return next(iter(model.model_fields))
+
+
+def distribution(value: Any) -> str:
+    """The key of a distribution that says which it is; `value` for a plain value."""
+    if isinstance(value, dict):
+        known = {_key(model) for model in (*_SIMPLE, Mixture)}
+        return next((key for key in value if key in known), next(map(str, value), "nothing"))
+    return _key(type(value)) if isinstance(value, Distribution) else "value"
+
+
+if TYPE_CHECKING:
+    Simple = Union[Q, Distribution]  # noqa: UP007 - an alias with a parameter
+    Drawn = Union[Q, Distribution]  # noqa: UP007
+else:
+
+    class Simple:
+        """`Simple[Size]`: what a mixture is made of. A mixture of mixtures is one with more parts."""
+
+        def __class_getitem__(cls, quantity: Any) -> Any:
+            """A value of this quantity, or what it is drawn from."""
+            return _tagged(quantity, _SIMPLE)
+
+    class Drawn:
+        """`Drawn[Size]`: a size or a time, or what it is drawn from."""
+
+        def __class_getitem__(cls, quantity: Any) -> Any:
+            """A value of this quantity, or what it is drawn from."""
+            return _tagged(quantity, (*_SIMPLE, Mixture))
+
+
+def _tagged(quantity: Any, models: Sequence[Any]) -> Any:
+    # Type aliases cannot be parameters of models, so that these are made here.
+    branches = [Annotated[model[quantity], Tag(_key(model))] for model in models]
+    return Annotated[Union[Annotated[quantity, Tag("value")], *branches], Discriminator(distribution)]
+
+
+_SIMPLE = (Exponential, Uniform, Lognormal, Pareto, FromFile, KnownSizes)
+
+
+class Part(Model, Generic[Q]):
+    """A part of a mixture."""
+
+    share: Annotated[float, Field(ge=0, le=1, strict=False)]
+    """Of all draws."""
+    of: Simple[Q]
+
+
+class Mixture(Distribution, Generic[Q]):
+    """`{mixture: [{share: 0.9, of: 15kB}, ...]}`: shares add up to 1."""
+
+    mixture: Annotated[list[Part[Q]], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        total = math.fsum(part.share for part in self.mixture)
+        if abs(total - 1) > _ROUNDING:
+            raise Unfit(f"shares of {total:g} together", "shares that add up to 1")
+        return self
+
+    def planned(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return {"kind": "mixture", "parts": [{"share": part.share, "of": planned(part.of)} for part in self.mixture]}
+
+    @property
+    def mean(self) -> Decimal:
+        """See `Distribution`."""
+        return sum((Decimal(str(part.share)) * mean(part.of) for part in self.mixture), Decimal(0))
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """See `Distribution`."""
+        each = [bounds(part.of) for part in self.mixture if part.share]
+        most = [high for _, high in each if high is not None]
+        return min(low for low, _ in each), max(most) if len(most) == len(each) else None
+
+
+def planned(value: Quantity | Distribution) -> Any:
+    """A value or a distribution as the plan has it, in bytes or ns."""
+    return value.planned() if isinstance(value, Distribution) else int(value)
+
+
+def mean(value: Quantity | Distribution) -> Decimal:
+    """The mean in bytes or ns."""
+    return value.mean if isinstance(value, Distribution) else Decimal(int(value))
+
+
+def bounds(value: Quantity | Distribution) -> tuple[int, int | None]:
+    """The least and the largest draw, bytes or ns; None: there is no largest."""
+    return value.bounds if isinstance(value, Distribution) else (int(value), int(value))
+
+
+def is_drawn(value: Quantity | Distribution) -> bool:
+    """Whether it may differ from one draw to the next."""
+    low, high = bounds(value)
+    return low != high
