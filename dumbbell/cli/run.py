@@ -33,6 +33,7 @@ def _run(
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
     from dumbbell.engines.execute import execute_each
+    from dumbbell.results import limit_notes
 
     where = make_executor(executor, workers)
     name, jobs, store = read_sweep(file, out, most_cells)
@@ -45,13 +46,16 @@ def _run(
     count = dict.fromkeys(("ok", "warn", "invalid"), 0)
     listed: list[dict[str, Any]] = []
     shown = _Tables(list(jobs.asked(0)[1]))
+    limits: list[str] = []
     for run in outcome:
         count[run.status] += 1
         for reason in run.reasons:
             note(f"{run.status}: {_cell(run.cell) or run.name}: {reason}")
+        found = list(limit_notes(run))
+        limits += [f"{_cell(run.cell) or run.name}: {line}" for line in found]
         if json:
             facts = {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
-            listed.append(facts)
+            listed.append({**facts, "limits": found})
         else:
             shown.add(run)
     kept = sum(count.values()) - ran
@@ -60,10 +64,19 @@ def _run(
         print_json({**summary, **count, "damaged": list(outcome.damaged), "runs": listed})
     else:
         shown.show()
+    for line in limits[:_MOST_LIMITS]:
+        note(f"note: {line}")
+    if len(limits) > _MOST_LIMITS:
+        note(f"note: {len(limits) - _MOST_LIMITS} more flows limited by a buffer; `dumbbell table` has the shares")
+    if not json:
         what = f"{kept} were there{f', {len(outcome.damaged)} damaged left out' if outcome.damaged else ''}"
         note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}, {what}; they are in {store.path}")
     if count["invalid"]:
         raise typer.Exit(1)
+
+
+_MOST_LIMITS = 10
+"""Flows of which it is said that a buffer limits them."""
 
 
 class _Tables:
@@ -79,24 +92,27 @@ class _Tables:
     def add(self, run: Run) -> None:
         """Adds the rows of a run."""
         from dumbbell.metrics.throughput import elapsed_throughput_mbit
+        from dumbbell.results import limited_shares
         from dumbbell.results.summary import completion_s
 
         heads = (run.key[:10], *map(str, run.cell.values()))
         self._completed = self._completed or any(
             workload.get("transfer_bytes") is not None for workload in (run.plan or {}).get("workloads", ()) if workload["kind"] == "tcp"
         )
+        shares = {row["flow"]: limited_shares(row) for row in run.flows.rows()}
         for entity, values in run.counters.items():
             if entity.startswith("flow/"):
                 rate = elapsed_throughput_mbit(values["rx_bytes"], values["active_ns"]) if values["active_ns"] else 0.0
                 took = _seconds(completion_s(values))
-                self._flows.append((*heads, entity.removeprefix("flow/"), f"{rate:.3f}", str(values["retransmits"]), took, run.status))
+                name = entity.removeprefix("flow/")
+                self._flows.append((*heads, name, f"{rate:.3f}", str(values["retransmits"]), took, _most(shares[name]), run.status))
         for row in run.groups.rows():
             numbers = (f"{row[name]:.3f}" if isinstance(row.get(name), float) else str(row.get(name, "-")) for name in _OF_GROUPS)
             self._groups.append((*heads, row["group"], *numbers, run.status))
 
     def show(self) -> None:
         """Prints them, without columns that have no value."""
-        flows = ("run", *self._coordinates, "flow", "Mbit/s", "retransmits", "completed s", "status")
+        flows = ("run", *self._coordinates, "flow", "Mbit/s", "retransmits", "completed s", "limited by", "status")
         groups = ("run", *self._coordinates, "group", *_OF_GROUPS.values(), "status")
         if self._flows:
             dropped = () if self._completed else (flows.index("completed s", len(self._coordinates) + 2),)
@@ -127,6 +143,13 @@ def _print_without(dropped: Collection[int], rows: list[tuple[str, ...]]) -> Non
 
 def _seconds(time_s: float) -> str:
     return "-" if math.isnan(time_s) else f"{time_s:.3f}"
+
+
+def _most(shares: Mapping[str, float]) -> str:
+    """What limited a flow most: `cwnd 97 %`."""
+    known = {name: share for name, share in shares.items() if not math.isnan(share)}
+    most = max(known, key=lambda name: known[name], default=None)
+    return "-" if most is None else f"{most} {100 * known[most]:.0f} %"
 
 
 def _cell(cell: Mapping[str, object]) -> str:

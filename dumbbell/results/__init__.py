@@ -2,6 +2,7 @@
 
 from dumbbell.results.asked import asked_flows
 from dumbbell.results.conservation import judge
+from dumbbell.results.limits import limit_notes, limited_shares
 from dumbbell.results.run import Results, Run
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, digest
@@ -22,6 +23,8 @@ __all__ = [
     "digest",
     "judge",
     "leave_out",
+    "limit_notes",
+    "limited_shares",
     "load",
     "outlines",
     "schema",

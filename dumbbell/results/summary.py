@@ -14,13 +14,25 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.results.conservation import Status
+from dumbbell.results.limits import limited_shares
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
 
-FLOW_METRICS = ("throughput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits", "completion_s")
+FLOW_METRICS = (
+    "throughput_mbit",
+    "srtt_mean_ms",
+    "srtt_p95_ms",
+    "cwnd_mean_packets",
+    "retransmits",
+    "completion_s",
+    "rwnd_limited",
+    "sndbuf_limited",
+    "app_limited",
+)
 """Metrics of a flow, from its start until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile of the
-samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake."""
+samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake; shares
+of the time in which the receive window, the send buffer and the application limited it (the congestion window did in the rest)."""
 
 RUN_METRICS = ("flows", "throughput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
 """Metrics of all flows of a run together: their number; payload over the time from the first start to the last stop; Jain's index of the
@@ -95,6 +107,7 @@ class Outline:
 def summarise(run: Run) -> Summary:
     """Computes the metrics of a run, reading its series only once. If the sum of the samples overflows, the mean is infinite or NaN."""
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
+    limits = {str(row["flow"]): limited_shares(row) for row in run.flows.rows()}
     series = run.all_series(_SRTT, _CWND)
     lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
     samples = {
@@ -113,6 +126,7 @@ def summarise(run: Run) -> Summary:
             "cwnd_mean_packets": _mean(samples.get((entity, _CWND), nothing)),
             "retransmits": float(counters["retransmits"]),
             "completion_s": completion_s(counters),
+            **{f"{name}_limited": limits[entity.removeprefix("flow/")][name] for name in ("rwnd", "sndbuf", "app")},
         }
         for entity, counters in flows.items()
     }

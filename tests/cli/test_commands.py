@@ -40,7 +40,7 @@ def test_run(dumbbell, file, tmp_path):
     answer = dumbbell("run", file, "--out", tmp_path / "out")
     assert answer.status == 0
     header, *rows = answer.out.splitlines()
-    assert header.split() == ["run", "path.rtt", "flow", "Mbit/s", "retransmits", "status"]
+    assert header.split() == ["run", "path.rtt", "flow", "Mbit/s", "retransmits", "limited", "by", "status"]
     assert [row.split()[1] for row in rows] == ["10ms", "20ms"]
     assert [row.split()[-1] for row in rows] == ["ok", "ok"]
     assert "2 of 2 runs" in answer.err
@@ -60,13 +60,25 @@ def test_a_transfer_is_told_with_the_time_that_it_took(dumbbell, file, tmp_path)
     file.write_text(SCENARIO.replace("cc: reno", "cc: reno, bytes: 100kB, start: {first: 500ms}"))
     answer = dumbbell("run", file, "--out", tmp_path / "out")
     header, *rows = answer.out.splitlines()
-    assert header.split()[-4:] == ["retransmits", "completed", "s", "status"]
-    took = [float(row.split()[-2]) for row in rows]
+    assert header.split()[-5:] == ["completed", "s", "limited", "by", "status"]
+    took = [float(row.split()[-5]) for row in rows]
     assert all(0.08 < time_s < 0.5 for time_s in took)
     table = json.loads(dumbbell("table", tmp_path / "out", "--json").out)
     assert [row["completion_s"] for row in table["rows"]] == pytest.approx(took, abs=1e-3)
     assert [row["throughput_mbit"] for row in table["rows"]] == pytest.approx([0.8 / time_s for time_s in took], rel=0.01)
     assert all(0 < row["cwnd_mean_packets"] < 100 for row in table["rows"])
+
+
+def test_a_flow_that_a_buffer_limits_is_pointed_out_with_its_key(dumbbell, file, tmp_path):
+    file.write_text(SCENARIO.replace("cc: reno", "cc: reno, host: {sndbuf: 5kB}"))
+    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    noted = [line for line in answer.err.splitlines() if line.startswith("note: ")]
+    said = [f"note: path.rtt: {rtt}: flow/reno: limited by the send buffer" for rtt in ("10ms", "20ms")]
+    assert [line.partition(" for ")[0] for line in noted] == said
+    assert all(line.endswith(" % of the time: host.sndbuf") for line in noted)
+    assert [row.split()[-4] for row in answer.out.splitlines()[1:]] == ["sndbuf", "sndbuf"]
+    table = json.loads(dumbbell("table", tmp_path / "out", "--json").out)
+    assert all(row["sndbuf_limited"] > 0.5 > row["rwnd_limited"] for row in table["rows"])
 
 
 def test_run_writes_to_results_by_default(dumbbell, file, tmp_path, monkeypatch):

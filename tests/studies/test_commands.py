@@ -212,8 +212,8 @@ def test_a_plain_table_has_one_row_per_flow(dumbbell, keep_plain, make_run):
     status, out, _ = dumbbell("table", folder, "--format", "csv")
     assert status == 0
     assert out.splitlines() == [
-        "cc,path.rtt,flow,throughput_mbit,srtt_mean_ms,srtt_p95_ms,cwnd_mean_packets,retransmits,completion_s",
-        "reno,80ms,1,32,83,83,20,0,",
+        "cc,path.rtt,flow,throughput_mbit,srtt_mean_ms,srtt_p95_ms,cwnd_mean_packets,retransmits,completion_s,rwnd_limited,sndbuf_limited,app_limited",
+        "reno,80ms,1,32,83,83,20,0,,,,",
     ]
     assert dumbbell("table", folder, "--tidy")[1].splitlines()[1] == "reno,80ms,1,throughput_mbit,32"
 

@@ -30,7 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("flow", &["prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
     ("output", &["capture", "time"]),
-    ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "time"]),
+    ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "tcp", "time"]),
     (
         "traffic",
         &[

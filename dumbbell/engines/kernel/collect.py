@@ -116,23 +116,44 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
 def _flows(plan: Plan, counted: _Counted) -> list[Row]:
     labels = flow_labels(plan)
     found: list[Row] = []
+    numbers: Row
     for _, connection in plan.connections:
-        # When the FINs have gone has no column: no other engine counts it.
-        values = {name: value for name, value in counted.flows[len(found)].items() if name != "closed_ns"}
+        counters = counted.flows[len(found)]
+        values = {name: value for name, value in counters.items() if name not in _NO_COLUMNS}
         ends = [values.get("completed_ns"), connection.stop_ns, plan.duration_ns]
         end_ns = max(connection.start_ns, min(end for end in ends if end is not None))
-        found.append({"rx_bytes": values.pop("received"), "start_ns": connection.start_ns, "end_ns": end_ns, **values})
+        numbers = values | _limits(counters, end_ns - connection.start_ns)
+        found.append({"rx_bytes": numbers.pop("received"), "start_ns": connection.start_ns, "end_ns": end_ns, **numbers})
     for workload, flow in plan.flows:
         if isinstance(workload, Tcp):
             continue
         values = counted.flows[len(found)]
         ends = [values.get("completed_ns"), flow.stop_ns, plan.duration_ns]
         end_ns = max(flow.start_ns, min(end for end in ends if end is not None))
-        numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]} if workload.over is None else _both_ways(values)
+        if workload.over is None:
+            numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]}
+        else:
+            numbers = _both_ways(values) | _limits(values, end_ns - flow.start_ns)
         found.append({"start_ns": flow.start_ns, "end_ns": end_ns, **numbers})
     for i, row in enumerate(found):
         row |= {column: values[i] for column, values in labels.items()}
     return found
+
+
+_LIMITS = ("busy_us", "rwnd_limited_us", "sndbuf_limited_us")
+_NO_COLUMNS = ("closed_ns", *_LIMITS)
+"""When the FINs have gone has no column because no other engine counts it; what limited a flow has others."""
+
+
+def _limits(values: Mapping[str, int], lived_ns: int) -> Row:
+    """How long what limited sending, ms. The time after the end of a flow, until its last ACK, is not taken off the application's."""
+    busy_us, rwnd_us, sndbuf_us = (values[name] for name in _LIMITS)
+    return {
+        "cwnd_limited_ms": (busy_us - rwnd_us - sndbuf_us) / 1e3,
+        "rwnd_limited_ms": rwnd_us / 1e3,
+        "sndbuf_limited_ms": sndbuf_us / 1e3,
+        "app_limited_ms": max(lived_ns - busy_us * 1000, 0) / 1e6,
+    }
 
 
 def _both_ways(values: Mapping[str, int]) -> Row:

@@ -5,7 +5,7 @@ pub mod schema;
 mod totals;
 
 pub use sampler::{Chosen, Coming, Group, Members, Sampler};
-pub use totals::{flows, ports, FlowRow, GroupTotals, Volume};
+pub use totals::{flows, ports, FlowRow, GroupTotals, Limits, Volume};
 
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};

@@ -75,6 +75,11 @@ const fn total(name: &'static str, unit: &'static str, meaning: &'static str) ->
     Quantity { name, unit, kind: Kind::Total, source: Source::EveryEngine, optional: false, meaning }
 }
 
+/// How long something limited a TCP connection; not every stack counts it.
+const fn limited(name: &'static str, meaning: &'static str) -> Quantity {
+    total(name, "ms", meaning).by(Source::EveryEngineOfTcp).or_none()
+}
+
 impl Quantity {
     const fn by(self, source: Source) -> Self {
         Self { source, ..self }
@@ -157,6 +162,16 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("dropped_packets", "packets", "data packets dropped on the way").by(Source::Sim),
     gauge("in_flight_packets", "packets", "data packets under way").by(Source::Sim),
     total("retransmits", "packets", "segments sent again").by(Source::EveryEngineOfTcp),
+    limited(
+        "cwnd_limited_ms",
+        "how long the congestion window, or recovery, limited sending (of an exchange: the server's)",
+    ),
+    limited("rwnd_limited_ms", "how long the receiver's window did"),
+    limited(
+        "sndbuf_limited_ms",
+        "how long the send buffer did: all of it was sent, and the application waited for room",
+    ),
+    limited("app_limited_ms", "how long everything written was acknowledged, connecting included"),
     total("acks_sent", "packets", "packets that left the receiving host").by(Source::Sim),
     total("acks_arrived", "packets", "of these, those that reached the sending host").by(Source::EveryEngineOfTcp),
     total("acks_dropped", "packets", "of these, those dropped on the way").by(Source::Sim),

@@ -8,6 +8,7 @@ use crate::flow::Flow;
 use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
+use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
 /// The numbers of a connection in the table of flows.
@@ -21,6 +22,7 @@ impl FlowRow {
         let (s, r, (data, acks)) = (f.sender.counters(), f.receiver.counters(), inside);
         let sample = f.sender.sample();
         let ended = f.receiver.completed().unwrap_or(f.stop).min(f.stop).min(end).max(f.start);
+        let limits = Limits::of(f.sender.limited_times(f.stop.min(end)), ended - f.start);
         Self(row![FLOW_COLUMNS;
             "start_ns": f.start as f64,
             "end_ns": ended as f64,
@@ -32,6 +34,10 @@ impl FlowRow {
             "dropped_packets": drops.data as f64,
             "in_flight_packets": data as f64,
             "retransmits": s.retransmits as f64,
+            "cwnd_limited_ms": limits.cwnd_ms,
+            "rwnd_limited_ms": limits.rwnd_ms,
+            "sndbuf_limited_ms": limits.sndbuf_ms,
+            "app_limited_ms": limits.app_ms,
             "acks_sent": r.acks_sent as f64,
             "acks_arrived": s.acks_arrived as f64,
             "acks_dropped": drops.acks as f64,
@@ -47,6 +53,32 @@ impl FlowRow {
             "min_rtt_ms": sample.min_rtt_ms.unwrap_or(f64::NAN),
             "srtt_ms": sample.srtt_ms.unwrap_or(f64::NAN),
         ])
+    }
+}
+
+/// How long what limited a sender, as the table of flows has it, ms; NaN where that is not counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The congestion window.
+    pub cwnd_ms: f64,
+    /// The receiver's window.
+    pub rwnd_ms: f64,
+    /// The send buffer.
+    pub sndbuf_ms: f64,
+    /// The application.
+    pub app_ms: f64,
+}
+
+impl Limits {
+    /// Of a connection that lived for so long, ns. What is counted of the time after its end, until the last ACK, is not taken from what the application gets.
+    #[must_use]
+    pub fn of(times: Option<LimitedTimes>, lived: Time) -> Self {
+        let Some(LimitedTimes { cwnd_us, rwnd_us, sndbuf_us }) = times else {
+            return Self { cwnd_ms: f64::NAN, rwnd_ms: f64::NAN, sndbuf_ms: f64::NAN, app_ms: f64::NAN };
+        };
+        let [cwnd_ms, rwnd_ms, sndbuf_ms] = [cwnd_us, rwnd_us, sndbuf_us].map(|us| us as f64 / 1e3);
+        let busy = (cwnd_us + rwnd_us + sndbuf_us) * 1000;
+        Self { cwnd_ms, rwnd_ms, sndbuf_ms, app_ms: lived.saturating_sub(busy) as f64 / 1e6 }
     }
 }
 

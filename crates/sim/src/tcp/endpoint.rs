@@ -1,6 +1,7 @@
 //! The two ends of a flow, of whichever implementation.
 
 use super::bsd;
+use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
 use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
@@ -139,6 +140,15 @@ impl Sender {
         match self {
             Self::Linux(s) => &s.counters,
             Self::Bsd(s) => &s.counters,
+        }
+    }
+
+    /// How long what has limited sending until `now`; FreeBSD's does not count that.
+    #[must_use]
+    pub fn limited_times(&self, now: Time) -> Option<LimitedTimes> {
+        match self {
+            Self::Linux(s) => Some(s.limited_times(now)),
+            Self::Bsd(_) => None,
         }
     }
 

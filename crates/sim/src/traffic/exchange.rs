@@ -10,7 +10,7 @@ use crate::network::FlowDrops;
 use crate::outbox::Outbox;
 use crate::output::Transaction;
 use crate::packet::{flags, FlowTuple, Packet, MSS};
-use crate::probe::{flow_row, FlowRow, GroupTotals, Volume};
+use crate::probe::{flow_row, FlowRow, GroupTotals, Limits, Volume};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, Direction, ExchangeSpec, Heading, Opener};
 use crate::tcp::implementation::Implementation;
@@ -247,9 +247,11 @@ impl Traffic for Exchange {
         let (Exchanged { sent, arrived, sent_back, arrived_back }, view) =
             (self.exchanged(), &self.client.sender().view);
         let ms = |us: u32, factor: f64, unknown: u32| if us == unknown { f64::NAN } else { f64::from(us) / factor };
+        let ended = self.completed().unwrap_or(self.stop).min(end).max(self.start);
+        let limits = Limits::of(Some(self.server.sender().limited_times(self.stop.min(end))), ended - self.start);
         flow_row! {
             "start_ns": self.start,
-            "end_ns": self.completed().unwrap_or(self.stop).min(end).max(self.start),
+            "end_ns": ended,
             "completed_ns": self.completed().map_or(f64::NAN, |t| t as f64),
             "rx_bytes": both(|end| end.receiver().bytes_read()),
             "sent_packets": sent,
@@ -258,6 +260,10 @@ impl Traffic for Exchange {
             "dropped_packets": drops.data,
             "in_flight_packets": inside.0,
             "retransmits": both(|end| end.sender().counters.retransmits),
+            "cwnd_limited_ms": limits.cwnd_ms,
+            "rwnd_limited_ms": limits.rwnd_ms,
+            "sndbuf_limited_ms": limits.sndbuf_ms,
+            "app_limited_ms": limits.app_ms,
             "acks_sent": sent_back,
             "acks_arrived": arrived_back,
             "acks_dropped": drops.acks,

@@ -22,6 +22,7 @@ struct end {
 	int fd; /* its socket; -1 before it is open and after it is closed */
 	uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
 	struct tcp_info info; /* as last read */
+	int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
 };
 
 enum traffic { BULK, EXCHANGE, DATAGRAMS };
@@ -134,6 +135,8 @@ void connect_to(const struct end *opener, const struct end *listener);
 void accept_from(struct flow *flow, struct end *listener);
 int64_t send_bytes(struct end *end, uint64_t most);
 int64_t receive_bytes(struct end *end);
+int64_t waited_for_room(const struct end *end);
+void end_waiting(struct end *end);
 void read_info(struct end *end);
 void send_fin(const struct end *end);
 void close_end(const struct script *script, struct flow *flow, struct end *at);

@@ -81,6 +81,7 @@ void handle_bulk_to(struct script *script, int i)
 void stop_bulk(struct flow *flow)
 {
 	read_sender(flow);
+	end_waiting(&flow->from);
 	if (flow->state == CLOSING && flow->from.fd >= 0)
 		unwatch(flow->from.fd);
 	flow->state = STOPPED;

@@ -21,6 +21,16 @@ static void count(FILE *file, int i, const char *key, int64_t value)
 	fprintf(file, "flow %d %s %" PRId64 "\n", i, key, value);
 }
 
+/* How long an end that sends had data to send or not acknowledged, and for how much of that not its window but something else held it back. */
+static void count_limits(FILE *file, int i, const struct end *end)
+{
+	const struct tcp_info *info = &end->info;
+
+	count(file, i, "busy_us", info->tcpi_busy_time);
+	count(file, i, "rwnd_limited_us", info->tcpi_rwnd_limited);
+	count(file, i, "sndbuf_limited_us", info->tcpi_sndbuf_limited + waited_for_room(end) / 1000);
+}
+
 /* flow INDEX KEY VALUE */
 static void count_flow(FILE *file, struct flow *flow, int i)
 {
@@ -39,6 +49,7 @@ static void count_flow(FILE *file, struct flow *flow, int i)
 	count(file, i, "delivered", from->tcpi_delivered);
 	count(file, i, "delivered_ce", from->tcpi_delivered_ce);
 	count(file, i, "acks_arrived", from->tcpi_segs_in);
+	count_limits(file, i, flow->traffic == EXCHANGE ? &flow->to : &flow->from);
 	if (flow->traffic == EXCHANGE) {
 		count(file, i, "transactions", flow->exchange.answered);
 		count(file, i, "reply_received", flow->from.received);

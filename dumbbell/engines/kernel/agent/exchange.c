@@ -134,6 +134,7 @@ void handle_server(struct script *script, int i)
 void stop_exchange(struct flow *flow)
 {
 	read_sender(flow);
+	end_waiting(&flow->to);
 	flow->state = STOPPED;
 	unwatch(flow->timer_fd);
 	if (flow->from.fd >= 0)

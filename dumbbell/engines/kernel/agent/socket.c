@@ -77,13 +77,52 @@ void accept_from(struct flow *flow, struct end *listener)
 	listener->fd = accept4(flow->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
+}
+
+/* The socket took nothing. If that is because all in its buffer is sent, TCP_INFO does not count the time: the kernel looks at the buffer only when it
+ * sends, and all of it went before the application was told to wait. The clock, which takes time to read, is only asked then. */
+static void wait_for_room(struct end *end)
+{
+	const struct tcp_info *info = &end->info;
+
+	if (end->waits_since_ns)
+		return;
+	read_info(end);
+	if (!info->tcpi_notsent_bytes && info->tcpi_unacked && info->tcpi_unacked - info->tcpi_sacked - info->tcpi_lost + info->tcpi_retrans < info->tcpi_snd_cwnd)
+		end->waits_since_ns = now_ns();
+}
+
+/* How long an end has waited for room so far, ns. */
+int64_t waited_for_room(const struct end *end)
+{
+	return end->waited_ns + (end->waits_since_ns ? now_ns() - end->waits_since_ns : 0);
+}
+
+/* It waits no longer. */
+void end_waiting(struct end *end)
+{
+	end->waited_ns = waited_for_room(end);
+	end->waits_since_ns = 0;
+}
+
 /* One send() of at most so many bytes: what the socket took, or OVER if the connection is dead. */
 int64_t send_bytes(struct end *end, uint64_t most)
 {
 	ssize_t sent = send(end->fd, chunk, most < CHUNK ? most : CHUNK, MSG_NOSIGNAL);
 
-	if (sent < 0)
-		return errno == EAGAIN ? 0 : OVER;
+	if (sent < 0) {
+		if (errno != EAGAIN)
+			return OVER;
+		wait_for_room(end);
+		return 0;
+	}
+	end_waiting(end);
 	end->sent += sent;
 	return sent;
 }

@@ -144,6 +144,7 @@ impl Sender {
         if !self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
             return 0;
         }
+        self.chrono_has_room();
         if out.is_last_now() {
             return self.fill_and_write(out);
         }
@@ -314,6 +315,9 @@ impl Sender {
         }
         let acked = una - a.prior_una;
         self.view.packets_out -= acked;
+        if self.view.packets_out == 0 {
+            self.chrono_acknowledged();
+        }
         if acked > 0 {
             a.flags |= flag::DATA_ACKED;
         }

@@ -72,6 +72,7 @@ impl Sender {
     /// segments went.
     pub(in crate::tcp::linux) fn write_refilled(&mut self, out: &mut impl Outbox) -> u32 {
         let sent = self.write(out, false);
+        self.chrono_written();
         if self.close.after_transfer && self.buffer.is_complete() && !self.close.is_requested() {
             sent + self.close(out)
         } else {

@@ -136,12 +136,28 @@ impl Sender {
         let allowed = cwnd_end.saturating_sub(from);
         let to = cwnd_end.min(self.peer.end()).min(self.buffer.written);
         let sent = if from < to { self.send_segments(out, to, NONE) } else { 0 };
-        self.note_sent(sent, self.view.packets_out >= self.window.cwnd);
+        let limited = self.view.packets_out >= self.window.cwnd;
+        self.note_sent(sent, limited);
+        if !limited || self.chrono.is_receiver() {
+            self.chrono_after_run(from, sent, cwnd_end);
+        }
         let window_full = allowed <= 1 && sent == allowed;
         if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
             sent + self.wake_application(window_full, out)
         } else {
             sent
+        }
+    }
+
+    /// What limits sending is, or becomes, something else than the congestion window; `sent` segments went from `from` on.
+    #[inline(never)]
+    fn chrono_after_run(&mut self, from: u32, sent: u32, cwnd_end: u32) {
+        let nxt = self.view.snd_nxt;
+        if from < self.buffer.written {
+            self.chrono_sent(self.has_data() && nxt < cwnd_end && nxt >= self.peer.end());
+        }
+        if sent > 0 {
+            self.chrono_starved();
         }
     }
 

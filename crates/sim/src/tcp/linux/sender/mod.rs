@@ -1,6 +1,7 @@
 //! The sender: its components, and what they share. ACK processing is in `ack`, recovery in `recovery`, sending in `transmit`.
 
 pub(super) mod ack;
+mod chrono;
 mod close;
 mod ecn;
 mod fast_path;
@@ -24,6 +25,8 @@ pub(super) mod transmit;
 pub(super) mod tso;
 mod undo;
 
+use self::chrono::Chrono;
+pub use self::chrono::LimitedTimes;
 use self::close::Close;
 use self::ecn::EcnState;
 use self::handshake::Handshake;
@@ -100,6 +103,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) timer: Timer,
     pub(in crate::tcp::linux) peer: PeerWindow,
     pub(in crate::tcp::linux) usage: CwndUsage,
+    pub(in crate::tcp::linux) chrono: Chrono,
     pub(in crate::tcp::linux) rack: Rack,
     /// RTT estimate.
     pub rtt: RttEstimator,
@@ -154,6 +158,7 @@ impl Sender {
             timer: Timer::new(source),
             peer: PeerWindow::default(),
             usage: CwndUsage::default(),
+            chrono: Chrono::default(),
             rack: Rack::default(),
             rtt: RttEstimator::new(&stack, &clock),
             min_rtt: WindowedMin::new(stack.hz),

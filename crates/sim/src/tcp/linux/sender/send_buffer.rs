@@ -138,6 +138,12 @@ impl SendBuffer {
         self.is_awake
     }
 
+    /// The application has more to write than there was room for, and was not [woken](Self::wakes) since.
+    #[inline]
+    pub fn waits_for_room(&self) -> bool {
+        self.written < self.end && !self.is_awake
+    }
+
     /// Computes when a third is free next: `used + used / 2 <= size`.
     fn plan_refill(&mut self) {
         let used = (2 * self.size + 1) / 3;

@@ -54,6 +54,7 @@ impl Sender {
         self.layout.append(bytes, self.view.snd_nxt);
         self.release(false);
         self.write(out, false);
+        self.chrono_written();
     }
 
     /// Hands what is written to the send buffer, but for a short end that Nagle's algorithm holds back: until `push` or until no other short

@@ -44,6 +44,10 @@ impl Sender {
             return 0;
         }
         let idle = self.view.packets_out == 0;
+        let had_data = self.has_data();
+        if had_data {
+            self.chrono_busy();
+        }
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
         while self.has_data() {
             let mut quota = self.window.cwnd.saturating_sub(self.view.in_flight());
@@ -61,12 +65,13 @@ impl Sender {
             if !self.sends_in_steps {
                 // Nothing is decided between two segments: they go in one run.
                 sent = self.send_run(out, if probe { 1 } else { quota.min(room) });
+                receiver_limited = !probe && room < quota && self.has_data() && self.view.snd_nxt >= self.peer.end();
                 break;
             }
             let mut limit = 1;
             if self.tso.enabled {
                 limit = self.tso_limit();
-                if !probe && self.tso_defers(out.now(), limit, room, &mut limited) {
+                if !probe && self.tso_defers(out.now(), limit, room, &mut limited, &mut receiver_limited) {
                     break;
                 }
                 if self.stack.tso_half_window {
@@ -85,8 +90,14 @@ impl Sender {
                 break;
             }
         }
+        if had_data {
+            self.chrono_sent(receiver_limited);
+        }
         limited |= self.view.in_flight() >= self.window.cwnd;
         self.note_sent(sent, limited);
+        if sent > 0 && !limited {
+            self.chrono_starved();
+        }
         if sent > 0 {
             let rearm = idle || matches!(self.timer.pending(), Pending::LossProbe | Pending::EarlyRetransmit);
             if (probe || !self.schedule_loss_probe(out, false)) && rearm {

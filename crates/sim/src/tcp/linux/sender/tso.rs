@@ -76,14 +76,25 @@ impl Sender {
     }
 
     /// True if sending should wait for more window. `limit` is that of [`Self::tso_limit`], `room` what the receiver's window leaves, and
-    /// `limited` is set if it is the congestion window that is waited for.
-    pub(super) fn tso_defers(&mut self, now: Time, limit: u32, room: u32, limited: &mut bool) -> bool {
+    /// `limited` is set if it is the congestion window that is waited for, `receiver_limited` if it is the receiver's.
+    pub(super) fn tso_defers(
+        &mut self,
+        now: Time,
+        limit: u32,
+        room: u32,
+        limited: &mut bool,
+        receiver_limited: &mut bool,
+    ) -> bool {
         if self.tso.left <= 1 {
             false
         } else if self.stack.tso_defer == TsoDefer::TwoTicks {
             self.defers_two_ticks(limit, room)
         } else {
-            self.defers_until_ack(now, limit, room, limited)
+            let wait = self.defers_until_ack(now, limit, room);
+            let quota = self.window.cwnd - self.view.in_flight().min(self.window.cwnd);
+            *limited |= wait && quota < room && quota <= self.tso.left;
+            *receiver_limited |= wait && quota >= room && room <= self.tso.left;
+            wait
         }
     }
 
@@ -104,7 +115,7 @@ impl Sender {
     }
 
     /// Until the next ACK, if that is near.
-    fn defers_until_ack(&self, now: Time, limit: u32, room: u32, limited: &mut bool) -> bool {
+    fn defers_until_ack(&self, now: Time, limit: u32, room: u32) -> bool {
         if self.view.state >= CaState::Recovery || now > self.tso.last_sent + MS {
             return false;
         }
@@ -129,9 +140,6 @@ impl Sender {
         let segments = self.tso.left.min(self.buffer.written - self.view.snd_nxt);
         if self.close.is_below(self.view.snd_nxt + segments) && sendable > segments {
             return false;
-        }
-        if wait && quota < room && quota <= self.tso.left {
-            *limited = true;
         }
         wait
     }

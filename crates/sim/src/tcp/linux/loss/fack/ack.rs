@@ -130,6 +130,9 @@ impl Sender {
             return 0;
         }
         self.view.packets_out -= acked;
+        if self.view.packets_out == 0 {
+            self.chrono_acknowledged();
+        }
         a.flags |= flag::DATA_ACKED;
         // Whatever timed out before has been answered.
         self.rec.note_progress();

@@ -1,0 +1,49 @@
+"""What limited the TCP connections of a run, as shares of their lives, and which keys of the scenario are behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.results.run import Run
+
+LIMITS: Mapping[str, str] = {
+    "cwnd": "the congestion window",
+    "rwnd": "the receive window",
+    "sndbuf": "the send buffer",
+    "app": "the application",
+}
+"""What can limit a connection: in the columns `NAME_limited_ms` of the table of flows, and what it is called."""
+
+_KEYS: Mapping[str, tuple[tuple[str, str], str]] = {
+    "rwnd": (("rcvbuf", "host.rcvbuf"), "host.rmem"),
+    "sndbuf": (("sndbuf", "host.sndbuf"), "host.wmem"),
+}
+"""Limit -> the host setting of the plan that sets it and the key of the scenario, and the key that does otherwise."""
+_MOSTLY = 0.5
+"""Share of its life from which on a limit other than the congestion window is pointed out."""
+
+
+def limited_shares(row: Mapping[str, Any]) -> dict[str, float]:
+    """Limit -> share of a connection's life, from its row in the table of flows; NaN where that is not counted, at most 1."""
+    lived_ms = (row.get("end_ns", 0) - row.get("start_ns", 0)) / 1e6
+    return {name: min(row.get(f"{name}_limited_ms", math.nan) / lived_ms, 1.0) if lived_ms > 0 else math.nan for name in LIMITS}
+
+
+def limit_notes(run: Run) -> Iterator[str]:
+    """A line for each TCP connection that a window or a buffer of a host limited for most of its life, with the key that sets it."""
+    workloads = {_id(workload): workload.get("tcp", workload) for workload in (run.plan or {}).get("workloads", ())}
+    for row in run.flows.rows():
+        shares = limited_shares(row)
+        for name, (own, otherwise) in _KEYS.items():
+            if shares[name] >= _MOSTLY:
+                field, key = own
+                host = workloads.get(str(row.get("group")), {}).get("host", {})
+                cause = key if host.get(field) is not None else otherwise
+                yield f"flow/{row['flow']}: limited by {LIMITS[name]} for {100 * shares[name]:.0f} % of the time: {cause}"
+
+
+def _id(workload: Mapping[str, Any]) -> str:
+    return str(workload.get("tcp", workload)["id"])
