@@ -149,5 +149,9 @@ START_UP = "start-up"
 """CPU time of a 60 s run that is not spent on packets."""
 TABLE = "table-1000-runs"
 """CPU time of `dumbbell table` on a store of 1,000 runs, including the start of Python."""
-NAMES = (*CASES, START_UP, TABLE, DRAFT)
+CELL = "prepare-cell"
+"""CPU time of preparing one run of a sweep: checking, planning, compiling it, and its key."""
+PLAN = "plan-99000-runs"
+"""CPU time of `dumbbell plan` on a sweep of 99,000 runs, including the start of Python."""
+NAMES = (*CASES, START_UP, CELL, PLAN, TABLE, DRAFT)
 """The names of all benchmarks."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dumbbell.bench import table
-from dumbbell.bench.cases import CASES, DRAFT, NAMES, START_UP, TABLE, Case
+from dumbbell.bench import sweeping, table
+from dumbbell.bench.cases import CASES, CELL, DRAFT, NAMES, PLAN, START_UP, TABLE, Case
 from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
 from dumbbell.engines.execute import Progress, execute
@@ -21,7 +21,12 @@ from dumbbell.scenario import Scenario, nearest
 _REPEATS = 5
 _DRAFT_WORKERS = 2
 _START_UP_TARGET_MS = 5.0
-_TABLE_TARGET_MS = 1000.0
+_COMMANDS: Mapping[str, tuple[Callable[[int], float], float]] = {
+    TABLE: (table.cpu_s, 1000.0),
+    PLAN: (sweeping.plan_cpu_s, 1000.0),
+    CELL: (sweeping.cell_cpu_s, 0.3),
+}
+"""What takes a number of repeats and gives CPU seconds, and the target in ms."""
 _DRAFT_TARGET_S = 180.0
 
 Row = dict[str, Any]
@@ -74,9 +79,9 @@ def _measure(name: str) -> Row:
     """Measures start-up, table or a single case, without its cost ratio."""
     if name == START_UP:
         return _start_up()
-    if name == TABLE:
-        cpu_s = table.cpu_s(_REPEATS)
-        return _row(TABLE, {"ms": _TABLE_TARGET_MS}, None, cpu_s) | {"ms": 1e3 * cpu_s, "runs": table.RUNS}
+    if name in _COMMANDS:
+        cpu_s, target_ms = _COMMANDS[name][0](_REPEATS), _COMMANDS[name][1]
+        return _row(name, {"ms": target_ms}, None, cpu_s) | {"ms": 1e3 * cpu_s} | ({"runs": table.RUNS} if name == TABLE else {})
     case, recorded = CASES[name], read().get(name)
     packets, cpu_s = _run(case)
     return _row(name, case.targets, packets, cpu_s, recorded.instructions_per_packet if recorded else None)

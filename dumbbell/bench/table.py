@@ -30,7 +30,7 @@ _RATES = 10
 
 def cpu_s(repeats: int) -> float:
     """Minimum CPU seconds (user and system) of `dumbbell table` on the store, including the start of Python."""
-    return min(_table(_store().name) for _ in range(repeats))
+    return min(command_cpu_s("table", _store().name) for _ in range(repeats))
 
 
 @cache
@@ -55,10 +55,9 @@ def _variant(run: Run, number: int) -> Run:
     return replace(run, key=hashlib.sha256(f"{run.key} {number}".encode()).hexdigest()[:32], cell=cell)
 
 
-def _table(folder: str) -> float:
+def command_cpu_s(*arguments: str) -> float:
+    """CPU seconds (user and system) of `dumbbell ARGUMENTS...` in a process of its own."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-m", "dumbbell", "table", folder], stdout=subprocess.DEVNULL, check=True, cwd=Path(__file__).parents[2]
-    )
+    subprocess.run([sys.executable, "-m", "dumbbell", *arguments], stdout=subprocess.DEVNULL, check=True, cwd=Path(__file__).parents[2])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

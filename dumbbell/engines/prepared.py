@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import ENGINES, default, engine, unknown
 from dumbbell.native import native
-from dumbbell.plan import Plan, Planned, make
+from dumbbell.plan import Kept, Plan, Planned, make
 from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def prepare(runs: Iterable[ResolvedScenario]) -> list[Prepared]:
 def prepared_each(runs: Iterable[ResolvedScenario]) -> Iterator[Prepared]:
     """As `prepare`, one by one; what is wrong is raised at the end. Once something is, no further run is given."""
     for run, found, planned, compiled in _compiled(runs):
-        scenario = run.dump()
-        yield Prepared(run, found.name, planned, compiled, scenario, _key(found, run, scenario, compiled))
+        yield Prepared(run, found.name, planned, compiled, run.dump(), _key(found, run, compiled))
 
 
 @contextmanager
@@ -93,6 +92,7 @@ def refuse(runs: Iterable[ResolvedScenario]) -> None:
 def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenario, Engine, Planned, Any]]:
     """The runs that their engines can do. Raises `ScenarioError` at the end, with all that is wrong."""
     problems: dict[Problem, None] = {}
+    kept: dict[str, Kept] = defaultdict(Kept)
     for resolved in runs:
         name = resolved.settings.engine or default()
         if name not in ENGINES:
@@ -100,7 +100,7 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
             continue
         run, found = resolved if resolved.settings.engine == name else resolved.on(name), engine(name)
         table = found.capabilities()
-        planned = make(run, table)
+        planned = make(run, table, kept[name])
         refusals = list(table.refusals(planned.plan, partial(_others, found.name)))
         if not refusals:
             made = found.compile(planned.plan)
@@ -116,8 +116,8 @@ def _others(name: str) -> list[Capabilities]:
     return [engine(other).capabilities() for other in ENGINES if other != name]
 
 
-def _key(found: Engine, run: ResolvedScenario, scenario: Mapping[str, Any], compiled: Any) -> str:
-    parts = [found.name, *found.sources(), json.dumps(scenario, sort_keys=True), found.as_text(compiled)]
+def _key(found: Engine, run: ResolvedScenario, compiled: Any) -> str:
+    parts = [found.name, *found.sources(), run.content.text, found.as_text(compiled)]
     if run.settings.passive_rtt:
         parts.append(native().TRACE_HASH)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -1,5 +1,6 @@
 """The plan of a run: the one contract between a scenario and an engine, with every default filled in."""
 
+from dumbbell.plan.kept import Kept
 from dumbbell.plan.make import Planned, make
 from dumbbell.plan.model import (
     Change,
@@ -31,6 +32,7 @@ __all__ = [
     "Direction",
     "Host",
     "HostSettings",
+    "Kept",
     "Link",
     "Origin",
     "Outage",

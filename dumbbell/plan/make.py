@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dumbbell.plan.hosts import Hosts
+from dumbbell.plan.kept import Kept
 from dumbbell.plan.model import Plan
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import Origin, Provenance
@@ -27,15 +28,15 @@ class Planned:
         return resolved.problem(self.provenance.location(refusal), refusal.what, refusal.expected)
 
 
-def make(resolved: ResolvedScenario, table: Table) -> Planned:
+def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> Planned:
     """The plan of a run for an engine, whose table says what a congestion control needs and what a stack does with sizes of buffers.
 
-    What the engine does not know gets the usual defaults; it is not for the plan to refuse it.
+    What the engine does not know gets the usual defaults; it is not for the plan to refuse it. `kept`: of other runs for this engine.
     """
     settings = resolved.settings
     hosts = Hosts(settings.hosts)
     paths = Paths(settings, hosts)
-    workloads = Workloads(settings, table, paths, hosts)
+    workloads = Workloads(settings, table, paths, hosts, kept or Kept())
     schedule, schedule_origins = changes(settings, paths)
     plan = Plan(
         seed=settings.seed,

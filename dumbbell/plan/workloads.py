@@ -10,6 +10,7 @@ from dumbbell.plan.addresses import Listeners, first_ports
 from dumbbell.plan.addresses import ports as port_numbers
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
+from dumbbell.plan.kept import Kept
 from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Traffic, Workload
 from dumbbell.plan.parameters import Parameter
 from dumbbell.plan.paths import Paths
@@ -71,13 +72,15 @@ _BUFFER_FACTOR = 2
 class Workloads:
     """The workloads of a run, in the order in which they are written, bulk flows first."""
 
-    def __init__(self, settings: Settings, table: Table, paths: Paths, hosts: Hosts) -> None:
+    def __init__(self, settings: Settings, table: Table, paths: Paths, hosts: Hosts, kept: Kept) -> None:
+        """`kept`: of plans for the same table."""
         self.workloads: list[Workload] = []
         self.origins: list[Origin] = []
-        self._settings, self._table, self._paths, self._hosts = settings, table, paths, hosts
+        self._settings, self._table, self._paths, self._hosts, self._kept = settings, table, paths, hosts, kept
         self._ids = Ids()
         self._connections = self._making = 0
-        for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
+        named = kept.get("names", (settings.flows,), lambda: flow_names(settings.flows))
+        for i, (flow, names) in enumerate(zip(settings.flows, named, strict=True)):
             self.workloads.append(self._tcp(i, flow, names))
             self.origins.append(Origin(("flows", i), TCP))
         self._names = {"tcp": Ids(), "udp": Ids()}
@@ -92,29 +95,41 @@ class Workloads:
                 self.origins.append(Origin(("background", i), {**common, **traffic.words}))
 
     def _tcp(self, i: int, flow: Flow, names: list[str]) -> Tcp:
-        return self._over_tcp(
-            ("flows", i),
-            flow,
-            self._ids.take(flow.name or flow.cc.kind),
-            flow.direction,
-            transfer_bytes=number(flow.bytes),
-            first_write_bytes=number(flow.first_write),
-            connections=tuple(
-                self._connection(flow.start, position, name, flow.duration, flow.direction) for position, name in enumerate(names)
-            ),
-        )
+        workload, first = self._ids.take(flow.name or flow.cc.kind), self._connections
+        ends = self._ends(("flows", i), flow, flow.direction)
 
-    def _over_tcp(self, location: Location, written: Connections, workload: str, direction: Direction, **particular: Any) -> Tcp:
-        """What connections that are written at `location` have in common."""
-        ends = _ENDS[direction]
-        source, target = (
-            self._hosts.index(name, side, (*location, key))
-            for name, side, key in zip((written.src, written.dst), ends, ("src", "dst"), strict=True)
-        )
+        def make() -> Tcp:
+            return self._over_tcp(
+                flow,
+                ends,
+                workload,
+                flow.direction,
+                transfer_bytes=number(flow.bytes),
+                first_write_bytes=number(flow.first_write),
+                connections=tuple(
+                    self._connection(flow.start, position, name, flow.duration, flow.direction) for position, name in enumerate(names)
+                ),
+            )
+
+        times = self._settings.seed if flow.start.jitter else None, self._settings.duration if flow.duration is not None else None
+        made = self._kept.get(("flows", i), (flow, names, workload, ends, first, times), make)
+        self._connections = first + len(names)
+        return made
+
+    def _ends(self, location: Location, written: Connections, direction: Direction) -> tuple[int, int, int]:
+        """Source, target and path of connections that are written at `location`."""
+        from_side, to_side = _ENDS[direction]
+        source = self._hosts.index(written.src, from_side, (*location, "src"))
+        target = self._hosts.index(written.dst, to_side, (*location, "dst"))
+        return source, target, self._path(source, target, written)
+
+    def _over_tcp(self, written: Connections, ends: tuple[int, int, int], workload: str, direction: Direction, **particular: Any) -> Tcp:
+        """What connections have in common; `ends` are source, target and path."""
+        source, target, path = ends
         ecn, sce_echo = _marks(written, self._table)
         return Tcp(
             id=workload,
-            path=self._path(source, target, written),
+            path=path,
             source=source,
             target=target,
             direction=direction,
@@ -159,7 +174,8 @@ class Workloads:
         tcp = None
         if isinstance(traffic, Connections):
             common = {"transfer_bytes": number(traffic.transfer), "first_write_bytes": None, "opener": traffic.opener}
-            tcp = self._over_tcp(("background", i), traffic, workload, direction, connections=listed, **common)
+            ends = self._ends(("background", i), traffic, direction)
+            tcp = self._over_tcp(traffic, ends, workload, direction, connections=listed, **common)
         source, target = (tcp.source, tcp.target) if tcp else (self._hosts.index(None, side) for side in _ENDS[direction])
         return Traffic(
             id=workload,

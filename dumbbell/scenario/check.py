@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.problems import Location, nearest, one_of
 from dumbbell.scenario.series import NONE
 from dumbbell.scenario.tcp import Connections
+from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
@@ -42,8 +44,8 @@ _MOST_TOLD = 100
 """Unknown names in a list that are reported."""
 
 
-def wrong(settings: Settings) -> Wrong:
-    """Every contradiction."""
+def wrong(settings: Settings, passed: Settings | None = None) -> Wrong:
+    """Every contradiction. What settings have in common with those that have passed is not looked at again."""
     if settings.duration == 0:
         yield ("duration",), "0s is no time at all", "a time above 0"
     elif settings.sample > settings.duration:
@@ -51,23 +53,43 @@ def wrong(settings: Settings) -> Wrong:
         yield ("sample",), what, "a shorter interval, or 0s for no samples"
     yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
-    if not over_tcp(settings):
-        yield ("flows",), "are none, and no other traffic is over TCP", "at least one flow, or background of such a kind"
-    stages = _stage_names(settings.path)
-    for i, flow in enumerate(settings.flows):
-        for location, what, expected in (*_flow(flow, settings), *_hosts(flow, stages)):
-            yield ("flows", i, *location), what, expected
     for i, impairment in enumerate(settings.path.impairments):
         for location, what, expected in _impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
+    around = _Around.of(settings)
+    known = {id(each) for each in (*passed.flows, *passed.background)} if passed is not None and around == _Around.of(passed) else ()
+    for i, flow in enumerate(settings.flows):
+        for location, what, expected in _flow(flow, around) if id(flow) not in known else ():
+            yield ("flows", i, *location), what, expected
     for i, traffic in enumerate(settings.background):
-        of_tcp = (*_connections(traffic, settings), *_hosts(traffic, stages)) if isinstance(traffic, Connections) else ()
-        for location, what, expected in (*traffic.wrong(settings.duration), *of_tcp):
+        for location, what, expected in _background(traffic, around) if id(traffic) not in known else ():
             yield ("background", i, *location), what, expected
-    yield from _host_queues(settings)
-    yield from _names(settings)
-    yield from _names_of_rows(settings)
-    yield from _series(settings)
+    if passed is None or _named(settings) != _named(passed):
+        if not over_tcp(settings):
+            yield ("flows",), "are none, and no other traffic is over TCP", "at least one flow, or background of such a kind"
+        yield from _host_queues(settings)
+        yield from _names(settings)
+        yield from _names_of_rows(settings)
+        yield from _series(settings)
+
+
+class _Around(NamedTuple):
+    """All that the check of a single flow or entry of `background` depends on, beside itself."""
+
+    duration: Duration
+    has_stages: bool
+    """The path is a list of stages."""
+    stages: frozenset[str]
+    """Their names."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> _Around:
+        return cls(settings.duration, settings.path.forward is not None, _stage_names(settings.path))
+
+
+def _named(settings: Settings) -> tuple[object, ...]:
+    """What the checks of names depend on."""
+    return settings.flows, settings.background, settings.hosts, settings.series
 
 
 def is_random(settings: Settings) -> bool:
@@ -174,8 +196,9 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
         elif bottleneck.burst < FRAME_BYTES:
             what = f"{bottleneck.burst} never lets a full packet go"
             yield ("burst",), what, f"at least {FRAME_BYTES}B"
+    parameters = vars(qdisc)
     for key in ("limit", "min", "max"):
-        limit = getattr(qdisc, key, None)
+        limit = parameters.get(key)
         if not isinstance(limit, Limit):
             continue
         if limit.unit == "B" and not qdisc.counts_bytes:
@@ -187,10 +210,10 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
     for where, what, expected in qdisc.wrong():
         yield ("qdisc", *where), what, expected
     for key in ("target", "interval", "tupdate", "ce_threshold"):
-        if (time := getattr(qdisc, key, None)) == 0 and key != "ce_threshold":
+        if (time := parameters.get(key)) == 0 and key != "ce_threshold":
             yield ("qdisc", key), "0s is no time at all", "a time above 0"
         yield from _too_long(("qdisc", key), time, _LONGEST_LAW)
-    if (quantum := getattr(qdisc, "quantum", None)) is not None and quantum < _LEAST_QUANTUM:
+    if (quantum := parameters.get("quantum")) is not None and quantum < _LEAST_QUANTUM:
         yield ("qdisc", "quantum"), f"{int(quantum)}B is below what the kernel takes", f"at least {_LEAST_QUANTUM}B"
 
 
@@ -227,22 +250,28 @@ def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
         yield location, f"{limit} is in bytes, a delay stage counts packets", Packets.EXPECTED
 
 
-def _flow(flow: Flow, settings: Settings) -> Wrong:
+def _flow(flow: Flow, around: _Around) -> Wrong:
     if flow.bytes == 0:
         yield ("bytes",), "0B is nothing to send", "a size above 0"
     if flow.duration == 0:
         yield ("duration",), "0s is no time at all", "a time above 0"
     last = flow.start.first + (flow.count - 1) * flow.start.every + flow.start.jitter
-    if settings.duration and last >= settings.duration:
-        key = "first" if flow.start.first >= settings.duration else "every" if flow.start.every else "jitter"
-        what = f"the last flow may start at {Duration(last)}, after the run's {settings.duration}"
+    if around.duration and last >= around.duration:
+        key = "first" if flow.start.first >= around.duration else "every" if flow.start.every else "jitter"
+        what = f"the last flow may start at {Duration(last)}, after the run's {around.duration}"
         yield ("start", key), what, "an earlier start or a longer duration"
-    yield from _connections(flow, settings)
+    yield from _connections(flow, around)
 
 
-def _connections(written: Connections, settings: Settings) -> Wrong:
+def _background(traffic: Background, around: _Around) -> Wrong:
+    yield from traffic.wrong(around.duration)
+    if isinstance(traffic, Connections):
+        yield from _connections(traffic, around)
+
+
+def _connections(written: Connections, around: _Around) -> Wrong:
     """What flows and other traffic over TCP have in common."""
-    if written.rtt is not None and settings.path.forward is not None:
+    if written.rtt is not None and around.has_stages:
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
     yield from _too_long(("rtt",), written.rtt)
     if written.sce_echo and written.ecn is False:
@@ -261,6 +290,9 @@ def _connections(written: Connections, settings: Settings) -> Wrong:
     ssthresh = written.host.cached_ssthresh
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"
+    for key in ("src", "dst"):
+        if (name := getattr(written, key)) in around.stages:
+            yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
 
 
 def _series(settings: Settings) -> Wrong:
@@ -280,19 +312,13 @@ def groups_coming(settings: Settings) -> dict[int, str]:
     return {i: each.name or each.kind for i, each in enumerate(settings.background) if not isinstance(each.starts, tuple)}
 
 
-def _stage_names(path: Path) -> set[str]:
+def _stage_names(path: Path) -> frozenset[str]:
     """The names of all stages of a path."""
     written = [path.forward or [], path.reverse if isinstance(path.reverse, list) else []]
     names = {stage.name for listed in written for stage in listed if stage.name}
     if path.forward is None:
         names |= {"access", "delay", "bottleneck"}
-    return names | {f"{name}-reverse" for name in names}
-
-
-def _hosts(flow: Connections, stages: set[str]) -> Wrong:
-    for key in ("src", "dst"):
-        if (name := getattr(flow, key)) in stages:
-            yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
+    return frozenset(names | {f"{name}-reverse" for name in names})
 
 
 def _host_queues(settings: Settings) -> Wrong:

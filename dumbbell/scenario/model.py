@@ -120,7 +120,8 @@ class Path(Model):
     bottleneck: Bottleneck | None = None
     forward: list[Stage] | None = None
     reverse: Reverse = "mirror"
-    impairments: list[Impairment] = []
+    # Factories: pydantic copies a default that it cannot hash each time.
+    impairments: list[Impairment] = Field(default_factory=list)
 
 
 # --- impairments -----------------------------------------------------------------------------------------------------
@@ -191,14 +192,16 @@ class Settings(Model):
     """What one run needs: a scenario without its sweep."""
 
     name: Name
+    """Of the results folder, results/NAME."""
     path: Path
-    hosts: dict[Name, HostQueue] = {}
+    hosts: dict[Name, HostQueue] = Field(default_factory=dict)
     """By name: `left` and `right` are those of flows that name none, others are named by a flow's `src` or `dst`."""
-    flows: list[Flow] = []
+    flows: list[Flow] = Field(default_factory=list)
     """Bulk flows; there may be none beside other traffic."""
-    background: list[Background] = []
+    background: list[Background] = Field(default_factory=list)
     """Traffic of other kinds."""
     duration: Duration
+    """Virtual time of the run; at most 4h."""
     sample: Duration = Duration.parse("100ms")
     """Interval of the samples; `0s` switches them off."""
     series: Series = Series()
@@ -208,8 +211,9 @@ class Settings(Model):
     passive_rtt: bool = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
+    """Of every random stream: jittered starts, random arrivals, queues that draw or hash."""
     engine: Name | None = None
-    """The engine that computes it, one of `dumbbell list engine`; None: the default one."""
+    """The engine that computes it, one of `dumbbell list engine`; by default the first of them."""
 
     @property
     def captures(self) -> bool:

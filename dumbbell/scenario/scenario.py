@@ -8,15 +8,15 @@ from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from dumbbell.scenario import source
 from dumbbell.scenario.base import LONG
 from dumbbell.scenario.check import is_random, wrong
+from dumbbell.scenario.content import Content
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
-from dumbbell.scenario.series import Series
 from dumbbell.scenario.sweep import Sweep
 
 Coordinate = str | int | float
@@ -37,8 +37,8 @@ class ResolvedScenario:
     """Where in the sweep: dotted key to value as written, and `seed` if the scenario repeats."""
     origin: Scenario | None = field(default=None, compare=False, repr=False)
     """What it was resolved from."""
-    dumped: dict[str, Any] | None = field(default=None, compare=False, repr=False)
-    """What `dump` gives, if it is known already."""
+    known: Content | None = field(default=None, compare=False, repr=False)
+    """Its `content`, if that is known already."""
 
     @property
     def name(self) -> str:
@@ -56,16 +56,17 @@ class ResolvedScenario:
 
     def on(self, engine: str) -> ResolvedScenario:
         """The same on another engine."""
-        dumped = None if self.dumped is None else {**self.dumped, "engine": engine}
-        return replace(self, settings=self.settings.model_copy(update={"engine": engine}), dumped=dumped)
+        known = None if self.known is None else self.known.replaced({"engine": engine})
+        return replace(self, settings=self.settings.model_copy(update={"engine": engine}), known=known)
+
+    @property
+    def content(self) -> Content:
+        """All settings but the name: what a run's key is made of."""
+        return Content.of(self.settings) if self.known is None else self.known
 
     def dump(self) -> dict[str, Any]:
-        """All settings but the name, in plain data, not to be changed: what a run's key is made of."""
-        if self.dumped is not None:
-            return self.dumped
-        # Of a scenario that chooses no series the key is what it was before there was a choice.
-        usual = {"series"} if self.settings.series == Series() else set()
-        return self.settings.model_dump(mode="json", exclude={"name", *usual})
+        """The content as plain data, not to be changed."""
+        return self.content.data
 
 
 class Scenario(Settings):
@@ -149,8 +150,8 @@ class Scenario(Settings):
 
     def _repeated(self, first: ResolvedScenario, seed: int) -> ResolvedScenario:
         """The run of the same cell with another seed."""
-        dumped = {**first.dump(), "seed": seed}
-        return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, dumped)
+        known = first.content.replaced({"seed": seed})
+        return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, known)
 
     def _runs(self, cells: Iterable[int], most_runs: int | None, seeds: int) -> Iterator[ResolvedScenario]:
         most = MOST_RUNS if most_runs is None else most_runs
@@ -159,20 +160,25 @@ class Scenario(Settings):
             raise ScenarioError([self.locate(("sweep" if self.sweep else "repeat",), what, f"at most {most}, or --most-cells")])
         if problems := [self.locate(*found) for found in wrong(self)]:
             raise ScenarioError(problems)
+        keys = [key.split(".") for key in (self.sweep.keys if self.sweep else ())]
         written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
+        shared = {name: _shared(value, getattr(self, name), _below(keys, name)) for name, value in written.items()}
+        before: dict[str, Any] = {}
+        settings: Settings = self
+        known = Content.of(self)
         seen: dict[bytes, int] = {}
         for index in cells:
             coordinates, cell = self._cell(index)
-            settings = self._resolve(written, coordinates, cell)
-            dumped = ResolvedScenario(settings).dump()
-            content = blake2b(str(dumped).encode(errors="surrogatepass"), digest_size=16).digest()
-            if (same := seen.setdefault(content, index)) != index:
+            changed = _changed(before, coordinates)
+            settings = self._resolve(shared, settings, coordinates, changed, cell)
+            before, known = coordinates, known.of_cell(settings, changed)
+            if (same := seen.setdefault(blake2b(known.text.encode(), digest_size=16).digest(), index)) != index:
                 what = f"{_cell_text(self._cell(same)[1])} and {_cell_text(cell)} are the same run"
                 raise ScenarioError([self.locate(("sweep",), what, "different cells")])
             if self.repeat > 1 and not is_random(settings):
                 what = f"{self.repeat} runs would be identical"
                 raise ScenarioError([self.locate(("repeat",), what, "start.jitter in a flow, or repeat: 1")])
-            first = ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, dumped)
+            first = ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, known)
             yield first
             for seed in range(settings.seed + 1, settings.seed + seeds):
                 yield self._repeated(first, seed)
@@ -182,11 +188,18 @@ class Scenario(Settings):
         coordinates = self.sweep.cell(index) if self.sweep else {}
         return coordinates, {key: _label(value) for key, value in coordinates.items()}
 
-    def _resolve(self, written: dict[str, Any], coordinates: dict[str, Any], cell: dict[str, Coordinate]) -> Settings:
-        assigned: Any = written
+    def _resolve(
+        self, shared: dict[str, Any], before: Settings, coordinates: dict[str, Any], changed: set[str], cell: dict[str, Coordinate]
+    ) -> Settings:
+        """The settings of a cell. It has all keys but those that are `changed` in common with the cell before."""
+        assigned: Any = dict(shared)
         for key, value in coordinates.items():
+            top, *rest = key.split(".")
+            if rest and top not in changed:
+                assigned[top] = getattr(before, top)
+                continue
             try:
-                assigned = _assigned(assigned, key.split("."), value)
+                assigned = _assigned(assigned, [top, *rest], value)
             except (KeyError, IndexError, ValueError) as error:
                 place = next(self.sweep.places(key)) if self.sweep else ()
                 raise ScenarioError([self.locate(place, error.args[0], "a dotted key")]) from None
@@ -194,7 +207,7 @@ class Scenario(Settings):
             settings = Settings.model_validate(assigned, context=self._source and self._source.context)
         except ValidationError as error:
             raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
-        if problems := [self.locate(*found, cell) for found in wrong(settings)]:
+        if problems := [self.locate(*found, cell) for found in wrong(settings, before)]:
             raise ScenarioError(problems)
         return settings
 
@@ -212,6 +225,12 @@ class Scenario(Settings):
         if self._source is None:
             return Problem(dotted(location), what, expected)
         return self._source.problem(location, what, expected)
+
+
+def _changed(before: dict[str, Any], now: dict[str, Any]) -> set[str]:
+    """The first words of the keys that have another value in one cell than in the one before it."""
+    differing = [key for key in before.keys() | now.keys() if key not in before or key not in now or before[key] is not now[key]]
+    return {key.partition(".")[0] for key in differing}
 
 
 def _covers(key: str, location: Location) -> bool:
@@ -246,6 +265,26 @@ def _assigned(node: Any, key: list[str], value: Any) -> Any:
     if not isinstance(node, dict):
         raise KeyError(f"{word!r} lies below a single value")
     return {**node, word: _assigned(node.get(word, {}), rest, value)}
+
+
+def _shared(written: Any, settings: Any, keys: list[list[str]]) -> Any:
+    """What is written, with validated settings in place of all that no key touches: they need not be validated again for each cell."""
+    if not keys:
+        return settings if isinstance(settings, BaseModel | list | dict) else written
+    if isinstance(written, dict) and isinstance(settings, BaseModel) and [] not in keys:
+        fields = type(settings).model_fields
+        return {
+            name: _shared(value, getattr(settings, name), _below(keys, name)) if name in fields else value
+            for name, value in written.items()
+        }
+    if isinstance(written, list) and isinstance(settings, list) and [] not in keys:
+        return [_shared(entry, settings[i], _below(keys, "*", str(i))) for i, entry in enumerate(written)]
+    return written
+
+
+def _below(keys: list[list[str]], *words: str) -> list[list[str]]:
+    """How those keys go on that begin with one of the words."""
+    return [rest for word, *rest in keys if word in words]
 
 
 def _label(value: Any) -> Coordinate:

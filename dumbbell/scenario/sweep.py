@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_serializer, model_validator
+from pydantic_core import CoreSchema
 
 from dumbbell.scenario.problems import Unfit
 
@@ -55,19 +56,28 @@ class Sweep(BaseModel):
         words = {"zip": self.zip, "cells": self.cells, "sample": self.sample and self.sample.model_dump()}
         return {**self.grid, **{key: value for key, value in words.items() if value is not None}}
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        mapping = handler(schema)
+        return {**mapping, "additionalProperties": mapping["properties"].pop("grid")["additionalProperties"]}
+
     @model_validator(mode="after")
     def _sound(self) -> Sweep:
         if self.zip and len({len(values) for values in self.zip.values()}) > 1:
             lengths = ", ".join(f"{key} {len(values)}" for key, values in self.zip.items())
             raise Unfit(f"zip: the lists differ in length ({lengths})", "equal lengths")
-        keys = [*self.grid, *(self.zip or ()), *dict.fromkeys(key for cell in self.cells or () for key in cell)]
-        keys += self.sample.over if self.sample else ()
-        for key, times in Counter(keys).items():
+        for key, times in Counter(self.keys).items():
             if times > 1:
                 raise Unfit(f"{key} is swept twice", "each key in one of grid, zip, cells and sample")
         if self.sample and self.sample.count > (most := math.prod(map(len, self.sample.over.values()))):
             raise Unfit(f"sample: {self.sample.count} of {most} cells", f"a count of at most {most}")
         return self
+
+    @property
+    def keys(self) -> list[str]:
+        """The dotted keys that are swept."""
+        listed = dict.fromkeys(key for cell in self.cells or () for key in cell)
+        return [*self.grid, *(self.zip or ()), *listed, *(self.sample.over if self.sample else ())]
 
     @property
     def count(self) -> int:

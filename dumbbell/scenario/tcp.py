@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SerializationInfo, model_serializer, model_validator
-from pydantic_core import PydanticKnownError
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationInfo, model_serializer, model_validator
+from pydantic_core import CoreSchema, PydanticKnownError
 
 from dumbbell.scenario.base import LONG, Model, Name
 from dumbbell.scenario.problems import Unfit
@@ -27,11 +27,17 @@ def _scalar(value: Any) -> Any:
     return value
 
 
+def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str, Any]:
+    """The JSON Schema of what is a name, or a mapping of that name and further keys."""
+    mapping = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name] if required else []}
+    return {"title": model.__name__, "description": model.__doc__, "anyOf": [{"type": "string"}, mapping]}
+
+
 class Cc(Model):
     """A congestion control by name, with parameters of it: `{kind: cubic, hystart: off}`."""
 
     kind: str
-    parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = {}
+    parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -42,6 +48,10 @@ class Cc(Model):
             raise PydanticKnownError("string_type")
         return _split(written, "kind", "parameters")
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _name_or_mapping(cls, "kind", required=True)
+
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
         return {"kind": self.kind, **self.parameters} if self.parameters or info.context == LONG else self.kind
@@ -51,7 +61,7 @@ class Stack(Model):
     """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_cwnd: 4}`."""
 
     base: str = "linux-6.12"
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -59,6 +69,10 @@ class Stack(Model):
         if isinstance(written, str):
             return {"base": written}
         return _split(written, "base", "options")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _name_or_mapping(cls, "base", required=False)
 
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
@@ -98,7 +112,7 @@ class Host(Model):
     """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most."""
     cached_ssthresh: Packets | None = None
     """ssthresh that the metrics cache remembers for the destination."""
-    sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = {}
+    sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = Field(default_factory=dict)
     """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
 
 
@@ -116,6 +130,11 @@ class Start(Model):
     def _first(cls, written: Any) -> Any:
         """A time alone is that of the first flow."""
         return {"first": written} if isinstance(written, str) else written
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        mapping = handler(schema)
+        return {"title": cls.__name__, "description": mapping.pop("description"), "anyOf": [mapping["properties"]["first"], mapping]}
 
 
 _STACK, _HOST = Stack(), Host()

@@ -6,15 +6,14 @@ parses back to the same value. Prefixes of SI are decimal, KiB/MiB/GiB binary.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from dumbbell.errors import shortened
@@ -124,6 +123,10 @@ class Quantity(int):
         return core_schema.no_info_plain_validator_function(
             partial(_validated, cls), serialization=core_schema.plain_serializer_function_ser_schema(str)
         )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _json_schema(cls.EXPECTED, cls.UNITS, cls.FOLD)
 
 
 class Rate(Quantity):
@@ -246,8 +249,8 @@ class Limit:
             raise ValueError("a limit in bytes has no number of packets")
         if self.unit == "p":
             return int(self.value)
-        bdp_bytes = self.value * rate_bps * base_rtt_ns / (8 * 10**9)
-        return max(1, math.ceil(bdp_bytes / FRAME_BYTES))
+        bits, frame_bits = self.value.numerator * rate_bps * base_rtt_ns, self.value.denominator * 10**9 * 8 * FRAME_BYTES
+        return max(1, -(-bits // frame_bits))
 
     def bytes(self, rate_bps: int, base_rtt_ns: int) -> int:
         """The limit in bytes; a `bdp` is that of `packets` in whole frames."""
@@ -278,6 +281,18 @@ class Limit:
         return core_schema.no_info_plain_validator_function(
             partial(_validated, cls), serialization=core_schema.plain_serializer_function_ser_schema(str)
         )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _json_schema(cls.EXPECTED, ("p", *Size.UNITS, "bdp"))
+
+
+def _json_schema(expected: str, units: Iterable[str], fold: bool = False) -> dict[str, Any]:
+    """Text that looks like a quantity; whether it is in range is not part of it."""
+    spelled = "|".join("".join(f"[{c.lower()}{c.upper()}]" for c in unit) if fold else unit for unit in units)
+    pattern = rf"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({spelled})\s*$"
+    example = expected.partition("such as ")[2].split(" ", 1)[0].rstrip(",")
+    return {"type": "string", "pattern": pattern, "description": expected, "examples": [example]}
 
 
 def _decimal(value: Fraction) -> str:

@@ -1,0 +1,46 @@
+"""What a run's key is made of: all settings but the name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dumbbell.scenario.model import Settings
+from dumbbell.scenario.series import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Settings in plain data, and the JSON of each key: the cells of a sweep share what is the same in them."""
+
+    data: dict[str, Any]
+    """Not to be changed."""
+    json: dict[str, str]
+    """By key; the keys in it are in order."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """That of settings."""
+        return cls({}, {}).replaced(_plain(settings, set(Settings.model_fields)))
+
+    def of_cell(self, settings: Settings, touched: Collection[str]) -> Content:
+        """That of settings that differ from those of this content in no other keys than `touched`."""
+        return self.replaced(_plain(settings, touched))
+
+    def replaced(self, changed: Mapping[str, Any]) -> Self:
+        """With other values of some keys."""
+        texts = {key: json.dumps(value, sort_keys=True) for key, value in changed.items()}
+        return type(self)({**self.data, **changed}, {**self.json, **texts})
+
+    @property
+    def text(self) -> str:
+        """The whole as JSON with sorted keys."""
+        return "{" + ", ".join(f'"{key}": {self.json[key]}' for key in sorted(self.json)) + "}"
+
+
+def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:
+    # Of a scenario that chooses no series the key is what it was before there was a choice.
+    usual = {"series"} if settings.series == Series() else set()
+    return settings.model_dump(mode="json", include={*keys} - {"name", *usual})
