@@ -3,8 +3,8 @@
     python docs/generate.py results/demo results/oracle results/agree-random-1
 
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
-`<!-- end -->`; those without a folder stay as they are. The block `sources omissions`, those of `benchmarks` and those of the `schema` of
-results need no folder. The same folders, sources and records give the same bytes.
+`<!-- end -->`; those without a folder stay as they are. The block `sources omissions`, those of `benchmarks`, of the `schema` of
+results and of the keys of a `scenario` need no folder. The same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import measured, side_by_side
+from docs import keys
 from dumbbell.agreement import outcome
 from dumbbell.agreement.tables import agree, summary
 from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
@@ -29,7 +30,7 @@ from dumbbell.studies.reproduction import Reproduction, claims_table, compare_fo
 from dumbbell.studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("fidelity", "limits", "performance", "results")))
+DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("fidelity", "limits", "performance", "results", "scenario")))
 SOURCES = ROOT / "crates" / "sim" / "src"
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -143,6 +144,8 @@ BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     "summary": summary_of_part,
 }
 
+KEYS: Mapping[str, Callable[[], str]] = {"units": keys.units, "keys": keys.keys}
+
 BENCHMARKS: Mapping[str, Callable[[], str]] = {"measured": benchmarks_measured, "side-by-side": benchmarks_side_by_side}
 
 AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, summary)}
@@ -161,6 +164,8 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
             return f"{match[1]}\n{BENCHMARKS[match['what']]()}\n{match[4]}"
         if match["part"] == "schema":
             return f"{match[1]}\n{schema_of(match['what'])}\n{match[4]}"
+        if match["part"] == "scenario":
+            return f"{match[1]}\n{KEYS[match['what']]()}\n{match[4]}"
         kind, _, name = match["part"].partition("/")
         if kind == "agree":
             document = (statements or {}).get(name)

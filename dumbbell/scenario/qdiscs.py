@@ -197,7 +197,10 @@ class Pie(Discipline):
     kinds_planned = ("pie", "pie2013")
 
     kind: Literal["pie"] = "pie"
-    variant: Annotated[Literal["linux-6.12", "2013"], BeforeValidator(lambda given: str(given) if given == 2013 else given)] = "linux-6.12"
+    variant: Annotated[
+        Literal["linux-6.12", "2013"],
+        BeforeValidator(lambda given: str(given) if given == 2013 else given, json_schema_input_type=Literal["linux-6.12", "2013", 2013]),
+    ] = "linux-6.12"
     """`2013`: the module that its authors distributed before Linux had it; times in whole milliseconds."""
     hz: Annotated[int, Field(ge=100, le=10_000)] = 1000
     """Ticks a second, in which the variant 2013 counts time."""
@@ -428,10 +431,11 @@ class Tc(Discipline):
         return {"kind": "tc", "command": self.command}
 
 
+_Mapping = Annotated[Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc, Field(discriminator="kind")]
+_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "tc"]
 Qdisc = Annotated[
-    Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc,
-    Field(discriminator="kind"),
-    BeforeValidator(lambda written: {"kind": written} if isinstance(written, str) else written),
+    _Mapping,
+    BeforeValidator(lambda written: {"kind": written} if isinstance(written, str) else written, json_schema_input_type=_Kind | _Mapping),
 ]
 """A queue discipline; `kind` says which. The kind alone stands for it with its defaults."""
 

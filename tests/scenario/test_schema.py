@@ -1,0 +1,114 @@
+"""The JSON Schema of scenario files, and the page of every key that is made from it."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dumbbell.cli.schema import names
+from dumbbell.scenario import Bottleneck, Scenario, ScenarioError
+from dumbbell.scenario.schema import meanings, schema
+from dumbbell.scenario.source import parse, read
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = schema(names())
+GOOD = """\
+name: good
+path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}
+flows: [{cc: cubic, start: 1s}, {cc: {kind: cubic, hystart: off}, stack: linux-3.9, start: {first: 1s, jitter: 5ms}}]
+duration: 2s
+"""
+
+
+def problems(text):
+    """What the schema finds wrong: where, in JSON's way of saying it."""
+    return [error.json_path for error in Draft202012Validator(SCHEMA).iter_errors(parse(text, "s.yaml")[0])]
+
+
+def test_it_is_a_schema_of_its_draft(dumbbell):
+    answer = dumbbell("schema")
+    assert (answer.status, answer.err) == (0, "")
+    found = json.loads(answer.out)
+    assert found == SCHEMA
+    assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    Draft202012Validator.check_schema(found)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "examples").rglob("*.yaml")), ids=lambda file: file.stem)
+def test_every_example_is_valid(file):
+    assert list(Draft202012Validator(SCHEMA).iter_errors(read(file)[0])) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "where"),
+    [
+        ("duration: 2s", "duration: 2", "$.duration"),
+        ("duration: 2s", "duration: 2 parsecs", "$.duration"),
+        ("rtt: 20ms", "rtt: -20ms", "$.path.rtt"),
+        ("rate: 10mbit", "rate: 10Mbps", "$.path"),
+        ("duration: 2s", "duration: 2s\ncc: reno", "$"),
+        ("qdisc: fq_codel", "qdisc: fq_codle", "$.path"),
+        ("qdisc: fq_codel", "qdisc: {kind: fq_codel, limmit: 3p}", "$.path"),
+        ("start: 1s}, ", "count: 0}, ", "$.flows[0].count"),
+        ("name: good\n", "", "$"),
+        ("duration: 2s", "duration: 2s\nbackground: [{kind: udpp, rate: 1mbit}]", "$.background[0]"),
+        ("duration: 2s", "duration: 2s\nsweep: {path.rtt: 5ms}", "$.sweep"),
+    ],
+)
+def test_what_a_key_alone_can_be_wrong_in_is_found(before, after, where):
+    assert problems(GOOD) == []
+    text = GOOD.replace(before, after, 1)
+    assert text != GOOD
+    with pytest.raises(ScenarioError):
+        Scenario.from_text(text)
+    assert [path for path in problems(text) if path.startswith(where)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD.replace("10mbit", "10MBIT"),
+        GOOD.replace("10mbit", "' .5 gbit '"),
+        GOOD + "sweep: {path.rtt: [5ms], zip: {seed: [1], duration: [3s]}, cells: [{path.delay.extra: 1ms}]}\n",
+        GOOD + "hosts: {left: {egress: {rate: 1gbit, qdisc: {kind: cake, sce: 7}}}}\n",
+        GOOD.replace("qdisc: fq_codel", "qdisc: {kind: pie, variant: 2013}"),
+        GOOD + "background: [{rate: 1mbit}, {kind: exchange, cc: reno, request: 1B, response: 2MiB}]\n",
+    ],
+)
+def test_what_scenarios_may_hold_is_valid(text):
+    Scenario.from_text(text)
+    assert problems(text) == []
+
+
+def test_keys_are_described():
+    described = SCHEMA["$defs"]["Bottleneck"]["properties"]
+    assert described["rate"]["description"] == meanings(Bottleneck)["rate"]
+    assert "counted in Ethernet frames" in meanings(Bottleneck)["rate"]
+    assert SCHEMA["properties"]["sample"]["default"] == "100ms"
+    assert "reno" in SCHEMA["$defs"]["Cc"]["anyOf"][0]["examples"]
+
+
+@pytest.fixture(scope="module")
+def keys():
+    spec = importlib.util.spec_from_file_location("keys", ROOT / "docs" / "keys.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_keys_is_up_to_date(keys):
+    page = (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8")
+    assert keys.units() in page
+    assert keys.keys() in page, "python docs/generate.py makes it anew"
+
+
+def test_the_examples_of_the_page_are_valid(keys):
+    assert [(key, text) for key, node, text in keys.examples() if list(checked(node, text, key))] == []
+
+
+def checked(node, text, key):
+    """What the schema of a key finds wrong in an example of it."""
+    data = parse(f"{key}: {text}", "example")[0][key]
+    return Draft202012Validator({**node, "$defs": SCHEMA["$defs"]}).iter_errors(data)
