@@ -3,6 +3,7 @@
 mod applications;
 mod build;
 mod hosts;
+mod senders;
 mod series;
 mod slots;
 #[cfg(test)]
@@ -152,7 +153,12 @@ impl World<'_> {
                 },
             };
             match which {
-                SENDER_TIMER => f.sender.on_timer(&mut self.network),
+                SENDER_TIMER => {
+                    if f.sender.turn(self.network.now()).is_some() {
+                        return self.fire_senders();
+                    }
+                    f.sender.on_timer(&mut self.network);
+                }
                 CONTROL => self.on_control(flow, source),
                 _ => f.receiver.on_timer(which, &mut self.network),
             }

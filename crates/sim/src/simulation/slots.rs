@@ -160,6 +160,22 @@ impl<'a> Slots<'a> {
         Some((&mut made.flow, source % FLOW_SOURCES))
     }
 
+    /// The first event source of the first slot.
+    pub(super) fn first_source(&self) -> usize {
+        self.first_source
+    }
+
+    /// Whether an event source is that of a slot.
+    pub(super) fn has_source(&self, source: usize) -> bool {
+        source >= self.first_source
+    }
+
+    /// The flow in the slot that an event source is of.
+    pub(super) fn flow_of_source(&mut self, source: usize) -> &mut Flow {
+        let slot = (source - self.first_source) / FLOW_SOURCES;
+        &mut self.slots[slot].as_mut().expect("a slot without a connection has no events").flow
+    }
+
     /// A packet of the flow with this index was handled: lets the connection go if it is complete.
     pub(super) fn check(&mut self, index: usize, network: &mut Network) {
         let slot = index - self.first_flow;

@@ -5,7 +5,7 @@ use serde_json::{json, Value};
 
 use super::World;
 use crate::output::{Output, Rows};
-use crate::spec::NetworkSpec;
+use crate::spec::{NetworkSpec, PortSpec};
 use crate::time::{MAX_TIME, MS, SEC};
 
 /// A bottleneck of 10 Mbit/s with a queue in both directions, and 20 ms.
@@ -172,4 +172,33 @@ proptest! {
         prop_assert_eq!((again.2, fresh.3 as u64), (fresh.2, fresh.2));
         prop_assert!(again.3 < fresh.3, "{} slots for {} connections", again.3, again.2);
     }
+}
+
+/// Flows whose packets find no room time out together, again and again: who comes first in a tick must not depend on their order in the plan.
+#[test]
+fn flows_that_time_out_together_share_alike() {
+    const FLOWS: usize = 6;
+    let mut read = [0.0; FLOWS];
+    for phase in 0..14 {
+        let connection = |i: usize| {
+            let start = (37 + 11 * i as u64) * (phase + 1 + i as u64) % 500 * MS;
+            json!({"name": format!("flow-{i}"), "start_ns": start, "stop_ns": null, "ports": [50_000 + i, 5001]})
+        };
+        let mut workload = tcp("flows", "linux-6.12", false, 0);
+        workload["kind"] = json!("tcp");
+        workload["transfer_bytes"] = Value::Null;
+        workload["connections"] = (0..FLOWS).map(connection).collect();
+        let mut net = world(1, &json!({"kind": "pfifo", "limit_packets": 1}), &[workload]);
+        net.schedule.clear();
+        net.duration_ns = 30 * SEC;
+        for port in &mut net.ports {
+            if let PortSpec::Queue { delay_ns, .. } = port {
+                *delay_ns = MS / 2;
+            }
+        }
+        let flows = run(&net, true).1.flows;
+        (0..FLOWS).for_each(|i| read[i] += flows.get(&format!("flow-{i}"), "rx_bytes").unwrap());
+    }
+    let mean = read.iter().sum::<f64>() / FLOWS as f64;
+    assert!(read.iter().all(|each| (each / mean - 1.0).abs() < 0.12), "{read:?}");
 }

@@ -1,6 +1,7 @@
 //! The two ends of a flow, of whichever implementation.
 
 use super::bsd;
+use super::common::lazy_timer::Turn;
 use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
 use crate::cc::{CaState, INFINITE_SSTHRESH};
@@ -113,6 +114,23 @@ impl Sender {
         match self {
             Self::Linux(s) => s.on_timer(out),
             Self::Bsd(s) => s.on_timer(out),
+        }
+    }
+
+    /// The timer's event came: where it comes among the timers that fire now, if it fires.
+    #[must_use]
+    pub fn turn(&self, now: Time) -> Option<Turn> {
+        match self {
+            Self::Linux(s) => s.turn(now),
+            Self::Bsd(s) => s.turn(now),
+        }
+    }
+
+    /// Fires the timer, as the `place`th of those that fire now.
+    pub fn fire(&mut self, place: u32, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(s) => s.fire(place, out),
+            Self::Bsd(s) => s.fire(place, out),
         }
     }
 

@@ -33,4 +33,9 @@ impl Ticks for Clock {
     fn fires(&self, _: u64, expires: u64) -> Time {
         self.start(expires)
     }
+
+    /// Callouts of a tick are a queue.
+    fn is_last_set_first(&self) -> bool {
+        false
+    }
 }

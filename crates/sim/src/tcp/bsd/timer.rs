@@ -4,7 +4,7 @@
 
 use super::sender::{Phase, Previous, Sender};
 use crate::outbox::Outbox;
-use crate::tcp::common::lazy_timer::Ticks;
+use crate::tcp::common::lazy_timer::{Ticks, Turn};
 use crate::time::Time;
 
 /// What the sender's callout is for: BSD never has both at once.
@@ -36,6 +36,18 @@ impl Sender {
         self.purpose = Purpose::Persist;
         let now = self.clock.tick(out.now());
         self.timer.set(&self.clock, now, now + self.rtt.persist(), out);
+    }
+
+    /// The timer's event came: where it comes among the timers that fire now, if it fires.
+    #[must_use]
+    pub fn turn(&self, now: Time) -> Option<Turn> {
+        self.timer.turn(&self.clock, now)
+    }
+
+    /// Fires the timer, as the `place`th of those that fire now.
+    pub fn fire(&mut self, place: u32, out: &mut impl Outbox) {
+        self.timer.fires_as(place);
+        self.on_timer(out);
     }
 
     /// The timer's event came.

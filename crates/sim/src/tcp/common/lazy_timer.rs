@@ -18,16 +18,23 @@ pub(in crate::tcp) trait Ticks {
 
     /// When a timer that is set in tick `now` for tick `expires` fires: not before `expires` begins.
     fn fires(&self, now: u64, expires: u64) -> Time;
+
+    /// Of the timers that fire in the same tick, the one that was set last is first.
+    fn is_last_set_first(&self) -> bool;
 }
+
+/// Where a timer comes among those that fire in the same tick; the least is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn(Time, u32);
 
 /// What a timer is set for.
 #[derive(Clone, Copy, Debug)]
 enum Deadline {
     None,
-    /// A tick; and the one in which it was set.
+    /// A tick; and when it was set.
     Tick {
         expires: u64,
-        set_in: u64,
+        set_at: Time,
     },
     /// So many us from a time on; nobody has asked yet which tick that is.
     After {
@@ -45,12 +52,14 @@ pub(in crate::tcp) struct LazyTimer {
     /// A deadline that is not before this time cannot fire before the event, however its tick is rounded.
     covered_from: Time,
     source: usize,
+    /// Its place among those that fired when it fired last: they may all have been set again at that time, one after the other.
+    place: u32,
 }
 
 impl LazyTimer {
     /// A timer that is not set.
     pub fn new(source: usize) -> Self {
-        Self { deadline: Deadline::None, armed: NEVER, covered_from: NEVER, source }
+        Self { deadline: Deadline::None, armed: NEVER, covered_from: NEVER, source, place: 0 }
     }
 
     /// It will fire.
@@ -68,7 +77,7 @@ impl LazyTimer {
     /// Sets it, in tick `now`, for tick `expires`.
     #[inline]
     pub fn set(&mut self, clock: &impl Ticks, now: u64, expires: u64, out: &mut impl Outbox) {
-        self.deadline = Deadline::Tick { expires, set_in: now };
+        self.deadline = Deadline::Tick { expires, set_at: out.now() };
         // It does not fire before the tick begins.
         if clock.start(expires) < self.armed {
             let fires = clock.fires(now, expires);
@@ -105,7 +114,7 @@ impl LazyTimer {
     pub fn deadline(&self, clock: &impl Ticks) -> Option<(u64, u64)> {
         match self.deadline {
             Deadline::None => None,
-            Deadline::Tick { expires, set_in } => Some((expires, set_in)),
+            Deadline::Tick { expires, set_at } => Some((expires, clock.tick(set_at))),
             Deadline::After { from, us } => {
                 let set_in = clock.tick(from);
                 Some((set_in + clock.in_ticks(us), set_in))
@@ -121,6 +130,22 @@ impl LazyTimer {
     /// The event has come, and it fires with it.
     pub fn is_due(&self, clock: &impl Ticks, now: Time) -> bool {
         self.fires(clock) <= now
+    }
+
+    /// Where it comes among the timers that fire now, if its event has come and it fires with it.
+    pub fn turn(&self, clock: &impl Ticks, now: Time) -> Option<Turn> {
+        let set_at = match self.deadline {
+            Deadline::None => return None,
+            Deadline::Tick { set_at, .. } => set_at,
+            Deadline::After { from, .. } => from,
+        };
+        let turn = if clock.is_last_set_first() { Turn(!set_at, !self.place) } else { Turn(set_at, self.place) };
+        self.is_due(clock, now).then_some(turn)
+    }
+
+    /// It fires as the `place`th of those that fire now.
+    pub fn fires_as(&mut self, place: u32) {
+        self.place = place;
     }
 
     /// The event has come. True if the timer fires, and then it is not set any more; else the event moves to where the deadline is.

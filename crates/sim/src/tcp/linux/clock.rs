@@ -94,6 +94,11 @@ impl Ticks for Clock {
         let shift = level * LEVEL_SHIFT;
         (((expires >> shift) + 1) << shift) * self.tick
     }
+
+    /// A slot of the wheel is a stack since it has levels; before, it was a queue.
+    fn is_last_set_first(&self) -> bool {
+        self.wheel == TimerWheel::Levels
+    }
 }
 
 #[cfg(test)]

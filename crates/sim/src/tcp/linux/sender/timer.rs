@@ -2,7 +2,7 @@
 
 use super::{Phase, Sender};
 use crate::outbox::Outbox;
-use crate::tcp::common::lazy_timer::LazyTimer;
+use crate::tcp::common::lazy_timer::{LazyTimer, Turn};
 use crate::tcp::linux::clock::Clock;
 use crate::time::Time;
 
@@ -79,6 +79,18 @@ impl Sender {
     pub(in crate::tcp::linux) fn clear_timer(&mut self) {
         self.timer.pending = Pending::Nothing;
         self.timer.lazy.clear();
+    }
+
+    /// The timer's event came: where it comes among the timers that fire now, if it fires.
+    #[must_use]
+    pub fn turn(&self, now: Time) -> Option<Turn> {
+        self.timer.lazy.turn(&self.clock, now)
+    }
+
+    /// Fires the timer, as the `place`th of those that fire now.
+    pub fn fire(&mut self, place: u32, out: &mut impl Outbox) {
+        self.timer.lazy.fires_as(place);
+        self.on_timer(out);
     }
 
     /// The timer's event came.
