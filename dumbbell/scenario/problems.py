@@ -33,6 +33,8 @@ class Problem:
     """Where it is written; none for a scenario made in Python."""
     line: int | None = None
     """Line of `file`, from 1."""
+    excerpt: tuple[str, ...] = ()
+    """Lines to show below: what is written there, and a mark where it goes wrong."""
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:" if self.line is None else f"{self.file}:{self.line}:"
@@ -54,7 +56,8 @@ class ScenarioError(BadInput):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         more = len(problems) - _MOST_LINES
-        super().__init__(*map(str, problems[:_MOST_LINES]), *([f"and {more} more problem{'s' if more > 1 else ''}"] if more > 0 else []))
+        lines = [line for problem in problems[:_MOST_LINES] for line in (str(problem), *problem.excerpt)]
+        super().__init__(*lines, *([f"and {more} more problem{'s' if more > 1 else ''}"] if more > 0 else []))
         self.problems = tuple(problems)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:

@@ -13,6 +13,8 @@ from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
+_AROUND = 60
+"""Characters that are shown on either side of an error of syntax."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,20 @@ def parse(text: str, name: str) -> tuple[Any, Source]:
     try:
         tree = load(text)
     except YamlError as error:
-        raise ScenarioError([Problem(error.key, error.what, error.expected, name, error.line)]) from None
+        shown = () if error.line is None or error.column is None else _excerpt(text, error.line, error.column)
+        raise ScenarioError([Problem(error.key, error.what, error.expected, name, error.line, shown)]) from None
     if not isinstance(tree, Mapping):
         found = "is empty" if tree is None else f"holds a {'list' if isinstance(tree, list) else 'single value'}"
         raise ScenarioError([Problem("", found, "keys such as path, flows and duration", name, 1)])
     return plain(tree), Source(name, tree)
+
+
+def _excerpt(text: str, line: int, column: int) -> tuple[str, ...]:
+    """A line (from 1) of a text, and a caret below a column (from 0); of a long line what is around that."""
+    written = (*text.split("\n")[line - 1 : line], "")[0].rstrip("\r")
+    first = max(0, column - _AROUND)
+    shown = "".join(each if each.isprintable() else " " for each in written[first : column + _AROUND])
+    return f"    {shown.rstrip()}", f"    {' ' * (column - first)}^"
 
 
 def plain(node: Any) -> Any:

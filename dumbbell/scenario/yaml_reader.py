@@ -33,10 +33,10 @@ _NAN = {".nan", ".NaN", ".NAN"}
 class YamlError(Exception):
     """A file that is not YAML, or that exceeds a limit."""
 
-    def __init__(self, what: str, line: int | None, expected: str = "YAML", key: str = "") -> None:
+    def __init__(self, what: str, line: int | None, expected: str = "YAML", key: str = "", column: int | None = None) -> None:
         super().__init__(what)
-        self.what, self.line, self.expected, self.key = what, line, expected, key
-        """`line` counts from 1; `key` is the key that the error is about, if it is about one."""
+        self.what, self.line, self.expected, self.key, self.column = what, line, expected, key, column
+        """`line` counts from 1, `column` from 0; `key` is the key that the error is about, if it is about one."""
 
 
 class Mapping(dict[str, Any]):
@@ -86,11 +86,35 @@ def load(text: str) -> Any:
     try:
         return _Composer().compose(_events(text))
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = shortened(" ".join(str(error.problem or error.context).split()))
-        raise YamlError(what, mark.line + 1 if mark else None) from None
+        raise _in_our_words(error) from None
     except YAMLError as error:
         raise YamlError(shortened(" ".join(str(error).split())), None) from None
+
+
+_SYNTAX = (
+    (r"mapping values are not allowed", "problem", "a ':' that cannot stand here", "one key a line, indented like its neighbours"),
+    (r"expected <block end>, but found '([]}])'", "problem", "{0} closes nothing", "as many closing brackets as opening ones"),
+    (r"expected the node content, but found '(.)'", "problem", "{0} where a value should be", "a value"),
+    (r"expected <block end>", "problem", "does not line up with what is above", "the indentation of its neighbours"),
+    (r"expected ',' or '(.)', but got", "problem", "the bracket of line {line} is still open here", "a comma, or {0}"),
+    (r"found unexpected end of stream", "context", "a quote that is never closed", "a second quote"),
+    (r"could not find expected ':'", "context", "a key without a ':'", "KEY: VALUE"),
+    (r"found character '\\t'", "problem", "a tab", "spaces"),
+    (r"found character '(.)' that cannot start", "problem", "{0} cannot begin a value", "quotes around it"),
+)
+"""What the parser finds, of the place of its problem or of what that is part of; in our words; and what was expected."""
+
+
+def _in_our_words(error: Any) -> YamlError:
+    found = " ".join(str(error.problem or error.context).split())
+    context = error.context_mark or error.problem_mark
+    for pattern, at, what, expected in _SYNTAX:
+        if match := re.match(pattern, found):
+            mark = context if at == "context" else error.problem_mark
+            words = (text.format(*match.groups(), line=context.line + 1) for text in (what, expected))
+            return YamlError(next(words), mark.line + 1, next(words), column=mark.column)
+    mark = error.problem_mark or error.context_mark
+    return YamlError(shortened(found), mark.line + 1 if mark else None, column=mark.column if mark else None)
 
 
 def _events(text: str) -> Iterator[Any]:

@@ -64,8 +64,8 @@ def test_a_hostile_file_is_refused_in_one_line(name, dumbbell, tmp_path):
     assert (answer.status, answer.out) == (2, "")
     assert what in answer.err
     lines = answer.err.splitlines()
-    assert all(line.startswith(f"{file}:") and line.isprintable() and len(line) < 1000 for line in lines), answer.err
-    assert len([line for line in lines if what in line]) == 1
+    assert all(line.startswith((f"{file}:", "    ")) and line.isprintable() and len(line) < 1000 for line in lines), answer.err
+    assert len([line for line in lines if line.startswith(str(file)) and what in line]) == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -106,3 +106,33 @@ def test_special_files_are_refused(command, dumbbell, tmp_path):
     for file in (fifo, "/dev/zero", "/dev/null"):
         answer = dumbbell(command, file)
         assert (answer.status, answer.err) == (2, f"{file}: is not a regular file; expected a scenario file\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what", "shown"),
+    [
+        ("sample: 1s: 2s\n", 5, "a ':' that cannot stand here; expected one key a line", "sample: 1s: 2s|          ^"),
+        ("sweep:\n   seed: [1]\n  duration: [1s]\n", 7, "does not line up with what is above", "  duration: [1s]|  ^"),
+        (
+            "sweep: {seed: [1, 2}\n",
+            5,
+            "the bracket of line 5 is still open here; expected a comma, or ]",
+            "sweep: {seed: [1, 2}|" + 19 * " " + "^",
+        ),
+        ("sweep: {seed: [1]\nsample: 1s\n", 6, "the bracket of line 5 is still open here; expected a comma, or }", "sample: 1s|^"),
+        ("sweep: {seed: [1]}}\n", 5, "} closes nothing", "sweep: {seed: [1]}}|" + 18 * " " + "^"),
+        ("engine: 'sim\nsample: 1s\n", 5, "a quote that is never closed", "engine: 'sim|        ^"),
+        ("sample 1s\nseed: 1\n", 5, "a key without a ':'; expected KEY: VALUE", "sample 1s|^"),
+        ("sweep:\n\tseed: [1]\n", 6, "a tab; expected spaces", " seed: [1]|^"),
+        ("engine: @sim\n", 5, "@ cannot begin a value; expected quotes around it", "engine: @sim|        ^"),
+        ("engine: " + 200 * "x" + ": 1\n", 5, "a ':' that cannot stand here", 60 * "x" + ": 1|" + 60 * " " + "^"),
+    ],
+)
+def test_an_error_of_syntax_is_shown_where_it_is(text, line, what, shown, dumbbell, tmp_path):
+    file = tmp_path / "bad.yaml"
+    file.write_text(GOOD + text)
+    answer = dumbbell("plan", file)
+    assert (answer.status, answer.out) == (2, "")
+    said, *excerpt = answer.err.splitlines()
+    assert said.startswith(f"{file}:{line}: {what}")
+    assert excerpt == [f"    {each}" for each in shown.split("|")]
