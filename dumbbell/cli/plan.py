@@ -6,7 +6,7 @@ import typer
 
 from dumbbell.cli.executor import WorkersOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
-from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, read_sample
+from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
 
 
 def register(app: typer.Typer) -> None:
@@ -16,6 +16,7 @@ def register(app: typer.Typer) -> None:
 
 def _plan(
     file: FileArgument,
+    values: SetOption = None,
     out: OutOption = None,
     workers: WorkersOption = None,
     most_cells: MostCellsOption = None,
@@ -28,7 +29,7 @@ def _plan(
     """
     from dumbbell.engines import cost
 
-    scenario = read_sample(file, out, most_cells)
+    scenario = read_sample(file, out, most_cells, values or ())
     store, total, checked = scenario.store, scenario.total, len(scenario.runs)
     estimate = cost.estimate(scenario.missing, workers, scenario.each)
     missing = round(scenario.each * len(scenario.missing))

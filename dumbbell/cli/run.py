@@ -12,7 +12,7 @@ import typer
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
-from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, read_sweep
+from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sweep
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def _run(
     file: FileArgument,
+    values: SetOption = None,
     out: OutOption = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
@@ -36,7 +37,7 @@ def _run(
     from dumbbell.results import limit_notes
 
     where = make_executor(executor, workers)
-    name, jobs, store = read_sweep(file, out, most_cells)
+    name, jobs, store = read_sweep(file, out, most_cells, values or ())
     ran = len(store.missing(jobs.key(i) for i in range(len(jobs))))
     began = time.perf_counter()
     with runs_bar(name) as progress:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dumbbell.errors import BadInput
+from dumbbell.cli.output import note
+from dumbbell.errors import BadInput, shortened
 from dumbbell.files import creatable
 
 if TYPE_CHECKING:
@@ -17,10 +19,14 @@ if TYPE_CHECKING:
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
 
-FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML).")]
+FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML), or a ready-made test (`dumbbell new` lists them).")]
 OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/NAME by default.")]
 MostCellsOption = Annotated[
     int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times repeats); 100,000 by default.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit; repeatable."),
 ]
 SAMPLE = 300
 """Runs of a larger sweep that `plan` prepares."""
@@ -44,38 +50,70 @@ class ScenarioSample:
         return self.total / len(self.runs)
 
 
-def read_sample(file: Path, out: Path | None, most_runs: int | None) -> ScenarioSample:
+def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> ScenarioSample:
     """Reads a scenario file, prepares its runs and finds those that are not in the store.
 
     With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared.
+    `values`: KEY=VALUE of other settings.
     Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
     """
     from dumbbell.engines.prepared import prepare
 
-    scenario, store = _read(file, out, most_runs)
+    scenario, store = _read(file, out, most_runs, values)
     total = scenario.run_count
     runs = prepare(scenario.runs(most_runs) if total <= SAMPLE else scenario.sample_runs(most_runs, SAMPLE))
     lacking = set(store.missing([run.key for run in runs]))
     return ScenarioSample(scenario.name, total, runs, [run for run in runs if run.key in lacking], store)
 
 
-def read_sweep(file: Path, out: Path | None, most_runs: int | None) -> tuple[str, PreparedSweep, Store]:
+def read_sweep(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> tuple[str, PreparedSweep, Store]:
     """Reads a scenario file, and checks all its runs: name of the scenario, runs, and the store for them.
 
+    `values`: KEY=VALUE of other settings.
     Raises `BadInput` if one of them cannot be run, or if there are more than `most_runs`.
     """
     from dumbbell.engines.sweep import PreparedSweep
 
-    scenario, store = _read(file, out, most_runs)
+    scenario, store = _read(file, out, most_runs, values)
     return scenario.name, PreparedSweep(scenario, most_runs), store
 
 
-def _read(file: Path, out: Path | None, most_runs: int | None) -> tuple[Scenario, Store]:
+def _read(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str]) -> tuple[Scenario, Store]:
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
+
+    scenario = Scenario.from_file(_located(file), most_runs, dict(map(_assignment, values)))
+    return scenario, Store(out if out is not None else Path("results") / scenario.name)
+
+
+def _located(file: Path) -> Path:
+    """The scenario file that an argument means: a file of that name, else the ready-made test."""
+    from dumbbell import templates
+    from dumbbell.scenario import nearest
     from dumbbell.studies import study_names
 
-    if not file.exists() and file.as_posix().split("/", 1)[0] in study_names():
-        raise BadInput(f"{file}: no such file; expected a scenario file, or `dumbbell reproduce {file.as_posix()}` for the study")
-    scenario = Scenario.from_file(file, most_runs)
-    return scenario, Store(out if out is not None else Path("results") / scenario.name)
+    name = file.as_posix()
+    if name in templates.names():
+        if not file.is_file():
+            return templates.file(name)
+        note(f"{name}: the file of this folder, not the ready-made test of that name (`dumbbell new {name}`)")
+    if not file.exists() and name.split("/", 1)[0] in study_names():
+        raise BadInput(f"{name}: no such file; expected a scenario file, or `dumbbell reproduce {name}` for the study")
+    if not file.exists() and not file.suffix and file.name == name:
+        expected = f"a scenario file, or one of the tests {', '.join(templates.names())}"
+        raise BadInput(f"{name}: no such file or test{nearest(name, templates.names())}; expected {expected}")
+    return file
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    """The key and the value of KEY=VALUE; the value is YAML."""
+    from dumbbell.scenario.source import CHANGES, plain
+    from dumbbell.scenario.yaml_reader import YamlError, load
+
+    key, sign, value = text.partition("=")
+    if not sign or not key.strip():
+        raise BadInput(f"{CHANGES}: {shortened(text)!r} names no key and value; expected KEY=VALUE such as path.rtt=20ms")
+    try:
+        return key.strip(), plain(load(value))
+    except YamlError as error:
+        raise BadInput(f"{CHANGES}: {shortened(key)}: {error.what}; expected {error.expected}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path as FilePath
@@ -15,6 +15,7 @@ from dumbbell.scenario.base import LONG
 from dumbbell.scenario.check import is_random, wrong
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.invalid import explain
+from dumbbell.scenario.keys import assigned_at, covers
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.sweep import Sweep
@@ -24,8 +25,6 @@ MOST_RUNS = 100_000
 """Runs of a scenario, unless more are allowed."""
 SAMPLE = 100
 """Cells that are checked when a scenario is read."""
-_MOST_DIGITS = 10
-"""Of an index in a dotted key."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +79,17 @@ class Scenario(Settings):
     _source: source.Source | None = PrivateAttr(default=None)
 
     @classmethod
-    def from_file(cls, path: str | FilePath, most_runs: int | None = None) -> Self:
+    def from_file(cls, path: str | FilePath, most_runs: int | None = None, changes: Mapping[str, Any] | None = None) -> Self:
         """Reads a scenario file, and checks it and `SAMPLE` of its cells (see `sample_runs`).
 
-        Raises `ScenarioError` with the file, line and key of every problem, or with the number of runs if that is above `most_runs`, by
-        default `MOST_RUNS`.
+        Args:
+            path: The file.
+            most_runs: More runs are an error; by default `MOST_RUNS`.
+            changes: Other values of settings by dotted key, as in `Sweep`; they replace what the file says.
+
+        Raises `ScenarioError` with the file, line and key of every problem.
         """
-        return cls._from(*source.read(path), most_runs)
+        return cls._from(*source.changed(*source.read(path), changes or {}), most_runs)
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Self:
@@ -100,6 +103,10 @@ class Scenario(Settings):
         except ValidationError as error:
             raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
         scenario._source = origin
+        swept = scenario.sweep.keys if scenario.sweep else []
+        for location in (tuple(key.split(".")) for key in origin.changes):
+            for key in (key for key in swept if covers(key, location)):
+                raise ScenarioError([origin.problem(location, f"{key} is swept, which replaces it", "a key that is not, or sweep itself")])
         scenario.sample_runs(most_runs)
         return scenario
 
@@ -199,7 +206,7 @@ class Scenario(Settings):
                 assigned[top] = getattr(before, top)
                 continue
             try:
-                assigned = _assigned(assigned, [top, *rest], value)
+                assigned = assigned_at(assigned, [top, *rest], value)
             except (KeyError, IndexError, ValueError) as error:
                 place = next(self.sweep.places(key)) if self.sweep else ()
                 raise ScenarioError([self.locate(place, error.args[0], "a dotted key")]) from None
@@ -214,7 +221,7 @@ class Scenario(Settings):
     def locate(self, location: Location, what: str, expected: str, cell: dict[str, Coordinate] | None = None) -> Problem:
         """A problem at the line where the setting is swept, if it is, else where it is given."""
         for key in cell or {}:
-            if self.sweep is None or not _covers(key, location):
+            if self.sweep is None or not covers(key, location):
                 continue
             for place in self.sweep.places(key):
                 there = f"{expected} (in the cell {_cell_text(cell or {})})"
@@ -233,38 +240,8 @@ def _changed(before: dict[str, Any], now: dict[str, Any]) -> set[str]:
     return {key.partition(".")[0] for key in differing}
 
 
-def _covers(key: str, location: Location) -> bool:
-    """Whether a swept key sets the setting at `location`, or something in it."""
-    parts, index = location, 0
-    for word in key.split("."):
-        while index < len(parts) and word not in ("*", str(parts[index])):
-            index += 1  # the branch of a union, which the key does not name
-        if index == len(parts):
-            return False
-        index += 1
-    return True
-
-
 def _cell_text(cell: dict[str, Coordinate]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in cell.items())
-
-
-def _assigned(node: Any, key: list[str], value: Any) -> Any:
-    """Plain data with the value at a dotted key; makes mappings on the way. What is not on the way is shared with the original."""
-    if not key:
-        return value
-    word, rest = key[0], key[1:]
-    if isinstance(node, list):
-        if word == "*":
-            return [_assigned(entry, rest, value) for entry in node]
-        if not (word.isascii() and word.isdigit() and len(word) < _MOST_DIGITS and int(word) < len(node)):
-            raise IndexError(f"{word!r} is not an entry of a list of {len(node)} (from 0, or * for all)")
-        changed: Any = list(node)
-        changed[int(word)] = _assigned(node[int(word)], rest, value)
-        return changed
-    if not isinstance(node, dict):
-        raise KeyError(f"{word!r} lies below a single value")
-    return {**node, word: _assigned(node.get(word, {}), rest, value)}
 
 
 def _shared(written: Any, settings: Any, keys: list[list[str]]) -> Any:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping as Mapping_
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dumbbell.files import read_regular
 from dumbbell.scenario.csv_files import FOLDER
+from dumbbell.scenario.keys import assigned_at, covers
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
+CHANGES = "--set"
+"""What stands for a file's name in problems of values that were given beside it."""
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
 
@@ -25,6 +29,8 @@ class Source:
     """None for a scenario made in Python."""
     tree: Any
     """What `yaml_reader.load` gave, or plain data."""
+    changes: tuple[str, ...] = ()
+    """Dotted keys whose values were given beside it."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -54,6 +60,11 @@ class Source:
         named all the same.
         """
         found, line = self.find(location)
+        for key in self.changes:
+            if covers(key, location) or key == f"{dotted(location)}.kind":
+                return Problem(f"{key}.{location[-1]}" if "missing" in what else key, what, expected, CHANGES)
+            if found != tuple(location) and covers(dotted(location), key.split(".")):  # a word on the way to it
+                return Problem(dotted(location), what, expected, CHANGES)
         last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
         named = found + last if "missing" in what else found or location
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
@@ -79,6 +90,16 @@ def read(path: str | Path) -> tuple[Any, Source]:
     except ValueError as error:
         raise _unreadable(name, str(error)) from None
     return parse(text, name)
+
+
+def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any, Source]:
+    """What was read, with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
+    for key, value in changes.items():
+        try:
+            data = assigned_at(data, key.split("."), value)
+        except (KeyError, IndexError) as error:
+            raise ScenarioError([Problem(key, error.args[0], "a dotted key", CHANGES)]) from None
+    return data, replace(origin, changes=tuple(changes))
 
 
 def parse(text: str, name: str) -> tuple[Any, Source]:

@@ -1,0 +1,42 @@
+"""Dotted keys: `path.rtt`, `flows.0.cc`, `flows.*.cc`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_MOST_DIGITS = 10
+"""Of an index in a dotted key."""
+
+
+def assigned_at(node: Any, key: list[str], value: Any) -> Any:
+    """Plain data with the value at a dotted key, given as its words; makes mappings on the way.
+
+    What is not on the way is shared with the original. Raises `KeyError`, `IndexError` with what is wrong.
+    """
+    if not key:
+        return value
+    word, rest = key[0], key[1:]
+    if isinstance(node, list):
+        if word == "*":
+            return [assigned_at(entry, rest, value) for entry in node]
+        if not (word.isascii() and word.isdigit() and len(word) < _MOST_DIGITS and int(word) < len(node)):
+            raise IndexError(f"{word!r} is not an entry of a list of {len(node)} (from 0, or * for all)")
+        changed: Any = list(node)
+        changed[int(word)] = assigned_at(node[int(word)], rest, value)
+        return changed
+    if not isinstance(node, dict):
+        raise KeyError(f"{word!r} lies below a single value")
+    return {**node, word: assigned_at(node.get(word, {}), rest, value)}
+
+
+def covers(key: str, location: Sequence[str | int]) -> bool:
+    """Whether a dotted key sets the setting at `location`, or something in it."""
+    index = 0
+    for word in key.split("."):
+        while index < len(location) and word not in ("*", str(location[index])):
+            index += 1  # the branch of a union, which the key does not name
+        if index == len(location):
+            return False
+        index += 1
+    return True
