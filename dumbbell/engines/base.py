@@ -11,7 +11,6 @@ from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
 from dumbbell.plan import RUN, Plan, Refusal
 from dumbbell.scenario import Duration, ResolvedScenario
-from dumbbell.scenario.units import FRAME_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -74,7 +73,7 @@ class Engine(ABC):
 
 def expected_packets(plan: Plan) -> int:
     """About how many data packets a run delivers, at most: the bottleneck full all the time, or all transfers complete."""
-    packets = max(path.rate_bps for path in plan.paths) * plan.duration_ns // (8 * FRAME_BYTES * _NS_PER_S)
+    packets = max(path.rate_bps for path in plan.paths) * plan.duration_ns // (8 * plan.frame_bytes * _NS_PER_S)
     sizes = [workload.most_packets(plan.duration_ns) for workload in plan.workloads if workload.over is not None]
     if None not in sizes:
         packets = min(packets, sum(size or 0 for size in sizes))

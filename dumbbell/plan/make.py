@@ -43,6 +43,7 @@ def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> 
         duration_ns=int(settings.duration),
         sample_ns=int(settings.sample),
         capture=settings.captures,
+        mtu_bytes=settings.path.mtu,
         hosts=tuple(hosts.hosts),
         ports=tuple(paths.ports.ports),
         paths=tuple(paths.paths),

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dumbbell.scenario.traffic import KINDS
+from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
 FORMAT = 1
 """Version of the JSON format."""
 SEGMENT_BYTES = 1448
-"""Payload of a full segment."""
+"""Payload of a full segment where the MTU is 1500."""
 
 Side = Literal["left", "right"]
 Direction = Literal["forward", "reverse"]
@@ -245,6 +246,8 @@ class Tcp(Workload):
     connections: tuple[Connection, ...]
     opener: Literal["from", "to"] = "from"
     """Who calls connect()."""
+    segment_bytes: int = SEGMENT_BYTES
+    """Payload of a full segment."""
 
     @property
     def kind(self) -> str:
@@ -263,14 +266,14 @@ class Tcp(Workload):
 
     def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
         """Those of sized transfers."""
-        return None if self.transfer_bytes is None else len(self.connections) * (self.transfer_bytes // SEGMENT_BYTES + 1)
+        return None if self.transfer_bytes is None else len(self.connections) * (self.transfer_bytes // self.segment_bytes + 1)
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind."""
+        """As JSON, without the kind; the size of segments only if it is not the usual one."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -279,6 +282,7 @@ class Tcp(Workload):
             "host": self.host.plain(),
             "ecn": self.ecn,
             "sce_echo": self.sce_echo,
+            **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
             "transfer_bytes": self.transfer_bytes,
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],
@@ -396,6 +400,8 @@ class Plan:
     """Interval of the samples; 0: none."""
     capture: bool
     """Record every packet at both hosts."""
+    mtu_bytes: int
+    """The largest IP packet that the ports carry."""
     hosts: tuple[Host, ...]
     ports: tuple[Port, ...]
     paths: tuple[Path, ...]
@@ -403,6 +409,11 @@ class Plan:
     """Bulk flows before all others."""
     schedule: tuple[Change, ...]
     series: Series
+
+    @property
+    def frame_bytes(self) -> int:
+        """The largest frame."""
+        return self.mtu_bytes + ETHERNET_BYTES
 
     @property
     def tcp(self) -> Iterator[Tcp]:
@@ -439,6 +450,7 @@ class Plan:
             "duration_ns": self.duration_ns,
             "sample_ns": self.sample_ns,
             "capture": self.capture,
+            **({"mtu_bytes": self.mtu_bytes} if self.mtu_bytes != ETHERNET_MTU else {}),
             "hosts": [host.plain() for host in self.hosts],
             "ports": [port.plain() for port in self.ports],
             "paths": [path.plain() for path in self.paths],

@@ -36,7 +36,7 @@ class Paths:
     def __init__(self, settings: Settings, hosts: Hosts) -> None:
         """The settings must have passed `check`."""
         self._hosts = hosts
-        self.ports = Ports(settings.path_rate_bps)
+        self.ports = Ports(settings.path_rate_bps, settings.path.frame_bytes)
         self.paths: list[Path] = []
         self._written = settings.path
         self._separate = settings.path.delay.limit is not None or any(

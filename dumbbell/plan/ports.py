@@ -38,6 +38,8 @@ class Ports:
     """The ports of a run, in order of first use."""
 
     path_rate_bps: int
+    frame_bytes: int
+    """The largest frame."""
     stages: list[Stage] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
     _indices: dict[str, int] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class Ports:
         if (index := self._indices.get(stage.id)) is None:
             index = self._indices[stage.id] = len(self.ports)
             self.stages.append(stage)
-            self.ports.append(_port(stage, self.path_rate_bps, base_rtt_ns))
+            self.ports.append(_port(stage, self.path_rate_bps, base_rtt_ns, self.frame_bytes))
         return index
 
     def opposite(self, index: int) -> int:
@@ -57,12 +59,13 @@ class Ports:
         return self._indices[opposite]
 
 
-def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int) -> Port:
+def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int) -> Port:
     if stage.queue is None:
-        limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns)
+        limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, frame_bytes)
         return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, limit)
     rate_bps = stage.queue.rate_bps
     assert rate_bps is not None  # checked by the scenario
-    pacing = shaper(stage.queue, rate_bps)
-    discipline = stage.queue.qdisc.planned(PortFacts(rate_bps, base_rtt_ns, shaped_here=pacing["kind"] == "own"))
+    pacing = shaper(stage.queue, rate_bps, frame_bytes)
+    facts = PortFacts(rate_bps, base_rtt_ns, shaped_here=pacing["kind"] == "own", frame_bytes=frame_bytes)
+    discipline = stage.queue.qdisc.planned(facts)
     return Queue(stage.id, stage.name, stage.direction, discipline, pacing, stage.delay_ns)

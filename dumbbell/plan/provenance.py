@@ -37,6 +37,7 @@ TCP: Words = {
     "host.tso": ("host", "offload"),
     "host.gso": ("host", "offload"),
     "transfer_bytes": ("bytes",),
+    "segment_bytes": ("mss",),
     "from": ("src",),
     "to": ("dst",),
 }

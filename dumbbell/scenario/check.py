@@ -13,7 +13,7 @@ from dumbbell.scenario.problems import Location, nearest, one_of
 from dumbbell.scenario.series import NONE
 from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.traffic import Background
-from dumbbell.scenario.units import FRAME_BYTES, Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
 """Where, what is wrong, and what was expected."""
@@ -161,7 +161,7 @@ def _path(settings: Settings) -> Wrong:
     if path.access is not None:
         yield from _too_fast(("path", "access", "rate"), path.access.rate)
     for location, bottleneck in bottlenecks(settings):
-        for where, what, expected in _bottleneck(bottleneck):
+        for where, what, expected in _bottleneck(bottleneck, path.frame_bytes):
             yield location + where, what, expected
 
 
@@ -180,7 +180,7 @@ def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
                 yield ("path", name, i), stage
 
 
-def _bottleneck(bottleneck: Bottleneck) -> Wrong:
+def _bottleneck(bottleneck: Bottleneck, frame_bytes: int) -> Wrong:
     qdisc, shaper = bottleneck.qdisc, bottleneck.shaper_kind
     yield from _too_fast(("rate",), bottleneck.rate)
     if isinstance(qdisc, Cake):
@@ -193,9 +193,9 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
     if bottleneck.burst is not None:
         if shaper not in ("tbf", "htb"):
             yield ("burst",), f"the shaper {shaper} has no bucket", "the shaper tbf or htb"
-        elif bottleneck.burst < FRAME_BYTES:
+        elif bottleneck.burst < frame_bytes:
             what = f"{bottleneck.burst} never lets a full packet go"
-            yield ("burst",), what, f"at least {FRAME_BYTES}B"
+            yield ("burst",), what, f"at least {frame_bytes}B"
     parameters = vars(qdisc)
     for key in ("limit", "min", "max"):
         limit = parameters.get(key)
@@ -205,8 +205,8 @@ def _bottleneck(bottleneck: Bottleneck) -> Wrong:
             yield ("qdisc", key), f"{limit} is in bytes, {qdisc.kind} counts packets", "e.g. 180p or 1bdp"
         elif limit.unit == "p" and qdisc.counts_bytes:
             yield ("qdisc", key), f"{limit} is in packets, {qdisc.kind} counts bytes", "e.g. 64KiB or 1bdp"
-        elif limit.unit == "B" and limit.value < FRAME_BYTES:
-            yield ("qdisc", key), f"{limit} has no room for a full packet", f"at least {FRAME_BYTES}B"
+        elif limit.unit == "B" and limit.value < frame_bytes:
+            yield ("qdisc", key), f"{limit} has no room for a full packet", f"at least {frame_bytes}B"
     for where, what, expected in qdisc.wrong():
         yield ("qdisc", *where), what, expected
     for key in ("target", "interval", "tupdate", "ce_threshold"):

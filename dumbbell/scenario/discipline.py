@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.problems import Location
+from dumbbell.scenario.units import FRAME_BYTES, Limit
 
 Parameters = Mapping[str, Any]
 """A queue discipline in a plan: its `kind` and all its parameters, in ns, bit/s, bytes and packets."""
@@ -20,6 +21,16 @@ class PortFacts(NamedTuple):
     """`bdp` is the rate times this."""
     shaped_here: bool
     """The discipline itself paces the port."""
+    frame_bytes: int = FRAME_BYTES
+    """The largest frame."""
+
+    def packets(self, limit: Limit) -> int:
+        """A limit in packets."""
+        return limit.packets(self.rate_bps, self.base_rtt_ns, self.frame_bytes)
+
+    def bytes(self, limit: Limit) -> int:
+        """A limit in bytes."""
+        return limit.bytes(self.rate_bps, self.base_rtt_ns, self.frame_bytes)
 
 
 class Discipline(Kinded):

@@ -12,7 +12,7 @@ from dumbbell.scenario.qdiscs import Qdisc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic import Background
-from dumbbell.scenario.units import Duration, Limit, Rate, Size
+from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Rate, Size
 
 # --- queues --------------------------------------------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ class Bottleneck(Model):
     By default cake's own for cake, else `link`.
     """
     burst: Size | None = None
-    """Bucket of `tbf` (1540 bytes by default) or `htb` (1600)."""
+    """Bucket of `tbf` (1540 bytes by default) or `htb` (1600); more by what the path's `mtu` is above 1500."""
     qdisc: Qdisc
 
     @property
@@ -118,10 +118,17 @@ class Path(Model):
     access: Access | None = None
     """Without it the host is infinitely fast."""
     bottleneck: Bottleneck | None = None
+    mtu: Annotated[int, Field(ge=ETHERNET_MTU, le=9000)] = ETHERNET_MTU
+    """Largest IP packet that every stage carries, bytes; connections fill it unless their `mss` is less."""
     forward: list[Stage] | None = None
     reverse: Reverse = "mirror"
     # Factories: pydantic copies a default that it cannot hash each time.
     impairments: list[Impairment] = Field(default_factory=list)
+
+    @property
+    def frame_bytes(self) -> int:
+        """Its largest frame."""
+        return self.mtu + ETHERNET_BYTES
 
 
 # --- impairments -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Limit, Packets, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
-_Frame = Size.parse("1514B")
 _MS = 10**6
 _MiB32 = Size.parse("32MiB")
 _NS_PER_S = 10**9
@@ -54,7 +53,7 @@ class Pfifo(Discipline):
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
-        return {"kind": "pfifo", "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns)}
+        return {"kind": "pfifo", "limit_packets": port.packets(self.limit)}
 
 
 class Bfifo(Discipline):
@@ -69,7 +68,7 @@ class Bfifo(Discipline):
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
-        return {"kind": "bfifo", "limit_bytes": self.limit.bytes(port.rate_bps, port.base_rtt_ns)}
+        return {"kind": "bfifo", "limit_bytes": port.bytes(self.limit)}
 
 
 def _without(model: Kinded, variant: str, keys: tuple[str, ...]) -> None:
@@ -95,9 +94,14 @@ def _codel(qdisc: Codel | FqCodel) -> dict[str, Any]:
     }
 
 
-def _queues(qdisc: FqCodel | FqPie, *, limits_memory: bool) -> dict[str, Any]:
+def _frames(quantum: Size | None, port: PortFacts, frames: int = 1) -> int:
+    """A quantum in bytes; by default so many of the largest frames."""
+    return frames * port.frame_bytes if quantum is None else int(quantum)
+
+
+def _queues(qdisc: FqCodel | FqPie, port: PortFacts, *, limits_memory: bool) -> dict[str, Any]:
     memory = int(qdisc.memory_limit) if limits_memory else None
-    return {"flows": qdisc.flows, "quantum_bytes": int(qdisc.quantum), "memory_limit_bytes": memory}
+    return {"flows": qdisc.flows, "quantum_bytes": _frames(qdisc.quantum, port), "memory_limit_bytes": memory}
 
 
 class Codel(Discipline):
@@ -126,7 +130,7 @@ class Codel(Discipline):
         """Its parameters in a plan."""
         return {
             "kind": "codel",
-            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "limit_packets": port.packets(self.limit),
             "control": _codel(self),
         }
 
@@ -149,7 +153,8 @@ class FqCodel(Discipline):
     """Queues that flows are hashed to."""
     target: Duration = _Ms5
     interval: Duration = _Ms100
-    quantum: Size = _Frame
+    quantum: Size | None = None
+    """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     memory_limit: Size = _MiB32
     drop_batch: Annotated[int, Field(ge=1)] = 64
     """Most packets dropped at once when the limit is met."""
@@ -168,9 +173,9 @@ class FqCodel(Discipline):
         today = self.variant == "linux-6.12"
         return {
             "kind": "fq_codel",
-            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "limit_packets": port.packets(self.limit),
             "control": _codel(self),
-            "queues": _queues(self, limits_memory=today),
+            "queues": _queues(self, port, limits_memory=today),
             "drop_batch": self.drop_batch if today else 1,
             "drops_raise_count": today,
         }
@@ -230,7 +235,7 @@ class Pie(Discipline):
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan, where the variant 2013 is a kind of its own."""
-        limit = self.limit.packets(port.rate_bps, port.base_rtt_ns)
+        limit = port.packets(self.limit)
         if self.variant == "2013":
             return {"kind": "pie2013", "limit_packets": limit, "control": {**_weights(self), "hz": self.hz}}
         return {"kind": "pie", "limit_packets": limit, "control": _pie(self)}
@@ -258,7 +263,8 @@ class FqPie(Discipline):
     """In sixteenths, Hz."""
     beta: Annotated[int, Field(ge=0, le=32)] = 20
     """In sixteenths, Hz."""
-    quantum: Size = _Frame
+    quantum: Size | None = None
+    """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     memory_limit: Size = _MiB32
     ecn_prob: Annotated[int, Field(ge=0, le=100)] = 10
     """Above this drop probability (%) also ECN-capable packets are dropped."""
@@ -271,9 +277,9 @@ class FqPie(Discipline):
         """Its parameters in a plan."""
         return {
             "kind": "fq_pie",
-            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "limit_packets": port.packets(self.limit),
             "control": _pie(self),
-            "queues": _queues(self, limits_memory=True),
+            "queues": _queues(self, port, limits_memory=True),
             "ecn_prob": self.ecn_prob,
         }
 
@@ -320,7 +326,7 @@ class Red(Discipline):
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
-        limit, low, high = (value.bytes(port.rate_bps, port.base_rtt_ns) for value in (self.limit, self.min, self.max))
+        limit, low, high = (port.bytes(value) for value in (self.limit, self.min, self.max))
         burst = (2 * low + high) // (3 * int(self.avpkt)) if self.burst is None else int(self.burst)
         control = {
             "min_bytes": low,
@@ -354,7 +360,8 @@ class Sfq(Discipline):
     """Buckets that flows are hashed to; a power of two."""
     perturb: Duration = Duration(0)
     """Between changes of the hash, in whole seconds; `0s`: never."""
-    quantum: Size = _Frame
+    quantum: Size | None = None
+    """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     depth: Packets = Packets.parse("127p")
     """Most packets of a flow."""
     headdrop: bool = False
@@ -373,9 +380,9 @@ class Sfq(Discipline):
         """Its parameters in a plan."""
         return {
             "kind": "sfq",
-            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "limit_packets": port.packets(self.limit),
             "divisor": self.divisor,
-            "quantum_bytes": int(self.quantum),
+            "quantum_bytes": _frames(self.quantum, port),
             "depth_packets": int(self.depth),
             "perturb_s": int(self.perturb) // _NS_PER_S,
             "headdrop": self.headdrop,
@@ -390,8 +397,10 @@ class Fq(Discipline):
     """Packets or `bdp`."""
     flow_limit: Packets = Packets.parse("100p")
     """Most packets of a flow."""
-    quantum: Size = Size.parse("3028B")
-    initial_quantum: Size = Size.parse("15140B")
+    quantum: Size | None = None
+    """By default two of the largest frames."""
+    initial_quantum: Size | None = None
+    """By default ten of the largest frames."""
     ce_threshold: Duration | None = None
     """Packets that waited longer than this are CE-marked."""
 
@@ -399,10 +408,10 @@ class Fq(Discipline):
         """Its parameters in a plan."""
         return {
             "kind": "fq",
-            "limit_packets": self.limit.packets(port.rate_bps, port.base_rtt_ns),
+            "limit_packets": port.packets(self.limit),
             "flow_limit_packets": int(self.flow_limit),
-            "quantum_bytes": int(self.quantum),
-            "initial_quantum_bytes": int(self.initial_quantum),
+            "quantum_bytes": _frames(self.quantum, port, 2),
+            "initial_quantum_bytes": _frames(self.initial_quantum, port, 10),
             "ce_threshold_ns": number(self.ce_threshold),
         }
 

@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, PydanticKnownError
 
 from dumbbell.scenario.base import LONG, Model, Name
 from dumbbell.scenario.problems import Unfit
-from dumbbell.scenario.units import Duration, Packets, Size
+from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Size
 
 
 def _split(written: Any, name: str, rest: str) -> Any:
@@ -138,6 +138,15 @@ class Start(Model):
 
 
 _STACK, _HOST = Stack(), Host()
+_IP_AND_TCP = 40
+"""Headers of a packet without options, bytes."""
+TIMESTAMPS = 12
+"""What they take of every segment, bytes."""
+
+
+def segment_bytes(mtu: int) -> int:
+    """Payload of the largest segment of a path, bytes."""
+    return mtu - _IP_AND_TCP - TIMESTAMPS
 
 
 class Connections(Model):
@@ -154,7 +163,15 @@ class Connections(Model):
     """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
     rtt: Duration | None = None
     """Base RTT of these connections instead of the path's."""
+    mss: Annotated[int, Field(ge=88, le=8960)] | None = None
+    """The largest segment that both ends ask for, bytes (TCP_MAXSEG, the MSS option of a SYN): payload and the 12 bytes of the timestamps.
+    By default, and at most, the path's `mtu` less 40."""
     src: Name | None = None
     """Sending host, which cake's host isolation looks at; traffic that names none shares one."""
     dst: Name | None = None
     """Receiving host; likewise."""
+
+    def segment_bytes(self, mtu: int = ETHERNET_MTU) -> int:
+        """Payload of a full segment on a path, bytes."""
+        most = segment_bytes(mtu)
+        return most if self.mss is None else min(self.mss - TIMESTAMPS, most)

@@ -19,7 +19,11 @@ from pydantic_core import CoreSchema, core_schema
 from dumbbell.errors import shortened
 from dumbbell.scenario.problems import Unfit
 
-FRAME_BYTES = 1514
+ETHERNET_MTU = 1500
+"""Largest IP packet of an Ethernet without jumbo frames."""
+ETHERNET_BYTES = 14
+"""Header of a frame."""
+FRAME_BYTES = ETHERNET_MTU + ETHERNET_BYTES
 """Ethernet frame of a full segment without FCS: the rate basis of `bdp`."""
 
 _MOST_BDP = 10_000
@@ -243,22 +247,22 @@ class Limit:
             raise Unfit(f"{_quoted(written)} is out of range", cls.EXPECTED)
         return limit
 
-    def packets(self, rate_bps: int, base_rtt_ns: int) -> int:
-        """The limit in packets of `FRAME_BYTES`; a `bdp` is `rate_bps` x `base_rtt_ns`, rounded up, at least 1."""
+    def packets(self, rate_bps: int, base_rtt_ns: int, frame_bytes: int = FRAME_BYTES) -> int:
+        """The limit in packets of `frame_bytes`; a `bdp` is `rate_bps` x `base_rtt_ns`, rounded up, at least 1."""
         if self.unit == "B":
             raise ValueError("a limit in bytes has no number of packets")
         if self.unit == "p":
             return int(self.value)
-        bits, frame_bits = self.value.numerator * rate_bps * base_rtt_ns, self.value.denominator * 10**9 * 8 * FRAME_BYTES
+        bits, frame_bits = self.value.numerator * rate_bps * base_rtt_ns, self.value.denominator * 10**9 * 8 * frame_bytes
         return max(1, -(-bits // frame_bits))
 
-    def bytes(self, rate_bps: int, base_rtt_ns: int) -> int:
+    def bytes(self, rate_bps: int, base_rtt_ns: int, frame_bytes: int = FRAME_BYTES) -> int:
         """The limit in bytes; a `bdp` is that of `packets` in whole frames."""
         if self.unit == "p":
             raise ValueError("a limit in packets has no number of bytes")
         if self.unit == "B":
             return int(self.value)
-        return self.packets(rate_bps, base_rtt_ns) * FRAME_BYTES
+        return self.packets(rate_bps, base_rtt_ns, frame_bytes) * frame_bytes
 
     def __str__(self) -> str:
         if self.unit == "p":

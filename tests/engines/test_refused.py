@@ -8,7 +8,7 @@ import pytest
 from support import PATH, plain_plan
 
 from dumbbell.native import native
-from dumbbell.plan import Place, Refusal
+from dumbbell.plan import RUN, Place, Refusal
 
 SOURCES = Path(__file__).parents[2] / "crates" / "sim" / "src"
 
@@ -118,6 +118,8 @@ OTHERS = [
     ("workloads.0.opener", "to", "workload 0", "opener", "to", "from"),
     ("workloads.0.transfer_bytes", 0, "workload 0", "transfer_bytes", "0 bytes", "1 to 6219112640264"),
     ("workloads.0.first_write_bytes", 1448, "workload 0", "first_write_bytes", "1448 bytes", "1 to 1447"),
+    ("workloads.0.segment_bytes", 75, "workload 0", "segment_bytes", "75 bytes", "76 to 1448"),
+    ("workloads.0.segment_bytes", 1449, "workload 0", "segment_bytes", "1449 bytes", "76 to 1448"),
     ("workloads.0.host.rcvbuf", 4607, "workload 0", "host.rcvbuf", "4607 bytes", "at least 4608"),
     ("workloads.0.host.sndbuf", 4607, "workload 0", "host.sndbuf", "4607 bytes", "at least 4608"),
     ("workloads.0.host.rmem", [1, 4607, 9999], "workload 0", "host.rmem", "4607 bytes", "at least 4608"),
@@ -171,6 +173,14 @@ OF_STACKS = [
 ]
 
 
+# Stack and congestion control that know no other segments than the usual ones, and what is wrong.
+OF_SEGMENTS = [
+    ("linux-3.9", "cubic", "1000 on the stack linux-3.9, whose buffers do not lie in pages"),
+    ("freebsd-9", "reno", "1000 on the stack freebsd-9"),
+    ("linux-5.1-sce", "cubic-sce", "1000 with cubic-sce"),
+]
+
+
 # Requests and responses: field, value, what is wrong, what was expected.
 OF_EXCHANGES = [
     ("count", 0, "0 requests", "at least 1"),
@@ -211,6 +221,23 @@ def test_a_qdisc(name, field, value, what, expected):
     plan = with_qdisc(name)
     put(plan, f"ports.1.qdisc.{field}", value)
     assert Refusal(Place("port", 1), f"qdisc.{field}", what, expected) in refused(plan)
+
+
+@pytest.mark.parametrize("mtu", [1499, 9001])
+def test_packets_of_another_size(mtu):
+    plan = base()
+    plan["mtu_bytes"] = mtu
+    assert Refusal(RUN, "mtu_bytes", f"{mtu} bytes", "1500 to 9000") in refused(plan)
+
+
+@pytest.mark.parametrize(("stack", "cc", "what"), OF_SEGMENTS)
+def test_segments_of_another_size(stack, cc, what):
+    plan = base()
+    put(plan, "workloads.0.stack.name", stack)
+    put(plan, "workloads.0.cc.kind", cc)
+    native().check(json.dumps(plan))
+    put(plan, "workloads.0.segment_bytes", 1000)
+    assert refused(plan) == [Refusal(Place("workload", 0), "segment_bytes", what, "1448")]
 
 
 @pytest.mark.parametrize(("where", "value", "entry", "field", "what", "expected"), OTHERS)

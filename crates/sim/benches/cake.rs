@@ -47,7 +47,7 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
     let tuples: Vec<FlowTuple> =
         (0..flows).map(|i| FlowTuple { src: 10 + i, dst: 20 + i, sport: 40_000 + i as u16, dport: 5001 }).collect();
     let mut rng = Rng::for_component(1, "port/bench");
-    let mut qdisc = AnyQdisc::build(&spec, &mut rng).expect("the spec is valid");
+    let mut qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).expect("the spec is valid");
     let (packets, dropped) = (Pool::default(), vec![]);
     let mut s = QueueContext { now: 0, port: 0, rngs: vec![rng], packets, dropped, tuples };
     for flow in (0..flows).cycle().take((flows * standing) as usize) {
@@ -77,7 +77,7 @@ fn cake(c: &mut Criterion) {
     c.bench_function("cake/creation, triple-isolate", |b| {
         let spec = spec(CakeIsolation::TripleIsolate);
         let mut rng = Rng::for_component(1, "port/bench");
-        b.iter(|| AnyQdisc::build(black_box(&spec), &mut rng));
+        b.iter(|| AnyQdisc::build(black_box(&spec), FULL_FRAME, &mut rng));
     });
 }
 

@@ -5,7 +5,7 @@
 //! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
 use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
-use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS, MSS};
+use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS};
 use crate::spec::{Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
@@ -184,17 +184,12 @@ impl FlowHeaders {
         }
     }
 
-    /// Those of a connection whose ends both send; `scales` are the shifts of the windows of its `from` and its `to` end.
+    /// Those of a connection whose ends both send segments of `mss` bytes; `scales` are the shifts of the windows of its `from` and its `to` end.
     #[must_use]
-    pub fn two_way(direction: Direction, tuple: FlowTuple, scales: [u8; 2]) -> Self {
-        let second = Some(Second { layout: Numbers::of(Layout::stream(MSS)), scale: scales[0] });
-        Self {
-            from_right: direction == Direction::Reverse,
-            tuple,
-            layout: Some(Numbers::of(Layout::stream(MSS))),
-            scale: scales[1],
-            second,
-        }
+    pub fn two_way(direction: Direction, mss: u32, tuple: FlowTuple, scales: [u8; 2]) -> Self {
+        let stream = || Numbers::of(Layout::stream(mss));
+        let second = Some(Second { layout: stream(), scale: scales[0] });
+        Self { from_right: direction == Direction::Reverse, tuple, layout: Some(stream()), scale: scales[1], second }
     }
 
     /// Notes what only the packets of the run tell: the length of a segment where writes decide about it, and which has the FIN.
@@ -231,7 +226,7 @@ impl FlowHeaders {
             acknowledges: ack > 0,
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
             timestamps: (p.tsval, p.tsecr),
-            syn: opens.then_some((MSS as u16 + 12, scale)),
+            syn: opens.then_some((first.layout.mss_option(), scale)),
             sacks: acked.blocks(&attachment.blocks),
         }
     }
@@ -260,7 +255,7 @@ impl FlowHeaders {
             acknowledges: answer || !opens,
             window,
             timestamps: (p.tsval, p.tsecr),
-            syn: opens.then_some((MSS as u16 + 12, scale)),
+            syn: opens.then_some((layout.layout.mss_option(), scale)),
             sacks: layout.blocks(blocks),
         }
     }

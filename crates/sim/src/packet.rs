@@ -1,6 +1,6 @@
 //! The packet: a small value that is never allocated by itself (see `pool`).
 
-/// Frame length of a full data segment on the meter: 14 Ethernet + 20 IP + 32 TCP with timestamps + 1448 payload.
+/// Frame length of a full data segment on the meter where the path's MTU is 1500: 14 Ethernet + 20 IP + 32 TCP with timestamps + 1448 payload.
 pub const FULL_FRAME: u32 = 1514;
 /// Frame length of a pure ACK without SACK blocks.
 pub const ACK_FRAME: u32 = 66;
@@ -8,7 +8,11 @@ pub const ACK_FRAME: u32 = 66;
 pub const SYN_FRAME: u32 = 74;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
-/// Payload of a full segment, bytes.
+/// What timestamps take of a segment, bytes (RFC 7323, with padding).
+pub const TIMESTAMPS: u32 = 12;
+/// Ethernet's header, bytes: what a frame has beyond the MTU.
+pub const ETHERNET: u32 = 14;
+/// Payload of a full segment of a path with an MTU of 1500, bytes. What a connection's segments have is part of its [layout](crate::tcp::common::layout::Layout::mss).
 pub const MSS: u32 = FULL_FRAME - HEADERS;
 
 /// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce), where it lies among the header bits of a packet.

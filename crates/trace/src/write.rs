@@ -13,7 +13,9 @@ const SNAPLEN: u32 = 128;
 const LINK_ETHERNET: u32 = 1;
 const TTL: u8 = 64;
 /// The payload of every packet, up to its length: no packet carries more.
-static ZEROS: [u8; 1500] = [0; 1500];
+static ZEROS: [u8; MOST_PAYLOAD] = [0; MOST_PAYLOAD];
+/// Of a packet that fills a jumbo frame, bytes.
+const MOST_PAYLOAD: usize = 9000;
 
 /// The transport header of a frame.
 #[derive(Clone, Debug)]
@@ -89,10 +91,10 @@ impl Writer {
     /// Appends a packet.
     ///
     /// # Errors
-    /// The packet cannot be encoded: its options do not fit, its payload exceeds 1500 bytes, or its ECN field exceeds 3.
+    /// The packet cannot be encoded: its options do not fit, its payload exceeds 9000 bytes, or its ECN field exceeds 3.
     pub fn add(&mut self, frame: &Frame) -> Result<(), String> {
         let (source, destination) = (frame.source.0.octets(), frame.destination.0.octets());
-        let payload = ZEROS.get(..usize::from(frame.payload)).ok_or("a payload above 1500 bytes")?;
+        let payload = ZEROS.get(..usize::from(frame.payload)).ok_or("a payload above 9000 bytes")?;
         let mut transport = vec![];
         let protocol = match &frame.transport {
             Transport::Tcp { seq, ack, flags, window, options } => {

@@ -15,6 +15,7 @@ from typing import Any
 from dumbbell.engines.linux.devices import GATES, NET, Devices, own_name, peer
 from dumbbell.plan import Place, Plan, Refusal, Side, Tcp, Workload
 from dumbbell.plan.addresses import SUBNETS, address
+from dumbbell.scenario.units import ETHERNET_MTU
 
 STACK_OPTIONS: dict[str, Any] = {
     "initial_cwnd": 10,
@@ -152,24 +153,30 @@ def host_conflicts(plan: Plan) -> Iterator[Refusal]:
                 yield Refusal(Place("workload", i), f"{prefix}host", what, "the same for all flows of the host, or engine: sim")
 
 
-def links(hosts: Hosts, devices: Devices) -> list[str]:
+def links(hosts: Hosts, devices: Devices, mtu: int = ETHERNET_MTU) -> list[str]:
     """ip's lines for all devices and the routes between hosts and gates."""
+    size = _size(mtu)
     names = [host.name for host in hosts.namespaces]
     added = [f"link add {name} address {_MAC} type veth peer name eth0 address {_MAC} netns {name}" for name in names]
     added += [f"link add {gate} address {_MAC} type veth peer name {peer(gate)}" for gate in GATES.values()]
     added += [f"link add {device} type veth peer name {peer(device)}" for device in devices.pairs]
     gates = [end for gate in GATES.values() for end in (gate, peer(gate))]
     pairs = [end for device in devices.pairs for end in (device, peer(device))]
-    ups = [f"link set {device} arp off up" for device in (*names, *gates, *pairs)]
+    ups = [f"link set {device}{size} arp off up" for device in (*names, *gates, *pairs)]
     left, right = GATES.values()
     return [*added, *ups, f"route add {SUBNETS['left']}.0.0/16 dev {right}", f"route add {SUBNETS['right']}.0.0/16 dev {left}"]
 
 
-def addressed(host: Namespace) -> list[str]:
+def _size(mtu: int) -> str:
+    """What makes a device carry packets of this size; a route has that of its device."""
+    return "" if mtu == ETHERNET_MTU else f" mtu {mtu}"
+
+
+def addressed(host: Namespace, mtu: int = ETHERNET_MTU) -> list[str]:
     """ip's lines within a host."""
     segments = " gso_max_segs 1" if host.profile.offload == "none" else ""
     return [
-        f"link set eth0{segments} arp off up",
+        f"link set eth0{_size(mtu)}{segments} arp off up",
         *(f"address add {each}/32 dev eth0" for each in host.addresses),
         f"route add 10.0.0.0/8 dev eth0{host.profile.metrics}",
     ]

@@ -39,8 +39,8 @@ class Script:
 def compile_plan(plan: Plan) -> Script:
     """Everything that Linux is told for one run."""
     devices, hosts = Devices.of(plan), Hosts(plan)
-    files = {f"{NET}.ip": _text(links(hosts, devices))}
-    files |= {f"{host.name}.ip": _text(addressed(host)) for host in hosts.namespaces}
+    files = {f"{NET}.ip": _text(links(hosts, devices, plan.mtu_bytes))}
+    files |= {f"{host.name}.ip": _text(addressed(host, plan.mtu_bytes)) for host in hosts.namespaces}
     files[f"{NET}.tc"] = _text((*_qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
     own = {name: port for name, port, on_host in zip(devices.queues, plan.ports, devices.on_host, strict=True) if on_host}
     files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}

@@ -7,6 +7,7 @@ from typing import Any
 
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
+from dumbbell.scenario.tcp import TIMESTAMPS, segment_bytes
 from dumbbell.scenario.traffic import KINDS
 
 _HEADERS = 42
@@ -21,6 +22,7 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
     for i, (workload, flow) in enumerate(plan.flows):
         numbers = _LINES[workload.kind]
         yield _words(workload.kind, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers(workload))
+        yield from _options(workload, plan.mtu_bytes)
         if flow.stop_ns is None or workload.transport != "tcp":
             continue
         ends = hosts.ends(workload)
@@ -32,6 +34,13 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
                 yield f"run {name} - tc qdisc add dev eth0 clsact"
             match = f"flower ip_proto tcp src_port {port}"
             yield f"at {flow.stop_ns} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
+
+
+def _options(workload: Workload, mtu: int) -> Iterator[str]:
+    """Lines about the sockets of the flow in the line before, where they differ from those of every socket."""
+    tcp = workload.over
+    if tcp is not None and tcp.segment_bytes != segment_bytes(mtu):
+        yield f"option mss {tcp.segment_bytes + TIMESTAMPS}"
 
 
 def _tcp(tcp: Tcp) -> Iterable[object]:

@@ -8,14 +8,11 @@ from typing import Any, ClassVar, Literal
 
 from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.problems import Location
-from dumbbell.scenario.tcp import Start
+from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.units import Duration, Size
 
-_SEGMENT_BYTES = 1448
 MOST_SEGMENTS = (1 << 32) - 3
 """Of a direction of a connection: sequence numbers count them in 32 bits."""
-MOST_BYTES = Size(MOST_SEGMENTS * _SEGMENT_BYTES)
-"""Likewise in bytes."""
 
 Wrong = Iterator[tuple[Location, str, str]]
 """Key, what is wrong, and what was expected."""
@@ -78,6 +75,11 @@ class Traffic(Kinded):
             yield ("duration",), "0s is no time at all", "a time above 0"
 
 
-def segments(size: Size) -> int:
-    """Of a payload."""
-    return -(-int(size) // _SEGMENT_BYTES)
+def segments(size: Size, over: Connections) -> int:
+    """Of a payload, on a path with the usual MTU."""
+    return -(-int(size) // over.segment_bytes())
+
+
+def most_bytes(over: Connections) -> Size:
+    """What sequence numbers can count of a direction of a connection, on a path with the usual MTU."""
+    return Size(MOST_SEGMENTS * over.segment_bytes())

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.tcp import Connections, Start
-from dumbbell.scenario.traffic.base import MOST_BYTES, MOST_SEGMENTS, Traffic, Wrong, segments
+from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
 
 
@@ -49,7 +49,7 @@ class Exchange(Traffic, Connections):
     @property
     def _most(self) -> int:
         """Most requests that sequence numbers can count."""
-        return MOST_SEGMENTS // max(1, segments(max(self.request, self.response)))
+        return MOST_SEGMENTS // max(1, segments(max(self.request, self.response), self))
 
     def planned(self) -> dict[str, Any]:
         """Sizes, number of requests and time of thinking."""
@@ -63,14 +63,14 @@ class Exchange(Traffic, Connections):
     def packets(self, span_ns: int) -> int | None:
         """Those of all requests and responses, if their number or the time of thinking limits them."""
         most = [limit for limit in (self.count, span_ns // self.think + 1 if self.think else None) if limit is not None]
-        return self.connections * min(most) * (segments(self.request) + segments(self.response)) if most else None
+        return self.connections * min(most) * (segments(self.request, self) + segments(self.response, self)) if most else None
 
     def wrong(self, duration: Duration) -> Wrong:
         """Also sizes of nothing, and more than sequence numbers can count."""
         for key in ("request", "response"):
-            if not 0 < getattr(self, key) <= MOST_BYTES:
+            if not 0 < getattr(self, key) <= most_bytes(self):
                 what = f"{getattr(self, key)} is too much" if getattr(self, key) else "0B is nothing"
-                yield (key,), what, f"1B to {MOST_BYTES}"
+                yield (key,), what, f"1B to {most_bytes(self)}"
         if self.count is not None and self.count > self._most:
             yield ("count",), f"{self.count} are more than sequence numbers can count", f"at most {self._most}"
         yield from super().wrong(duration)

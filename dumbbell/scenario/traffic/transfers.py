@@ -10,7 +10,7 @@ from pydantic import Field
 from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.tcp import Connections
-from dumbbell.scenario.traffic.base import MOST_BYTES, Traffic, Wrong, segments
+from dumbbell.scenario.traffic.base import Traffic, Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
 
 _MOST_ROWS = 100_000
@@ -79,12 +79,12 @@ class Transfers(Traffic, Connections):
 
     def packets(self, span_ns: int) -> int:
         """Those of the transfers that are expected."""
-        return self.made(span_ns) * segments(self.size)
+        return self.made(span_ns) * segments(self.size, self)
 
     def wrong(self, duration: Duration) -> Wrong:
         """Also transfers of nothing, and arrivals in no time."""
-        if not 0 < self.size <= MOST_BYTES:
-            yield ("size",), f"{self.size} is too much" if self.size else "0B is nothing to send", f"1B to {MOST_BYTES}"
+        if not 0 < self.size <= most_bytes(self):
+            yield ("size",), f"{self.size} is too much" if self.size else "0B is nothing to send", f"1B to {most_bytes(self)}"
         if self.arrivals.every == 0:
             yield ("arrivals", "every"), "0s is no time at all", "a time above 0"
         elif self.rows and (many := self.made(int(self.duration or duration - self.start))) > _MOST_ROWS:

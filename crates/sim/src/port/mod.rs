@@ -10,7 +10,7 @@ pub use htb::Htb;
 pub use shaper::Shaper;
 pub use tbf::Tbf;
 
-use crate::packet::{DropCause, DROP_CAUSES};
+use crate::packet::{DropCause, DROP_CAUSES, ETHERNET};
 use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
 use crate::refusal::Flaws;
@@ -96,11 +96,11 @@ impl Counters {
 }
 
 impl Port {
-    /// Builds a port.
+    /// Builds a port that carries IP packets of `mtu` bytes.
     ///
     /// # Errors
     /// What of it cannot be.
-    pub fn build(spec: &PortSpec, seed: u64) -> Result<Self, Flaws> {
+    pub fn build(spec: &PortSpec, mtu: u32, seed: u64) -> Result<Self, Flaws> {
         let (id, delay, kind) = match spec {
             PortSpec::Link { id, delay_ns, rate_bps, limit_packets, .. } => {
                 let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
@@ -111,8 +111,9 @@ impl Port {
             }
             PortSpec::Queue { id, qdisc, shaper, delay_ns, .. } => {
                 let mut rng = Rng::for_component(seed, &format!("qdisc/{id}"));
-                let qdisc = Flaws::within("qdisc", AnyQdisc::build(qdisc, &mut rng));
-                let (qdisc, shaper) = Flaws::both(qdisc, Flaws::within("shaper", Shaper::build(shaper)))?;
+                let qdisc = Flaws::within("qdisc", AnyQdisc::build(qdisc, mtu + ETHERNET, &mut rng));
+                let (qdisc, shaper) =
+                    Flaws::both(qdisc, Flaws::within("shaper", Shaper::build(shaper, mtu + ETHERNET)))?;
                 let shapers = (qdisc.shapes_itself(), matches!(shaper, Shaper::Own));
                 if shapers == (false, true) {
                     return Err(Flaws::one("shaper", "a qdisc that does not shape itself", "link, tbf or htb"));

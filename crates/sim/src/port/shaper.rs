@@ -27,17 +27,17 @@ pub enum Shaper {
 }
 
 impl Shaper {
-    /// Builds a shaper.
+    /// Builds a shaper of frames of `frame` bytes at most.
     ///
     /// # Errors
     /// No rate, or a bucket that is too small.
-    pub fn build(spec: &ShaperSpec) -> Result<Self, Flaws> {
+    pub fn build(spec: &ShaperSpec, frame: u32) -> Result<Self, Flaws> {
         match *spec {
             ShaperSpec::Link { rate_bps: 0 }
             | ShaperSpec::Tbf { rate_bps: 0, .. }
             | ShaperSpec::Htb { rate_bps: 0, .. } => Err(Flaws::one("rate_bps", "0 bit/s", "at least 1")),
             ShaperSpec::Link { rate_bps } => Ok(Self::Link { rate_bps, free_at: 0 }),
-            ShaperSpec::Tbf { rate_bps, burst_bytes } => Ok(Self::Tbf(Tbf::new(rate_bps, burst_bytes)?)),
+            ShaperSpec::Tbf { rate_bps, burst_bytes } => Ok(Self::Tbf(Tbf::new(rate_bps, burst_bytes, frame)?)),
             ShaperSpec::Htb { rate_bps, burst_bytes } => Ok(Self::Htb(Htb::new(rate_bps, burst_bytes))),
             ShaperSpec::Own => Ok(Self::Own),
         }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn link_stores_and_forwards() {
-        let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }).unwrap();
+        let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }, FULL_FRAME).unwrap();
         let mut s = queue_context(Rng::for_component(1, "port/q"), vec![]);
         s.now = 7;
         let mut fifo = AnyQdisc::Fifo(Fifo::new(Limit::Packets(2)));

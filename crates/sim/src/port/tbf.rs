@@ -2,7 +2,6 @@
 //! tokens for it.
 
 use super::shaper::tokens_for;
-use crate::packet::FULL_FRAME;
 use crate::refusal::Flaws;
 use crate::time::Time;
 
@@ -21,13 +20,13 @@ pub struct Tbf {
 }
 
 impl Tbf {
-    /// A full bucket of `burst_bytes`.
+    /// A full bucket of `burst_bytes`, for frames of `frame` bytes at most.
     ///
     /// # Errors
     /// A bucket that never has the tokens for a full packet.
-    pub fn new(rate_bps: u64, burst_bytes: u64) -> Result<Self, Flaws> {
+    pub fn new(rate_bps: u64, burst_bytes: u64, frame: u32) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
-        flaws.at_least("burst_bytes", burst_bytes, "bytes", u64::from(FULL_FRAME));
+        flaws.at_least("burst_bytes", burst_bytes, "bytes", u64::from(frame));
         flaws.done()?;
         let bucket = tokens_for(burst_bytes, rate_bps);
         Ok(Self { rate_bps, burst_bytes, bucket, tokens: bucket, updated: 0, last: (0, 0) })
@@ -76,7 +75,7 @@ mod tests {
 
     #[test]
     fn an_idle_packet_goes_at_once_and_the_rest_are_spaced() {
-        let mut s = Tbf::new(10_000_000, 1540).unwrap();
+        let mut s = Tbf::new(10_000_000, 1540, 1514).unwrap();
         let mut now = 5 * SEC;
         assert_eq!(s.take(1514, now), now);
         // 1540 - 1514 bytes of tokens are left for the second.
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_change_of_rate_fills_the_bucket() {
-        let mut s = Tbf::new(10_000_000, 1540).unwrap();
+        let mut s = Tbf::new(10_000_000, 1540, 1514).unwrap();
         s.take(1514, 0);
         s.set_rate(1_000_000);
         assert_eq!(s.take(1514, 7), 7);

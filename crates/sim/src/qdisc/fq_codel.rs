@@ -47,7 +47,7 @@ impl Source for Head<'_, State> {
 }
 
 impl FqCodel {
-    /// An empty discipline of at most `limit` packets.
+    /// An empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
     ///
     /// # Errors
     /// Parameters that Linux refuses.
@@ -57,11 +57,12 @@ impl FqCodel {
         drop_batch: u64,
         drops_raise_count: bool,
         control: &CodelSpec,
+        frame: u32,
         rng: &mut Rng,
     ) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         flaws.at_least("drop_batch", drop_batch, "packets", 1);
-        let law = Flaws::within("control", Law::new(control));
+        let law = Flaws::within("control", Law::new(control, frame));
         let flows = Flaws::within("queues", FlowQueues::new(queues, rng));
         let (law, flows) = flaws.and(Flaws::both(law, flows))?;
         Ok(Self {

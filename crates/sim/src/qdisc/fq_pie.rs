@@ -34,7 +34,7 @@ pub struct FqPie {
 }
 
 impl FqPie {
-    /// An empty discipline of at most `limit` packets.
+    /// An empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
     ///
     /// # Errors
     /// Parameters that Linux refuses.
@@ -43,11 +43,12 @@ impl FqPie {
         queues: &QueuesSpec,
         ecn_prob: u64,
         control: &PieSpec,
+        frame: u32,
         rng: &mut Rng,
     ) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         flaws.at_most("ecn_prob", ecn_prob, "%", 100);
-        let law = Flaws::within("control", Law::new(control));
+        let law = Flaws::within("control", Law::new(control, frame));
         let flows = Flaws::within("queues", FlowQueues::new(queues, rng));
         let (law, flows) = flaws.and(Flaws::both(law, flows))?;
         Ok(Self {

@@ -176,11 +176,11 @@ pub enum AnyQdisc {
 }
 
 impl AnyQdisc {
-    /// Builds the described discipline; `rng` is the port's stream (hash perturbation).
+    /// Builds the described discipline on a device whose largest frame has `frame` bytes; `rng` is the port's stream (hash perturbation).
     ///
     /// # Errors
     /// Parameters outside what the discipline accepts.
-    pub fn build(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, Flaws> {
+    pub fn build(spec: &QdiscSpec, frame: u32, rng: &mut Rng) -> Result<Self, Flaws> {
         Ok(match *spec {
             QdiscSpec::Pfifo { limit_packets } => {
                 Self::Fifo(limited(limit_packets, |limit| Ok(Fifo::new(Limit::Packets(limit))))?)
@@ -191,22 +191,22 @@ impl AnyQdisc {
                 flaws.done()?;
                 Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))
             }
-            QdiscSpec::Cake { .. } => Self::Cake(Box::new(Cake::from_spec(spec, rng)?)),
+            QdiscSpec::Cake { .. } => Self::Cake(Box::new(Cake::from_spec(spec, frame, rng)?)),
             QdiscSpec::Codel { limit_packets, ref control } => {
-                Self::Codel(boxed(limited(limit_packets, |limit| Codel::new(limit, control))?))
+                Self::Codel(boxed(limited(limit_packets, |limit| Codel::new(limit, control, frame))?))
             }
             QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, drops_raise_count, ref control } => {
-                let make = |limit| FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, rng);
+                let make = |limit| FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, frame, rng);
                 Self::FqCodel(boxed(limited(limit_packets, make)?))
             }
             QdiscSpec::Pie { limit_packets, ref control } => {
-                Self::Pie(boxed(limited(limit_packets, |limit| Pie::new(limit, control))?))
+                Self::Pie(boxed(limited(limit_packets, |limit| Pie::new(limit, control, frame))?))
             }
             QdiscSpec::Pie2013 { limit_packets, ref control } => {
                 Self::Pie2013(boxed(limited(limit_packets, |limit| Pie2013::new(limit, control))?))
             }
             QdiscSpec::FqPie { limit_packets, ref queues, ecn_prob, ref control } => {
-                let make = |limit| FqPie::new(limit, queues, ecn_prob, control, rng);
+                let make = |limit| FqPie::new(limit, queues, ecn_prob, control, frame, rng);
                 Self::FqPie(boxed(limited(limit_packets, make)?))
             }
             QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
@@ -307,13 +307,14 @@ dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
 #[cfg(test)]
 mod tests {
     use super::AnyQdisc;
+    use crate::packet::FULL_FRAME;
     use crate::rng::Rng;
     use crate::spec::QdiscSpec;
 
     #[test]
     fn a_fifo_needs_room() {
         let mut rng = Rng::for_component(1, "port/q");
-        let mut build = |spec| AnyQdisc::build(&spec, &mut rng);
+        let mut build = |spec| AnyQdisc::build(&spec, FULL_FRAME, &mut rng);
         assert!(matches!(build(QdiscSpec::Pfifo { limit_packets: 1 }), Ok(AnyQdisc::Fifo(_))));
         assert!(matches!(build(QdiscSpec::Bfifo { limit_bytes: 1514 }), Ok(AnyQdisc::Fifo(_))));
         assert_eq!(build(QdiscSpec::Pfifo { limit_packets: 0 }).unwrap_err().fields(), ["limit_packets"]);

@@ -6,7 +6,7 @@ use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, PORTS};
-use crate::packet::FlowTuple;
+use crate::packet::{FlowTuple, ETHERNET, FULL_FRAME};
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
@@ -16,7 +16,7 @@ use crate::tap::Tap;
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
 use crate::traffic::bulk::{self, CONTROL, SOURCES as FLOW_SOURCES};
-use crate::traffic::{arrivals, build, AnyTraffic, Controls, Made, Site};
+use crate::traffic::{arrivals, build, AnyTraffic, Controls, Made, Site, MOST_MTU};
 
 /// Most ports of a path: a packet counts them in 8 bits.
 const MAX_HOPS: usize = 255;
@@ -153,7 +153,7 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
         }
     }
     for (i, port) in spec.ports.iter().enumerate() {
-        match Port::build(port, spec.seed) {
+        match Port::build(port, spec.mtu_bytes, spec.seed) {
             Ok(port) => parts.ports.push(port),
             Err(flaws) => refuse(Part::Port, Some(i), flaws),
         }
@@ -201,6 +201,7 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
 fn check_run(spec: &NetworkSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     flaws.range("format", spec.format, "", FORMAT..=FORMAT);
+    flaws.range("mtu_bytes", spec.mtu_bytes, "bytes", FULL_FRAME - ETHERNET..=MOST_MTU);
     flaws.at_most("ports", spec.ports.len(), "ports", MAX_PORTS);
     // Keys of the event set need room for one slot at least.
     let in_slots = if spec.making().next().is_some() { FLOW_SOURCES } else { 0 };

@@ -37,6 +37,9 @@ pub struct NetworkSpec {
     pub sample_ns: u64,
     /// Note every packet at both hosts.
     pub capture: bool,
+    /// The largest IP packet that every port carries, bytes.
+    #[serde(default = "ethernet_mtu")]
+    pub mtu_bytes: u32,
     /// Where data come from and go to.
     pub hosts: Vec<HostSpec>,
     /// The ports.
@@ -51,6 +54,11 @@ pub struct NetworkSpec {
     /// Which entities get series; if nothing is said, every TCP connection and every port.
     #[serde(default)]
     pub series: Option<SeriesSpec>,
+}
+
+/// That of Ethernet without jumbo frames.
+fn ethernet_mtu() -> u32 {
+    1500
 }
 
 impl NetworkSpec {

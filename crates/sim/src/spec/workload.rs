@@ -114,12 +114,20 @@ pub struct TcpSpec {
     pub ecn: bool,
     /// The receiver echoes SCE marks (its sysctl tcp_sce).
     pub sce_echo: bool,
+    /// Payload of a full segment, bytes: what the path's MTU or the MSS of the connection leaves beside headers and timestamps.
+    #[serde(default = "full_segment")]
+    pub segment_bytes: u32,
     /// Payload to send, bytes; `None` is unlimited.
     pub transfer_bytes: Option<u64>,
     /// Payload of a first, short write that leaves in a segment of its own, bytes.
     pub first_write_bytes: Option<u32>,
     /// The connections.
     pub connections: Vec<ConnectionSpec>,
+}
+
+/// What Ethernet's MTU leaves.
+fn full_segment() -> u32 {
+    1448
 }
 
 /// Requests and responses over each of some TCP connections: the client writes a request; the server, having read all of it, writes the

@@ -4,6 +4,7 @@ use serde_json::{json, Map, Value};
 
 use super::bsd;
 use crate::cc::{find, names_in, Parameters};
+use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::overrides::overridden;
@@ -38,9 +39,12 @@ pub(in crate::tcp) fn unknown_stack(name: &str) -> Flaws {
     Flaws::one("name", format_args!("unknown {name:?}"), format_args!("one of {}", names.join(", ")))
 }
 
-/// Refuses a congestion control that came to Linux later than the stack.
-pub(crate) fn check_linux(spec: &TcpSpec) -> Result<(), Flaws> {
+/// Refuses a congestion control that came to Linux later than the stack, and sizes of segments that stack or control do not know.
+pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> {
     let (name, cc) = (&spec.stack.name, &spec.cc.kind);
+    if spec.segment_bytes != MSS {
+        check_segments(spec, options)?;
+    }
     match (STACKS.iter().find(|stack| stack.name == *name), find(cc)) {
         (Some(stack), Some(control)) if control.since > stack.version => {
             let what = format_args!("{cc}, which came with Linux {}, on the stack {name}", control.since);
@@ -48,6 +52,19 @@ pub(crate) fn check_linux(spec: &TcpSpec) -> Result<(), Flaws> {
         }
         _ => Ok(()),
     }
+}
+
+/// Other segments than the usual ones need a stack whose charges for memory are known for them, and a control that counts them.
+fn check_segments(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> {
+    let (name, cc) = (&spec.stack.name, &spec.cc.kind);
+    let flaw = |what| Err(Flaws::one("segment_bytes", what, MSS));
+    if !options.receive_coalescing {
+        return flaw(format!("{} on the stack {name}, whose buffers do not lie in pages", spec.segment_bytes));
+    }
+    if find(cc).is_some_and(|control| control.needs.sce) {
+        return flaw(format!("{} with {cc}", spec.segment_bytes));
+    }
+    Ok(())
 }
 
 /// Refuses what FreeBSD's TCP does not do.
@@ -61,6 +78,9 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
         if asked {
             flaws.add(field, format_args!("true on the stack {name}"), false);
         }
+    }
+    if spec.segment_bytes != MSS {
+        flaws.add("segment_bytes", format_args!("{} on the stack {name}", spec.segment_bytes), MSS);
     }
     for (field, bytes) in [("host.rcvbuf", host.rcvbuf), ("host.sndbuf", host.sndbuf)] {
         flaws.at_most(field, bytes.unwrap_or(0), "bytes", stack.most_buffer());

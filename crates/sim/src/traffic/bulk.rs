@@ -1,10 +1,9 @@
 //! Bulk flows: TCP connections that send all they can, or a sized transfer, from the start of the run. What other kinds of traffic over
 //! TCP are built of is here as well.
 
-use super::site::{check_buffers, has_buffers, Controls, Site, MAX_TRANSFER};
+use super::site::{can_be_made, check_ends, Controls, Site, MOST_SEGMENTS};
 use crate::cc::{self, AnyCc, Needs};
 use crate::flow::Flow;
-use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, Heading, Opener, TcpSpec};
 use crate::tcp::bsd;
@@ -49,9 +48,19 @@ pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) ->
     if spec.opener == Opener::To {
         flaws.add("opener", "to", "from");
     }
-    flaws.range("first_write_bytes", spec.first_write_bytes.unwrap_or(1), "bytes", 1..=MSS - 1);
-    flaws.range("transfer_bytes", spec.transfer_bytes.unwrap_or(1), "bytes", 1..=MAX_TRANSFER);
-    check_buffers(&spec.host, &mut flaws);
+    flaws.range(
+        "first_write_bytes",
+        spec.first_write_bytes.unwrap_or(1),
+        "bytes",
+        1..=spec.segment_bytes.saturating_sub(1),
+    );
+    flaws.range(
+        "transfer_bytes",
+        spec.transfer_bytes.unwrap_or(1),
+        "bytes",
+        1..=MOST_SEGMENTS * u64::from(spec.segment_bytes),
+    );
+    check_ends(spec, site.network.mtu_bytes, &mut flaws);
     flaws.and(Flaws::both(site.check(Heading::from(spec)), made)).map(|((), made)| made)
 }
 
@@ -66,7 +75,7 @@ pub fn ends(
     source: usize,
     controls: &Controls,
 ) -> Result<(Sender, Receiver), Flaws> {
-    has_buffers(&spec.host)?;
+    can_be_made(spec)?;
     let timer = source + SENDER_TIMER;
     match stack {
         Implementation::Linux(stack) => {
@@ -85,6 +94,6 @@ pub fn ends(
 
 /// The congestion control of an end.
 pub(super) fn control(spec: &TcpSpec, stack: &Stack, controls: &Controls) -> Result<(AnyCc, Needs), Flaws> {
-    check_linux(spec)?;
+    check_linux(spec, stack)?;
     Flaws::within("cc", cc::build(&spec.cc.kind, &spec.cc.parameters, &stack.control_parameters(), controls))
 }

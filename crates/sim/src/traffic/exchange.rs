@@ -2,14 +2,14 @@
 //! last byte the client thinks for a while and asks again. After the last response the client closes, and then the server.
 
 use super::bulk::control;
-use super::site::{check_buffers, has_buffers, MAX_TRANSFER};
+use super::site::{can_be_made, check_ends, MOST_SEGMENTS};
 use super::{Exchanged, Site, Traffic};
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::Outbox;
 use crate::output::Transaction;
-use crate::packet::{flags, FlowTuple, Packet, MSS};
+use crate::packet::{flags, FlowTuple, Packet};
 use crate::probe::{flow_row, FlowRow, GroupTotals, Limits, Volume};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, Direction, ExchangeSpec, Heading, Opener};
@@ -58,13 +58,13 @@ pub fn build(spec: &ExchangeSpec, site: &Site) -> Result<Vec<Exchange>, Flaws> {
     if tcp.host.tso {
         flaws.add("host.tso", true, false);
     }
-    check_buffers(&tcp.host, &mut flaws);
+    check_ends(tcp, site.network.mtu_bytes, &mut flaws);
     let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack)).and_then(|stack| match stack {
         Implementation::Linux(stack) => Ok(stack),
         Implementation::Bsd(_) => Err(Flaws::one("stack.name", &tcp.stack.name, "a stack of Linux")),
     });
     let end = |stack: &Stack, index: u32, source: usize, first: bool| -> Result<TwoWayEnd, Flaws> {
-        has_buffers(&tcp.host)?;
+        can_be_made(tcp)?;
         let opens = first == (tcp.opener == Opener::From);
         let (cc, needs) = control(tcp, stack, site.controls)?;
         Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens))
@@ -87,7 +87,7 @@ fn check_sizes(spec: &ExchangeSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     flaws.at_least("count", spec.count, "requests", 1);
     for (field, bytes) in [("request_bytes", spec.request_bytes), ("response_bytes", spec.response_bytes)] {
-        let most = (MAX_TRANSFER / u64::from(MSS) / spec.count.max(1)).saturating_mul(u64::from(MSS));
+        let most = (MOST_SEGMENTS / spec.count.max(1)).saturating_mul(u64::from(spec.tcp.segment_bytes));
         flaws.range(field, bytes, "bytes", 1..=most);
     }
     flaws.done()
@@ -304,6 +304,7 @@ impl Traffic for Exchange {
     }
 
     fn headers(&self, direction: Direction, tuple: FlowTuple) -> FlowHeaders {
-        FlowHeaders::two_way(direction, tuple, [self.client.window_scale(), self.server.window_scale()])
+        let mss = self.client.sender().mss();
+        FlowHeaders::two_way(direction, mss, tuple, [self.client.window_scale(), self.server.window_scale()])
     }
 }

@@ -9,7 +9,7 @@ mod transfers;
 mod udp;
 
 pub use exchange::Exchange;
-pub use site::{Controls, Site};
+pub use site::{Controls, Site, MOST_MTU};
 pub use udp::Udp;
 
 use self::arrivals::Making;

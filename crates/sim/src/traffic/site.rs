@@ -1,15 +1,19 @@
 //! Where a workload is built, and what is checked of all kinds.
 
 use crate::cc::CustomControl;
-use crate::packet::MSS;
+use crate::packet::{ETHERNET, HEADERS, TIMESTAMPS};
 use crate::refusal::Flaws;
-use crate::spec::{Heading, HostSettings, NetworkSpec};
+use crate::spec::{Heading, HostSettings, NetworkSpec, TcpSpec};
 
 /// Makes a congestion control by name.
 pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
 
-/// Largest transfer, bytes: sequence numbers count segments in 32 bits.
-pub const MAX_TRANSFER: u64 = (u32::MAX as u64 - 2) * MSS as u64;
+/// Most segments of a direction of a connection: sequence numbers count them in 32 bits.
+pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
+/// Least payload of a full segment, bytes: beside timestamps, what Linux takes (TCP_MIN_MSS).
+const LEAST_SEGMENT: u32 = 88 - TIMESTAMPS;
+/// Largest packet that a path carries, bytes.
+pub const MOST_MTU: u32 = 9000;
 /// Least socket buffer, bytes: two segments and what the kernel charges for them.
 const MIN_BUFFER: u64 = 4608;
 /// Largest socket buffer, bytes: an `int` of Linux, which is what SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls come to.
@@ -41,8 +45,19 @@ impl Site<'_> {
     }
 }
 
+/// Refuses segments that the path does not carry, and buffers that no socket has.
+pub(super) fn check_ends(tcp: &TcpSpec, mtu: u32, flaws: &mut Flaws) {
+    flaws.range("segment_bytes", tcp.segment_bytes, "bytes", LEAST_SEGMENT..=most_segment(mtu));
+    check_buffers(&tcp.host, flaws);
+}
+
+/// Payload of the largest segment of a path, bytes.
+fn most_segment(mtu: u32) -> u32 {
+    mtu.min(MOST_MTU).saturating_sub(HEADERS - ETHERNET)
+}
+
 /// Refuses socket buffers without room, and those that Linux has no number for.
-pub(super) fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
+fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
     for (field, sizes) in [("host.rmem", host.rmem), ("host.wmem", host.wmem)] {
         flaws.at_most(field, sizes.into_iter().max().unwrap_or(0), "bytes", MAX_BUFFER);
     }
@@ -57,9 +72,9 @@ pub(super) fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
     check("host.sndbuf", host.sndbuf, "host.wmem", host.wmem[2]);
 }
 
-/// An error without flaws, which [`check_buffers`] finds, where no socket can be made with the buffers: its sizes would overflow.
-pub(super) fn has_buffers(host: &HostSettings) -> Result<(), Flaws> {
+/// An error without flaws, which [`check_ends`] finds, where no socket can be made with the segments and buffers: its sizes would overflow.
+pub(super) fn can_be_made(tcp: &TcpSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
-    check_buffers(host, &mut flaws);
+    check_ends(tcp, MOST_MTU, &mut flaws);
     flaws.done().map_err(|_| Flaws::default())
 }

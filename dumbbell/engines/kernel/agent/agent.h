@@ -48,6 +48,7 @@ struct flow {
 	int closes; /* the connection ends with FINs when all is sent */
 	const char *cc;
 	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
+	int mss; /* likewise; 0: what the device carries */
 	int64_t start_ns, stop_ns;
 	int64_t bytes; /* to send; -1: no end */
 	struct exchange exchange;

@@ -148,6 +148,20 @@ static void read_datagrams(struct script *script, char **words)
 	flow->payload = number(words[10]);
 }
 
+/* Of the sockets of the flow before. */
+static void read_option(struct script *script, char **words)
+{
+	struct flow *flow;
+
+	if (!script->n_flows)
+		fail("script: option %s belongs to no flow", words[1]);
+	flow = &script->flows[script->n_flows - 1];
+	if (!strcmp(words[1], "mss"))
+		flow->mss = least(words[2], 1);
+	else
+		fail("script: sockets have no option %s", words[1]);
+}
+
 static void read_port(struct script *script, char **words)
 {
 	struct port *port;
@@ -201,6 +215,7 @@ static const struct {
 	{ "namespace", 2 }, { "run", 4 },      { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
 	{ "exchange", 16 }, { "udp", 11 },     { "port", 4 },	{ "at", 5 },		  { "sample", 2 },  { "duration", 2 },
 	{ "traffic", 1 },   { "capture", 3 },  { "delay", 4 },	{ "hop", 2 },		  { "egress", 3 },
+	{ "option", 3 },
 };
 
 static void make_traffic(struct script *script)
@@ -235,6 +250,8 @@ static void carry_out(struct script *script, char **words, int n)
 		read_exchange(script, words);
 	else if (!strcmp(what, "udp"))
 		read_datagrams(script, words);
+	else if (!strcmp(what, "option"))
+		read_option(script, words);
 	else if (!strcmp(what, "hop"))
 		read_hop(script, words);
 	else if (!strcmp(what, "port") || !strcmp(what, "delay"))

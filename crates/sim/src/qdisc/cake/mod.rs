@@ -26,7 +26,7 @@ use self::sce::Ramp;
 use self::shaper::Shaper;
 use super::truesize::truesize;
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
-use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::packet::{DropCause, Packet};
 use crate::pool::{self, Id, Pool};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
@@ -47,6 +47,8 @@ struct Nominal {
     interval_us: u64,
     /// Keyword `memlimit`, bytes; 0 is cake's own choice.
     memory_limit: u32,
+    /// The device's largest frame, bytes.
+    frame: u32,
     /// The ramp's parameter.
     sce: u32,
 }
@@ -82,11 +84,11 @@ pub struct Cake {
 }
 
 impl Cake {
-    /// Builds a cake from `QdiscSpec::Cake`; `rng` gives the hash perturbation.
+    /// Builds a cake from `QdiscSpec::Cake`, on a device whose largest frame has `frame` bytes; `rng` gives the hash perturbation.
     ///
     /// # Errors
     /// Parameters out of range.
-    pub fn from_spec(spec: &QdiscSpec, rng: &mut Rng) -> Result<Self, Flaws> {
+    pub fn from_spec(spec: &QdiscSpec, frame: u32, rng: &mut Rng) -> Result<Self, Flaws> {
         let QdiscSpec::Cake {
             rate_bps,
             isolation,
@@ -108,6 +110,7 @@ impl Cake {
             // tc hands the kernel whole microseconds, at least one.
             interval_us: (rtt_ns / US).clamp(1, u64::from(u32::MAX)),
             memory_limit: memory_limit_bytes.unwrap_or(0) as u32,
+            frame,
             sce,
         };
         let rate = rate_bps.map(|bps| bps / 8);
@@ -270,7 +273,7 @@ impl Nominal {
     /// COBALT's parameters behind a shaper.
     fn cobalt(&self, shaper: &Shaper) -> Params {
         let target_us = (self.interval_us / 20).max(1);
-        Params::new(target_us * US, self.interval_us * US, shaper.duration(FULL_FRAME))
+        Params::new(target_us * US, self.interval_us * US, shaper.duration(self.frame))
     }
 
     /// The memory limit for a shaper of `rate` byte/s, bytes.
@@ -281,7 +284,7 @@ impl Nominal {
             (0, None) => u32::MAX,
             (bytes, _) => bytes,
         };
-        u64::from(wanted).min((LIMIT_PACKETS * u64::from(FULL_FRAME)).max(u64::from(self.memory_limit)))
+        u64::from(wanted).min((LIMIT_PACKETS * u64::from(self.frame)).max(u64::from(self.memory_limit)))
     }
 }
 

@@ -7,7 +7,7 @@
 use super::ecn::mark_ce;
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
-use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::packet::{DropCause, Packet};
 use crate::pool::{self, Id, Pool, Slot};
 use crate::refusal::Flaws;
 use crate::spec::{CodelFloor, CodelSpec};
@@ -47,6 +47,8 @@ pub(super) struct Law {
     ecn: bool,
     ce_threshold: Option<Tick>,
     floor: CodelFloor,
+    /// The device's largest frame, bytes.
+    frame: u32,
     forgets_when_empty: bool,
     /// Largest packet that left, bytes.
     largest: u32,
@@ -98,8 +100,8 @@ impl State {
 }
 
 impl Law {
-    /// The described law.
-    pub fn new(spec: &CodelSpec) -> Result<Self, Flaws> {
+    /// The described law, on a device whose largest frame has `frame` bytes.
+    pub fn new(spec: &CodelSpec, frame: u32) -> Result<Self, Flaws> {
         // tc hands over whole microseconds.
         let ticks = |ns: u64| (ns / US * US) >> 10;
         let mut flaws = Flaws::default();
@@ -120,6 +122,7 @@ impl Law {
             ecn: spec.ecn,
             ce_threshold: spec.ce_threshold_ns.map(ticks),
             floor: spec.floor,
+            frame,
             forgets_when_empty: spec.forgets_when_empty,
             largest: LEAST_LARGEST,
         })
@@ -131,7 +134,7 @@ impl Law {
         let len = head.bytes();
         state.sojourn = now.wrapping_sub(tick(head.time));
         let floor = match self.floor {
-            CodelFloor::Mtu => FULL_FRAME,
+            CodelFloor::Mtu => self.frame,
             CodelFloor::LargestSeen => {
                 self.largest = self.largest.max(len);
                 self.largest
@@ -282,8 +285,8 @@ impl Codel {
     ///
     /// # Errors
     /// Parameters that Linux cannot hold.
-    pub fn new(limit: usize, spec: &CodelSpec) -> Result<Self, Flaws> {
-        let law = Flaws::within("control", Law::new(spec))?;
+    pub fn new(limit: usize, spec: &CodelSpec, frame: u32) -> Result<Self, Flaws> {
+        let law = Flaws::within("control", Law::new(spec, frame))?;
         Ok(Self { limit, law, queue: Queue::default(), stats: QdiscStats::default() })
     }
 }

@@ -6,7 +6,7 @@ use super::ecn::mark_ce;
 use super::jiffies::{ticks, Timer};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
-use crate::packet::{DropCause, Packet, FULL_FRAME};
+use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
@@ -25,8 +25,8 @@ const RATE_CYCLE: u64 = 16 * 1024;
 const RATE_SHIFT: u32 = 8;
 /// Time without drops at first, 64 ns.
 const BURST: u64 = (150 * MS) >> 6;
-/// Backlog below which nothing is dropped, bytes.
-const FLOOR: u64 = 2 * FULL_FRAME as u64;
+/// Backlog below which nothing is dropped, largest frames.
+const FLOOR: u64 = 2;
 
 /// What the queues of a discipline share.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub(super) struct Law {
     pub ecn: bool,
     bytemode: bool,
     dq_rate_estimator: bool,
+    /// The device's largest frame, bytes.
+    frame: u32,
 }
 
 /// State of one queue.
@@ -84,8 +86,8 @@ impl State {
 }
 
 impl Law {
-    /// The described law.
-    pub fn new(spec: &PieSpec) -> Result<Self, Flaws> {
+    /// The described law, on a device whose largest frame has `frame` bytes.
+    pub fn new(spec: &PieSpec, frame: u32) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         flaws.at_least("tupdate_ns", spec.tupdate_ns, "ns", 1);
         flaws.at_most("alpha", spec.alpha, "sixteenths", MAX_WEIGHT);
@@ -99,16 +101,20 @@ impl Law {
             ecn: spec.ecn,
             bytemode: spec.bytemode,
             dq_rate_estimator: spec.dq_rate_estimator,
+            frame,
         })
     }
 
     /// Whether an arriving packet of `len` bytes is to be dropped or marked; its queue holds `backlog` bytes.
     pub fn signals(&self, state: &mut State, backlog: u64, len: u32, rng: &mut Rng) -> bool {
-        if state.burst > 0 || (state.delay < self.target / 2 && state.prob < MAX_PROB / 5) || backlog < FLOOR {
+        if state.burst > 0
+            || (state.delay < self.target / 2 && state.prob < MAX_PROB / 5)
+            || backlog < FLOOR * u64::from(self.frame)
+        {
             return false;
         }
-        let prob = if self.bytemode && len <= FULL_FRAME {
-            u64::from(len) * (state.prob / u64::from(FULL_FRAME))
+        let prob = if self.bytemode && len <= self.frame {
+            u64::from(len) * (state.prob / u64::from(self.frame))
         } else {
             state.prob
         };
@@ -240,8 +246,8 @@ impl Pie {
     ///
     /// # Errors
     /// Parameters that Linux refuses.
-    pub fn new(limit: usize, spec: &PieSpec) -> Result<Self, Flaws> {
-        let law = Flaws::within("control", Law::new(spec))?;
+    pub fn new(limit: usize, spec: &PieSpec, frame: u32) -> Result<Self, Flaws> {
+        let law = Flaws::within("control", Law::new(spec, frame))?;
         Ok(Self {
             limit,
             timer: Timer::new(law.tupdate),

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::packet::MSS;
+use crate::packet::TIMESTAMPS;
 use crate::spec::TcpSpec;
 
 /// No segment.
@@ -46,9 +46,10 @@ impl Layout {
     /// The segments of the described flow.
     #[must_use]
     pub fn of(spec: &TcpSpec) -> Self {
-        let mut layout = Self::stream(MSS);
-        let first = u64::from(spec.first_write_bytes.unwrap_or(MSS)).min(spec.transfer_bytes.unwrap_or(u64::MAX));
-        if first < u64::from(MSS) {
+        let mss = spec.segment_bytes;
+        let mut layout = Self::stream(mss);
+        let first = u64::from(spec.first_write_bytes.unwrap_or(mss)).min(spec.transfer_bytes.unwrap_or(u64::MAX));
+        if first < u64::from(mss) {
             layout.append(first, 0);
             layout.short_write_first = true;
         }
@@ -79,6 +80,12 @@ impl Layout {
     #[must_use]
     pub fn mss(&self) -> u32 {
         self.mss
+    }
+
+    /// The MSS as SYNs tell it: without the timestamps that every segment has.
+    #[must_use]
+    pub fn mss_option(&self) -> u16 {
+        (self.mss + TIMESTAMPS) as u16
     }
 
     /// First segment beyond what is written; the largest number if there is no end.
@@ -244,6 +251,7 @@ impl Layout {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::packet::MSS;
     use proptest::prelude::*;
 
     fn layout(total: Option<u64>, first: Option<u32>) -> Layout {

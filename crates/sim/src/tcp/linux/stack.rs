@@ -143,9 +143,9 @@ pub struct Stack {
     pub ack_before_read: bool,
     /// A segment that waits behind the one before it shares its head (3.5 and later, if the payload lies in pages).
     pub receive_coalescing: bool,
-    /// Memory charged for a full segment received, bytes.
+    /// Memory charged for a received segment of 1448 bytes, bytes.
     pub receive_truesize: u32,
-    /// Memory charged for a full segment in the send buffer without TSO, bytes.
+    /// Memory charged for a segment of 1448 bytes in the send buffer without TSO, bytes.
     pub send_truesize: u32,
     /// SACKed segments in the send buffer are merged and give back their heads, even without TSO.
     pub merge_sacked: bool,
@@ -312,6 +312,18 @@ pub const STACKS: &[NamedStack] = &[
 ];
 
 impl Stack {
+    /// Charged for a segment in the send buffer beside its payload, without TSO, bytes.
+    #[must_use]
+    pub fn send_head(&self) -> u32 {
+        self.send_truesize - MSS
+    }
+
+    /// Charged for a received segment of `payload` bytes. Where payload lies in pages, head and sk_buff are the same for all sizes.
+    #[must_use]
+    pub fn receive_charge(&self, payload: u32) -> u32 {
+        self.receive_truesize - MSS + payload
+    }
+
     /// The stack of a description.
     ///
     /// # Errors

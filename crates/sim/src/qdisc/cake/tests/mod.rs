@@ -46,7 +46,7 @@ fn separate(i: u32) -> FlowTuple {
 /// A cake between flows with these addresses.
 pub(super) fn cake_lab(spec: &QdiscSpec, seed: u64, tuples: Vec<FlowTuple>) -> Lab {
     let mut rng = Rng::for_component(seed, "port/q");
-    let cake = Cake::from_spec(spec, &mut rng).unwrap();
+    let cake = Cake::from_spec(spec, FULL_FRAME, &mut rng).unwrap();
     Lab::with(cake, lab::queue_context(rng, tuples))
 }
 
@@ -122,8 +122,8 @@ fn every_parameter_out_of_range_is_refused() {
         sce: 2000,
     };
     let mut rng = Rng::for_component(1, "port/q");
-    let flaws = AnyQdisc::build(&refused, &mut rng).unwrap_err();
+    let flaws = AnyQdisc::build(&refused, FULL_FRAME, &mut rng).unwrap_err();
     let fields = ["rate_bps", "rtt_ns", "memory_limit_bytes", "sce", "overhead_bytes", "mpu_bytes"];
     assert_eq!(flaws.fields(), fields);
-    assert!(AnyQdisc::build(&spec(Some(8), CakeIsolation::Flows, 0), &mut rng).is_ok());
+    assert!(AnyQdisc::build(&spec(Some(8), CakeIsolation::Flows, 0), FULL_FRAME, &mut rng).is_ok());
 }

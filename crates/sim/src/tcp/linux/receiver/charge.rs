@@ -3,11 +3,11 @@
 //!
 //! Leaves out: where exactly a segment lies in two fragments, which depends on what else the sending host has allocated.
 
-use crate::packet::MSS;
 use crate::tcp::linux::stack::Stack;
 
-/// Segments that share a head: it has room for 17 fragments, and about every 23rd segment lies in two.
-const PER_HEAD: u32 = 16;
+/// Fragments of a head (MAX_SKB_FRAGS), and bytes of one (`SKB_FRAG_PAGE_ORDER`): where it ends, a segment lies in two.
+const FRAGMENTS: u32 = 17;
+const FRAGMENT: u32 = 32_768;
 
 /// What one segment is charged, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +15,21 @@ pub(super) struct Cost {
     alone: u64,
     /// It continues another one that waits.
     continuing: u64,
+    /// Segments that share a head.
+    per_head: u32,
 }
 
 impl Cost {
-    pub fn of(stack: &Stack) -> Self {
-        let alone = u64::from(stack.receive_truesize);
-        Self { alone, continuing: if stack.receive_coalescing { u64::from(MSS) } else { alone } }
+    /// Of segments of `mss` bytes.
+    pub fn of(stack: &Stack, mss: u32) -> Self {
+        let alone = u64::from(stack.receive_charge(mss));
+        let continuing = if stack.receive_coalescing { u64::from(mss) } else { alone };
+        Self { alone, continuing, per_head: FRAGMENTS * FRAGMENT / (FRAGMENT + mss) }
     }
 
     /// Of the segment behind a run of `n` that wait.
     pub fn behind(&self, n: u32) -> u64 {
-        if n.is_multiple_of(PER_HEAD) {
+        if n.is_multiple_of(self.per_head) {
             self.alone
         } else {
             self.continuing
@@ -34,7 +38,7 @@ impl Cost {
 
     /// Of a run of `n`.
     pub fn run(&self, n: u32) -> u64 {
-        u64::from(n) * self.continuing + u64::from(n.div_ceil(PER_HEAD)) * (self.alone - self.continuing)
+        u64::from(n) * self.continuing + u64::from(n.div_ceil(self.per_head)) * (self.alone - self.continuing)
     }
 }
 
@@ -52,17 +56,18 @@ impl Unread {
     #[inline]
     pub fn add(&mut self, cost: &Cost) {
         self.charged += cost.behind(self.in_last);
-        self.in_last = self.in_last % PER_HEAD + 1;
+        self.in_last = self.in_last % cost.per_head + 1;
     }
 
     /// A run of `n` segments, which were charged `bytes`, follows what has come in order.
     pub fn add_run(&mut self, n: u32, bytes: u64, cost: &Cost) {
-        if (1..=PER_HEAD - n.min(PER_HEAD)).contains(&self.in_last) {
+        let per_head = cost.per_head;
+        if (1..=per_head - n.min(per_head)).contains(&self.in_last) {
             self.charged += bytes.saturating_sub(cost.alone - cost.continuing);
             self.in_last += n;
         } else {
             self.charged += bytes;
-            self.in_last = (n - 1) % PER_HEAD + 1;
+            self.in_last = (n - 1) % per_head + 1;
         }
     }
 }
@@ -70,31 +75,32 @@ impl Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::MSS;
     use crate::tcp::linux::test_ends::stack;
 
     #[test]
     fn segments_share_heads_as_in_the_kernel() {
         // Linux 6.12, by the windows that it advertised: 11 segments behind a gap; 66 with the missing one before them.
-        let cost = Cost::of(&stack("linux-6.12"));
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
         assert_eq!(cost.run(11), 11 * 1448 + 832);
         let mut unread = Unread::default();
         unread.add(&cost);
         unread.add_run(66, cost.run(66), &cost);
         assert_eq!(unread.charged, 67 * 1448 + 6 * 832);
-        let cost = Cost::of(&stack("linux-3.9"));
+        let cost = Cost::of(&stack("linux-3.9"), MSS);
         assert_eq!((cost.run(3), cost.behind(3)), (3 * 2176, 2176));
     }
 
     #[test]
     fn a_run_costs_what_its_segments_cost_one_by_one() {
-        let cost = Cost::of(&stack("linux-6.12"));
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
         for n in 1..100 {
             let (mut one_by_one, mut joined) = (Unread::default(), Unread::default());
             (0..n).for_each(|_| one_by_one.add(&cost));
             assert_eq!(one_by_one.charged, cost.run(n));
             joined.add(&cost);
             joined.add_run(n, cost.run(n), &cost);
-            assert!(joined.charged == if n < PER_HEAD { cost.run(n + 1) } else { cost.run(n) + cost.run(1) });
+            assert!(joined.charged == if n < cost.per_head { cost.run(n + 1) } else { cost.run(n) + cost.run(1) });
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::{Receiver, RttEstimates};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS, MSS};
+use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
@@ -186,10 +186,13 @@ impl Receiver {
 
     /// What is not acknowledged and the FIN behind it are more than the longest segment that came (`rcv_mss`).
     pub(super) fn is_more_than_one_full_with_fin(&self) -> bool {
-        let longest = (1..self.layout.end().min(4)).map(|segment| self.layout.payload(segment)).max().unwrap_or(MSS);
+        let longest = (1..self.layout.end().min(4))
+            .map(|segment| self.layout.payload(segment))
+            .max()
+            .unwrap_or(self.layout.mss());
         let from = self.buffer.acked_until();
         let data = self.layout.span(from, self.layout.end().max(from));
-        data + 1 > u64::from(longest.max(super::stream::FULL_UNSEEN))
+        data + 1 > u64::from(longest.max(super::stream::FULL_UNSEEN.min(self.layout.mss())))
     }
 }
 

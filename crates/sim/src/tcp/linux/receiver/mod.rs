@@ -25,7 +25,7 @@ use self::ecn::Echo;
 use self::out_of_order::OutOfOrder;
 use self::stream::Stream;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, NO_ATTACHMENT, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::Ticks;
@@ -132,6 +132,7 @@ impl Receiver {
     #[must_use]
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs_ecn: bool) -> Self {
         let clock = Clock::of(stack);
+        let layout = Layout::of(spec);
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         Self {
             rcv_nxt: 1,
@@ -152,7 +153,7 @@ impl Receiver {
                 attachment: NO_ATTACHMENT,
                 flags: flags::ACK | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
-            buffer: ReceiveBuffer::new(&spec.host, stack),
+            buffer: ReceiveBuffer::new(&spec.host, stack, layout.mss()),
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
             clock,
@@ -166,9 +167,9 @@ impl Receiver {
                 quick_acks_out_of_order: stack.quick_acks_out_of_order,
                 widens_out_of_order: stack.widen_out_of_order,
                 charges_in_order: stack.ack_before_read,
-                cost: Cost::of(stack),
+                cost: Cost::of(stack, layout.mss()),
             },
-            layout: Layout::of(spec),
+            layout,
             stream: None,
             completed: None,
         }
@@ -419,7 +420,7 @@ impl Receiver {
 
     /// True if a segment shows that nothing follows it for now.
     fn ends_write(&self, p: &Packet) -> bool {
-        p.has(flags::PSH) && (self.kernel.acks_full_push || u32::from(p.len) < FULL_FRAME)
+        p.has(flags::PSH) && (self.kernel.acks_full_push || u32::from(p.len) < HEADERS + self.layout.mss())
     }
 
     /// ECN and SCE; `before` is what was expected before this segment.

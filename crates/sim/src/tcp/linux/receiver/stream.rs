@@ -6,7 +6,7 @@
 
 use super::Receiver;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS, MSS};
+use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::Layout;
 use crate::time::Time;
 
@@ -37,8 +37,9 @@ impl Receiver {
     /// Makes this the half of a stream, whose segments tell how long they are.
     #[must_use]
     pub fn streaming(mut self) -> Self {
-        self.stream = Some(Stream { pushed_again: false, full: FULL_UNSEEN });
-        self.layout = Layout::stream(MSS);
+        let mss = self.layout.mss();
+        self.stream = Some(Stream { pushed_again: false, full: FULL_UNSEEN.min(mss) });
+        self.layout = Layout::stream(mss);
         self
     }
 

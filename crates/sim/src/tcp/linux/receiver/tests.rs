@@ -1,4 +1,5 @@
 use super::*;
+use crate::packet::FULL_FRAME;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 

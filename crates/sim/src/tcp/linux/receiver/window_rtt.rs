@@ -1,7 +1,6 @@
 //! The receiver's own estimate of the RTT (Linux 6.12 net/ipv4/tcp_input.c, `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_measure`): it cannot time
 //! its own data, as it sends none.
 
-use crate::packet::MSS;
 use crate::time::{Time, MS, US};
 
 /// The estimate. Told of every full segment; asked when the buffer adapts and when duplicate ACKs are held back.
@@ -63,15 +62,15 @@ impl WindowRtt {
         sample > 0
     }
 
-    /// The window is full: takes the time as a sample if that lowers the estimate, and times the next one, of `window` bytes. True if it did.
-    pub fn by_window(&mut self, rcv_nxt: u32, window: u64, now: Time) -> bool {
+    /// The window is full: takes the time as a sample if that lowers the estimate, and times the next one, of `window` segments. True if it did.
+    pub fn by_window(&mut self, rcv_nxt: u32, window: u32, now: Time) -> bool {
         let now_us = now / US;
         let sample = (now_us - self.from_us).max(1) << 3;
         let lowers = self.from_us != 0 && (self.us8 == 0 || sample < self.us8);
         if lowers {
             self.us8 = sample;
         }
-        self.full_at = rcv_nxt + (window / u64::from(MSS)) as u32;
+        self.full_at = rcv_nxt + window;
         self.from_us = now_us;
         lowers
     }
@@ -97,11 +96,11 @@ mod tests {
     fn the_time_of_a_window_only_lowers_it() {
         let mut rtt = WindowRtt::default();
         assert!(rtt.is_window_full(1));
-        assert!(!rtt.by_window(1, 10 * u64::from(MSS), 5 * MS));
+        assert!(!rtt.by_window(1, 10, 5 * MS));
         assert!(!rtt.is_window_full(10) && rtt.is_window_full(11));
-        assert!(rtt.by_window(11, 10 * u64::from(MSS), 25 * MS));
+        assert!(rtt.by_window(11, 10, 25 * MS));
         assert_eq!(rtt.us8() >> 3, 20_000);
-        assert!(!rtt.by_window(21, 10 * u64::from(MSS), 65 * MS));
+        assert!(!rtt.by_window(21, 10, 65 * MS));
         assert_eq!(rtt.us8() >> 3, 20_000);
     }
 }

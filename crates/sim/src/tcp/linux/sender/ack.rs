@@ -7,7 +7,7 @@ use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, FULL_FRAME};
+use crate::packet::{flags, Packet};
 use crate::tcp::linux::options::LossDetection;
 
 /// What was found about an ACK (Linux's FLAG_*).
@@ -332,7 +332,7 @@ impl Sender {
             seq_rtt = (now - first) as i64;
             ca_rtt = (now - last_us) as i64;
             // Linux suspects a delayed ACK only of a lone short segment.
-            if acked == 1 && prior_sacked == 0 && self.frame_len(una - 1) < FULL_FRAME {
+            if acked == 1 && prior_sacked == 0 && self.layout.payload(una - 1) < self.layout.mss() {
                 a.flags |= flag::MAYBE_DELAYED;
             }
         }

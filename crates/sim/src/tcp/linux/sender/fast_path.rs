@@ -7,7 +7,7 @@ use super::transmit::NONE;
 use super::{Phase, Sender};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, FULL_FRAME, NO_ATTACHMENT};
+use crate::packet::{flags, Packet, NO_ATTACHMENT};
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
 impl Sender {
@@ -85,7 +85,7 @@ impl Sender {
         self.count_delivered(acked, ece);
         self.rack_advance(0, una, last.sent_us());
         let ca_rtt_us = now - last.sent_us();
-        let maybe_delayed = acked == 1 && self.frame_len(una - 1) < FULL_FRAME;
+        let maybe_delayed = acked == 1 && self.layout.payload(una - 1) < self.layout.mss();
         self.take_rtt((now - first.sent_us()) as u32, ca_rtt_us as u32, maybe_delayed);
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);

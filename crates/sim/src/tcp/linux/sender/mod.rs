@@ -45,7 +45,7 @@ use self::transmit::CwndUsage;
 use self::tso::Tso;
 use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
-use crate::packet::{flags, Ecn, Packet, Way, FULL_FRAME, MSS, NO_ATTACHMENT};
+use crate::packet::{flags, Ecn, Packet, Way, HEADERS, NO_ATTACHMENT};
 use crate::prefetch::prefetch;
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
@@ -139,6 +139,7 @@ impl Sender {
         let limited = stack.cwnd_limited == crate::tcp::linux::stack::CwndLimited::AtMaximum;
         let clock = Clock::of(&stack);
         let layout = Layout::of(spec);
+        let mss = layout.mss();
         Self {
             fast_path_open: false,
             phase: Phase::Closed,
@@ -147,7 +148,7 @@ impl Sender {
             window: Window::new(stack.initial_cwnd, ssthresh),
             form: Packet {
                 way: Way::new(flow),
-                len: FULL_FRAME as u16,
+                len: (HEADERS + mss) as u16,
                 seq: 1,
                 window: 0,
                 tsval: 0,
@@ -156,7 +157,7 @@ impl Sender {
                 flags: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
             timer: Timer::new(source),
-            peer: PeerWindow::default(),
+            peer: PeerWindow::new(mss),
             usage: CwndUsage::default(),
             chrono: Chrono::default(),
             rack: Rack::default(),
@@ -165,9 +166,9 @@ impl Sender {
             board: Scoreboard::default(),
             cc,
             needs,
-            buffer: SendBuffer::new(&spec.host, &stack, layout.end()),
+            buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end()),
             layout,
-            tso: Tso::new(spec.host.tso),
+            tso: Tso::new(spec.host.tso, mss),
             small_queue: SmallQueue::default(),
             ecn: EcnState::new(spec.ecn),
             rec: Recovery::default(),
@@ -242,10 +243,16 @@ impl Sender {
         (if pushed { flags::PSH } else { 0 }) | self.close.flag_of(seq)
     }
 
+    /// Payload of a full segment, bytes.
+    #[must_use]
+    pub fn mss(&self) -> u32 {
+        self.layout.mss()
+    }
+
     /// Frame length of segment `seq`.
     #[inline]
     pub(in crate::tcp::linux) fn frame_len(&self, seq: u32) -> u32 {
-        crate::packet::HEADERS + self.layout.payload(seq)
+        HEADERS + self.layout.payload(seq)
     }
 
     /// Retransmission timeout, ticks.
@@ -269,6 +276,7 @@ impl Sender {
         }
         let ratio = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.window.cwnd.max(self.view.packets_out));
-        self.window.pacing_rate = u64::from(MSS) * 80_000 * ratio * window / u64::from(self.view.srtt_us8);
+        self.window.pacing_rate =
+            u64::from(self.layout.mss()) * 80_000 * ratio * window / u64::from(self.view.srtt_us8);
     }
 }

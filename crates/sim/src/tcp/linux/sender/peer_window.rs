@@ -1,26 +1,31 @@
 //! The window that the receiver advertises (RFC 9293), in whole segments.
 
-use crate::packet::MSS;
-
 /// What the receiver has advertised. Told of every ACK in order; asked before anything new is sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct PeerWindow {
     /// First segment beyond it.
     end: u32,
     /// As last advertised, bytes and whole segments.
     bytes: u32,
     segments: u32,
+    /// Payload of a full segment, bytes.
+    mss: u32,
     /// The largest ever, segments.
     largest: u32,
 }
 
 impl PeerWindow {
+    /// Nothing is advertised yet to a sender of segments of `mss` bytes.
+    pub fn new(mss: u32) -> Self {
+        Self { end: 0, bytes: 0, segments: 0, mss, largest: 0 }
+    }
+
     /// An ACK for `ack` advertises so many bytes; true if more may be sent than before.
     #[inline]
     pub fn update(&mut self, bytes: u32, ack: u32) -> bool {
         if bytes != self.bytes {
             self.bytes = bytes;
-            self.segments = bytes / MSS;
+            self.segments = bytes / self.mss;
             self.largest = self.largest.max(self.segments);
         }
         let end = ack + self.segments;

@@ -8,14 +8,16 @@
 use std::collections::VecDeque;
 
 use super::peer_window::PeerWindow;
-use super::tso::MAX_TSO_SEGMENTS;
+use super::tso::most_segments;
 use crate::cc::View;
-use crate::packet::MSS;
+use crate::packet::TIMESTAMPS;
 use crate::spec::HostSettings;
 use crate::tcp::linux::stack::Stack;
 
-/// Memory counted on for a segment when the buffer grows, bytes.
-const GROWTH_PER_SEGMENT: u64 = 2304;
+/// What is counted on beside a segment when the buffer grows, bytes: room for headers (`MAX_TCP_HEADER` of a kernel without tunnels and
+/// WLAN) and shared info, in an allocation of a power of two; and an sk_buff.
+const GROWTH_BESIDE: u64 = 192 + 320;
+const GROWTH_SK_BUFF: u64 = 256;
 /// Windows that a growing buffer has room for.
 const GROWTH_WINDOWS: u64 = 2;
 /// Least window counted on, segments.
@@ -35,8 +37,9 @@ pub(in crate::tcp::linux) struct SendBuffer {
     grown_for: u32,
     /// First unacknowledged segment that shows the application that a third is free, if none is SACKed.
     refill_from: u32,
-    /// Charged for a segment beside its payload, bytes.
+    /// Charged for a segment beside its payload, bytes, and all in all.
     head: u64,
+    per_segment: u64,
     /// SACKed segments give back their heads.
     merges: bool,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
@@ -54,8 +57,10 @@ pub(in crate::tcp::linux) struct SendBuffer {
 }
 
 impl SendBuffer {
-    pub fn new(host: &HostSettings, stack: &Stack, end: u32) -> Self {
-        let head = u64::from(stack.send_truesize - MSS);
+    pub fn new(host: &HostSettings, stack: &Stack, mss: u32, end: u32) -> Self {
+        let head = u64::from(stack.send_head());
+        let head = if host.tso { head / u64::from(most_segments(mss)) } else { head };
+        let mss = u64::from(mss);
         Self {
             written: 1,
             end,
@@ -63,7 +68,8 @@ impl SendBuffer {
             grown_for: 0,
             refill_from: 0,
             most: host.sndbuf.is_none().then_some(host.wmem[2]),
-            head: if host.tso { head / u64::from(MAX_TSO_SEGMENTS) } else { head },
+            head,
+            per_segment: mss + head,
             merges: host.tso || stack.merge_sacked,
             tso: host.tso,
             pushed: VecDeque::new(),
@@ -147,7 +153,7 @@ impl SendBuffer {
     /// Computes when a third is free next: `used + used / 2 <= size`.
     fn plan_refill(&mut self) {
         let used = (2 * self.size + 1) / 3;
-        let segments = used / (u64::from(MSS) + self.head);
+        let segments = used / self.per_segment;
         self.refill_from = self.written.saturating_sub(u32::try_from(segments).unwrap_or(u32::MAX));
     }
 
@@ -155,7 +161,7 @@ impl SendBuffer {
     fn used(&self, v: &View) -> u64 {
         let segments = u64::from(self.written - v.snd_una);
         let freed = if self.merges { u64::from(v.sacked_out) * self.head } else { 0 };
-        segments * (u64::from(MSS) + self.head) - freed
+        segments * self.per_segment - freed
     }
 
     /// True if segment `seq` has the PSH bit.
@@ -169,7 +175,7 @@ impl SendBuffer {
     pub fn fill(&mut self, v: &View, cwnd: u32, peer: &PeerWindow) {
         self.is_awake = false;
         let room = self.size.saturating_sub(self.used(v));
-        let segments = room.div_ceil(u64::from(MSS) + self.head);
+        let segments = room.div_ceil(self.per_segment);
         let from = self.written;
         self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
         self.plan_refill();
@@ -207,10 +213,16 @@ impl SendBuffer {
         }
     }
 
+    /// Memory counted on for a segment, bytes.
+    fn growth(&self) -> u64 {
+        let mss = self.per_segment - self.head;
+        (mss + u64::from(TIMESTAMPS) + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF
+    }
+
     fn grow_for(&mut self, window: u32) {
         self.grown_for = window;
         if let Some(most) = self.most {
-            self.size = self.size.max((GROWTH_WINDOWS * u64::from(window) * GROWTH_PER_SEGMENT).min(most));
+            self.size = self.size.max((GROWTH_WINDOWS * u64::from(window) * self.growth()).min(most));
             self.plan_refill();
         }
     }
@@ -220,10 +232,11 @@ impl SendBuffer {
 mod tests {
     use super::*;
     use crate::cc::Growth;
+    use crate::packet::MSS;
 
     /// A window of so many segments, far above what is written.
     fn wide(segments: u32) -> PeerWindow {
-        let mut peer = PeerWindow::default();
+        let mut peer = PeerWindow::new(MSS);
         peer.update(segments * MSS, 10_000 - segments);
         peer
     }
@@ -261,14 +274,14 @@ mod tests {
 
     #[test]
     fn a_new_buffer_takes_two_windows() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
-        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX);
         b.open(&view(1, 1), 200, &wide(40), 3);
         assert_eq!(b.written, 101);
         assert!(!refill(&mut b, &view(34, 101), 200, false), "66 of 100 segments are still there");
@@ -279,7 +292,7 @@ mod tests {
     #[test]
     fn what_is_sacked_gives_room_only_where_it_is_merged() {
         for (merge_sacked, room) in [(true, true), (false, false)] {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, u32::MAX);
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, MSS, u32::MAX);
             b.open(&view(1, 1), 200, &wide(40), 3);
             let mut v = view(21, 101);
             v.sacked_out = 79;
@@ -289,7 +302,7 @@ mod tests {
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), u32::MAX);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX);
         b.open(&view(1, 1), 10, &wide(40), 3);
         refill(&mut b, &view(10, 30), 20, true);
         assert_eq!(b.size, 46_080);
@@ -300,7 +313,7 @@ mod tests {
     #[test]
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), u32::MAX);
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX);
             b.open(&view(1, 1), cwnd, &wide(80), 3);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
@@ -310,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), 5);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, 5);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 5);
         assert!(!refill(&mut b, &view(3, 5), 10, false));

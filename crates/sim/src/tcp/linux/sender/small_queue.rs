@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::Sender;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS, MSS};
+use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::linux::options::{LossDetection, SmallQueues};
 
 /// A millisecond at the pacing rate (`sk_pacing_shift`).
@@ -56,7 +56,7 @@ impl Sender {
             return false;
         }
         let queue = &mut self.small_queue;
-        queue.allocated -= u64::from(self.stack.send_truesize - MSS) + u64::from(u32::from(p.len) - HEADERS);
+        queue.allocated -= u64::from(self.stack.send_head()) + u64::from(u32::from(p.len) - HEADERS);
         if let Some(at) = queue.segments.iter().position(|&seq| seq == p.seq) {
             queue.segments.remove(at);
         }
@@ -148,6 +148,6 @@ impl Sender {
     /// Memory that a TSO segment of `n` segments from `seq` on takes, bytes.
     fn truesize(&self, seq: u32, n: u32) -> u64 {
         let payload = (seq..seq + n).map(|seq| u64::from(self.layout.payload(seq))).sum::<u64>();
-        u64::from(self.stack.send_truesize - MSS) + payload
+        u64::from(self.stack.send_head()) + payload
     }
 }

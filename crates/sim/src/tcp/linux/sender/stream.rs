@@ -5,14 +5,14 @@
 
 use super::{Pending, Phase, Sender};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, MSS};
+use crate::packet::{flags, Packet};
 use crate::tcp::common::layout::Layout;
 
 impl Sender {
     /// Makes this the half of a stream in which nothing is written yet.
     #[must_use]
     pub fn streaming(mut self) -> Self {
-        self.layout = Layout::stream(MSS);
+        self.layout = Layout::stream(self.layout.mss());
         self.buffer.begin_stream();
         self
     }
@@ -64,7 +64,8 @@ impl Sender {
         let last = self.layout.end() - 1;
         let short_is_outstanding = self.layout.next_short(self.view.snd_una) < self.view.snd_nxt;
         let push = push || self.close.is_requested();
-        let held = !push && short_is_outstanding && last >= self.view.snd_nxt && self.layout.payload(last) < MSS;
+        let held =
+            !push && short_is_outstanding && last >= self.view.snd_nxt && self.layout.payload(last) < self.layout.mss();
         self.buffer.extend(self.layout.end() - u32::from(held), &self.view, self.window.cwnd, &self.peer);
     }
 

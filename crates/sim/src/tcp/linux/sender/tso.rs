@@ -5,14 +5,13 @@
 use super::Sender;
 use crate::cc::CaState;
 use crate::outbox::Outbox;
-use crate::packet::MSS;
 use crate::tcp::linux::stack::TsoDefer;
 use crate::time::{Time, MS};
 
-/// Largest TSO segment, segments (64 KiB less headers; `tcp_xmit_size_goal`).
-pub(in crate::tcp::linux) const MAX_TSO_SEGMENTS: u32 = 45;
-/// The first one, segments: it is written when the receiver has advertised no more than 64 KiB, and is bound to half of that.
-const FIRST_TSO_SEGMENTS: u32 = 22;
+/// Payload of the largest TSO segment, bytes (64 KiB less headers; `sk_setup_caps`, `tcp_xmit_size_goal`).
+const MAX_TSO_BYTES: u32 = 65_536 - (192 + 1);
+/// That of the first one: it is written when the receiver has advertised no more than 64 KiB, and is bound to half of that.
+const FIRST_TSO_BYTES: u32 = 65_535 / 2;
 /// Smallest one that the pacing rate asks for (sysctl tcp_min_tso_segs).
 const MIN_TSO_SEGMENTS: u32 = 2;
 /// It carries about 1/1024 s at the pacing rate (`sk_pacing_shift`).
@@ -27,6 +26,8 @@ const WINDOW_DIVISOR: u32 = 3;
 pub(in crate::tcp::linux) struct Tso {
     /// The device cuts segments: the stack builds TSO segments at all.
     pub enabled: bool,
+    /// The largest TSO segment, segments.
+    pub most: u32,
     /// Segments that are left of the one that the application's write filled.
     left: u32,
     /// Tick since which more window is waited for.
@@ -37,9 +38,15 @@ pub(in crate::tcp::linux) struct Tso {
     last_start: u32,
 }
 
+/// The largest TSO segment, segments of `mss` bytes.
+pub(super) fn most_segments(mss: u32) -> u32 {
+    (MAX_TSO_BYTES / mss).max(1)
+}
+
 impl Tso {
-    pub fn new(enabled: bool) -> Self {
-        Self { enabled, left: FIRST_TSO_SEGMENTS, deferred: None, last_sent: 0, last_start: 0 }
+    pub fn new(enabled: bool, mss: u32) -> Self {
+        let (most, first) = (most_segments(mss), (FIRST_TSO_BYTES / mss).max(1));
+        Self { enabled, most, left: first, deferred: None, last_sent: 0, last_start: 0 }
     }
 
     /// First segment of the TSO segment that was sent last.
@@ -52,7 +59,7 @@ impl Sender {
     /// Largest TSO segment now, segments.
     pub(super) fn tso_limit(&self) -> u32 {
         if !self.stack.tso_autosize {
-            return MAX_TSO_SEGMENTS;
+            return self.tso.most;
         }
         let mut bytes = self.window.pacing_rate >> PACING_SHIFT;
         if let Some(log) = self.stack.tso_rtt_log {
@@ -61,7 +68,7 @@ impl Sender {
                 bytes += GSO_MAX_SIZE >> halvings;
             }
         }
-        ((bytes / u64::from(MSS)).min(u64::from(MAX_TSO_SEGMENTS)) as u32).max(MIN_TSO_SEGMENTS)
+        ((bytes / u64::from(self.layout.mss())).min(u64::from(self.tso.most)) as u32).max(MIN_TSO_SEGMENTS)
     }
 
     /// Sends a TSO segment of at most `n` new segments, or a single one without TSO; returns how many went.
@@ -71,7 +78,7 @@ impl Sender {
         }
         (self.tso.last_sent, self.tso.last_start) = (out.now(), self.view.snd_nxt);
         let sent = self.send_run(out, n.min(self.tso.left));
-        self.tso.left = if self.tso.left > sent { self.tso.left - sent } else { MAX_TSO_SEGMENTS };
+        self.tso.left = if self.tso.left > sent { self.tso.left - sent } else { self.tso.most };
         sent
     }
 
@@ -98,13 +105,19 @@ impl Sender {
         }
     }
 
+    /// Segments that may be sent are a third of the window. Linux compares bytes.
+    fn is_third(&self, sendable: u32, window: u32) -> bool {
+        let mss = u64::from(self.layout.mss());
+        u64::from(sendable) * mss >= u64::from(window) * mss / u64::from(WINDOW_DIVISOR)
+    }
+
     /// Two ticks at most, if the TSO segment is not full and a third of the window is not free.
     fn defers_two_ticks(&mut self, limit: u32, room: u32) -> bool {
         let now = self.view.jiffies;
         let overdue = self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
         let sendable = room.min(self.window.cwnd - self.view.in_flight().min(self.window.cwnd));
         let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
-        let enough = sendable >= limit.min(self.tso.left) || sendable * MSS >= window * MSS / WINDOW_DIVISOR;
+        let enough = sendable >= limit.min(self.tso.left) || self.is_third(sendable, window);
         let ends = self.close.is_below(self.view.snd_nxt + self.tso.left);
         if self.view.state != CaState::Open || overdue || enough || ends {
             self.tso.deferred = None;
@@ -125,8 +138,7 @@ impl Sender {
             return false;
         }
         let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
-        // Linux compares bytes: a third of the window, not of its segments.
-        if sendable * MSS >= window * MSS / WINDOW_DIVISOR || self.view.packets_out == 0 {
+        if self.is_third(sendable, window) || self.view.packets_out == 0 {
             return false;
         }
         let srtt_ns = u64::from(self.view.srtt_us8) * 125;

@@ -10,7 +10,6 @@ use crate::packet::{flags, Packet};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::tso::MAX_TSO_SEGMENTS;
 use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::CwndLimited;
 
@@ -83,7 +82,7 @@ impl Sender {
         let cwnd = self.window.cwnd;
         if self.stack.cwnd_limited == CwndLimited::AtAck {
             let left = cwnd.saturating_sub(prior_in_flight);
-            let deferred = self.tso.enabled && left * WINDOW_DIVISOR < cwnd && left < MAX_TSO_SEGMENTS;
+            let deferred = self.tso.enabled && left * WINDOW_DIVISOR < cwnd && left < self.tso.most;
             self.view.is_cwnd_limited = deferred || left <= MAX_DEFERRED;
         }
         let amount = match self.stack.growth {

@@ -8,18 +8,18 @@
 mod tests;
 
 use super::window_rtt::WindowRtt;
-use crate::packet::MSS;
+use crate::packet::TIMESTAMPS;
 use crate::spec::HostSettings;
 use crate::tcp::linux::options::ReceiveTuning;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, NEVER, US};
 
-/// What the timestamp option takes of a segment, bytes.
-const TIMESTAMP: u32 = 12;
 /// Share of the buffer assumed for payload before the first segment, 256ths.
 const DEFAULT_RATIO: u64 = 128;
-/// Memory counted on for a segment when a buffer that assumes its share grows, bytes: so much that the share of it holds a segment.
-const GROWTH_PER_SEGMENT: u64 = 2968;
+/// What is counted on beside a segment when a buffer that assumes its share grows, bytes: room for headers, sk_buff and shared info, and
+/// then in steps so much more that the share of it (half) holds a segment.
+const GROWTH_BESIDE: u64 = 304 + 576;
+const GROWTH_STEP: u64 = 128;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
 const RMEM_MAX: u64 = 212_992;
 
@@ -57,6 +57,8 @@ struct Reading {
 /// Receive buffer and window of a connection. Told of every segment and of every read; asked for the window of each ACK.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
+    /// Payload of a full segment, bytes.
+    mss: u64,
     tuning: ReceiveTuning,
     charge: Charge,
     most: u64,
@@ -89,43 +91,43 @@ struct InOrder {
 }
 
 impl ReceiveBuffer {
-    pub fn new(host: &HostSettings, stack: &Stack) -> Self {
+    /// That of a receiver of segments of `mss` bytes.
+    pub fn new(host: &HostSettings, stack: &Stack, mss: u32) -> Self {
+        let (mss, truesize) = (u64::from(mss), u64::from(stack.receive_charge(mss)));
         let size = host.rcvbuf.unwrap_or(host.rmem[1]);
         let most = host.rmem[2];
         let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
         let full = (size * ratio) >> 8;
         let unlimited = if stack.initial_window_unscaled { 65_535 } else { u64::MAX };
-        let first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments * MSS));
-        let window = (full / u64::from(MSS) * u64::from(MSS)).clamp(u64::from(MSS), first);
+        let first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments) * mss);
+        let window = (full / mss * mss).clamp(mss, first);
         // An explicit buffer bounds the scale, too.
         let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
         let scale = scaled.ilog2().saturating_sub(15).min(14);
         // One segment stays in reserve.
-        let clamp = full.saturating_sub(u64::from(MSS)).max(u64::from(2 * MSS));
+        let clamp = full.saturating_sub(mss).max(2 * mss);
         let ssthresh = window.min(clamp);
         let mut buffer = Self {
+            mss,
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             charge: Charge {
-                truesize: u64::from(stack.receive_truesize),
+                truesize,
                 assumed: stack.adv_win_scale.is_some(),
-                measured: stack
-                    .adv_win_scale
-                    .is_none()
-                    .then(|| u64::from(MSS) * 256 / u64::from(stack.receive_truesize)),
+                measured: stack.adv_win_scale.is_none().then(|| mss * 256 / truesize),
             },
             most,
             size,
             ratio,
             full,
-            beside_one: (size.saturating_sub(u64::from(stack.receive_truesize)) * ratio) >> 8,
+            beside_one: (size.saturating_sub(truesize) * ratio) >> 8,
             clamp,
             ssthresh,
             scale,
             advertised: Advertised { bytes: window, from: 1 },
-            reading: Reading { bytes: ssthresh.min(10 * u64::from(MSS)), since_us: 0, since_seq: 1, until: NEVER },
+            reading: Reading { bytes: ssthresh.min(10 * mss), since_us: 0, since_seq: 1, until: NEVER },
             rtt: WindowRtt::default(),
             in_order: InOrder {
-                charged: if stack.ack_before_read { u64::from(stack.receive_truesize) } else { 0 },
+                charged: if stack.ack_before_read { truesize } else { 0 },
                 grown: false,
                 window: 0,
                 window_read: 0,
@@ -139,7 +141,7 @@ impl ReceiveBuffer {
     /// Makes this the buffer of an end that opens the connection: its first window is in segments without a timestamp, because whether there
     /// will be timestamps is not known yet (Linux 6.12 net/ipv4/tcp_output.c `tcp_connect_init`).
     pub fn open_first(&mut self) {
-        let segment = u64::from(MSS + TIMESTAMP);
+        let segment = self.mss + u64::from(TIMESTAMPS);
         let window = (self.advertised.bytes / segment * segment).max(segment);
         self.ssthresh = self.ssthresh.min(window);
         self.advertised.bytes = window;
@@ -151,7 +153,7 @@ impl ReceiveBuffer {
         self.in_order.grown = self.room(self.in_order.charged) == 0;
         self.in_order.window = self.select(self.in_order.charged).min(65_535 << self.scale);
         self.in_order.window_read = self.select(0).min(65_535 << self.scale);
-        self.in_order.small = 2 * self.in_order.window.saturating_sub(u64::from(MSS)) <= self.clamp;
+        self.in_order.small = 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
     }
 
     /// The connection is established.
@@ -225,22 +227,22 @@ impl ReceiveBuffer {
     }
 
     fn grow_into(&mut self, room: u64) -> bool {
-        let increment = if self.payload_in(self.charge.truesize) <= u64::from(MSS) {
-            2 * u64::from(MSS)
+        let increment = if self.payload_in(self.charge.truesize) <= self.mss {
+            2 * self.mss
         } else {
             let (mut cost, mut window) = (self.payload_in(self.charge.truesize) >> 1, self.payload_in(self.most) >> 1);
             loop {
                 if self.ssthresh > window {
                     return false;
                 }
-                if cost <= u64::from(MSS) {
-                    break 2 * u64::from(MSS);
+                if cost <= self.mss {
+                    break 2 * self.mss;
                 }
                 cost >>= 1;
                 window >>= 1;
             }
         };
-        self.ssthresh += room.min(increment.max(2 * u64::from(MSS)));
+        self.ssthresh += room.min(increment.max(2 * self.mss));
         self.update_in_order();
         true
     }
@@ -252,12 +254,12 @@ impl ReceiveBuffer {
 
     /// Bytes of the advertised window that are left at `rcv_nxt`.
     fn left(&self, rcv_nxt: u32) -> u64 {
-        self.advertised.bytes.saturating_sub(u64::from(rcv_nxt - self.advertised.from) * u64::from(MSS))
+        self.advertised.bytes.saturating_sub(u64::from(rcv_nxt - self.advertised.from) * self.mss)
     }
 
     /// First segment beyond the advertised window.
     pub fn end(&self) -> u32 {
-        self.advertised.from + (self.advertised.bytes / u64::from(MSS)) as u32
+        self.advertised.from + (self.advertised.bytes / self.mss) as u32
     }
 
     /// First segment that is not acknowledged.
@@ -280,7 +282,7 @@ impl ReceiveBuffer {
         let most = self.clamp.min(self.full);
         if free < most >> 1 {
             free = free >> self.scale << self.scale;
-            if free < self.full >> 4 || free < u64::from(MSS) {
+            if free < self.full >> 4 || free < self.mss {
                 return 0;
             }
         }
@@ -383,7 +385,9 @@ impl ReceiveBuffer {
     /// RTT by the time that a window takes to fill.
     #[inline]
     pub fn rtt_by_window(&mut self, rcv_nxt: u32, now: Time) {
-        if self.rtt.is_window_full(rcv_nxt) && self.rtt.by_window(rcv_nxt, self.advertised.bytes, now) {
+        if self.rtt.is_window_full(rcv_nxt)
+            && self.rtt.by_window(rcv_nxt, (self.advertised.bytes / self.mss) as u32, now)
+        {
             self.plan();
         }
     }
@@ -396,6 +400,12 @@ impl ReceiveBuffer {
         }
     }
 
+    /// Memory counted on for a segment when a buffer that assumes its share grows, bytes.
+    fn growth_per_segment(&self) -> u64 {
+        let least = self.mss + GROWTH_BESIDE;
+        least + (2 * self.mss).saturating_sub(least).next_multiple_of(GROWTH_STEP)
+    }
+
     fn resize(&mut self, size: u64) {
         self.size = size;
         self.full = self.payload_in(size);
@@ -403,13 +413,13 @@ impl ReceiveBuffer {
     }
 
     fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
-        let copied = u64::from(rcv_nxt - self.reading.since_seq) * u64::from(MSS);
+        let copied = u64::from(rcv_nxt - self.reading.since_seq) * self.mss;
         if copied > self.reading.bytes {
             match self.tuning {
                 ReceiveTuning::Off => {}
                 ReceiveTuning::Twice => {
-                    let segments = (2 * copied / u64::from(MSS)).max(1);
-                    let size = (segments * GROWTH_PER_SEGMENT).min(self.most);
+                    let segments = (2 * copied / self.mss).max(1);
+                    let size = (segments * self.growth_per_segment()).min(self.most);
                     if size > self.size {
                         self.resize(size);
                         self.clamp = 2 * copied;
@@ -417,10 +427,10 @@ impl ReceiveBuffer {
                 }
                 ReceiveTuning::Ahead => {
                     // Twice for losses, and more while the sender speeds up.
-                    let mut window = (copied << 1) + 16 * u64::from(MSS);
+                    let mut window = (copied << 1) + 16 * self.mss;
                     window += (window * (copied - self.reading.bytes) / self.reading.bytes) << 1;
                     let size = if self.charge.assumed {
-                        window / u64::from(MSS) * GROWTH_PER_SEGMENT
+                        window / self.mss * self.growth_per_segment()
                     } else {
                         (window << 8) / self.ratio
                     };

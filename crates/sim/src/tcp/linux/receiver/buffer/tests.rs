@@ -1,6 +1,7 @@
 //! The receive buffer: windows, growth, tuning.
 
 use super::*;
+use crate::packet::MSS;
 use crate::time::MS;
 
 fn host(rcvbuf: Option<u64>) -> HostSettings {
@@ -21,7 +22,7 @@ fn stack(name: &str) -> Stack {
 
 #[test]
 fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
-    let mut b = ReceiveBuffer::new(&host(Some(1_200_000)), &stack("linux-3.9"));
+    let mut b = ReceiveBuffer::new(&host(Some(1_200_000)), &stack("linux-3.9"), MSS);
     assert_eq!((b.advertised.bytes, b.scale), (14_480, 4));
     b.measure();
     let grown = (0..1000).take_while(|_| b.grow(0)).count();
@@ -33,7 +34,7 @@ fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
 #[test]
 fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
     let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
-    let mut b = ReceiveBuffer::new(&host(None), &tuned);
+    let mut b = ReceiveBuffer::new(&host(None), &tuned, MSS);
     b.rtt_by_timestamp(1, 81 * MS);
     b.on_read(101, 100 * MS);
     assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
@@ -41,7 +42,7 @@ fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
 
 #[test]
 fn the_window_starts_as_linux_has_it() {
-    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
     assert_eq!(b.advertised.bytes, 65_160);
     assert_eq!(b.scale, 11);
     b.measure();
@@ -55,12 +56,12 @@ fn the_window_starts_as_linux_has_it() {
 fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
     // Linux 5.1: 2 * 100 + 16 segments, and four times that for ninety more than the ten of the round trip before.
     let before = Stack { adv_win_scale: Some(1), ..stack("linux-6.12") };
-    let mut b = ReceiveBuffer::new(&host(None), &before);
+    let mut b = ReceiveBuffer::new(&host(None), &before, MSS);
     b.rtt_by_timestamp(1, 81 * MS);
     b.on_read(101, 100 * MS);
     let segments = 216 + 2 * 216 * 90 / 10;
     assert_eq!((b.size, b.clamp), (segments * 2968, segments * 2968 / 2));
-    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
     b.measure();
     b.rtt_by_timestamp(1, 81 * MS);
     b.on_read(101, 100 * MS);
@@ -71,7 +72,7 @@ fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
 fn the_first_windows_are_those_of_the_kernel() {
     // What Linux 6.12 advertised for the first eight segments at the default sysctls, each charged until it is read.
     let mut b =
-        ReceiveBuffer::new(&HostSettings { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"));
+        ReceiveBuffer::new(&HostSettings { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"), MSS);
     assert_eq!((b.offered(), b.scale()), (65_160, 7));
     b.measure();
     let windows = (2..10).map(|seq| {
@@ -84,7 +85,7 @@ fn the_first_windows_are_those_of_the_kernel() {
 #[test]
 fn the_first_windows_of_a_large_buffer_are_those_of_the_kernel() {
     // What Linux 6.12 advertised with 76 KiB by SO_RCVBUF, which it doubles: more than the SYN-ACK can say, from the first ACK on.
-    let mut b = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-6.12"));
+    let mut b = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-6.12"), MSS);
     assert_eq!((b.offered(), b.scale()), (65_535, 1));
     b.measure();
     let windows = (2..10).map(|seq| {
@@ -93,13 +94,13 @@ fn the_first_windows_of_a_large_buffer_are_those_of_the_kernel() {
     });
     assert_eq!(windows.collect::<Vec<_>>(), [79_272, 82_168, 85_064, 87_960, 90_856, 93_752, 96_648, 97_054]);
     // Until 6.10 the first window was what a SYN-ACK can say.
-    let before = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-5.1-sce"));
+    let before = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-5.1-sce"), MSS);
     assert_eq!(before.advertised.bytes, 65_535);
 }
 
 #[test]
 fn a_fixed_buffer_stays() {
-    let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"));
+    let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"), MSS);
     b.measure();
     b.rtt_by_timestamp(1, 21 * MS);
     for i in 1..1000u32 {
@@ -112,7 +113,7 @@ fn a_fixed_buffer_stays() {
 
 #[test]
 fn a_fast_flow_opens_the_window() {
-    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"));
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
     b.measure();
     b.rtt_by_timestamp(1, 81 * MS);
     let mut seq = 1;
