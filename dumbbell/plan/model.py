@@ -248,6 +248,8 @@ class Tcp(Workload):
     """Who calls connect()."""
     segment_bytes: int = SEGMENT_BYTES
     """Payload of a full segment."""
+    dscp: int = 0
+    """Codepoint that both ends set."""
 
     @property
     def kind(self) -> str:
@@ -273,7 +275,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind; the size of segments only if it is not the usual one."""
+        """As JSON, without the kind; the size of segments and the DSCP only if they are not the usual ones."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -283,6 +285,7 @@ class Tcp(Workload):
             "ecn": self.ecn,
             "sce_echo": self.sce_echo,
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
+            **({"dscp": self.dscp} if self.dscp else {}),
             "transfer_bytes": self.transfer_bytes,
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],

@@ -139,6 +139,7 @@ class Workloads:
             host=_host(written, self._table),
             ecn=ecn,
             sce_echo=sce_echo,
+            dscp=written.dscp,
             segment_bytes=written.segment_bytes(self._settings.path.mtu),
             **particular,
         )

@@ -24,11 +24,13 @@ def _sce(value: object) -> object:
 
 
 class Cake(Discipline):
-    """Cake, besteffort, with tc's keywords."""
+    """Cake with tc's keywords, but `besteffort` unless `diffserv` says otherwise."""
 
     kind: Literal["cake"] = "cake"
     rate: Rate | None = None
     """tc's keyword bandwidth; by default the bottleneck's rate. Not allowed behind another shaper."""
+    diffserv: Literal["besteffort", "diffserv3", "diffserv4"] = "besteffort"
+    """Tins: one, three or four, by the DSCP. tc's default is diffserv3."""
     isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
         "triple-isolate"
     )
@@ -56,4 +58,5 @@ class Cake(Discipline):
             "framing": self.framing,
             "memory_limit_bytes": number(self.memlimit),
             "sce": _SCE_RAMPS[self.sce] if isinstance(self.sce, bool | str) else self.sce,
+            **({"diffserv": self.diffserv} if self.diffserv != "besteffort" else {}),
         }

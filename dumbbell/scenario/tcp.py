@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationI
 from pydantic_core import CoreSchema, PydanticKnownError
 
 from dumbbell.scenario.base import LONG, Model, Name
+from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Size
 
@@ -166,6 +167,8 @@ class Connections(Model):
     mss: Annotated[int, Field(ge=88, le=8960)] | None = None
     """The largest segment that both ends ask for, bytes (TCP_MAXSEG, the MSS option of a SYN): payload and the 12 bytes of the timestamps.
     By default, and at most, the path's `mtu` less 40."""
+    dscp: Dscp = 0
+    """Codepoint of the packets of both ends (IP_TOS): a name such as EF, CS1 or AF41, or 0 to 63."""
     src: Name | None = None
     """Sending host, which cake's host isolation looks at; traffic that names none shares one."""
     dst: Name | None = None

@@ -118,6 +118,7 @@ OTHERS = [
     ("workloads.0.opener", "to", "workload 0", "opener", "to", "from"),
     ("workloads.0.transfer_bytes", 0, "workload 0", "transfer_bytes", "0 bytes", "1 to 6219112640264"),
     ("workloads.0.first_write_bytes", 1448, "workload 0", "first_write_bytes", "1448 bytes", "1 to 1447"),
+    ("workloads.0.dscp", 64, "workload 0", "dscp", "64 is out of range", "0 to 63"),
     ("workloads.0.segment_bytes", 75, "workload 0", "segment_bytes", "75 bytes", "76 to 1448"),
     ("workloads.0.segment_bytes", 1449, "workload 0", "segment_bytes", "1449 bytes", "76 to 1448"),
     ("workloads.0.host.rcvbuf", 4607, "workload 0", "host.rcvbuf", "4607 bytes", "at least 4608"),
@@ -392,6 +393,6 @@ def test_no_refusal_is_missing_here():
             in_sources |= {name.rpartition(".")[2] for name in called.findall(code) + listed.findall(code)}
     provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
     provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS)}
-    provoked |= {"ecn", "sce_echo", "host.tso", "ports", "workloads", "qdisc.rate_bps"}
+    provoked |= {"ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()

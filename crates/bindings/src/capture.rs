@@ -27,6 +27,7 @@ fn frame(time_ns: u64, wire: &Wire) -> Frame {
         source: (address(wire.source.0, wire.leftwards), wire.source.1),
         destination: (address(wire.destination.0, !wire.leftwards), wire.destination.1),
         id: wire.id,
+        dscp: wire.dscp,
         ecn: wire.ecn.bits(),
         transport: transport(&wire.header),
         payload: wire.payload,

@@ -7,7 +7,7 @@ use dumbbell_sim::packet::{Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMEN
 use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
-use dumbbell_sim::spec::{CakeFraming, CakeIsolation, QdiscSpec};
+use dumbbell_sim::spec::{CakeDiffserv, CakeFraming, CakeIsolation, QdiscSpec};
 
 /// Shaper rate, bit/s.
 const RATE: u64 = 50_000_000;
@@ -38,14 +38,16 @@ fn spec(isolation: CakeIsolation) -> QdiscSpec {
         framing: CakeFraming::Noatm,
         memory_limit_bytes: None,
         sce: 1,
+        diffserv: CakeDiffserv::Besteffort,
     }
 }
 
 /// Each iteration sends one packet and queues one, with `standing` packets of each flow waiting.
 fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, standing: u32) {
     let spec = spec(isolation);
-    let tuples: Vec<FlowTuple> =
-        (0..flows).map(|i| FlowTuple { src: 10 + i, dst: 20 + i, sport: 40_000 + i as u16, dport: 5001 }).collect();
+    let tuples: Vec<FlowTuple> = (0..flows)
+        .map(|i| FlowTuple { src: 10 + i, dst: 20 + i, sport: 40_000 + i as u16, dport: 5001, dscp: 0 })
+        .collect();
     let mut rng = Rng::for_component(1, "port/bench");
     let mut qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).expect("the spec is valid");
     let (packets, dropped) = (Pool::default(), vec![]);

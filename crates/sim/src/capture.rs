@@ -120,6 +120,8 @@ pub struct Wire {
     pub leftwards: bool,
     /// The IP identification.
     pub id: u16,
+    /// Differentiated services codepoint.
+    pub dscp: u8,
     /// The ECN field.
     pub ecn: Ecn,
     /// What follows the IP header.
@@ -167,7 +169,7 @@ impl Capture {
             (Some(layout), Some(second)) => flow.header_of_two_way(layout, second, p, &attachment),
         };
         let leftwards = flow.from_right != p.has(flags::ACK);
-        Wire { source, destination, leftwards, id: *id, ecn: record.ecn, header, payload }
+        Wire { source, destination, leftwards, id: *id, dscp: flow.tuple.dscp, ecn: record.ecn, header, payload }
     }
 }
 

@@ -156,7 +156,7 @@ impl Packet {
     }
 }
 
-/// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped.
+/// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped. Packets of both directions have its DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTuple {
     /// Address of the data sender.
@@ -167,6 +167,8 @@ pub struct FlowTuple {
     pub sport: u16,
     /// Port of the data receiver.
     pub dport: u16,
+    /// Differentiated services codepoint (RFC 2474), 0 to 63.
+    pub dscp: u8,
 }
 
 /// Why a packet was dropped.

@@ -63,6 +63,8 @@ pub struct Frame {
     pub destination: (Ipv4Addr, u16),
     /// Identification field of the IPv4 header.
     pub id: u16,
+    /// Differentiated services codepoint of the IPv4 header, 0 to 63.
+    pub dscp: u8,
     /// ECN field of the IPv4 header, 0 to 3.
     pub ecn: u8,
     /// TCP or UDP header.
@@ -91,7 +93,7 @@ impl Writer {
     /// Appends a packet.
     ///
     /// # Errors
-    /// The packet cannot be encoded: its options do not fit, its payload exceeds 9000 bytes, or its ECN field exceeds 3.
+    /// The packet cannot be encoded: its options do not fit, its payload exceeds 9000 bytes, its ECN field exceeds 3, or its DSCP 63.
     pub fn add(&mut self, frame: &Frame) -> Result<(), String> {
         let (source, destination) = (frame.source.0.octets(), frame.destination.0.octets());
         let payload = ZEROS.get(..usize::from(frame.payload)).ok_or("a payload above 9000 bytes")?;
@@ -118,6 +120,7 @@ impl Writer {
         let mut ip = Ipv4Header::new(ip_payload_len, TTL, protocol, source, destination).map_err(|e| e.to_string())?;
         ip.identification = frame.id;
         ip.dont_fragment = true;
+        ip.dscp = frame.dscp.try_into().map_err(|_| "a DSCP above 63".to_owned())?;
         ip.ecn = frame.ecn.try_into().map_err(|_| "an ECN field above 3".to_owned())?;
         ip.header_checksum = ip.calc_header_checksum();
         let ethernet = Ethernet2Header {

@@ -103,7 +103,8 @@ def _cake(cake: Parameters) -> str:
     raw = cake["overhead_bytes"] is None
     overhead = "raw" if raw else f"overhead {cake['overhead_bytes']} mpu {cake['mpu_bytes']} {cake['framing']}"
     memory = "" if cake["memory_limit_bytes"] is None else f" memlimit {cake['memory_limit_bytes']}"
-    return f"cake {rate} besteffort {cake['isolation']} {overhead} rtt {_us(cake['rtt_ns'])}{memory}"
+    tins = cake.get("diffserv", "besteffort")
+    return f"cake {rate} {tins} {cake['isolation']} {overhead} rtt {_us(cake['rtt_ns'])}{memory}"
 
 
 def _queues(qdisc: Parameters) -> str:
@@ -180,7 +181,7 @@ DISCIPLINES: Mapping[str, LinuxQdisc] = {
     "pfifo": LinuxQdisc("tail drop by packets", _fifo),
     "bfifo": LinuxQdisc("tail drop by bytes", _fifo),
     # Does not tell them apart: all drops count as its own decisions.
-    "cake": LinuxQdisc("CAKE, besteffort: shaper, COBALT, DRR++, flow and host isolation", _cake, ()),
+    "cake": LinuxQdisc("CAKE: shaper, tins, COBALT, DRR++, flow and host isolation", _cake, ()),
     "codel": LinuxQdisc("CoDel", _codel, ("drop_overlimit",)),
     "fq_codel": LinuxQdisc("FlowQueue-CoDel", _fq_codel, ("drop_overlimit", "drop_overmemory")),
     "pie": LinuxQdisc("PIE", _pie, ("overlimit",)),

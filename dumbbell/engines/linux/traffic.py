@@ -41,6 +41,8 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
     tcp = workload.over
     if tcp is not None and tcp.segment_bytes != segment_bytes(mtu):
         yield f"option mss {tcp.segment_bytes + TIMESTAMPS}"
+    if tcp is not None and tcp.dscp:
+        yield f"option dscp {tcp.dscp}"
 
 
 def _tcp(tcp: Tcp) -> Iterable[object]:

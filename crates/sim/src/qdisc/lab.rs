@@ -49,7 +49,7 @@ impl Lab {
     /// At time 0, for up to 64 flows of hosts of their own.
     pub fn new(spec: &QdiscSpec, seed: u64) -> Self {
         let mut rng = Rng::for_component(seed, "qdisc/lab");
-        let tuples = (0..64).map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80 }).collect();
+        let tuples = (0..64).map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80, dscp: 0 }).collect();
         let qdisc = AnyQdisc::build(spec, crate::packet::FULL_FRAME, &mut rng).unwrap();
         Self::with(qdisc, queue_context(rng, tuples))
     }

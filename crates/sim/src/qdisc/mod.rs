@@ -23,7 +23,7 @@ mod red;
 mod sfq;
 mod truesize;
 
-pub use cake::Cake;
+pub use cake::{Cake, CakeTins};
 pub use codel::Codel;
 pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
@@ -40,7 +40,7 @@ use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
-use crate::spec::QdiscSpec;
+use crate::spec::{CakeDiffserv, QdiscSpec};
 use crate::time::Time;
 
 /// The answer to a dequeue.
@@ -157,6 +157,8 @@ pub enum AnyQdisc {
     Fifo(Fifo),
     /// cake.
     Cake(Box<Cake>),
+    /// cake with several tins.
+    CakeTins(Box<CakeTins>),
     /// codel.
     Codel(Box<PeekBuffer<Codel>>),
     /// fq_codel.
@@ -191,7 +193,12 @@ impl AnyQdisc {
                 flaws.done()?;
                 Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))
             }
-            QdiscSpec::Cake { .. } => Self::Cake(Box::new(Cake::from_spec(spec, frame, rng)?)),
+            QdiscSpec::Cake { diffserv: CakeDiffserv::Besteffort, .. } => {
+                Self::Cake(Box::new(Cake::from_spec(spec, frame, rng)?))
+            }
+            QdiscSpec::Cake { diffserv, .. } => {
+                Self::CakeTins(Box::new(CakeTins::from_spec(spec, diffserv, frame, rng)?))
+            }
             QdiscSpec::Codel { limit_packets, ref control } => {
                 Self::Codel(boxed(limited(limit_packets, |limit| Codel::new(limit, control, frame))?))
             }
@@ -232,6 +239,7 @@ impl AnyQdisc {
     pub fn set_rate(&mut self, rate_bps: u64) {
         match self {
             Self::Cake(q) => q.set_rate(rate_bps),
+            Self::CakeTins(q) => q.set_rate(rate_bps),
             _ => unreachable!("only cake shapes itself"),
         }
     }
@@ -302,7 +310,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
+dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
 
 #[cfg(test)]
 mod tests {

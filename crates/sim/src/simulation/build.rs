@@ -265,7 +265,7 @@ fn routes(spec: &NetworkSpec) -> (Routes, Vec<FlowWay>) {
         egress.is_some() && egress == spec.paths[path].ports(direction).first().copied()
     };
     let of = |heading: Heading, both_send: bool| {
-        let Heading { path, from, to, direction } = heading;
+        let Heading { path, from, to, direction, .. } = heading;
         way(heading, [on_host(path, direction, from), both_send && on_host(path, direction.opposite(), to)])
     };
     spec.connections().for_each(|(_, tcp, _)| routes.add_flow(of(tcp.into(), false)));
@@ -281,7 +281,13 @@ fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
 
 /// The addresses and ports of a flow between two hosts.
 pub(super) fn tuple(spec: &NetworkSpec, heading: Heading, [sport, dport]: [u16; 2]) -> FlowTuple {
-    FlowTuple { src: spec.hosts[heading.from].number, dst: spec.hosts[heading.to].number, sport, dport }
+    FlowTuple {
+        src: spec.hosts[heading.from].number,
+        dst: spec.hosts[heading.to].number,
+        sport,
+        dport,
+        dscp: heading.dscp,
+    }
 }
 
 /// What a capture says of all flows.

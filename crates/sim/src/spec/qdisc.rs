@@ -20,7 +20,7 @@ const OTHER_KERNELS: &str = "qdiscs of other kernels";
 pub const DISCIPLINES: &[Discipline] = &[
     discipline("pfifo", "tail drop by packets", &[]),
     discipline("bfifo", "tail drop by bytes", &[]),
-    discipline("cake", "CAKE, one tin: shaper, COBALT, DRR++, flow and host isolation, SCE", &["SCE"]),
+    discipline("cake", "CAKE: shaper, tins, COBALT, DRR++, flow and host isolation, SCE", &["SCE"]),
     discipline("codel", "CoDel on one queue (RFC 8289)", &[OTHER_KERNELS]),
     discipline("fq_codel", "CoDel on a queue per flow, sparse flows first (RFC 8290)", &[OTHER_KERNELS]),
     discipline("pie", "PIE on one queue (RFC 8033)", &[OTHER_KERNELS]),
@@ -48,7 +48,7 @@ pub enum QdiscSpec {
         /// Limit, bytes.
         limit_bytes: u64,
     },
-    /// Cake with one tin (besteffort).
+    /// Cake.
     Cake {
         /// Shaper rate, bit/s; `None` is unlimited.
         rate_bps: Option<u64>,
@@ -66,6 +66,9 @@ pub enum QdiscSpec {
         memory_limit_bytes: Option<u64>,
         /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`, 65534 the same as steep as `sce`.
         sce: u32,
+        /// What decides about the tin of a packet.
+        #[serde(default)]
+        diffserv: CakeDiffserv,
     },
     /// CoDel on one queue.
     Codel {
@@ -259,6 +262,19 @@ pub struct FqSpec {
     pub initial_quantum_bytes: u32,
     /// Marks everything that waited longer, ns.
     pub ce_threshold_ns: Option<u64>,
+}
+
+/// Cake's keywords for tins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CakeDiffserv {
+    /// One tin.
+    #[default]
+    Besteffort,
+    /// Three.
+    Diffserv3,
+    /// Four.
+    Diffserv4,
 }
 
 /// Cake's isolation keywords.

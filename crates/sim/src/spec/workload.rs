@@ -31,17 +31,19 @@ pub struct Heading {
     pub to: usize,
     /// Their direction along the path.
     pub direction: Direction,
+    /// Differentiated services codepoint of their packets, and of those that answer them.
+    pub dscp: u8,
 }
 
 impl From<&TcpSpec> for Heading {
     fn from(tcp: &TcpSpec) -> Self {
-        Self { path: tcp.path, from: tcp.from, to: tcp.to, direction: tcp.direction }
+        Self { path: tcp.path, from: tcp.from, to: tcp.to, direction: tcp.direction, dscp: tcp.dscp }
     }
 }
 
 impl From<&UdpSpec> for Heading {
     fn from(udp: &UdpSpec) -> Self {
-        Self { path: udp.path, from: udp.from, to: udp.to, direction: udp.direction }
+        Self { path: udp.path, from: udp.from, to: udp.to, direction: udp.direction, dscp: udp.dscp }
     }
 }
 
@@ -88,7 +90,7 @@ impl WorkloadSpec {
     }
 }
 
-/// TCP connections that are alike.
+/// TCP connections that are alike. Wide because it says all there is to say of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcpSpec {
@@ -117,6 +119,9 @@ pub struct TcpSpec {
     /// Payload of a full segment, bytes: what the path's MTU or the MSS of the connection leaves beside headers and timestamps.
     #[serde(default = "full_segment")]
     pub segment_bytes: u32,
+    /// Differentiated services codepoint that both ends set, 0 to 63.
+    #[serde(default)]
+    pub dscp: u8,
     /// Payload to send, bytes; `None` is unlimited.
     pub transfer_bytes: Option<u64>,
     /// Payload of a first, short write that leaves in a segment of its own, bytes.
@@ -222,6 +227,9 @@ pub struct UdpSpec {
     pub to: usize,
     /// Their direction along the path.
     pub direction: Direction,
+    /// Differentiated services codepoint, 0 to 63.
+    #[serde(default)]
+    pub dscp: u8,
     /// From one datagram to the next, ns.
     pub interval_ns: u64,
     /// Frame length on the meter, bytes.

@@ -3,7 +3,7 @@
 use crate::cc::CustomControl;
 use crate::packet::{ETHERNET, HEADERS, TIMESTAMPS};
 use crate::refusal::Flaws;
-use crate::spec::{Heading, HostSettings, NetworkSpec, TcpSpec};
+use crate::spec::{Heading, HostSettings, NetworkSpec, PortSpec, QdiscSpec, TcpSpec};
 
 /// Makes a congestion control by name.
 pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
@@ -12,6 +12,8 @@ pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
 pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
 /// Least payload of a full segment, bytes: beside timestamps, what Linux takes (TCP_MIN_MSS).
 const LEAST_SEGMENT: u32 = 88 - TIMESTAMPS;
+/// Largest DSCP: it has six bits.
+const MOST_DSCP: u8 = 63;
 /// Largest packet that a path carries, bytes.
 pub const MOST_MTU: u32 = 9000;
 /// Least socket buffer, bytes: two segments and what the kernel charges for them.
@@ -33,16 +35,38 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Refuses a path and hosts that there are not.
+    /// Refuses a path and hosts that there are not, and a DSCP that does not fit its field.
     ///
     /// # Errors
     /// Those that there are not.
     pub fn check(&self, heading: Heading) -> Result<(), Flaws> {
+        let mut flaws = Flaws::default();
+        flaws.range("dscp", heading.dscp, "", 0..=MOST_DSCP);
         let (hosts, paths) = (self.network.hosts.len(), self.network.paths.len());
         let from = Flaws::position("from", heading.from, "host", hosts);
         let ends = Flaws::both(from, Flaws::position("to", heading.to, "host", hosts));
-        Flaws::both(Flaws::position("path", heading.path, "path", paths), ends).map(|_| ())
+        if is_of_another_band(heading.dscp) && self.passes_fq(heading.path) {
+            flaws.add(
+                "dscp",
+                format_args!("{} in a band of fq that is not modelled", heading.dscp),
+                "another codepoint or qdisc",
+            );
+        }
+        flaws.and(Flaws::both(Flaws::position("path", heading.path, "path", paths), ends)).map(|_| ())
     }
+
+    /// A port of the path has the discipline fq.
+    fn passes_fq(&self, path: usize) -> bool {
+        let ports = self.network.paths.get(path).into_iter().flat_map(|path| path.forward.iter().chain(&path.reverse));
+        let found = ports.filter_map(|&port| self.network.ports.get(port));
+        found.into_iter().any(|port| matches!(port, PortSpec::Queue { qdisc: QdiscSpec::Fq(_), .. }))
+    }
+}
+
+/// fq's band is decided by the priority that a router gives a packet by the low bits of its codepoint (Linux 6.12 net/ipv4/route.c
+/// `ip_tos2prio`, net/sched/sch_fq.c `fq_prio2band`): true if it is not the second one, which all others belong to.
+fn is_of_another_band(dscp: u8) -> bool {
+    (2..=5).contains(&(dscp & 7))
 }
 
 /// Refuses segments that the path does not carry, and buffers that no socket has.

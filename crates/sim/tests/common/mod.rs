@@ -5,9 +5,9 @@
 use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, HostSpec, NetworkSpec,
-    Opener, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, TransfersSpec, UdpSpec, WorkloadSpec,
-    FORMAT,
+    CakeDiffserv, CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, HostSpec,
+    NetworkSpec, Opener, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, TransfersSpec, UdpSpec,
+    WorkloadSpec, FORMAT,
 };
 use serde_json::Map;
 
@@ -45,6 +45,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
         ecn: cc.contains("dctcp"),
         sce_echo: false,
         segment_bytes: MSS as u32,
+        dscp: 0,
         transfer_bytes: None,
         first_write_bytes: None,
         connections: vec![connection(name)],
@@ -65,6 +66,7 @@ pub fn udp(interval_ns: u64, stop_ns: u64) -> UdpSpec {
         to: 1,
         direction: Direction::Forward,
         interval_ns,
+        dscp: 0,
         size_bytes: 1514,
         streams: vec![ConnectionSpec { stop_ns: Some(stop_ns), ..connection("u") }],
     }
@@ -80,6 +82,7 @@ pub fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
         framing: CakeFraming::Noatm,
         memory_limit_bytes: None,
         sce,
+        diffserv: CakeDiffserv::Besteffort,
     }
 }
 

@@ -23,6 +23,7 @@ pub fn frame(time_ms: i64, seq: u32, ack: u32, flags: u16, payload: u16, from_cl
         source,
         destination,
         id: (time_ms as u16) ^ seq as u16,
+        dscp: 0,
         ecn: 2,
         transport: Transport::Tcp { seq, ack, flags, window: 511, options },
         payload,

@@ -158,6 +158,8 @@ static void read_option(struct script *script, char **words)
 	flow = &script->flows[script->n_flows - 1];
 	if (!strcmp(words[1], "mss"))
 		flow->mss = least(words[2], 1);
+	else if (!strcmp(words[1], "dscp"))
+		flow->dscp = least(words[2], 0);
 	else
 		fail("script: sockets have no option %s", words[1]);
 }

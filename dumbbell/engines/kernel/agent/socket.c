@@ -35,6 +35,11 @@ static int make_socket(const struct flow *flow, const struct end *end)
 		set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &flow->rcvbuf, sizeof(flow->rcvbuf), "rcvbuf");
 	if (flow->sndbuf)
 		set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &flow->sndbuf, sizeof(flow->sndbuf), "sndbuf");
+	if (flow->dscp) {
+		int tos = flow->dscp << 2;
+
+		set(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos), "dscp");
+	}
 	if (flow->mss)
 		set(fd, IPPROTO_TCP, TCP_MAXSEG, &flow->mss, sizeof(flow->mss), "mss");
 	if (bind(fd, (void *)&at, sizeof(at)))

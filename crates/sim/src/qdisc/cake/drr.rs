@@ -136,6 +136,11 @@ impl Drr {
         self.queues[queue].set != Set::Idle
     }
 
+    /// A queue has its turn, or will have it.
+    pub fn is_in_service(&self) -> bool {
+        [List::New, List::Old].iter().any(|&list| self.lists.first(list).is_some())
+    }
+
     /// Assigns a queue to the hosts with these hashes; a bulk queue takes its load along.
     pub fn set_hosts(&mut self, queue: usize, source: u32, destination: u32) {
         let bulk = self.queues[queue].set == Set::Bulk;

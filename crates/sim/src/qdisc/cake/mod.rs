@@ -1,7 +1,7 @@
 //! cake: shaper, flow isolation and COBALT in one qdisc (Linux 6.12 net/sched/sch_cake.c), with the SCE ramp of the 2019
 //! reference implementation of draft-morton-tsvwg-sce.
 //!
-//! Left out: tins other than besteffort, ingress mode and autorate, NAT, ACK filter, wash, tc filters. Super-packets do not
+//! Left out: ingress mode and autorate, NAT, ACK filter, wash, tc filters. Super-packets do not
 //! occur: senders hand over packets one by one, as cake with split-gso makes them.
 
 pub mod cobalt;
@@ -16,6 +16,9 @@ pub mod sce;
 mod shaper;
 #[cfg(test)]
 mod tests;
+mod tins;
+
+pub use self::tins::CakeTins;
 
 use self::cobalt::Params;
 use self::drr::Drr;
@@ -61,7 +64,7 @@ enum Taken {
     Empty,
 }
 
-/// A cake with one tin.
+/// A cake with one tin, or a tin of [one with several](CakeTins).
 #[derive(Clone, Debug)]
 pub struct Cake {
     nominal: Nominal,
@@ -98,6 +101,7 @@ impl Cake {
             framing,
             memory_limit_bytes,
             sce,
+            diffserv: _,
         } = *spec
         else {
             unreachable!("the discipline is a cake")
@@ -136,6 +140,15 @@ impl Cake {
         })
     }
 
+    /// Of a tin: takes the parameters for its share of the rate, byte/s. The shaper of all tins paces it, and their memory is limited together.
+    fn take_parameters(&mut self, rate: Option<u64>) {
+        self.cobalt = self.nominal.cobalt(&Shaper::new(rate));
+        self.ramp = Ramp::new(self.nominal.sce, self.cobalt.target).expect("the ramp's parameter was accepted before");
+        self.drr.set_rate(rate);
+        self.shaper = Shaper::new(None);
+        self.memory_limit = u64::MAX;
+    }
+
     /// Changes the shaper's rate, bit/s, and all that follows from it. The next departure stays when it was to be.
     pub fn set_rate(&mut self, rate_bps: u64) {
         let rate = Some(rate_bps / 8);
@@ -144,6 +157,28 @@ impl Cake {
         self.ramp = Ramp::new(self.nominal.sce, self.cobalt.target).expect("the ramp's parameter was accepted before");
         self.drr.set_rate(rate);
         self.memory_limit = self.nominal.memory_limit(rate);
+    }
+
+    /// Puts a packet into its queue, which is returned.
+    #[inline(always)]
+    fn put(&mut self, id: Id, s: &mut QueueContext) -> usize {
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        let len = slot.bytes();
+        let queue = self.flows.classify(&slot.packet, &s.tuples, &mut self.drr);
+        let q = &mut self.drr.queues[queue];
+        q.backlog += len;
+        q.packets.push(id, &mut s.packets);
+        self.packets += 1;
+        self.bytes += u64::from(len);
+        self.memory += u64::from(truesize(len));
+        if self.overflow.is_live() {
+            self.overflow.grew(q.slot, q.backlog);
+        }
+        if q.wants_activation() {
+            self.drr.activate(queue, &mut s.rngs[s.port]);
+        }
+        queue
     }
 
     /// Drops heads of the fattest queues until the memory limit holds; true if `arrived` lost a packet.
@@ -291,25 +326,10 @@ impl Nominal {
 impl Qdisc for Cake {
     #[inline]
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
-        let slot = &mut s.packets[id];
-        slot.time = s.now;
-        let len = slot.bytes();
-        let queue = self.flows.classify(&slot.packet, &s.tuples, &mut self.drr);
         if self.packets == 0 {
             self.shaper.restart(s.now);
         }
-        let q = &mut self.drr.queues[queue];
-        q.backlog += len;
-        q.packets.push(id, &mut s.packets);
-        self.packets += 1;
-        self.bytes += u64::from(len);
-        self.memory += u64::from(truesize(len));
-        if self.overflow.is_live() {
-            self.overflow.grew(q.slot, q.backlog);
-        }
-        if q.wants_activation() {
-            self.drr.activate(queue, &mut s.rngs[s.port]);
-        }
+        let queue = self.put(id, s);
         if self.memory <= self.memory_limit || !self.shed(queue, s) {
             Verdict::Queued
         } else if self.drr.queues[queue].packets.is_empty() {

@@ -63,7 +63,7 @@ impl Run {
     fn new(pattern: &Pattern) -> Self {
         let spec = limited(spec(pattern.rate_bps, pattern.isolation, pattern.sce), pattern.memory);
         // Three sources and two destinations.
-        let tuples = (0..FLOWS).map(|i| FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80 });
+        let tuples = (0..FLOWS).map(|i| FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80, dscp: 0 });
         Self { lab: cake_lab(&spec, pattern.seed, tuples.collect()), history: History::default(), offered: (0, 0) }
     }
 

@@ -60,6 +60,13 @@ impl Shaper {
         self.next = self.next.max(now);
     }
 
+    /// A packet of `len` charged bytes departs `now` from a tin, whether its turn had come or not: its next turn is never later than the time
+    /// that this packet takes, unless it was before.
+    pub fn follow(&mut self, len: u32, now: Time) {
+        let taken = self.duration(len);
+        self.next = if self.next < now { self.next + taken } else { self.next.max(now + taken) };
+    }
+
     /// A packet of `len` charged bytes departs.
     #[inline]
     pub fn advance(&mut self, len: u32) {

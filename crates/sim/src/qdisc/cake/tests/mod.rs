@@ -4,13 +4,14 @@ mod isolation;
 mod memory;
 mod pacing;
 mod signals;
+mod tins;
 
 use super::Cake;
 use crate::packet::{Ecn, FlowTuple, Packet, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
 use crate::rng::Rng;
-use crate::spec::{CakeFraming, CakeIsolation, QdiscSpec};
+use crate::spec::{CakeDiffserv, CakeFraming, CakeIsolation, QdiscSpec};
 use crate::time::MS;
 
 /// A cake with a clock.
@@ -27,6 +28,7 @@ pub(super) fn spec(rate_bps: Option<u64>, isolation: CakeIsolation, sce: u32) ->
         framing: CakeFraming::Noatm,
         memory_limit_bytes: None,
         sce,
+        diffserv: CakeDiffserv::Besteffort,
     }
 }
 
@@ -40,7 +42,7 @@ pub(super) fn limited(mut spec: QdiscSpec, bytes: u64) -> QdiscSpec {
 
 /// Flow `i`: its own source and destination host.
 fn separate(i: u32) -> FlowTuple {
-    FlowTuple { src: 0x0a00_0001 + i, dst: 0x0a01_0001 + i, sport: i as u16, dport: 5_001 }
+    FlowTuple { src: 0x0a00_0001 + i, dst: 0x0a01_0001 + i, sport: i as u16, dport: 5_001, dscp: 0 }
 }
 
 /// A cake between flows with these addresses.
@@ -120,6 +122,7 @@ fn every_parameter_out_of_range_is_refused() {
         framing: CakeFraming::Noatm,
         memory_limit_bytes: Some(1 << 32),
         sce: 2000,
+        diffserv: CakeDiffserv::Diffserv4,
     };
     let mut rng = Rng::for_component(1, "port/q");
     let flaws = AnyQdisc::build(&refused, FULL_FRAME, &mut rng).unwrap_err();
