@@ -112,7 +112,8 @@ class Workloads:
             )
 
         times = self._settings.seed if flow.start.jitter else None, self._settings.duration if flow.duration is not None else None
-        made = self._kept.get(("flows", i), (flow, names, workload, ends, first, times), make)
+        parts = (flow, names, workload, ends, first, times, self._settings.path.mtu)
+        made = self._kept.get(("flows", i), parts, make)
         self._connections = first + len(names)
         return made
 
