@@ -1,16 +1,21 @@
-"""A figure of a run over time: throughput, RTT, cwnd, latency of requests, and backlog."""
+"""A figure of a run over time: goodput, RTT and cwnd of flows, what applications and probes saw, and the queues."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.drawing import style
+from dumbbell.drawing import entities, style
+from dumbbell.drawing.entities import Drawn
 from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.errors import BadInput
+from dumbbell.metrics import Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,74 +23,87 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _WINDOWS = 60
-"""Throughput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
+"""Goodput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
+_APPLICATIONS = {"latency_ms": "latency of\nrequests (ms)", "buffer_s": "playing time\nin the buffer (s)"}
+_PROBES = (
+    (("rtt_ms",), "RTT of\nprobes (ms)"),
+    (("owd_ms", "owd_back_ms"), "one-way delay\nof probes (ms)"),
+    (("jitter_ms", "jitter_back_ms"), "jitter of\nprobes (ms)"),
+)
+"""Series of what is beside bulk flows, and the label of their panel; the second of two goes the other way."""
 
 
 def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
     """Draw one run. Raises `BadInput` if it has no samples in this time range."""
-    flows = [*_flows(run), *_groups(run)]
-    backlogs = {entity: series for (entity, _), series in run.all_series("backlog_packets").items()}
-    sampled = [run.series(entity, "rx_bytes") for entity, _, _ in flows] or [*backlogs.values()]
+    drawn = entities.flows(run)
+    backlogs = list(run.all_series("backlog_packets").values())
+    sampled = [run.series(each.entity, "rx_bytes") for each in drawn] or backlogs
     times = max((t_s for t_s, _ in sampled), key=len, default=np.empty(0))
     if len(times) < 2:
-        what = f"samples of its {'flows' if flows else 'ports'}"
+        what = f"samples of its {'flows' if drawn else 'ports'}"
         raise BadInput(f"run {run.key[:10]} has {len(times)} {what}; expected a scenario with a shorter `sample`")
-    colours = style.colours([cc for _, _, cc in flows])
     sample_s = float(times[1] - times[0])
     shown_s = min(stop_s, float(times[-1])) - start_s
     window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))
-
-    def lines(name: str) -> list[Line]:
-        return [Line(label, run.series(entity, name), colour) for (entity, label, _), colour in zip(flows, colours, strict=True)]
-
-    rates = [Line(line.label, metrics.sliding_throughput_mbit(line.series, window_s, sample_s), line.colour) for line in lines("rx_bytes")]
-    ports = [entity for entity, (_, values) in backlogs.items() if np.any(values > 0)]
-    port_colours = ("#444444", "#999999", "#BBBBBB")
-    of_flows = [
-        Panel(f"throughput,\n{window_s:g} s (Mbit/s)", rates),
-        Panel("srtt (ms)", lines("srtt_ms")),
-        Panel("cwnd (packets)", lines("cwnd")),
-    ]
-    latencies = _latencies(run)
     panels = [
-        *(of_flows if flows else ()),
-        *([Panel("latency of\nrequests (ms)", latencies)] if latencies else ()),
-        Panel(
-            "backlog (packets)",
-            [Line(entity.removeprefix("port/"), backlogs[entity], port_colours[i % len(port_colours)]) for i, entity in enumerate(ports)],
-        ),
+        *(_flows(run, drawn, window_s, sample_s) if drawn else ()),
+        *(Panel(label, lines) for name, label in _APPLICATIONS.items() if (lines := entities.others(run, name))),
+        *(Panel(label, lines) for names, label in _PROBES if (lines := entities.others(run, *names, colours=style.PROBES))),
+        *_queues(run),
     ]
     cell = ", ".join(f"{key}: {value}" for key, value in run.cell.items())
     return timeline(f"{run.name} ({cell})" if cell else run.name, panels, size, start_s, stop_s)
 
 
-def _flows(run: Run) -> list[tuple[str, str, str]]:
-    """(entity, label, cc) of the flows that were sampled."""
-    from dumbbell.results import asked_flows
+def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -> list[Panel]:
+    def lines(name: str) -> list[Line]:
+        return [each.line(run.series(each.entity, name)) for each in drawn]
 
-    ccs = {name: flow.cc.kind for name, flow in asked_flows(run).items()}
-    found = []
-    for entity in run.counters:
-        name = entity.removeprefix("flow/")
-        if name in ccs and entity.startswith("flow/"):
-            try:
-                run.series(entity, "cwnd")
-            except KeyError:
-                continue
-            found.append((entity, name if ccs[name] in name else f"{name} ({ccs[name]})", ccs[name]))
-    return found
-
-
-def _groups(run: Run) -> list[tuple[str, str, str]]:
-    """(entity, label, cc) of the groups of connections that come and go and were sampled."""
-    sampled = run.all_series("cwnd")
-    ccs = zip(run.groups.names, run.groups.column("cc"), strict=True)
-    return [(f"group/{name}", name, str(cc)) for name, cc in ccs if (f"group/{name}", "cwnd") in sampled]
+    received = [(each, entities.received(run, each)) for each in drawn]
+    alike = Counter(each.look for each in drawn)
+    several = [each.look for each in drawn if alike[each.look] > 1]
+    goodput = [_rate(each, series, window_s, sample_s) for each, series in received if alike[each.look] == 1]
+    for look in dict.fromkeys(several):
+        members = [(each, series) for each, series in received if each.look == look]
+        goodput.append(_rate(replace(members[0][0], thin=False, end_s=math.inf), _sum([s for _, s in members]), window_s, sample_s))
+    together = "\neach group together," if several else ""
+    alive = [Line(each.label, run.series(each.entity, "flows"), each.colour, each.stroke) for each in drawn if each.entity[:6] == "group/"]
+    return [
+        Panel(f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)", [*goodput, *_capacity(run)]),
+        Panel("srtt (ms)", lines("srtt_ms")),
+        Panel("cwnd (packets)", lines("cwnd")),
+        *([Panel("open\nconnections", alive)] if alive else ()),
+    ]
 
 
-def _latencies(run: Run) -> list[Line]:
-    """The latency of the requests of each connection that has such."""
-    ccs = dict(zip(run.flows.names, run.flows.column("cc"), strict=True))
-    found = {entity.removeprefix("flow/"): series for (entity, _), series in run.all_series("latency_ms").items()}
-    colours = style.colours([str(ccs[name]) for name in found])
-    return [Line(name, series, colour) for (name, series), colour in zip(found.items(), colours, strict=True)]
+def _rate(drawn: Drawn, received: Series, window_s: float, sample_s: float) -> Line:
+    return drawn.line(metrics.sliding_throughput_mbit(received, window_s, sample_s))
+
+
+def _sum(received: Sequence[Series]) -> Series:
+    """Of cumulative series that begin when their flows do."""
+    times = np.unique(np.concatenate([t_s for t_s, _ in received]))
+    return times, np.sum([np.interp(times, t_s, values, left=0.0) for t_s, values in received], axis=0)
+
+
+def _capacity(run: Run) -> list[Line]:
+    """The rates of the slowest queues of both directions; one line where they are the same."""
+    directions = {port["id"]: port["direction"] for port in (run.plan or {}).get("ports", ())}
+    slowest: dict[str, Line] = {}
+    for port, (t_s, bps) in sorted(entities.rates(run).items(), key=lambda each: float(each[1][1].min())):
+        slowest.setdefault(directions[port], Line("capacity", (t_s, bps / 1e6), style.REFERENCE_COLOUR, "dotted"))
+    same = len({tuple(line.series[1]) for line in slowest.values()}) == 1
+    return list(slowest.values())[:1] if same else list(slowest.values())
+
+
+def _queues(run: Run) -> list[Panel]:
+    rates = entities.rates(run)
+    delays = []
+    for line in entities.ports(run, "backlog_bytes"):
+        if line.label in rates:
+            t_s, waiting = line.series
+            steps, bps = rates[line.label]
+            rate_bps = bps[np.searchsorted(steps, t_s, side="right").clip(1, len(steps)) - 1]
+            delays.append(Line(line.label, (t_s, waiting * 8 / rate_bps * 1e3), line.colour, line.stroke))
+    delay = [Panel("queue delay,\nbacklog/rate (ms)", delays)] if delays else []
+    return [*delay, Panel("backlog (packets)", entities.ports(run, "backlog_packets"))]

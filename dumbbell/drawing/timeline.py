@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+Stroke = Literal["solid", "dashed", "dotted"]
+_DASHES: Mapping[Stroke, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
+
+
 @dataclass(frozen=True)
 class Line:
     """One series of a panel, drawn as sampled."""
@@ -25,9 +29,11 @@ class Line:
     label: str
     series: Series
     colour: str
-    dashed: bool = False
+    stroke: Stroke = "solid"
     wide: bool = False
     """Whether it is drawn wide and pale, so that it remains visible behind another line."""
+    thin: bool = False
+    """Whether it is one of many lines of this look."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,9 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
                     t_s,
                     values,
                     color=line.colour,
-                    linestyle=(0, (4, 2)) if line.dashed else "-",
-                    linewidth=geometry.line * (3.2 if line.wide else 1.0),
-                    alpha=0.28 if line.wide else 0.95,
+                    linestyle=_DASHES[line.stroke],
+                    linewidth=geometry.line * (3.2 if line.wide else 0.5 if line.thin else 1.0),
+                    alpha=0.28 if line.wide else 0.6 if line.thin else 0.95,
                     solid_joinstyle="round",
                 )
                 handles.setdefault(line.label, handle)

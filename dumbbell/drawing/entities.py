@@ -1,0 +1,213 @@
+"""What the figure of a run draws, and how each looks: colours tell congestion controls and groups apart, line styles directions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dumbbell.drawing import style
+from dumbbell.drawing.timeline import Line, Stroke
+from dumbbell.metrics import Series
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+MOST_SHOWN = 12
+"""Flows that have a line in the legend and a shade each; of more, those of a group are one."""
+_NS_PER_S = 1e9
+_PORT_COLOURS = ("#444444", "#999999", "#BBBBBB")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A flow, or a group of connections."""
+
+    entity: str
+    label: str
+    """In the legend; several may share one."""
+    colour: str
+    stroke: Stroke
+    look: str
+    """What looks alike has it in common."""
+    thin: bool = False
+    """It is one of many."""
+    end_s: float = np.inf
+    """When it was over."""
+    received_bytes: float = np.nan
+    """Until then; NaN if that is not known."""
+
+    def line(self, series: Series) -> Line:
+        """One of its series, until it was over."""
+        return Line(self.label, until(series, self.end_s), self.colour, self.stroke, thin=self.thin)
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A bulk flow or a group, as far as its look depends on it."""
+
+    entity: str
+    name: str
+    cc: str
+    group: str
+    direction: str
+    end_s: float = np.inf
+    received_bytes: float = np.nan
+
+    @property
+    def is_flow(self) -> bool:
+        return self.entity.startswith("flow/")
+
+
+def received(run: Run, drawn: Drawn) -> Series:
+    """What was received, bytes: the samples, and all of it in the end, which may be before the next sample."""
+    t_s, values = until(run.series(drawn.entity, "rx_bytes"), drawn.end_s)
+    if not t_s.size or not t_s[-1] < drawn.end_s < np.inf or np.isnan(drawn.received_bytes):
+        return t_s, values
+    return np.append(t_s, drawn.end_s), np.append(values, drawn.received_bytes)
+
+
+def until(series: Series, end_s: float) -> Series:
+    """A series up to its first sample at or after a time."""
+    t_s, values = series
+    last = int(np.searchsorted(t_s, end_s - 1e-9)) + 1
+    return t_s[:last], values[:last]
+
+
+def flows(run: Run) -> list[Drawn]:
+    """The bulk flows that were sampled, and the groups of connections that come and go and were.
+
+    Each has a shade of its control's colour, among those of its direction; of more than `MOST_SHOWN` flows those of a group look alike,
+    and if there are as many groups, those of a control. Raises `BadInput` if the run has no valid scenario.
+    """
+    found = _sampled_flows(run)
+    looks = [flow.name for flow in found]
+    if len(found) > MOST_SHOWN:
+        looks = [flow.group for flow in found]
+        if len(set(looks)) > MOST_SHOWN:
+            looks = [f"{flow.cc} {flow.direction}" for flow in found]
+    alike = Counter(looks)
+    found += (coming := _sampled_groups(run))
+    looks += [group.name for group in coming]
+    shades = _shades(dict(zip(looks, found, strict=True)))
+    return [
+        Drawn(
+            flow.entity,
+            _label(flow, look, alike[look]),
+            shades[look],
+            _stroke(flow.direction),
+            look,
+            thin=alike[look] > MOST_SHOWN,
+            end_s=flow.end_s,
+            received_bytes=flow.received_bytes,
+        )
+        for flow, look in zip(found, looks, strict=True)
+    ]
+
+
+def _shades(looks: Mapping[str, _Flow]) -> dict[str, str]:
+    """The colour of each look, given with any flow that has it."""
+    shades: dict[str, str] = {}
+    for direction in ("forward", "reverse"):
+        ccs = {look: flow.cc for look, flow in looks.items() if flow.direction == direction}
+        shades |= zip(ccs, style.colours(list(ccs.values())), strict=True)
+    return shades
+
+
+def _label(flow: _Flow, look: str, count: int) -> str:
+    """In the legend; `count` flows look alike."""
+    name = flow.name if count <= 1 else flow.group if look == flow.group else flow.cc
+    notes = [] if flow.cc in name or not flow.is_flow else [flow.cc]
+    notes += [f"{count} flows"] if count > 1 else []
+    notes += ["reverse"] if flow.direction == "reverse" and "reverse" not in name else []
+    return f"{name} ({', '.join(notes)})" if notes else name
+
+
+def others(run: Run, *names: str, colours: Sequence[str] | None = None) -> list[Line]:
+    """Lines of what has one of these series beside bulk flows and ports: connections with requests, pages, probes.
+
+    The second of two series of an entity is dashed. By default an entity that is over TCP has its control's colour.
+    """
+    ccs = {f"flow/{name}": str(cc) for name, cc in zip(run.flows.names, run.flows.column("cc"), strict=True)}
+    ccs |= {f"group/{name}": str(cc) for name, cc in zip(run.groups.names, run.groups.column("cc"), strict=True)}
+    bulk = {flow.entity for flow in _sampled_flows(run)}
+    found = {key: series for key, series in run.all_series(*names).items() if key[0] not in bulk and key[1] in names}
+    entities = list(dict.fromkeys(entity for entity, _ in found))
+    shades = style.colours([ccs.get(entity, "") for entity in entities]) if colours is None else colours
+    many = len(entities) > MOST_SHOWN
+    lines = []
+    for (entity, name), series in found.items():
+        kind, _, own = entity.partition("/")
+        second = name != names[0]
+        label = f"{len(entities)} {'connections' if kind == 'flow' else kind}" if many else own
+        shade = shades[0] if many else shades[entities.index(entity) % len(shades)]
+        lines.append(Line(f"{label}, back" if second else label, series, shade, "dashed" if second else "solid", thin=many))
+    return lines
+
+
+def ports(run: Run, name: str) -> list[Line]:
+    """A series of the ports where packets waited."""
+    waited = [entity for (entity, _), (_, values) in run.all_series("backlog_packets").items() if np.any(values > 0)]
+    shown = [entity for entity in waited if (entity, name) in run.all_series(name)]
+    directions = {port["id"]: port["direction"] for port in (run.plan or {}).get("ports", ())}
+    return [
+        Line(port, run.series(f"port/{port}", name), _PORT_COLOURS[i % len(_PORT_COLOURS)], _stroke(directions.get(port, "forward")))
+        for i, port in enumerate(entity.removeprefix("port/") for entity in shown)
+    ]
+
+
+def rates(run: Run) -> dict[str, Series]:
+    """By port, the rate of each queue over time, bit/s: a step at each change."""
+    plan: Mapping[str, Any] = run.plan or {}
+    end_s = plan.get("duration_ns", 0) / _NS_PER_S
+    found = {}
+    for i, port in enumerate(plan.get("ports", ())):
+        rate_bps = port.get("shaper", {}).get("rate_bps") or port.get("qdisc", {}).get("rate_bps")
+        if port["kind"] != "queue" or not rate_bps:
+            continue
+        times, values = [0.0], [float(rate_bps)]
+        steps = [change for change in plan["schedule"] if change["kind"] == "rate" and change["port"] == i]
+        for change in sorted(steps, key=lambda each: int(each["at_ns"])):
+            times += [change["at_ns"] / _NS_PER_S] * 2
+            values += [values[-1], float(change["rate_bps"])]
+        found[str(port["id"])] = np.array([*times, end_s]), np.array([*values, values[-1]])
+    return found
+
+
+def _sampled_flows(run: Run) -> list[_Flow]:
+    from dumbbell.results import asked_flows
+
+    asked, sampled, directions = asked_flows(run), run.all_series("cwnd"), _directions(run)
+    rows = {str(row["flow"]): row for row in run.flows.rows()}
+    found = []
+    for name, flow in asked.items():
+        if (f"flow/{name}", "cwnd") in sampled:
+            row = rows.get(name, {})
+            group, end_ns = str(row.get("group", flow.name or flow.cc.kind)), row.get("end_ns")
+            end_s = np.inf if end_ns is None else end_ns / _NS_PER_S
+            received = np.nan if (count := row.get("rx_bytes")) is None else float(count)
+            found.append(_Flow(f"flow/{name}", name, flow.cc.kind, group, directions.get(group, flow.direction), end_s, received))
+    return found
+
+
+def _sampled_groups(run: Run) -> list[_Flow]:
+    sampled, directions = run.all_series("cwnd"), _directions(run)
+    ccs = zip(run.groups.names, run.groups.column("cc"), strict=True)
+    return [
+        _Flow(f"group/{name}", name, str(cc), name, directions.get(name, "forward"))
+        for name, cc in ccs
+        if (f"group/{name}", "cwnd") in sampled
+    ]
+
+
+def _directions(run: Run) -> dict[str, str]:
+    """By workload."""
+    workloads = (run.plan or {}).get("workloads", ())
+    return {place["id"]: place["direction"] for place in (workload.get("tcp", workload) for workload in workloads)}
+
+
+def _stroke(direction: str) -> Stroke:
+    return "dashed" if direction == "reverse" else "solid"

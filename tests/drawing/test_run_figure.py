@@ -1,0 +1,102 @@
+"""The figure of a run: who has which line, until when, and what the levels and labels say."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+import dumbbell
+from dumbbell import Scenario
+from dumbbell.drawing import style
+from dumbbell.drawing.run_figure import run_figure
+
+
+def made(flows, path=None, **more):
+    path = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}} | (path or {})
+    scenario = {"name": "s", "path": path, "flows": flows, "duration": "4s", **more}
+    (run,) = dumbbell.run(Scenario.model_validate(scenario))
+    return run
+
+
+def panels(run):
+    """By label of the y axis, its lines by their colours and line styles, and the legend."""
+    figure = run_figure(run, "screen")
+    return {axis.get_ylabel(): axis for axis in figure.axes}, {
+        text.get_text(): line
+        for text, line in zip(figure.axes[0].get_legend().get_texts(), figure.axes[0].get_legend().get_lines(), strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def run():
+    flows = [
+        {"cc": "cubic", "duration": "1500ms"},
+        {"cc": "reno", "name": "up"},
+        {"cc": "reno", "name": "down", "direction": "reverse", "bytes": "200kB"},
+    ]
+    step = {"kind": "rate", "at": "2s", "rate": "5mbit"}
+    return made(flows, {"impairments": [step]})
+
+
+def test_controls_have_their_colours_and_directions_their_line_styles(run):
+    _, legend = panels(run)
+    looks = {name: (line.get_color(), line.is_dashed()) for name, line in legend.items()}
+    assert looks["cubic"] == (style.colour("cubic").lower(), False)
+    assert looks["up (reno)"] == (style.colour("reno").lower(), False)
+    assert looks["down (reno, reverse)"] == (style.colour("reno").lower(), True)
+
+
+def test_a_finished_flow_ends(run):
+    axes, _ = panels(run)
+    ends = {to_hex(line.get_color()) + line.get_linestyle(): line.get_xdata()[-1] for line in axes["cwnd (packets)"].lines}
+    down = next(row["end_ns"] for row in run.flows.rows() if row["flow"] == "down") / 1e9
+    assert down < 3
+    assert ends[style.colour("cubic").lower() + "-"] == pytest.approx(1.5, abs=0.01)
+    assert ends[style.colour("reno").lower() + "--"] == pytest.approx(down, abs=0.11)
+    assert ends[style.colour("reno").lower() + "-"] == pytest.approx(4.0)
+
+
+def test_capacity_is_a_level_that_follows_the_rate(run):
+    axes, _ = panels(run)
+    goodput = next(axis for label, axis in axes.items() if label.startswith("goodput, in order,"))
+    levels = [line for line in goodput.lines if to_hex(line.get_color()) == style.REFERENCE_COLOUR.lower()]
+    assert sorted(tuple(zip(*line.get_data(), strict=True)) for line in levels) == [
+        ((0.0, 10.0), (2.0, 10.0), (2.0, 5.0), (4.0, 5.0)),
+        ((0.0, 10.0), (4.0, 10.0)),
+    ]
+
+
+def test_the_delay_of_a_queue_is_what_waits_over_the_rate(run):
+    axes, _ = panels(run)
+    t_s, backlog = run.series("port/bottleneck", "backlog_bytes")
+    expected = backlog * 8 / np.where(t_s < 2, 10e6, 5e6) * 1e3
+    line = axes["queue delay,\nbacklog/rate (ms)"].lines[0]
+    assert np.array_equal(line.get_xdata(), t_s)
+    assert line.get_ydata() == pytest.approx(expected)
+    assert expected.max() > 10
+
+
+def test_of_many_flows_a_group_has_one_line_in_the_legend_and_its_goodput_together():
+    flows = [{"cc": "cubic", "name": "bulk"}, {"cc": "reno", "name": "short", "count": 40, "bytes": "30kB", "start": {"every": "50ms"}}]
+    found = made(flows)
+    axes, legend = panels(found)
+    assert list(legend)[:2] == ["bulk (cubic)", "short (reno, 40 flows)"]
+    assert len(axes["cwnd (packets)"].lines) == 41
+    (label,) = (label for label in axes if label.startswith("goodput"))
+    assert "each group together" in label
+    assert len(axes[label].lines) == 3  # two groups, and the capacity of both directions
+    t_s, short = axes[label].lines[1].get_data()
+    received = sum(row["rx_bytes"] for row in found.flows.rows() if row["group"] == "short")
+    assert np.trapezoid(short, t_s) == pytest.approx(received * 8 / 1e6, rel=0.05)
+
+
+def test_of_many_groups_those_of_a_control_are_one():
+    flows = [{"cc": cc, "name": f"{cc}-{i}"} for i in range(7) for cc in ("reno", "cubic")]
+    _, legend = panels(made(flows, duration="1s"))
+    assert list(legend)[:2] == ["reno (7 flows)", "cubic (7 flows)"]
+
+
+def test_groups_have_panels_and_shades_of_their_own():
+    web = {"kind": "transfers", "name": "web", "cc": "cubic", "size": "20kB", "arrivals": {"kind": "regular", "every": "40ms"}}
+    axes, legend = panels(made([{"cc": "cubic"}], background=[web], series={"groups": "all"}))
+    assert axes["open\nconnections"].lines[0].get_ydata().max() >= 1
+    assert legend["web"].get_color() != legend["cubic"].get_color() == style.colour("cubic").lower()
