@@ -21,6 +21,7 @@ RATE_STEP = "rate steps"
 REVERSE = "reverse flows"
 CAPTURE = "captures"
 FIRST_WRITE = "first writes"
+SLOW_READERS = "slow readers"
 SERVER_OPENS = "connections opened by the server"
 HOST_QUEUE = "queues of hosts"
 GROUP_SERIES = "series of groups"
@@ -190,6 +191,9 @@ def _needs(plan: Plan) -> Iterator[_Need]:
             yield _Need(Place("host", i), "egress", "feature", HOST_QUEUE)
     for i, prefix, workload in plan.over_tcp:
         yield from _tcp_needs(Place("workload", i), prefix, workload)
+        if workload.host.reads_bps is not None:
+            feature = SLOW_READERS if isinstance(plan.workloads[i], Tcp) else f"{SLOW_READERS} of other traffic than flows"
+            yield _Need(Place("workload", i), f"{prefix}host.reads_bps", "feature", feature)
     for i, each in enumerate(plan.workloads):
         if isinstance(each, Traffic):
             yield _Need(Place("workload", i), "", "feature", each.feature)

@@ -149,6 +149,10 @@ class HostSettings:
     """ssthresh that the metrics cache remembers for the destination, packets."""
     gso: bool = False
     """TSO segments travel through the network whole."""
+    reads_bps: int | None = None
+    """What the receiving application reads, bit/s; None is all that there is at once."""
+    nodelay: bool = False
+    """TCP_NODELAY."""
     sysctls: Mapping[str, str] = field(default_factory=dict)
     """Settings of a kernel's network."""
 
@@ -162,6 +166,8 @@ class HostSettings:
             "sndbuf": self.sndbuf,
             "cached_ssthresh": self.cached_ssthresh,
             **({"gso": True} if self.gso else {}),
+            **({"nodelay": True} if self.nodelay else {}),
+            **({} if self.reads_bps is None else {"reads_bps": self.reads_bps}),
             **({"sysctls": dict(self.sysctls)} if self.sysctls else {}),
         }
 

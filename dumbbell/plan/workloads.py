@@ -229,6 +229,8 @@ def _host(flow: Connections, table: Table) -> HostSettings:
         sndbuf=None if host.sndbuf is None else factor * host.sndbuf,
         cached_ssthresh=number(host.cached_ssthresh),
         gso=host.offload == "on",
+        reads_bps=number(host.reads),
+        nodelay=host.nodelay,
         sysctls={key: str(value) for key, value in host.sysctls.items()},
     )
 

@@ -17,11 +17,11 @@ LIMITS: Mapping[str, str] = {
 }
 """What can limit a connection: in the columns `NAME_limited_ms` of the table of flows, and what it is called."""
 
-_KEYS: Mapping[str, tuple[tuple[str, str], str]] = {
-    "rwnd": (("rcvbuf", "host.rcvbuf"), "host.rmem"),
-    "sndbuf": (("sndbuf", "host.sndbuf"), "host.wmem"),
+_KEYS: Mapping[str, Mapping[str, str]] = {
+    "rwnd": {"reads_bps": "host.reads", "rcvbuf": "host.rcvbuf", "rmem": "host.rmem"},
+    "sndbuf": {"sndbuf": "host.sndbuf", "wmem": "host.wmem"},
 }
-"""Limit -> the host setting of the plan that sets it and the key of the scenario, and the key that does otherwise."""
+"""Limit -> host setting of the plan -> key of the scenario. The first that is set is behind the limit."""
 _MOSTLY = 0.5
 """Share of its life from which on a limit other than the congestion window is pointed out."""
 
@@ -37,11 +37,10 @@ def limit_notes(run: Run) -> Iterator[str]:
     workloads = {_id(workload): workload.get("tcp", workload) for workload in (run.plan or {}).get("workloads", ())}
     for row in run.flows.rows():
         shares = limited_shares(row)
-        for name, (own, otherwise) in _KEYS.items():
+        for name, keys in _KEYS.items():
             if shares[name] >= _MOSTLY:
-                field, key = own
                 host = workloads.get(str(row.get("group")), {}).get("host", {})
-                cause = key if host.get(field) is not None else otherwise
+                cause = next((key for field, key in keys.items() if host.get(field) is not None), "its buffer")
                 yield f"flow/{row['flow']}: limited by {LIMITS[name]} for {100 * shares[name]:.0f} % of the time: {cause}"
 
 

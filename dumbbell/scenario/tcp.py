@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema, PydanticKnownError
 from dumbbell.scenario.base import LONG, Model, Name
 from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.problems import Unfit
-from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Size
+from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Rate, Size
 
 
 def _split(written: Any, name: str, rest: str) -> Any:
@@ -99,6 +99,11 @@ class Host(Model):
     """SO_RCVBUF as the application sets it (Linux doubles it): no auto-tuning."""
     sndbuf: Size | None = None
     """SO_SNDBUF as the application sets it (Linux doubles it): no auto-tuning."""
+    reads: Rate | None = None
+    """What the receiving application reads: so much every 10 ms; by default all that there is, at once."""
+    nodelay: bool = False
+    """TCP_NODELAY, as browsers, web servers and remote shells set it; off, as sockets have it, the short end of a write waits while another
+    short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no such."""
     rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("128KiB"),

@@ -239,6 +239,8 @@ impl FlowHeaders {
         let closed = u32::from(p.has(flags::CLOSED));
         let (seq, ack) = match (answer, opens) {
             (false, true) => (0, 0),
+            // A probe of the window has the number before what is expected.
+            (false, false) if is_probe(p) => (layout.number(p.seq + 1).wrapping_sub(1), 1),
             (false, false) => (sequence, 1 + closed),
             (true, true) => (0, 1),
             (true, false) => (1 + closed, sequence),
@@ -261,6 +263,11 @@ impl FlowHeaders {
             sacks: layout.blocks(blocks),
         }
     }
+}
+
+/// A packet of a sender that neither brings data nor acknowledges anything.
+fn is_probe(p: &Packet) -> bool {
+    u32::from(p.len) == HEADERS && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
 }
 
 /// Payload of a packet of a connection whose ends both send, bytes.

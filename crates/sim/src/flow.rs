@@ -19,6 +19,8 @@ pub struct Flow {
     pub start: Time,
     /// End of sending.
     pub stop: Time,
+    /// Its receiving application has [turns](crate::tcp::linux::receiver::reader::TURN).
+    pub takes_turns: bool,
 }
 
 impl Flow {

@@ -37,6 +37,7 @@ const FEATURES: &[&str] = &[
     "captures",
     "connections opened by the server",
     "first writes",
+    "slow readers",
     "offload tso",
     "outages",
     "queues of hosts",

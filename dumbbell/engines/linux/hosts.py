@@ -23,6 +23,7 @@ STACK_OPTIONS: dict[str, Any] = {
     "rto_min_ms": 200,
     "sack_compression": True,
     "tail_loss_probe": True,
+    "slow_start_after_idle": True,
     "output_limit_bytes": 1 << 20,
 }
 """What a plan may override of the stack, with Linux's default."""
@@ -59,6 +60,8 @@ class Profile:
             sysctls["net.ipv4.tcp_comp_sack_nr"] = "0"
         if not options.get("tail_loss_probe", True):
             sysctls["net.ipv4.tcp_early_retrans"] = "0"
+        if not options.get("slow_start_after_idle", True):
+            sysctls["net.ipv4.tcp_slow_start_after_idle"] = "0"
         sysctls |= host.sysctls
         metrics = ""
         if "initial_cwnd" in options:

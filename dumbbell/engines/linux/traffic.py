@@ -43,6 +43,10 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
         yield f"option mss {tcp.segment_bytes + TIMESTAMPS}"
     if tcp is not None and tcp.dscp:
         yield f"option dscp {tcp.dscp}"
+    if tcp is not None and tcp.host.nodelay:
+        yield "option nodelay 1"
+    if tcp is not None and tcp.host.reads_bps is not None:
+        yield f"option reads {tcp.host.reads_bps}"
 
 
 def _tcp(tcp: Tcp) -> Iterable[object]:

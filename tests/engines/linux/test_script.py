@@ -86,6 +86,7 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         "rto_min_ms": 50,
         "sack_compression": False,
         "tail_loss_probe": False,
+        "slow_start_after_idle": False,
         "reordering": 5,
         "output_limit_bytes": 100_000,
     }
@@ -95,11 +96,20 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
     for setting in (
         "tcp_comp_sack_nr 0",
         "tcp_early_retrans 0",
+        "tcp_slow_start_after_idle 0",
         "tcp_reordering 5",
         "tcp_notsent_lowat 16384",
         "tcp_limit_output_bytes 100000",
     ):
         assert f"sysctl r0 net.ipv4.{setting}\n" in files[SCRIPT]
+
+
+def test_what_applications_ask_of_their_sockets_follows_the_flow():
+    flows = [{"cc": "cubic", "host": {"reads": "2mbit", "nodelay": True}}, {"cc": "cubic"}]
+    lines = compiled(flows=flows).files[SCRIPT].splitlines()
+    first, second = (i for i, line in enumerate(lines) if line.startswith("tcp "))
+    assert lines[first + 1 : second] == ["option nodelay 1", "option reads 2000000"]
+    assert not any(line.startswith("option ") for line in lines[second:])
 
 
 def test_impairments_happen_at_their_time():

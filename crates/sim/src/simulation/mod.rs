@@ -19,6 +19,7 @@ use crate::port::Schedule;
 use crate::probe::{GroupTotals, Sampler};
 use crate::refusal::Refusal;
 use crate::spec::NetworkSpec;
+use crate::tcp::linux::receiver::reader::TURN;
 use crate::time::{Time, NEVER};
 use crate::traffic::bulk::{CONTROL, SENDER_TIMER, SOURCES as FLOW_SOURCES};
 pub use crate::traffic::Controls;
@@ -206,14 +207,18 @@ impl World<'_> {
 
     fn on_control(&mut self, flow: usize, source: usize) {
         let f = &mut self.flows[flow];
-        if self.network.now() >= f.stop {
+        let now = self.network.now();
+        if now == f.start && now < f.stop {
+            f.sender.connect(&mut self.network);
+        } else if f.takes_turns && (now - f.start).is_multiple_of(TURN) {
+            f.receiver.on_turn(&mut self.network);
+        }
+        if now >= f.stop {
             f.sender.abort();
             f.receiver.abort();
-            self.network.events.set(source, NEVER);
-        } else {
-            f.sender.connect(&mut self.network);
-            self.network.events.set(source, f.stop);
         }
+        let turn = if f.takes_turns { now - (now - f.start) % TURN + TURN } else { NEVER };
+        self.network.events.set(source, if now < f.stop { turn.min(f.stop) } else { turn });
     }
 
     /// A hash of all that happened to packets and of what was counted.

@@ -123,8 +123,14 @@ impl<'a> Slots<'a> {
             tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);
             headers.push(FlowHeaders::tcp(tcp, tuple, receiver.window_scale()));
         }
-        let mut flow =
-            Flow { name: g.name(number), sender, receiver, start: network.now(), stop: self.network.duration_ns };
+        let mut flow = Flow {
+            name: g.name(number),
+            sender,
+            receiver,
+            start: network.now(),
+            stop: self.network.duration_ns,
+            takes_turns: false,
+        };
         g.totals.begin();
         flow.sender.on_host_with_queue(self.ways[group].egress[0]);
         flow.sender.connect(network);

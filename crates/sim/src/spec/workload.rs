@@ -275,4 +275,10 @@ pub struct HostSettings {
     pub sndbuf: Option<u64>,
     /// ssthresh remembered for the destination by the metrics cache, segments.
     pub cached_ssthresh: Option<u32>,
+    /// The receiving application reads at this rate, bit/s; `None` is all that there is at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_bps: Option<u64>,
+    /// `TCP_NODELAY`: a short segment is sent while another one is outstanding.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nodelay: bool,
 }

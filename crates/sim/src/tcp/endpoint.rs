@@ -224,6 +224,14 @@ impl Receiver {
         }
     }
 
+    /// The turn of an application that reads at a rate; see [`receiver::reader::TURN`].
+    pub fn on_turn(&mut self, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(r) => r.on_turn(out),
+            Self::Bsd(_) => {}
+        }
+    }
+
     /// A packet arrives soon, and the receiver itself is loaded: loads ahead what else it may touch.
     pub fn prefetch_behind(&self) {
         match self {

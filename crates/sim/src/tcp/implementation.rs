@@ -82,6 +82,9 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
     if spec.segment_bytes != MSS {
         flaws.add("segment_bytes", format_args!("{} on the stack {name}", spec.segment_bytes), MSS);
     }
+    if let Some(bps) = host.reads_bps {
+        flaws.add("host.reads_bps", format_args!("{bps} bit/s on the stack {name}"), "none");
+    }
     for (field, bytes) in [("host.rcvbuf", host.rcvbuf), ("host.sndbuf", host.sndbuf)] {
         flaws.at_most(field, bytes.unwrap_or(0), "bytes", stack.most_buffer());
     }

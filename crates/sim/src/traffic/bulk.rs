@@ -13,6 +13,8 @@ use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::{receiver, sender};
 use crate::time::NEVER;
 
+/// Most that an application reads, bit/s: more than any path carries.
+const MAX_READING: u64 = 1_000_000_000_000;
 /// Event sources of a flow: the receiver's, the sender's timer, start and stop.
 pub const SOURCES: usize = receiver::SOURCES + 2;
 /// The sender's timer among them.
@@ -35,6 +37,7 @@ pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
             receiver,
             start: connection.start_ns,
             stop: connection.stop_ns.unwrap_or(NEVER).min(site.network.duration_ns),
+            takes_turns: spec.host.reads_bps.is_some(),
         })
     };
     let flows =
@@ -60,6 +63,7 @@ pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) ->
         "bytes",
         1..=MOST_SEGMENTS * u64::from(spec.segment_bytes),
     );
+    flaws.range("host.reads_bps", spec.host.reads_bps.unwrap_or(1), "bit/s", 1..=MAX_READING);
     check_ends(spec, site.network.mtu_bytes, &mut flaws);
     flaws.and(Flaws::both(site.check(Heading::from(spec)), made)).map(|((), made)| made)
 }

@@ -14,6 +14,7 @@ use crate::probe::{flow_row, FlowRow, GroupTotals, Limits, Volume};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, Direction, ExchangeSpec, Heading, Opener};
 use crate::tcp::implementation::Implementation;
+use crate::tcp::linux::sender::LimitedTimes;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::two_way::{TwoWayEnd, SOURCES as END_SOURCES};
 use crate::time::{Time, NEVER};
@@ -43,6 +44,8 @@ pub struct Exchange {
     answered: u64,
     /// What has been asked for so far.
     transactions: Vec<Transaction>,
+    /// For how long what limited the server, when it closed.
+    limits: Option<LimitedTimes>,
 }
 
 /// The exchanges of a workload.
@@ -54,6 +57,9 @@ pub fn build(spec: &ExchangeSpec, site: &Site) -> Result<Vec<Exchange>, Flaws> {
         if let Some(bytes) = given {
             flaws.add(field, format_args!("{bytes} bytes"), "none beside requests and responses");
         }
+    }
+    if let Some(bps) = tcp.host.reads_bps {
+        flaws.add("host.reads_bps", format_args!("{bps} bit/s"), "none beside requests and responses");
     }
     if tcp.host.tso {
         flaws.add("host.tso", true, false);
@@ -118,6 +124,7 @@ impl Exchange {
             opened: false,
             answered: 0,
             transactions: vec![],
+            limits: None,
         }
     }
 
@@ -217,6 +224,7 @@ impl Traffic for Exchange {
                 self.answered = due;
             }
             if self.server.is_to_close() {
+                self.limits = Some(self.server.sender().limited_times(out.now()));
                 self.server.close(out);
             }
         }
@@ -248,7 +256,8 @@ impl Traffic for Exchange {
             (self.exchanged(), &self.client.sender().view);
         let ms = |us: u32, factor: f64, unknown: u32| if us == unknown { f64::NAN } else { f64::from(us) / factor };
         let ended = self.completed().unwrap_or(self.stop).min(end).max(self.start);
-        let limits = Limits::of(Some(self.server.sender().limited_times(self.stop.min(end))), ended - self.start);
+        let until_stop = || self.server.sender().limited_times(self.stop.min(end));
+        let limits = Limits::of(Some(self.limits.unwrap_or_else(until_stop)), ended - self.start);
         flow_row! {
             "start_ns": self.start,
             "end_ns": ended,

@@ -16,6 +16,9 @@ pub fn build<'a>(spec: &'a TransfersSpec, site: &Site) -> Result<Making<'a>, Fla
     if !tcp.connections.is_empty() {
         flaws.add("connections", format_args!("{} connections", tcp.connections.len()), "none from the start on");
     }
+    if let Some(bps) = tcp.host.reads_bps {
+        flaws.add("host.reads_bps", format_args!("{bps} bit/s"), "none where connections come and go");
+    }
     let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack));
     // The ends of one are made and forgotten, so that every flaw is found now.
     let stack = stack.and_then(|stack| ends(tcp, &stack, 0, 0, site.controls).map(|_| stack));

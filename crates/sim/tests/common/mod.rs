@@ -23,6 +23,8 @@ pub fn host() -> HostSettings {
         wmem: [4096, 16_384, 4_194_304],
         sndbuf: None,
         cached_ssthresh: None,
+        reads_bps: None,
+        nodelay: false,
     }
 }
 

@@ -45,6 +45,7 @@ struct flow {
 	enum state state;
 	struct end from, to; /* bulk: sender and receiver; exchange: client and server */
 	int opened_by_to; /* `to` connects and `from` listens */
+	int nodelay;
 	int closes; /* the connection ends with FINs when all is sent */
 	const char *cc;
 	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
@@ -52,6 +53,7 @@ struct flow {
 	int dscp;
 	int64_t start_ns, stop_ns;
 	int64_t bytes; /* to send; -1: no end */
+	int64_t reads_bps, turns; /* what `to` reads, and its turns so far; 0: all that there is */
 	struct exchange exchange;
 	int64_t interval_ns; /* between datagrams */
 	int payload; /* of a datagram */
@@ -132,11 +134,12 @@ int64_t since_epoch(const struct script *script);
 
 /* socket.c */
 #define OVER (-1)
+#define READ_MOST (1 << 20) /* most bytes per recv() */
 void make_sockets(struct script *script);
 void connect_to(const struct end *opener, const struct end *listener);
 void accept_from(struct flow *flow, struct end *listener);
 int64_t send_bytes(struct end *end, uint64_t most);
-int64_t receive_bytes(struct end *end);
+int64_t receive_bytes(struct end *end, uint64_t most);
 int64_t waited_for_room(const struct end *end);
 void end_waiting(struct end *end);
 void read_info(struct end *end);
@@ -148,6 +151,7 @@ void start_bulk(struct script *script, int i);
 void accept_bulk(struct script *script, int i);
 void handle_bulk_from(struct script *script, int i);
 void handle_bulk_to(struct script *script, int i);
+void read_at_rate(struct script *script, int i);
 void stop_bulk(struct flow *flow);
 
 /* exchange.c */

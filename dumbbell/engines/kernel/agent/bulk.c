@@ -2,6 +2,9 @@
 #include "agent.h"
 
 #include <sys/epoll.h>
+#include <unistd.h>
+
+#define TURN_NS 10000000 /* from one turn of an application that reads at a rate to the next */
 
 /* The socket's buffer is filled each time that it has become writable. */
 static void watch_sender(struct flow *flow, int i)
@@ -9,12 +12,24 @@ static void watch_sender(struct flow *flow, int i)
 	watch(flow->from.fd, EPOLLOUT | EPOLLET, FROM, i);
 }
 
+/* The receiver reads as data come, or when it is its turn. */
+static void watch_receiver(struct flow *flow, int i)
+{
+	if (!flow->reads_bps)
+		watch(flow->to.fd, EPOLLIN, TO, i);
+}
+
 void start_bulk(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 
+	if (flow->reads_bps) {
+		close(flow->timer_fd);
+		flow->timer_fd = make_timer(script, flow->start_ns + TURN_NS, TURN_NS);
+		watch(flow->timer_fd, EPOLLIN, TIMER, i);
+	}
 	if (flow->opened_by_to) {
-		watch(flow->to.fd, EPOLLIN, TO, i);
+		watch_receiver(flow, i);
 		connect_to(&flow->to, &flow->from);
 	} else {
 		watch_sender(flow, i);
@@ -34,7 +49,7 @@ void accept_bulk(struct script *script, int i)
 	if (flow->opened_by_to)
 		watch_sender(flow, i);
 	else
-		watch(listener->fd, EPOLLIN, TO, i);
+		watch_receiver(flow, i);
 }
 
 static void send_more(struct flow *flow)
@@ -52,7 +67,7 @@ void handle_bulk_from(struct script *script, int i)
 	struct flow *flow = &script->flows[i];
 
 	if (flow->state == CLOSING) {
-		if (receive_bytes(&flow->from) == OVER)
+		if (receive_bytes(&flow->from, READ_MOST) == OVER)
 			close_end(script, flow, &flow->from);
 		return;
 	}
@@ -66,15 +81,41 @@ void handle_bulk_from(struct script *script, int i)
 	}
 }
 
-void handle_bulk_to(struct script *script, int i)
+static void read_bytes(struct script *script, struct flow *flow, uint64_t most)
 {
-	struct flow *flow = &script->flows[i];
-	int64_t got = receive_bytes(&flow->to);
+	int64_t got = receive_bytes(&flow->to, most);
 
 	if (got == OVER)
 		close_end(script, flow, &flow->to);
 	else if (got && flow->bytes >= 0 && flow->completed_ns < 0 && flow->to.received >= (uint64_t)flow->bytes)
 		flow->completed_ns = since_epoch(script);
+}
+
+void handle_bulk_to(struct script *script, int i)
+{
+	read_bytes(script, &script->flows[i], READ_MOST);
+}
+
+/* The bytes that are due after so many turns. */
+static uint64_t due(const struct flow *flow, int64_t turns)
+{
+	return (unsigned __int128)turns * flow->reads_bps * TURN_NS / 1000000000 / 8;
+}
+
+/* A turn of an application that reads at a rate: what was not there last time is not made up for. */
+void read_at_rate(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+	uint64_t times, most = 0;
+
+	if (read(flow->timer_fd, &times, sizeof(times)) != sizeof(times))
+		return;
+	while (times--) {
+		most += due(flow, flow->turns + 1) - due(flow, flow->turns);
+		flow->turns++;
+	}
+	if (flow->to.fd >= 0 && most)
+		read_bytes(script, flow, most);
 }
 
 /* The sender's numbers stay as they are now. That its packets go nowhere from now on is a filter's work, which the script has. */

@@ -105,7 +105,7 @@ void handle_client(struct script *script, int i)
 		return;
 	if (flow->from.sent < (uint64_t)(exchange->asked * exchange->request))
 		ask(script, flow, i);
-	else if (receive_bytes(&flow->from) == OVER)
+	else if (receive_bytes(&flow->from, READ_MOST) == OVER)
 		close_end(script, flow, &flow->from);
 	else if (flow->state == ACTIVE && flow->from.received == (uint64_t)((exchange->answered + 1) * exchange->response))
 		go_on(script, flow, i);
@@ -120,7 +120,7 @@ void handle_server(struct script *script, int i)
 	if (flow->state == STOPPED)
 		return;
 	if (flow->to.sent == due) {
-		if (receive_bytes(&flow->to) == OVER) {
+		if (receive_bytes(&flow->to, READ_MOST) == OVER) {
 			close_end(script, flow, &flow->to);
 			return;
 		}

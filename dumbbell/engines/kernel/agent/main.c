@@ -160,6 +160,10 @@ static void read_option(struct script *script, char **words)
 		flow->mss = least(words[2], 1);
 	else if (!strcmp(words[1], "dscp"))
 		flow->dscp = least(words[2], 0);
+	else if (!strcmp(words[1], "nodelay"))
+		flow->nodelay = least(words[2], 1);
+	else if (!strcmp(words[1], "reads"))
+		flow->reads_bps = least(words[2], 1);
 	else
 		fail("script: sockets have no option %s", words[1]);
 }

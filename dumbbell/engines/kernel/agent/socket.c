@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define CHUNK (256 << 10) /* most bytes per send() */
-#define READ_MOST (1 << 20) /* most bytes per recv() */
 
 static char chunk[CHUNK];
 
@@ -42,6 +41,8 @@ static int make_socket(const struct flow *flow, const struct end *end)
 	}
 	if (flow->mss)
 		set(fd, IPPROTO_TCP, TCP_MAXSEG, &flow->mss, sizeof(flow->mss), "mss");
+	if (flow->nodelay)
+		set(fd, IPPROTO_TCP, TCP_NODELAY, &flow->nodelay, sizeof(flow->nodelay), "nodelay");
 	if (bind(fd, (void *)&at, sizeof(at)))
 		fail("bind to port %d: %s", end->port, strerror(errno));
 	return fd;
@@ -92,16 +93,18 @@ static int64_t now_ns(void)
 	return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
 }
 
-/* The socket took nothing. If that is because all in its buffer is sent, TCP_INFO does not count the time: the kernel looks at the buffer only when it
- * sends, and all of it went before the application was told to wait. The clock, which takes time to read, is only asked then. */
+/* The socket took nothing. If that is because all in its buffer is sent, TCP_INFO does not count the time: the kernel looks at the buffer only
+ * when it sends, and all of it went before the application was told to wait. The clock, which takes time to read, is only asked then. */
 static void wait_for_room(struct end *end)
 {
 	const struct tcp_info *info = &end->info;
+	uint32_t in_flight;
 
 	if (end->waits_since_ns)
 		return;
 	read_info(end);
-	if (!info->tcpi_notsent_bytes && info->tcpi_unacked && info->tcpi_unacked - info->tcpi_sacked - info->tcpi_lost + info->tcpi_retrans < info->tcpi_snd_cwnd)
+	in_flight = info->tcpi_unacked - info->tcpi_sacked - info->tcpi_lost + info->tcpi_retrans;
+	if (!info->tcpi_notsent_bytes && info->tcpi_unacked && in_flight < info->tcpi_snd_cwnd)
 		end->waits_since_ns = now_ns();
 }
 
@@ -134,10 +137,10 @@ int64_t send_bytes(struct end *end, uint64_t most)
 	return sent;
 }
 
-/* One recv(): the bytes, or OVER if the other end has sent a FIN or the connection is dead. */
-int64_t receive_bytes(struct end *end)
+/* One recv() of at most so many bytes: those, or OVER if the other end has sent a FIN or the connection is dead. */
+int64_t receive_bytes(struct end *end, uint64_t most)
 {
-	ssize_t got = recv(end->fd, NULL, READ_MOST, MSG_TRUNC);
+	ssize_t got = recv(end->fd, NULL, most, MSG_TRUNC);
 
 	if (got < 0 && errno == EAGAIN)
 		return 0;

@@ -71,7 +71,7 @@ static const struct {
 	handler start, accept, from, to, timer;
 	void (*stop)(struct flow *flow);
 } kinds[] = {
-	[BULK] = { start_bulk, accept_bulk, handle_bulk_from, handle_bulk_to, NULL, stop_bulk },
+	[BULK] = { start_bulk, accept_bulk, handle_bulk_from, handle_bulk_to, read_at_rate, stop_bulk },
 	[EXCHANGE] = { start_exchange, accept_exchange, handle_client, handle_server, think_is_over, stop_exchange },
 	[DATAGRAMS] = { start_datagrams, NULL, NULL, receive_datagram, send_datagrams, stop_datagrams },
 };

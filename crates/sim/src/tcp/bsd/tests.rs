@@ -22,7 +22,16 @@ const WIDE: u32 = 512 * 64;
 fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> TcpSpec {
     TcpSpec {
         stack: StackSpec { name: "freebsd-9".into(), options: serde_json::Map::new() },
-        host: HostSettings { tso: false, rmem: [0; 3], rcvbuf, wmem: [0; 3], sndbuf, cached_ssthresh: None },
+        host: HostSettings {
+            tso: false,
+            rmem: [0; 3],
+            rcvbuf,
+            wmem: [0; 3],
+            sndbuf,
+            cached_ssthresh: None,
+            reads_bps: None,
+            nodelay: false,
+        },
         transfer_bytes: bytes,
         ..bulk_flow()
     }

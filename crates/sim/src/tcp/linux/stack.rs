@@ -99,6 +99,8 @@ pub struct Stack {
     pub sack_compression: bool,
     /// See [`CwndLimited`].
     pub cwnd_limited: CwndLimited,
+    /// The window is restarted after an idle time, and decays while the application limits sending (sysctl tcp_slow_start_after_idle).
+    pub slow_start_after_idle: bool,
     /// See [`PrrBelowSsthresh`].
     pub prr_below_ssthresh: PrrBelowSsthresh,
     /// See [`TsoDefer`].
@@ -183,6 +185,7 @@ const LINUX_6_12: Stack = Stack {
     cubic_idle_shift: true,
     sack_compression: true,
     cwnd_limited: CwndLimited::Sticky,
+    slow_start_after_idle: true,
     prr_below_ssthresh: PrrBelowSsthresh::Una,
     tso_defer: TsoDefer::AckNear,
     tso_autosize: true,

@@ -209,6 +209,11 @@ impl TwoWayEnd {
             return 0;
         }
         let has_data = u32::from(p.len) > HEADERS + blocks.option_bytes() || p.has(flags::FIN);
+        if !has_data && self.receiver.has_acknowledged(seq) {
+            let (receiver, mut out) = self.acknowledging(out);
+            receiver.answer_probe(&mut out);
+            return receiver.bytes_read();
+        }
         {
             let (sender, mut out) = self.sending(out, blocks);
             sender.take_ack(&ack, has_data, blocks.count > 0, &mut out);

@@ -27,7 +27,13 @@ struct Pair {
 impl Pair {
     /// Established, and nothing is under way.
     fn new() -> Self {
-        let spec = bulk_flow();
+        Self::with(false)
+    }
+
+    /// The same with or without `TCP_NODELAY`.
+    fn with(nodelay: bool) -> Self {
+        let mut spec = bulk_flow();
+        spec.host.nodelay = nodelay;
         let stack = Stack::from_spec(&spec.stack).unwrap();
         let end = |which: usize| {
             let cc = AnyCc::Reno(Reno);
@@ -124,6 +130,11 @@ fn a_second_short_segment_waits_for_the_first_and_takes_what_is_written_meanwhil
     pair.run_until(400 * MS, &mut |_, _| 0);
     let data: Vec<_> = pair.arrived.iter().filter(|(.., payload)| *payload > 0).copied().collect();
     assert_eq!(data, [(110, SERVER, 100), (130, SERVER, 121)]);
+    let mut eager = Pair::with(true);
+    [100, 70, 51].into_iter().for_each(|bytes| eager.write(CLIENT, bytes));
+    eager.run_until(400 * MS, &mut |_, _| 0);
+    let data: Vec<_> = eager.arrived.iter().filter(|(.., payload)| *payload > 0).copied().collect();
+    assert_eq!(data, [(110, SERVER, 100), (110, SERVER, 70), (110, SERVER, 51)], "with TCP_NODELAY nothing waits");
     // Full segments do not wait.
     pair.arrived.clear();
     pair.write(CLIENT, 100);

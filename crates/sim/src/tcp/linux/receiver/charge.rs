@@ -6,15 +6,15 @@
 use crate::tcp::linux::stack::Stack;
 
 /// Fragments of a head (MAX_SKB_FRAGS), and bytes of one (`SKB_FRAG_PAGE_ORDER`): where it ends, a segment lies in two.
-const FRAGMENTS: u32 = 17;
-const FRAGMENT: u32 = 32_768;
+pub(super) const FRAGMENTS: u32 = 17;
+pub(super) const FRAGMENT: u32 = 32_768;
 
 /// What one segment is charged, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
-    alone: u64,
+    pub alone: u64,
     /// It continues another one that waits.
-    continuing: u64,
+    pub continuing: u64,
     /// Segments that share a head.
     per_head: u32,
 }

@@ -196,6 +196,11 @@ impl Receiver {
     }
 }
 
+/// The packet asks whether the window is still closed.
+pub(super) fn is_probe(p: &Packet) -> bool {
+    u32::from(p.len) == HEADERS && !p.has(flags::FIN)
+}
+
 /// The segment is a FIN without data.
 pub(super) fn is_bare_fin(p: &Packet) -> bool {
     p.has(flags::FIN) && u32::from(p.len) == HEADERS

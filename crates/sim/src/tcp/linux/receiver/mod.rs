@@ -10,7 +10,9 @@ mod compression;
 mod delayed_ack;
 mod ecn;
 mod fast_path;
+mod handshake;
 mod out_of_order;
+pub mod reader;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -18,17 +20,17 @@ mod window_rtt;
 
 use self::buffer::ReceiveBuffer;
 use self::charge::{Cost, Unread};
-use self::closing::{is_bare_fin, Closing};
+use self::closing::{is_bare_fin, is_probe, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
 use self::ecn::Echo;
 use self::out_of_order::OutOfOrder;
+use self::reader::Reader;
 use self::stream::Stream;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
-use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS};
@@ -106,6 +108,8 @@ pub struct Receiver {
     ack_now: bool,
     /// Segments in order that the application has not read yet.
     unread: Unread,
+    /// An application that reads at a rate, not all that there is.
+    reader: Option<Box<Reader>>,
     application: Application,
     delay: AckDelay,
     /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
@@ -123,6 +127,8 @@ pub struct Receiver {
     layout: Layout,
     /// The end that this half belongs to also sends.
     stream: Option<Stream>,
+    /// When a probe of the window was answered last.
+    probe_answered: Option<Time>,
     /// Time at which a sized transfer was complete.
     pub completed: Option<Time>,
 }
@@ -141,6 +147,7 @@ impl Receiver {
             pushed: false,
             ack_now: false,
             unread: Unread::default(),
+            reader: spec.host.reads_bps.map(|rate_bps| Box::new(Reader::new(rate_bps))),
             application: Application::default(),
             delay: AckDelay::new(source, &clock, stack),
             form: Packet {
@@ -171,6 +178,7 @@ impl Receiver {
             },
             layout,
             stream: None,
+            probe_answered: None,
             completed: None,
         }
     }
@@ -189,6 +197,9 @@ impl Receiver {
     /// Payload read in order by the application, bytes.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
+        if let Some(reader) = &self.reader {
+            return reader.read;
+        }
         self.layout.before(self.rcv_nxt.min(self.layout.end()))
     }
 
@@ -204,37 +215,6 @@ impl Receiver {
         } else {
             self.on_handshake(p, out);
         }
-    }
-
-    /// A packet of the handshake arrives, or the first data if the third packet got lost.
-    fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if p.has(flags::SYN) {
-            return self.send_syn_ack(p.tsval, out);
-        }
-        if !self.established {
-            self.establish(out.now());
-        }
-        if !p.has(flags::HANDSHAKE) {
-            self.on_data(p, out);
-        }
-    }
-
-    /// Answers a SYN with the timestamp `tsval`.
-    fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
-        self.form.tsecr = tsval;
-        self.rtt.syn_ack_us = out.now() / 1000;
-        let ack = self.ack_packet(1, self.buffer.offered(), out.now());
-        let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
-        self.counters.acks_sent += 1;
-        out.send(End::Receiver, syn_ack);
-    }
-
-    fn establish(&mut self, now: Time) {
-        self.established = true;
-        self.rtt.srtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
-        // One sample: RTO is three times it, with the variance's floor.
-        self.rtt.rto = self.clock.in_ticks(self.rtt.srtt_us + (self.rtt.srtt_us * 2).max(200_000));
-        self.buffer.establish(now / 1000);
     }
 
     /// Shift of the windows that it advertises.
@@ -297,10 +277,17 @@ impl Receiver {
     }
 
     fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if is_probe(p) {
+            return self.answer_probe(out);
+        }
         let before = self.rcv_nxt;
         self.queue_data(p, out);
         if self.delay.is_scheduled() {
             self.check_ack(out);
+        }
+        if self.reader.is_some() {
+            // The application reads when it is its turn.
+            return;
         }
         self.update_fast_path(p.ecn());
         // Where nothing is charged before it is read, the application reads what each packet brings while it is dealt with (prequeue).
@@ -380,14 +367,16 @@ impl Receiver {
             self.take_in_order(p, out);
         }
         if let Some((start, end, charged)) = self.early.close_gap(self.rcv_nxt, &self.kernel.cost) {
-            if self.kernel.charges_in_order {
+            if self.reader.is_some() {
+                (start..end).for_each(|seq| self.leave_unread(self.layout.payload(seq)));
+            } else if self.kernel.charges_in_order {
                 self.unread.add_run(end - start, charged, &self.kernel.cost);
             }
             self.rcv_nxt = end;
             // A filled gap is acknowledged at once.
             self.ack_now |= self.early.is_empty();
         }
-        if self.stream.is_none() && self.rcv_nxt >= self.layout.end() {
+        if self.stream.is_none() && self.reader.is_none() && self.rcv_nxt >= self.layout.end() {
             self.completed.get_or_insert(out.now());
         }
         if self.closing.ends_at(self.rcv_nxt) {
@@ -399,7 +388,9 @@ impl Receiver {
     #[inline]
     fn take_in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let before = self.rcv_nxt - 1;
-        if self.kernel.charges_in_order {
+        if self.reader.is_some() {
+            self.leave_unread(u32::from(p.len) - HEADERS);
+        } else if self.kernel.charges_in_order {
             self.unread.add(&self.kernel.cost);
         }
         self.delay.schedule();
@@ -484,7 +475,7 @@ impl Receiver {
     /// What is acknowledged when it was read: two segments that were not before, the end of a write of the sender's, and any data if reading
     /// opens the window wide, even if all of it is acknowledged (`__tcp_cleanup_rbuf`).
     fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
-        let charged = self.early.charged();
+        let charged = self.charged();
         let write_ended = some && charged == 0 && self.is_write_to_acknowledge();
         let waits = self.delay.is_scheduled() && (self.is_more_than_one_full() || write_ended);
         if waits || (some && !self.closing.has_ended() && self.buffer.opens_wide(self.rcv_nxt, charged)) {

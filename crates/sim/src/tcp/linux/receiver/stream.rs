@@ -101,6 +101,11 @@ impl Receiver {
         self.layout.before(self.rcv_nxt)
     }
 
+    /// Segment `seq` is acknowledged.
+    pub(in crate::tcp::linux) fn has_acknowledged(&self, seq: u32) -> bool {
+        seq < self.buffer.acked_until()
+    }
+
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
     pub(in crate::tcp::linux) fn take_estimates(&mut self, srtt_us: u64, rto: u64) {
         (self.rtt.srtt_us, self.rtt.rto) = (srtt_us, rto);

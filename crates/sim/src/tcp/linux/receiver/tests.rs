@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::FULL_FRAME;
+use crate::packet::{FULL_FRAME, SYN_FRAME};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 

@@ -1,6 +1,6 @@
 //! ACK processing: removal of what is acknowledged, RTT samples, growth (Linux 6.12 net/ipv4/tcp_input.c, tcp_ack and below).
 //!
-//! Leaves out: challenge ACKs, urgent data, the persist timer and its window probes.
+//! Leaves out: challenge ACKs, urgent data.
 
 use super::scoreboard::mark;
 use super::{Phase, Sender};
@@ -206,7 +206,7 @@ impl Sender {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
             self.rec.note_progress();
         }
-        if self.peer.update(p.window, ack) {
+        if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
         self.view.snd_una = ack;
@@ -229,6 +229,7 @@ impl Sender {
                 self.on_dubious_ack(&mut a, out);
             }
             self.process_tlp_ack(ack, a.flags);
+            self.answer_of_probe(out);
             return;
         }
         self.remove_acked(&mut a, prior_sacked_seq, ece);
@@ -250,6 +251,14 @@ impl Sender {
         self.send_recovery(a.rexmit, out);
     }
 
+    /// Takes in the window of an ACK; true if more may be sent than before.
+    pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
+        if bytes != self.peer.bytes() && self.has_data() {
+            self.restart_after_idle();
+        }
+        self.peer.update(bytes, ack)
+    }
+
     /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).
     fn steer_window(&mut self, a: &AckState) {
         if self.needs.cong_control {
@@ -259,6 +268,7 @@ impl Sender {
             self.reduce_cwnd(a.sample.delivered, a.sample.losses, a.flags);
         } else if self.may_raise_cwnd(a.flags) {
             self.cc.cong_avoid(&self.view, &mut self.window, a.sample.delivered);
+            self.usage.note_changed(self.view.jiffies);
         }
         self.update_pacing_rate();
     }

@@ -110,9 +110,9 @@ impl Sender {
         }
     }
 
-    /// Something was sent while the congestion window had room for more.
+    /// Something was sent, and the congestion window does not limit that.
     pub(super) fn chrono_starved(&mut self) {
-        if !self.has_data() && self.buffer.waits_for_room() && !self.window.is_limiting(&self.view) {
+        if !self.has_data() && self.buffer.waits_for_room() {
             self.chrono.start(Limit::SendBuffer, self.view.jiffies);
         }
     }

@@ -156,7 +156,7 @@ impl Sender {
         if from < self.buffer.written {
             self.chrono_sent(self.has_data() && nxt < cwnd_end && nxt >= self.peer.end());
         }
-        if sent > 0 {
+        if sent > 0 && !self.window.is_limiting(&self.view) {
             self.chrono_starved();
         }
     }

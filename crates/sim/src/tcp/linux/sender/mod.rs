@@ -6,8 +6,10 @@ mod close;
 mod ecn;
 mod fast_path;
 mod handshake;
+mod idle;
 mod loss_probe;
 mod peer_window;
+mod persist;
 mod prr;
 mod recovery;
 mod reordering;
@@ -32,6 +34,7 @@ use self::ecn::EcnState;
 use self::handshake::Handshake;
 use self::loss_probe::LossProbe;
 use self::peer_window::PeerWindow;
+use self::persist::Persist;
 use self::prr::Prr;
 use self::recovery::Recovery;
 use self::reordering::Reordering;
@@ -121,6 +124,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) undo: Undo,
     pub(in crate::tcp::linux) prr: Prr,
     pub(in crate::tcp::linux) probe: LossProbe,
+    persist: Persist,
     pub(in crate::tcp::linux) reordering: Reordering,
     pub(in crate::tcp::linux) fack: Fack,
     pub(in crate::tcp::linux) stack: Stack,
@@ -175,6 +179,7 @@ impl Sender {
             undo: Undo::default(),
             prr: Prr::default(),
             probe: LossProbe::default(),
+            persist: Persist::default(),
             reordering: Reordering::new(stack.reordering, stack.max_reordering),
             fack: Fack::new(stack.loss_detection == LossDetection::Fack),
             close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd),

@@ -34,6 +34,11 @@ impl PeerWindow {
         grew
     }
 
+    /// As last advertised, bytes.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
     /// First segment beyond the window.
     #[inline]
     pub fn end(&self) -> u32 {

@@ -52,6 +52,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     pushed_until: u32,
     /// The application writes now and then: each write ends in a PSH.
     stream: bool,
+    /// A short end is not held back (`TCP_NODELAY`).
+    pub nodelay: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
 }
@@ -76,6 +78,7 @@ impl SendBuffer {
             next_push: u32::MAX,
             pushed_until: 1,
             stream: false,
+            nodelay: host.nodelay,
             is_awake: false,
         }
     }
@@ -95,6 +98,11 @@ impl SendBuffer {
                 self.fill(v, cwnd, peer);
             }
         }
+    }
+
+    /// The application writes now and then.
+    pub fn is_stream(&self) -> bool {
+        self.stream
     }
 
     /// The application has written all there is.
@@ -249,6 +257,8 @@ mod tests {
             wmem: [4096, 16_384, most],
             sndbuf,
             cached_ssthresh: None,
+            reads_bps: None,
+            nodelay: false,
         }
     }
 

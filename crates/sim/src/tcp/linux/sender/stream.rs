@@ -1,7 +1,7 @@
 //! The sending half of an end that also receives: its application writes a stream of any sizes at any time (Linux 6.12 net/ipv4/tcp.c
-//! `tcp_sendmsg_locked` and `tcp_push`; tcp_output.c `tcp_nagle_check`, `tcp_minshall_check`, `tcp_cwnd_restart`).
+//! `tcp_sendmsg_locked` and `tcp_push`; tcp_output.c `tcp_nagle_check`, `tcp_minshall_check`).
 //!
-//! Leaves out: autocorking, joining short segments when they are sent again, window decay while the application limits sending.
+//! Leaves out: autocorking, joining short segments when they are sent again.
 
 use super::{Pending, Phase, Sender};
 use crate::outbox::Outbox;
@@ -30,7 +30,10 @@ impl Sender {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
         if data && !blocks && p.seq == self.view.snd_una && !p.has(flags::ECE) {
-            self.peer.update(p.window, p.seq);
+            self.update_peer_window(p.window, p.seq);
+            if self.view.packets_out == 0 {
+                self.answer_of_probe(out);
+            }
         } else {
             self.process_packet(p, out);
         }
@@ -58,12 +61,12 @@ impl Sender {
     }
 
     /// Hands what is written to the send buffer, but for a short end that Nagle's algorithm holds back: until `push` or until no other short
-    /// segment is outstanding (Minshall's variant). What is written later goes into that end.
+    /// segment is outstanding (Minshall's variant). What is written later goes into that end. `TCP_NODELAY` switches that off.
     pub(in crate::tcp::linux) fn release(&mut self, push: bool) {
         self.layout.forget(self.view.snd_una);
         let last = self.layout.end() - 1;
         let short_is_outstanding = self.layout.next_short(self.view.snd_una) < self.view.snd_nxt;
-        let push = push || self.close.is_requested();
+        let push = push || self.buffer.nodelay || self.close.is_requested();
         let held =
             !push && short_is_outstanding && last >= self.view.snd_nxt && self.layout.payload(last) < self.layout.mss();
         self.buffer.extend(self.layout.end() - u32::from(held), &self.view, self.window.cwnd, &self.peer);
@@ -75,21 +78,5 @@ impl Sender {
             self.release(true);
         }
         self.on_timer(out);
-    }
-
-    /// After more than a retransmission timeout without sending the window is halved for each one that has passed, down to the initial one.
-    fn restart_after_idle(&mut self) {
-        let rto = self.rto_ticks();
-        let mut idle = u64::from(self.view.jiffies - self.view.last_sent_jiffies);
-        if self.view.packets_out > 0 || self.view.last_sent_jiffies == 0 || idle <= rto {
-            return;
-        }
-        let least = self.stack.initial_cwnd.min(self.window.cwnd);
-        self.window.ssthresh = self.window.current_ssthresh(&self.view);
-        while idle > rto && self.window.cwnd > least {
-            idle -= rto;
-            self.window.cwnd >>= 1;
-        }
-        self.window.cwnd = self.window.cwnd.max(least);
     }
 }

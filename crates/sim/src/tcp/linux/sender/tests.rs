@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::Sender;
 use crate::cc::{AnyCc, CaState, CongestionControl, CustomControl, Event, Needs, RateSample, Reno, View, Window};
-use crate::packet::{flags, Packet, Verdict};
+use crate::packet::{flags, Packet, Verdict, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
@@ -244,4 +244,69 @@ fn a_control_that_sets_the_window_is_asked_after_every_ack_and_not_overruled() {
     let [first, .., lossy, _] = samples[..] else { panic!("four ACKs") };
     assert_eq!((samples.len(), first.acked, first.delivered, first.prior_in_flight), (4, 2, 2, 10));
     assert_eq!((lossy.acked, lossy.delivered, lossy.losses), (0, 9, 1));
+}
+
+/// An ACK for everything sent advertises so many bytes.
+fn advertise(pair: &mut Pair, bytes: u32) {
+    let mut p = pair.out.ack_packet(pair.s.view.snd_nxt, &[], (pair.out.now / MS) as u32, 0);
+    p.window = bytes;
+    pair.s.on_ack(&p, &mut pair.out);
+}
+
+/// Waits for the timer; returns how long that took, ms, and what was sent.
+fn wait(pair: &mut Pair) -> (u64, Vec<Packet>) {
+    let began = pair.out.now;
+    loop {
+        let (at, _) = pair.out.next_timer().expect("a timer is set");
+        pair.out.now = at;
+        pair.s.on_timer(&mut pair.out);
+        let sent = pair.out.take_sent();
+        if !sent.is_empty() {
+            return ((at - began) / MS, sent);
+        }
+    }
+}
+
+#[test]
+fn a_closed_window_is_probed_less_and_less_often_until_it_opens() {
+    let mut pair = Pair::reno(&[]);
+    pair.out.now += 20 * MS;
+    pair.out.take_sent();
+    advertise(&mut pair, 0);
+    assert!(pair.out.take_sent().is_empty());
+    let rto = pair.s.rto_ticks();
+    let mut taken = vec![];
+    for _ in 0..5 {
+        let (ms, sent) = wait(&mut pair);
+        taken.push(ms);
+        let probe: Vec<_> = sent.iter().map(|p| (p.seq, u32::from(p.len), p.has(flags::FIN | flags::SYN))).collect();
+        assert_eq!(probe, [(10, 66, false)], "it has a number from before what is expected, and no data");
+    }
+    for (i, ms) in taken.iter().enumerate() {
+        let expected = rto << i;
+        assert!((expected..=expected + expected / 7 + 1).contains(ms), "{taken:?}, a timeout is {rto} ms");
+    }
+    // The answer that it is still closed: the next probe waits for the same time from then on.
+    advertise(&mut pair, 0);
+    let (ms, _) = wait(&mut pair);
+    assert!(ms >= rto << 5, "{ms}");
+    advertise(&mut pair, 3 * MSS);
+    let seqs: Vec<u32> = pair.out.take_sent().iter().map(|p| p.seq).collect();
+    assert_eq!(seqs, [11, 12, 13], "and the window had been halved down to the initial one");
+    assert_eq!((pair.s.window.cwnd, pair.s.view.packets_out), (10, 3));
+}
+
+#[test]
+fn what_limits_is_counted_in_the_order_of_the_kernel() {
+    let mut pair = Pair::reno(&[]);
+    pair.out.now += 20 * MS;
+    let begun = pair.out.now;
+    advertise(&mut pair, 4 * MSS);
+    assert!(pair.s.chrono.is_receiver());
+    pair.out.now += 30 * MS;
+    advertise(&mut pair, 1000 * MSS);
+    assert!(!pair.s.chrono.is_receiver());
+    let times = pair.s.limited_times(pair.out.now + 5 * MS);
+    assert_eq!((times.cwnd_us, times.rwnd_us, times.sndbuf_us), (25_000, 30_000, 0));
+    assert_eq!(begun, 40 * MS);
 }

@@ -10,9 +10,6 @@ use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::options::Frto;
 
-/// When it is tried again to send what a timer was for and the host's own queue dropped, us (`TCP_RESOURCE_PROBE_INTERVAL`).
-const RESOURCE_PROBE_INTERVAL_US: u64 = 500_000;
-
 impl Sender {
     /// us until the RTO of the oldest segment.
     pub(in crate::tcp::linux) fn rto_delta_us(&self) -> i64 {
@@ -35,7 +32,7 @@ impl Sender {
                     rto -= elapsed;
                 }
             }
-            Pending::Nothing | Pending::Retransmit | Pending::Resend => {}
+            Pending::Nothing | Pending::Retransmit | Pending::Persist => {}
         }
         self.set_timer(out, Pending::Retransmit, rto);
     }
@@ -64,27 +61,6 @@ impl Sender {
         }
         self.rtt.back_off();
         self.set_timer(out, Pending::Retransmit, self.rto_ticks());
-    }
-
-    /// After how many ticks it is tried again to send what a timer was for and the host's own queue dropped.
-    pub(super) fn ticks_to_local_retry(&self) -> u64 {
-        self.clock.in_ticks(RESOURCE_PROBE_INTERVAL_US)
-    }
-
-    /// Nothing was outstanding, and the host's own queue dropped what was sent: sends one segment (`tcp_send_probe0`).
-    pub(super) fn try_again(&mut self, out: &mut impl Outbox) {
-        self.timer.mark_done();
-        if self.view.packets_out > 0 || !self.has_data() || self.view.snd_nxt >= self.peer.end() {
-            return;
-        }
-        let first = self.view.snd_nxt;
-        let sent = self.send_run(out, 1);
-        self.note_in_host(first, sent);
-        if sent > 0 {
-            self.rearm_rto(out);
-        } else {
-            self.set_timer(out, Pending::Resend, self.ticks_to_local_retry());
-        }
     }
 
     pub(in crate::tcp::linux) fn enter_loss(&mut self) {

@@ -15,8 +15,8 @@ pub(in crate::tcp::linux) enum Pending {
     Reorder,
     /// Early retransmit, unless an ACK explains the gap.
     EarlyRetransmit,
-    /// Try again after a local drop left nothing in flight.
-    Resend,
+    /// Nothing is outstanding: probe a closed window, or try again after a local drop.
+    Persist,
 }
 
 /// The timer with its purpose. Set with nearly every ACK; there is never more than one thing to wait for.
@@ -106,7 +106,7 @@ impl Sender {
             (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(out),
             (_, Pending::LossProbe) => self.send_loss_probe(out),
             (_, Pending::Retransmit) => self.on_retransmit_timeout(out),
-            (_, Pending::Resend) => self.try_again(out),
+            (_, Pending::Persist) => self.on_persist_timer(out),
         }
         self.update_fast_path();
     }

@@ -1,8 +1,7 @@
 //! Sending: the transmit loop, and the test whether the congestion window limits it (Linux 6.12 net/ipv4/tcp_output.c, `tcp_write_xmit`,
 //! `tcp_cwnd_validate`). What is particular to TSO segments is in `tso`, the limit on what lies in the host's own queue in `small_queue`.
 //!
-//! Leaves out: pacing, Nagle for short writes (the application writes ahead), congestion window decay when idle, the byte that a FIN takes of
-//! the receiver's window.
+//! Leaves out: pacing, Nagle for short writes (the application writes ahead), the byte that a FIN takes of the receiver's window.
 
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
@@ -11,16 +10,45 @@ use crate::packet::{flags, Packet, Verdict, HEADERS};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::CwndLimited;
 
-/// Until when it is not asked again whether the window limits sending: once a round trip is enough.
+/// How much of the window is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp::linux) struct CwndUsage {
+    /// Until when it is not asked again whether the window limits sending: once a round trip is enough.
     round_end: u32,
+    /// Since when it was not full, ticks, and the most segments outstanding since.
+    since: u32,
+    used: u32,
 }
 
 impl CwndUsage {
     /// The connection is established: nothing below `seq` tells anything.
     pub fn begin(&mut self, seq: u32) {
         self.round_end = seq;
+    }
+
+    /// The control may have changed the window.
+    #[inline]
+    pub fn note_changed(&mut self, now: u32) {
+        self.since = now;
+    }
+
+    /// The window is used to the full.
+    #[inline]
+    pub fn note_full(&mut self, now: u32) {
+        (self.since, self.used) = (now, 0);
+    }
+
+    /// So much of it is used; returns for how many ticks it has not been full.
+    pub fn note_used(&mut self, packets_out: u32, now: u32) -> u32 {
+        self.used = self.used.max(packets_out);
+        now.wrapping_sub(self.since)
+    }
+
+    /// Begins to count anew; returns the most that was used.
+    pub fn begin_again(&mut self, now: u32) -> u32 {
+        let used = self.used;
+        self.note_full(now);
+        used
     }
 }
 
@@ -95,16 +123,18 @@ impl Sender {
         }
         limited |= self.view.in_flight() >= self.window.cwnd;
         self.note_sent(sent, limited);
-        if sent > 0 && !limited {
-            self.chrono_starved();
+        if limited {
+            self.usage.note_full(self.view.jiffies);
+        } else if sent > 0 {
+            self.use_less_than_window();
         }
         if sent > 0 {
             let rearm = idle || matches!(self.timer.pending(), Pending::LossProbe | Pending::EarlyRetransmit);
             if (probe || !self.schedule_loss_probe(out, false)) && rearm {
                 self.rearm_rto(out);
             }
-        } else if self.view.packets_out == 0 && !receiver_limited && self.has_data() {
-            self.set_timer(out, Pending::Resend, self.rto_ticks());
+        } else if self.view.packets_out == 0 && had_data {
+            self.persist(out);
         }
         sent
     }
@@ -264,6 +294,7 @@ impl Sender {
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.flags_of(seq), self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
+        self.view.last_sent_jiffies = self.view.jiffies;
         let verdict = out.send(End::Sender, p);
         let dropped = verdict == Verdict::Dropped;
         self.note_in_host(seq, u32::from(!dropped));

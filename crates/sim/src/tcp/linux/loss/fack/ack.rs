@@ -39,7 +39,7 @@ impl Sender {
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }
-        if self.peer.update(p.window, ack) {
+        if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
         self.view.snd_una = ack;
@@ -57,6 +57,7 @@ impl Sender {
             if a.flags & flag::DSACKING != 0 {
                 self.alert(&a, 0, prior_sacked, out);
             }
+            self.answer_of_probe(out);
             return;
         }
         let acked = self.clean_acked(&mut a, prior_highest, ece, out);
@@ -90,6 +91,7 @@ impl Sender {
             Growth::Segments => acked,
         };
         self.cc.cong_avoid(&self.view, &mut self.window, amount);
+        self.usage.note_changed(self.view.jiffies);
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples; returns how many segments that were.

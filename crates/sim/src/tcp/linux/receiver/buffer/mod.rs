@@ -2,7 +2,7 @@
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads once all packets of an instant have been dealt with, so
 //! data in order take room until then; data out of order until the gap is filled.
 //!
-//! Leaves out: memory pressure, pruning, shrinking windows.
+//! Leaves out: memory pressure, pruning, shrinking windows, rounding a window that has no scale to whole segments.
 
 #[cfg(test)]
 mod tests;
@@ -414,6 +414,17 @@ impl ReceiveBuffer {
 
     fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
         let copied = u64::from(rcv_nxt - self.reading.since_seq) * self.mss;
+        self.reading.since_seq = rcv_nxt;
+        self.tune(copied, now_us);
+    }
+
+    /// A round trip has passed since [`Self::tune`] was called.
+    pub fn is_to_tune(&self, now: Time) -> bool {
+        now >= self.reading.until
+    }
+
+    /// The application has read so many bytes since the last time, beyond those that wait to be read.
+    pub fn tune(&mut self, copied: u64, now_us: u64) {
         if copied > self.reading.bytes {
             match self.tuning {
                 ReceiveTuning::Off => {}
@@ -444,7 +455,6 @@ impl ReceiveBuffer {
             self.reading.bytes = copied;
             self.update_in_order();
         }
-        self.reading.since_seq = rcv_nxt;
         self.reading.since_us = now_us;
         self.plan();
     }

@@ -12,6 +12,8 @@ fn host(rcvbuf: Option<u64>) -> HostSettings {
         wmem: [4096, 16_384, 67_108_864],
         sndbuf: None,
         cached_ssthresh: None,
+        reads_bps: None,
+        nodelay: false,
     }
 }
 

@@ -1,0 +1,41 @@
+//! The receiver's half of the handshake (RFC 9293 section 3.5; Linux 6.12 net/ipv4/tcp_minisocks.c `tcp_check_req`, tcp_input.c
+//! `tcp_rcv_state_process`).
+
+use super::Receiver;
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Packet, SYN_FRAME};
+use crate::tcp::common::lazy_timer::Ticks;
+use crate::time::Time;
+
+impl Receiver {
+    /// A packet of the handshake arrives, or the first data if the third packet got lost.
+    pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if p.has(flags::SYN) {
+            return self.send_syn_ack(p.tsval, out);
+        }
+        if !self.established {
+            self.establish(out.now());
+        }
+        if !p.has(flags::HANDSHAKE) {
+            self.on_data(p, out);
+        }
+    }
+
+    /// Answers a SYN with the timestamp `tsval`.
+    pub(super) fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
+        self.form.tsecr = tsval;
+        self.rtt.syn_ack_us = out.now() / 1000;
+        let ack = self.ack_packet(1, self.buffer.offered(), out.now());
+        let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
+        self.counters.acks_sent += 1;
+        out.send(End::Receiver, syn_ack);
+    }
+
+    pub(super) fn establish(&mut self, now: Time) {
+        self.established = true;
+        self.rtt.srtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
+        // One sample: RTO is three times it, with the variance's floor.
+        self.rtt.rto = self.clock.in_ticks(self.rtt.srtt_us + (self.rtt.srtt_us * 2).max(200_000));
+        self.buffer.establish(now / 1000);
+    }
+}

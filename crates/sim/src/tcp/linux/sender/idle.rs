@@ -1,0 +1,55 @@
+//! The window of a sender that does not use it: after an idle time it is halved for each timeout that has passed, and while the application
+//! sends less than it allows it decays towards what was used (RFC 2861; Linux 6.12 net/ipv4/tcp_output.c `tcp_cwnd_restart`, `tcp_cwnd_application_limited`,
+//! `tcp_cwnd_validate`; include/net/tcp.h `tcp_slow_start_after_idle_check`). The control is not told of either; of the first packet after an
+//! idle time it is, by [`Event::TxStart`](crate::cc::Event::TxStart), upon which CUBIC moves its curve.
+//!
+//! Bulk flows use their window as long as they have data, so that only a stream can decay.
+
+use super::Sender;
+use crate::cc::CaState;
+
+impl Sender {
+    /// Something is to be sent, or the receiver's window changed: has nothing been sent for more than a retransmission timeout?
+    pub(super) fn restart_after_idle(&mut self) {
+        if self.view.packets_out > 0 || !self.stack.slow_start_after_idle || self.needs.cong_control {
+            return;
+        }
+        let rto = self.rto_ticks();
+        let mut idle = u64::from(self.view.jiffies - self.view.last_sent_jiffies);
+        if self.view.last_sent_jiffies == 0 || idle <= rto {
+            return;
+        }
+        let least = self.stack.initial_cwnd.min(self.window.cwnd);
+        self.window.ssthresh = self.window.current_ssthresh(&self.view);
+        while idle > rto && self.window.cwnd > least {
+            idle -= rto;
+            self.window.cwnd >>= 1;
+        }
+        self.window.cwnd = self.window.cwnd.max(least);
+        self.usage.note_full(self.view.jiffies);
+    }
+
+    /// Something was sent, and the window allowed more.
+    pub(super) fn use_less_than_window(&mut self) {
+        if self.window.is_limiting(&self.view) {
+            return self.usage.note_full(self.view.jiffies);
+        }
+        let stale = self.usage.note_used(self.view.packets_out, self.view.jiffies);
+        if u64::from(stale) >= self.rto_ticks() && self.stack.slow_start_after_idle && !self.needs.cong_control {
+            self.decay();
+        }
+        self.chrono_starved();
+    }
+
+    fn decay(&mut self) {
+        let used = self.usage.begin_again(self.view.jiffies).max(self.stack.initial_cwnd);
+        if self.view.state == CaState::Open
+            && self.buffer.is_stream()
+            && !self.buffer.waits_for_room()
+            && used < self.window.cwnd
+        {
+            self.window.ssthresh = self.window.current_ssthresh(&self.view);
+            self.window.cwnd = (self.window.cwnd + used) / 2;
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The persist timer: probes of a window that is closed while nothing is outstanding (RFC 9293 section 3.8.6.1; Linux 6.12
+//! net/ipv4/tcp_output.c `tcp_send_probe0`, `tcp_write_wakeup`; tcp_timer.c `tcp_probe_timer`; tcp_input.c `tcp_ack_probe`;
+//! include/net/tcp.h `tcp_check_probe_timer`, `tcp_probe0_when`). The same timer tries again what the host's own queue dropped.
+//!
+//! Leaves out: giving up after 15 probes without an answer, a probe with the part of a segment for which there is window (it is empty, too).
+
+use super::{Pending, Sender};
+use crate::outbox::{End, Outbox};
+use crate::packet::{Verdict, ACK_FRAME};
+use crate::tcp::common::lazy_timer::Ticks;
+
+/// Most doublings of the interval: twice the longest timeout over the least one, as a power of two.
+const MOST_DOUBLINGS: u32 = 10;
+/// When it is tried again to send what a timer was for and the host's own queue dropped, us (`TCP_RESOURCE_PROBE_INTERVAL`).
+const RESOURCE_PROBE_INTERVAL_US: u64 = 500_000;
+
+/// How long the next probe waits. Told of each probe, and of the ACK that opens the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tcp::linux) struct Persist {
+    doublings: u32,
+}
+
+impl Sender {
+    /// Nothing is outstanding, and what there is to send could not be sent: sees after a while whether it can.
+    pub(super) fn persist(&mut self, out: &mut impl Outbox) {
+        if self.timer.pending() == Pending::Nothing {
+            self.persist.doublings = 0;
+            self.set_timer(out, Pending::Persist, self.ticks_to_probe());
+        }
+    }
+
+    /// An ACK came while nothing was outstanding: the window is open, or is probed later.
+    pub(in crate::tcp::linux) fn answer_of_probe(&mut self, out: &mut impl Outbox) {
+        if !self.has_data() {
+            return;
+        }
+        if self.view.snd_nxt < self.peer.end() {
+            self.persist.doublings = 0;
+            self.clear_timer();
+        } else {
+            self.set_timer(out, Pending::Persist, self.ticks_to_probe());
+        }
+    }
+
+    /// The persist timer: sends one segment, or asks whether the window is still closed.
+    pub(super) fn on_persist_timer(&mut self, out: &mut impl Outbox) {
+        self.timer.mark_done();
+        if self.view.packets_out > 0 || !self.has_data() {
+            return;
+        }
+        let verdict = if self.view.snd_nxt < self.peer.end() { self.send_one(out) } else { self.send_probe(out) };
+        if self.view.packets_out > 0 {
+            self.persist.doublings = 0;
+            self.rearm_rto(out);
+        } else if verdict == Verdict::Dropped {
+            self.set_timer(out, Pending::Persist, self.ticks_to_local_retry());
+        } else {
+            self.persist.doublings = (self.persist.doublings + 1).min(MOST_DOUBLINGS);
+            self.set_timer(out, Pending::Persist, self.ticks_to_probe());
+        }
+    }
+
+    fn send_one(&mut self, out: &mut impl Outbox) -> Verdict {
+        let first = self.view.snd_nxt;
+        let sent = self.send_run(out, 1);
+        self.note_in_host(first, sent);
+        if sent > 0 {
+            Verdict::Queued
+        } else {
+            Verdict::Dropped
+        }
+    }
+
+    /// An ACK with a number that was acknowledged before, which the receiver answers.
+    fn send_probe(&mut self, out: &mut impl Outbox) -> Verdict {
+        let probe = self.packet(self.view.snd_una - 1, ACK_FRAME, 0, self.control_ecn());
+        self.counters.sent += 1;
+        out.send(End::Sender, probe)
+    }
+
+    /// After how many ticks the window is probed next.
+    fn ticks_to_probe(&self) -> u64 {
+        let least = self.clock.from_ms(u64::from(self.stack.rto_min_ms));
+        (self.rto_ticks().max(least) << self.persist.doublings).min(self.rtt.rto_max())
+    }
+
+    /// After how many ticks it is tried again to send what a timer was for and the host's own queue dropped.
+    pub(super) fn ticks_to_local_retry(&self) -> u64 {
+        self.clock.in_ticks(RESOURCE_PROBE_INTERVAL_US)
+    }
+}
