@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dumbbell.cli.output import note
-from dumbbell.errors import BadInput, shortened
+from dumbbell.errors import BadInput, EnvironmentFault, shortened
 from dumbbell.files import creatable
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class ScenarioSample:
 def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> ScenarioSample:
     """Reads a scenario file, prepares its runs and finds those that are not in the store.
 
-    With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared.
+    With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared. Where an engine that they need is
+    not there, none counts as stored.
     `values`: KEY=VALUE of other settings.
     Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
     """
@@ -61,7 +62,13 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
 
     scenario, store = _read(file, out, most_runs, values)
     total = scenario.run_count
-    runs = prepare(scenario.runs(most_runs) if total <= SAMPLE else scenario.sample_runs(most_runs, SAMPLE))
+    chosen = list(scenario.runs(most_runs)) if total <= SAMPLE else scenario.sample_runs(most_runs, SAMPLE)
+    try:
+        runs = prepare(chosen)
+    except EnvironmentFault as fault:
+        note(f"{fault}; without it nobody knows which runs are in {store.path}, so that all count as missing")
+        runs = prepare(chosen, keyed=False)
+        return ScenarioSample(scenario.name, total, runs, runs, store)
     lacking = set(store.missing([run.key for run in runs]))
     return ScenarioSample(scenario.name, total, runs, [run for run in runs if run.key in lacking], store)
 

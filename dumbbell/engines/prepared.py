@@ -55,20 +55,20 @@ class Prepared:
         return engine(self.engine).produce(self)
 
 
-def prepare(runs: Iterable[ResolvedScenario]) -> list[Prepared]:
+def prepare(runs: Iterable[ResolvedScenario], keyed: bool = True) -> list[Prepared]:
     """Prepares runs, each for the engine that its scenario names.
 
     Raises `ScenarioError` with everything in the runs that their engines cannot run, each problem once, and `EnvironmentFault` if an
-    engine is not there.
+    engine is not there; unless `keyed` is false, then keys are empty, and the engines are not needed.
     """
     with _collector_paused():
-        return list(prepared_each(runs))
+        return list(prepared_each(runs, keyed))
 
 
-def prepared_each(runs: Iterable[ResolvedScenario]) -> Iterator[Prepared]:
+def prepared_each(runs: Iterable[ResolvedScenario], keyed: bool = True) -> Iterator[Prepared]:
     """As `prepare`, one by one; what is wrong is raised at the end. Once something is, no further run is given."""
     for run, found, planned, compiled in _compiled(runs):
-        yield Prepared(run, found.name, planned, compiled, run.dump(), _key(found, run, compiled))
+        yield Prepared(run, found.name, planned, compiled, run.dump(), _key(found, run, compiled) if keyed else "")
 
 
 @contextmanager
