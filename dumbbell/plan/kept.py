@@ -12,18 +12,17 @@ class Kept:
     """The value that was last made for each place, and what it was made of."""
 
     def __init__(self) -> None:
-        self._last: dict[Hashable, tuple[tuple[Any, ...], Any]] = {}
+        self._last: dict[Hashable, tuple[object, tuple[Any, ...], Any]] = {}
 
-    def get(self, place: Hashable, parts: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """What `make` gives; it is called only if it was not called for this place yet, or for other parts than these.
+    def get(self, place: Hashable, written: object, parts: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """What `make` gives; it is called unless the last call for this place was with the very object `written`, and with equal parts.
 
-        `parts` are all that the value depends on. They are compared by identity first, so that settings that a sweep does not touch cost
-        nothing.
+        Together they are all that the value depends on. Settings that are equal are not enough: true equals 1 in them.
         """
         before = self._last.get(place)
-        if before is not None and before[0] == parts:
-            value: T = before[1]
+        if before is not None and before[0] is written and before[1] == parts:
+            value: T = before[2]
             return value
         value = make()
-        self._last[place] = parts, value
+        self._last[place] = written, parts, value
         return value

@@ -79,8 +79,7 @@ class Workloads:
         self._settings, self._table, self._paths, self._hosts, self._kept = settings, table, paths, hosts, kept
         self._ids = Ids()
         self._connections = self._making = 0
-        named = kept.get("names", (settings.flows,), lambda: flow_names(settings.flows))
-        for i, (flow, names) in enumerate(zip(settings.flows, named, strict=True)):
+        for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
             self.workloads.append(self._tcp(i, flow, names))
             self.origins.append(Origin(("flows", i), TCP))
         self._names = {"tcp": Ids(), "udp": Ids()}
@@ -112,8 +111,8 @@ class Workloads:
             )
 
         times = self._settings.seed if flow.start.jitter else None, self._settings.duration if flow.duration is not None else None
-        parts = (flow, names, workload, ends, first, times, self._settings.path.mtu)
-        made = self._kept.get(("flows", i), parts, make)
+        parts = (names, workload, ends, first, times, self._settings.path.mtu)
+        made = self._kept.get(("flows", i), flow, parts, make)
         self._connections = first + len(names)
         return made
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.engines import engine
 from dumbbell.engines.prepared import prepare
+from dumbbell.plan import Kept, make
 from dumbbell.scenario import Scenario, ScenarioError
 
 PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "codel", "limit": "1bdp", "target": "5ms"}}}
@@ -53,6 +55,12 @@ def test_a_cell_is_what_it_is_alone(sweep):
         assert (made.key, made.plan, made.planned.provenance) == (single.key, single.plan, single.planned.provenance)
         assert made.scenario == single.scenario
         assert made.resolved.settings.model_fields_set >= {"path", "flows", "duration"}
+
+
+def test_what_is_equal_but_not_the_same_is_planned_anew():
+    kept, table = Kept(), engine("sim").capabilities()
+    runs = scenario({"flows.1.stack.initial_cwnd": [1, True, 1.0]}).runs()
+    assert [str(make(run, table, kept).plan.workloads[1].options["initial_cwnd"]) for run in runs] == ["1", "True", "1.0"]
 
 
 @pytest.mark.parametrize(
