@@ -163,6 +163,8 @@ def _value(models: Mapping[str, Node], node: Node) -> str:
         return ", ".join(f"`{each}`" for each in node.get("enum", (node.get("const"),)))
     if "pattern" in node:
         return next((word for text, word in _UNITS.items() if _pattern(text) == node["pattern"]), "name")
+    if "prefixItems" in node:
+        return f"list of {' and '.join(_value(models, each) for each in node['prefixItems'])}"
     if node.get("type") == "array":
         return f"list of {_value(models, node.get('items', {}))}"
     if node.get("type") == "object":
@@ -211,6 +213,8 @@ def _example(models: Mapping[str, Node], node: Node) -> Any:
         known = [each for each in node.get("enum", [node.get("const")]) if each != node.get("default")]
         return known[0] if known else node.get("default", node.get("const"))
     kind = node.get("type")
+    if kind == "array" and "prefixItems" in node:
+        return [_example(models, each) for each in node["prefixItems"]]
     if kind == "array":
         return [_example(models, node["items"])] * node.get("minItems", 1)
     if kind == "object":

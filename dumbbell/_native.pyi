@@ -98,6 +98,12 @@ def spp(left: bytes | Path, right: bytes | Path) -> tuple[list[Pairs], list[Pair
     int64, little-endian. Errors as `analyze`.
     """
 
+def playback(
+    chunk_ns: int, start_at_ns: int, chunks: int | None, start_ns: int, ends_ns: list[int], end_ns: int, at_ns: list[int]
+) -> tuple[int | None, int, int, list[float]]:
+    """What a player came to by `end_ns` whose chunks came at `ends_ns`: when playing began (ns after the start, or None), stalls, ns of
+    stalls, and how much was in the buffer at each of the times `at_ns`, s."""
+
 def check(plan: str) -> None:
     """Checks a plan (JSON) without running it. `Refused`: what cannot be run. ValueError: not a plan."""
 

@@ -33,6 +33,10 @@ METRICS: Mapping[str, Metric] = {
     "ce_marks": Metric("packets", "CE marks", _PACKETS, floor=10.0),
     "retransmits": Metric("packets", "retransmits", _PACKETS, floor=10.0),
     "completion": Metric("s", "completion", Tolerance(relative=0.10, absolute=0.02), floor=0.02),
+    "latency_median": Metric("ms", "median latency", Tolerance(relative=0.10), floor=1.0),
+    "latency_p95": Metric("ms", "p95 latency", Tolerance(relative=0.20), floor=1.0),
+    "transactions": Metric("", "transactions", Tolerance(relative=0.10, absolute=2.0), floor=10.0),
+    "stalled": Metric("s", "stalled", Tolerance(relative=0.20, absolute=0.5), floor=1.0),
 }
 """`floor`: the smallest denominator of a relative difference, which is otherwise the reference's value. The tolerance is used only to rank
 the differences.
@@ -47,12 +51,16 @@ DEFINITIONS: Mapping[str, str] = {
     "rtt_p95": "95th percentile of the same samples",
     "queue_delay": "mean of all samples of a port's backlog over its rate of departures (Little's law), packets; where packets wait 1 ms",
     "cwnd_mean": "mean of all samples of the window, at the same times",
-    "share": "a flow's payload over the time it was active, divided by the sum of that over the flows; where there are several flows",
+    "share": "a bulk flow's payload over the time it was active, divided by the sum of that over the bulk flows; where there are several",
     "jain": "Jain's index of the same rates",
     "drops": "packets dropped by a port, whole run; where either engine dropped any",
     "ce_marks": "packets marked by a port, whole run; where either engine marked any",
     "retransmits": "segments sent again by all flows, whole run; where either engine sent any",
     "completion": "time of a sized transfer until its last byte is read, or the time it had; where it completes on either engine",
+    "latency_median": "median of the latencies of an entry's requests, pages, chunks or writes; where any was over on either engine",
+    "latency_p95": "their 95th percentile",
+    "transactions": "their number",
+    "stalled": "how long an entry's players stalled in all; where any did on either engine",
 }
 """The definition of each metric, with its time window and the scenarios to which it applies."""
 COMPLETED = "completed"
@@ -66,6 +74,10 @@ ONLY_WHERE: Mapping[str, str] = {
     "ce_marks": "ce_marks",
     "retransmits": "retransmits",
     "completion": COMPLETED,
+    "latency_median": "transactions",
+    "latency_p95": "transactions",
+    "transactions": "transactions",
+    "stalled": "stalled",
 }
 """Metrics that are compared only where this one is above 0 on either engine: two runs without drops do not show agreement on drops."""
 
@@ -88,9 +100,10 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
         (ALL, "cwnd_mean"): float(np.mean(cwnd)) if cwnd.size else np.nan,
         (ALL, "retransmits"): float(sum(values["retransmits"] for values in flows.values())),
     }
-    if len(flows) > 1:
+    bulk = {entity: flows[entity] for entity in scenario_flows(run)}
+    if len(bulk) > 1:
         rates = {
-            entity: metrics.elapsed_throughput_mbit(values["rx_bytes"], max(1, values["active_ns"])) for entity, values in flows.items()
+            entity: metrics.elapsed_throughput_mbit(values["rx_bytes"], max(1, values["active_ns"])) for entity, values in bulk.items()
         }
         total = sum(rates.values())
         found[ALL, "jain"] = metrics.jain(list(rates.values()))
@@ -106,6 +119,13 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
         if flow.bytes is not None:
             found[entity, "completion"] = flows[entity]["active_ns"] / metrics.NS_PER_S
             found[entity, COMPLETED] = float("completed_ns" in flows[entity])
+    for row in run.groups.rows():
+        if "transactions" in row:
+            entity = f"group/{row['group']}"
+            found[entity, "transactions"] = float(row["transactions"])
+            found |= {(entity, f"latency_{name}"): row.get(f"latency_{name}_ms", np.nan) for name in ("median", "p95")}
+        if "stalled_ms" in row:
+            found[entity, "stalled"] = row["stalled_ms"] / 1e3
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dumbbell.agreement.applications import application
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
@@ -53,6 +54,10 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
         path["impairments"] = impairments
     if Udp.feature in shared.feature and draw.chance("udp", 0.15):
         settings["background"] = [{"kind": "udp", "rate": f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"}]
+    if entry := application(draw, shared, kbit, rtt_us):
+        if path["reverse"] == "none":
+            entry["direction"] = "forward" if entry["kind"] == "onoff" else "reverse"
+        settings.setdefault("background", []).append(entry)
     if sum(flow.get("count", 1) for flow in flows) > 1 or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
         settings["repeat"] = starts
         for flow in flows:

@@ -132,6 +132,9 @@ _OF_GROUPS = {
     "transactions": "transactions",
     "latency_median_ms": "latency median ms",
     "latency_p95_ms": "latency p95 ms",
+    "startup_mean_ms": "start-up ms",
+    "stalls": "stalls",
+    "stalled_ms": "stalled ms",
     "retransmits": "retransmits",
 }
 """Columns of the table of groups that are shown, and what they are called."""

@@ -329,6 +329,11 @@ class Traffic(Workload):
         return self.tcp
 
     @property
+    def connections_each(self) -> int:
+        """Connections that one application uses together; they follow each other."""
+        return int(self.parameters.get("connections_each", 1))
+
+    @property
     def flows(self) -> tuple[Connection, ...]:
         """The connections or streams."""
         return self.streams if self.tcp is None else self.tcp.connections

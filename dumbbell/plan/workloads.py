@@ -148,8 +148,11 @@ class Workloads:
         left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
         return self._paths.of(left, right, written)
 
-    def _connection(self, start: Start, position: int, name: str, duration: Duration | None, direction: Direction) -> Connection:
-        begin = start_ns(start, position, self._settings.seed, name)
+    def _connection(
+        self, start: Start, position: int, name: str, duration: Duration | None, direction: Direction, starts_with: str | None = None
+    ) -> Connection:
+        """A connection that starts by itself, or with another one."""
+        begin = start_ns(start, position, self._settings.seed, starts_with or name)
         stop = None if duration is None else begin + int(duration)
         if stop is not None and stop >= self._settings.duration:
             stop = None
@@ -168,9 +171,14 @@ class Workloads:
             parameters |= {"start_ns": first, "stop_ns": stop, "ports": list(first_ports(self._making))}
             self._making += 1
         elif over_tcp:
-            start, count = starts
+            start, each = starts[0], traffic.connections_each
+            count = starts[1] * each
             names = [name] if count == 1 else [self._names["tcp"].take(f"{name}-{n}") for n in range(1, count + 1)]
-            listed = tuple(self._connection(start, n, each, traffic.duration, direction) for n, each in enumerate(names))
+            firsts = [(n // each, names[n - n % each]) for n in range(count)]
+            listed = tuple(
+                self._connection(start, position, own, traffic.duration, direction, first)
+                for (position, first), own in zip(firsts, names, strict=True)
+            )
         else:
             listed = (Connection(name, first, stop, self._ports(direction)),)
         tcp = None

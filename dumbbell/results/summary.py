@@ -49,6 +49,9 @@ GROUP_METRICS = (
     "latency_mean_ms",
     "latency_median_ms",
     "latency_p95_ms",
+    "startup_mean_ms",
+    "stalls",
+    "stalled_ms",
     "retransmits",
 )
 """Metrics of a group, as the table of groups has them."""

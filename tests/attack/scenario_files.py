@@ -17,7 +17,7 @@ from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Out
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Host, Stack, Start
-from dumbbell.scenario.traffic import Arrivals, Exchange, Udp
+from dumbbell.scenario.traffic import Arrivals, Exchange, OnOff, Page, Streaming, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 Strategy = st.SearchStrategy[Any]
@@ -44,6 +44,11 @@ _BYTES = st.integers(1514, 300_000)
 _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
     (Flow, "count"): st.integers(1, 4),
     (Exchange, "connections"): st.integers(1, 3),
+    (OnOff, "connections"): st.integers(1, 3),
+    (Page, "connections"): st.integers(1, 4),
+    (Page, "clients"): st.integers(1, 2),
+    (Page, "objects"): st.integers(1, 10),
+    (Streaming, "connections"): st.integers(1, 3),
     (Arrivals, "every"): st.sampled_from(["7ms", "40ms", "1s"]),
     (Udp, "size"): st.sampled_from(["64B", "700B", "1514B"]),
     (Udp, "rate"): st.sampled_from(["1kbit", "500kbit", "20mbit"]),

@@ -153,6 +153,13 @@ def test_a_plan_costs_what_its_traffic_sends():
     assert packets({**EXCHANGE, "count": 10, "connections": 2}) == 20 * (2 + 35)
     assert packets({**EXCHANGE, "think": "1s"}) == 6 * (2 + 35)
     assert packets({**TRANSFERS, "count": 7}) == 7 * 11
+    onoff = {"kind": "onoff", "cc": "cubic", "rate": "2mbit"}
+    assert packets(onoff) == 126 * 7
+    assert packets({**onoff, "on": "400ms", "off": "600ms"}) == 6 * 10 * 7
+    assert packets({"kind": "onoff", "cc": "cubic", "burst": "1MB", "off": "2s"}) == 3 * 691
+    page = {"kind": "page", "cc": "cubic", "size": "15kB", "objects": 10, "first": "1kB"}
+    assert packets({**page, "pages": 3, "clients": 2}) == 6 * (2 + 10 * 12)
+    assert packets({"kind": "streaming", "cc": "cubic", "bitrate": "1mbit", "chunks": 2, "connections": 3}) == 6 * (1 + 346)
     assert packets({**TRANSFERS, "duration": "1s"}) == 11 * 11
     line = 10_000_000 * 5 // (8 * 1514)
     assert packets({**EXCHANGE, "think": "0s"}) == line

@@ -164,6 +164,37 @@ def test_requests_without_end_are_as_many_as_sequence_numbers_count():
     assert [small["count"], large["count"]] == [(2**32 - 3) // 21, (2**32 - 3) // 690_608]
 
 
+def test_a_source():
+    def planned(**more):
+        (found,) = workloads(flows=[], background=[{"kind": "onoff", "cc": "reno", **more}])
+        return found
+
+    always = planned(rate="2mbit", opens="receiver")
+    assert always.pop("tcp")["opener"] == "to"
+    assert always == {"kind": "onoff", "write_bytes": 10_000, "interval_ns": 40_000_000, "on": None, "off_ns": 0}
+    talk, burst = planned(rate="2mbit", on="2s", off="1s"), planned(burst="1MB", off="5s")
+    assert (talk["on"], talk["off_ns"]) == ({"kind": "time", "ns": 2 * 10**9}, 10**9)
+    assert (burst["on"], burst["interval_ns"], burst["off_ns"]) == ({"kind": "bytes", "bytes": 10**6}, 0, 5 * 10**9)
+
+
+def test_the_connections_of_a_browser_start_together():
+    more = {"clients": 2, "connections": 2, "start": {"every": "1s", "jitter": "100ms"}, "first": "50kB", "pages": 4}
+    (page,) = workloads(flows=[], background=[{"kind": "page", "cc": "reno", "size": "15kB", **more}])
+    starts = [(each["name"], each["start_ns"]) for each in page.pop("tcp")["connections"]]
+    assert [name for name, _ in starts] == ["page-1", "page-2", "page-3", "page-4"]
+    (_, first), (_, second), (_, third), (_, fourth) = starts
+    assert 0 < first == second < 10**8 < 10**9 < third == fourth
+    sizes = {"request_bytes": 300, "first_bytes": 50_000, "objects": 50, "size_bytes": 15_000}
+    assert page == {"kind": "page", "connections_each": 2, **sizes, "count": 4, "think_ns": 0}
+
+
+def test_streaming():
+    (found,) = workloads(flows=[], background=[{"kind": "streaming", "cc": "reno", "bitrate": "5mbit"}])
+    assert found.pop("tcp")["id"] == "streaming"
+    times = {"chunk_ns": 4 * 10**9, "buffer_ns": 30 * 10**9, "start_at_ns": 4 * 10**9}
+    assert found == {"kind": "streaming", "request_bytes": 300, "chunk_bytes": 2_500_000, **times, "count": None}
+
+
 def test_connections_that_come_and_go():
     more = {"direction": "both", "start": "2s", "duration": "20s", "count": 100, "rows": True}
     _, there, back = workloads(background=[{**TRANSFERS, **more}])

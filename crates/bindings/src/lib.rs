@@ -1,6 +1,7 @@
 //! The simulator as a Python module: converts, releases the GIL, nothing else.
 
 mod capture;
+mod playback;
 mod trace;
 
 use std::cell::RefCell;
@@ -150,6 +151,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::Analysis>()?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(playback::playback, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

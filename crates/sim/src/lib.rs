@@ -13,6 +13,7 @@ pub mod network;
 pub mod outbox;
 pub mod output;
 pub mod packet;
+pub mod playback;
 pub mod pool;
 pub mod port;
 pub mod prefetch;

@@ -58,6 +58,7 @@ fn path(limit_packets: u64, flows: Vec<TcpSpec>) -> NetworkSpec {
 fn exchanged(request_bytes: u64, response_bytes: u64, count: u64, limit_packets: u64) -> Packets {
     let tcp = flow("e", "cubic", "linux-6.12");
     let think_ns = if count > 1 { 10 * MS } else { 0 };
+    let [request_bytes, response_bytes, think_ns] = [request_bytes, response_bytes, think_ns].map(Into::into);
     let exchange = ExchangeSpec { tcp, request_bytes, response_bytes, count, think_ns };
     simulated(with_exchange(path(limit_packets, vec![]), exchange))
 }

@@ -128,7 +128,13 @@ fn a_delay_stage_takes_packets_off_the_account_at_once() {
 #[test]
 fn an_end_that_answers_has_small_queues_in_its_own_host() {
     let tcp = cubic("e", "linux-6.12", json!({}));
-    let exchange = ExchangeSpec { tcp, request_bytes: 20_000, response_bytes: 1_000_000, count: 3, think_ns: 10 * MS };
+    let exchange = ExchangeSpec {
+        tcp,
+        request_bytes: 20_000.into(),
+        response_bytes: 1_000_000.into(),
+        count: 3,
+        think_ns: (10 * MS).into(),
+    };
     let shaper = ShaperSpec::Tbf { rate_bps: RATE, burst_bytes: 1540 };
     let mut net = with_exchange(two_way(dumbbell(pfifo(), shaper, 40 * MS, SECONDS, vec![])), exchange);
     net.sample_ns = MS;

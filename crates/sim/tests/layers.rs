@@ -14,6 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("refusal", &[]),
     ("spec", &[]),
     ("draw", &["refusal", "rng", "spec"]),
+    ("playback", &["time"]),
     ("events", &["time"]),
     ("pool", &["packet", "prefetch", "time"]),
     ("fingerprint", &["packet", "time"]),
@@ -30,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("flow", &["prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
     ("output", &["capture", "time"]),
-    ("probe", &["flow", "network", "output", "packet", "port", "qdisc", "tcp", "time"]),
+    ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "tcp", "time"]),
     (
         "traffic",
         &[
@@ -43,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "outbox",
             "output",
             "packet",
+            "playback",
             "probe",
             "refusal",
             "rng",

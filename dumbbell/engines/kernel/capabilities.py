@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import cache
 
-from dumbbell.engines.capabilities import CAPTURE, HOST_QUEUE, OFFLOAD, OUTAGE, RATE_STEP, REVERSE, SLOW_READERS, SYSCTLS, Capabilities
+from dumbbell.engines.capabilities import (
+    CAPTURE,
+    HOST_QUEUE,
+    OFFLOAD,
+    OUTAGE,
+    RATE_STEP,
+    REVERSE,
+    SERVER_OPENS,
+    SLOW_READERS,
+    SYSCTLS,
+    Capabilities,
+)
 from dumbbell.engines.linux import CONTROLS, DISCIPLINES, FEATURES, STACK_OPTIONS
 
 NAME = "kernel"
@@ -21,7 +32,10 @@ def capabilities() -> Capabilities:
             "qdisc": {name: {"summary": qdisc.summary} for name, qdisc in DISCIPLINES.items()},
             "stack": {"linux-6.12": {"summary": "Linux 6.12 itself", "options": STACK_OPTIONS}},
             "shaper": ["link", "tbf", "htb", "cake"],
-            "feature": [*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, *FEATURES, REVERSE, CAPTURE, HOST_QUEUE, SLOW_READERS],
+            "feature": [
+                *(*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, *FEATURES),
+                *(REVERSE, CAPTURE, HOST_QUEUE, SERVER_OPENS, SLOW_READERS),
+            ],
             "listeners": "own",
         },
     )

@@ -7,8 +7,9 @@ the ports before it redirected to it. The counters of a flow are those of TCP_IN
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ import numpy as np
 from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import Devices, overflow, peer
-from dumbbell.plan import Link, Plan, Tcp
+from dumbbell.native import native
+from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,10 +77,12 @@ def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
     for i, ((workload, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
         if workload.id in chosen:
             yield _block(folder / f"flow-{i}", f"flow/{connection.name}", of_flow).until(row["end_ns"], row["rx_bytes"])
-    for i, (_, connection) in enumerate(plan.flows):
-        if (transactions := _transactions(folder, i)) is not None:
-            latencies_ms = (transactions[:, 1] - transactions[:, 0]) / 1e6
-            yield Block(f"flow/{connection.name}", ("latency_ms",), transactions[:, 1], np.ascontiguousarray(latencies_ms[np.newaxis, :]))
+    for entity, transactions in _waited_for(plan, folder):
+        latencies_ms = (transactions[:, 1] - transactions[:, 0]) / 1e6
+        yield Block(entity, ("latency_ms",), transactions[:, 1], np.ascontiguousarray(latencies_ms[np.newaxis, :]))
+    for connection, player in _players(plan, folder):
+        at_ns = np.arange(-(-connection.start_ns // plan.sample_ns), player.end_ns // plan.sample_ns + 1) * plan.sample_ns
+        yield Block(f"flow/{connection.name}", ("buffer_s",), at_ns, player.levels_s(at_ns)[np.newaxis, :])
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
@@ -99,6 +103,55 @@ def _transactions(folder: Path, flow: int) -> NDArray[np.int64] | None:
     return np.array(path.read_text(encoding="ascii").split(), dtype=np.int64).reshape(-1, 2)
 
 
+def _waited_for(plan: Plan, folder: Path) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Entity, and its transactions in the order in which they were over, see `_transactions`. Those of an application that uses several
+    connections are in the file of the first, and are of the group."""
+    flows = enumerate(plan.flows)
+    for workload in plan.workloads:
+        found = [(connection, _transactions(folder, i)) for i, (_, connection) in islice(flows, len(workload.flows))]
+        known = [(connection, each) for connection, each in found if each is not None and len(each)]
+        if isinstance(workload, Traffic) and workload.connections_each > 1 and known:
+            together = np.concatenate([each for _, each in known])
+            yield f"group/{workload.id}", together[np.argsort(together[:, 1], kind="stable")]
+        else:
+            yield from ((f"flow/{connection.name}", each) for connection, each in known)
+
+
+@dataclass(frozen=True)
+class _Player:
+    """A player, and when its chunks came."""
+
+    parameters: Mapping[str, Any]
+    start_ns: int
+    chunks_ns: NDArray[np.int64]
+    end_ns: int
+    """When it was stopped, or the end of the run."""
+
+    def levels_s(self, at_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What was in its buffer at some times, s."""
+        return np.array(self._viewed(at_ns)[3])
+
+    @property
+    def outcome(self) -> Row:
+        """Its columns in the table of flows."""
+        startup_ns, stalls, stalled_ns, _ = self._viewed(np.empty(0, np.int64))
+        return {**({} if startup_ns is None else {"startup_ms": startup_ns / 1e6}), "stalls": stalls, "stalled_ms": stalled_ns / 1e6}
+
+    def _viewed(self, at_ns: NDArray[np.int64]) -> tuple[int | None, int, int, list[float]]:
+        given = [self.parameters[name] for name in ("chunk_ns", "start_at_ns", "count")]
+        return native().playback(*given, self.start_ns, self.chunks_ns.tolist(), self.end_ns, at_ns.tolist())  # type: ignore[no-any-return]
+
+
+def _players(plan: Plan, folder: Path) -> Iterator[tuple[Connection, _Player]]:
+    """Each connection that streams, in order."""
+    for i, (workload, connection) in enumerate(plan.flows):
+        if isinstance(workload, Traffic) and workload.kind == "streaming":
+            transactions = _transactions(folder, i)
+            chunks_ns = np.empty(0, np.int64) if transactions is None else transactions[:, 1]
+            end_ns = plan.duration_ns if connection.stop_ns is None else connection.stop_ns
+            yield connection, _Player(workload.parameters, connection.start_ns, chunks_ns, max(end_ns, connection.start_ns))
+
+
 def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Table, list[str]]:
     """The tables of flows, groups and ports, and violations of conservation, one line each."""
     from dumbbell.results import Table
@@ -109,8 +162,12 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
         if on_host:
             details |= {(device, handle): entry for (_, handle), entry in _details(folder / f"{device}.json").items()}
     ports, wrong = _ports(plan, devices, counted, details)
-    groups = Table.of_rows("groups", _groups(plan, counted, folder))
-    return Table.of_rows("flows", _flows(plan, counted)), groups, Table.of_rows("ports", ports), wrong
+    flows = _flows(plan, counted)
+    outcomes = {connection.name: player.outcome for connection, player in _players(plan, folder)}
+    for row in flows:
+        row |= outcomes.get(row["flow"], {})
+    groups = Table.of_rows("groups", _groups(plan, counted, folder, outcomes))
+    return Table.of_rows("flows", flows), groups, Table.of_rows("ports", ports), wrong
 
 
 def _flows(plan: Plan, counted: _Counted) -> list[Row]:
@@ -163,8 +220,8 @@ def _both_ways(values: Mapping[str, int]) -> Row:
     return {**{column: values[name] + values[f"reply_{name}"] for column, name in both.items()}, **{name: values[name] for name in own}}
 
 
-def _groups(plan: Plan, counted: _Counted, folder: Path) -> list[Row]:
-    """A row for each workload with requests and responses."""
+def _groups(plan: Plan, counted: _Counted, folder: Path, outcomes: Mapping[str, Row]) -> list[Row]:
+    """A row for each workload whose applications wait for something; `outcomes` are those of players."""
     members: dict[str, list[int]] = {}
     flows = list(plan.flows)
     for i, (workload, _) in enumerate(flows):
@@ -185,12 +242,22 @@ def _groups(plan: Plan, counted: _Counted, folder: Path) -> list[Row]:
                 **_times("completion", np.array(taken)),
                 "transactions": len(latencies),
                 **_times("latency", latencies),
+                **_viewed([outcomes[flows[i][1].name] for i in places if flows[i][1].name in outcomes]),
                 "rx_bytes": sum(each["received"] + each["reply_received"] for each in values),
                 "sent_packets": sum(each["sent_packets"] + each["reply_sent_packets"] for each in values),
                 "retransmits": sum(each["retransmits"] + each["reply_retransmits"] for each in values),
             }
         )
     return found
+
+
+def _viewed(players: Sequence[Row]) -> Row:
+    """What several players come to; nothing if there are none."""
+    if not players:
+        return {}
+    startups = [each["startup_ms"] for each in players if "startup_ms" in each]
+    startup = {"startup_mean_ms": float(np.mean(startups))} if startups else {}
+    return {**startup, "stalls": sum(each["stalls"] for each in players), "stalled_ms": sum(each["stalled_ms"] for each in players)}
 
 
 def _times(what: str, times_ns: NDArray[np.int64]) -> Row:

@@ -14,6 +14,7 @@ from typing import Any
 
 from dumbbell.engines.linux.controls import changed
 from dumbbell.engines.linux.devices import NET, Devices
+from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
@@ -45,6 +46,7 @@ def compile_plan(plan: Plan) -> Script:
     own = {name: port for name, port, on_host in zip(devices.queues, plan.ports, devices.on_host, strict=True) if on_host}
     files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}
     files["end.tc"] = "qdisc show\n"
+    files |= draw_files(plan)
     parameters = changed(plan)
     files |= {name: value for name, (value, _) in parameters.items()}
     captures = hosts.captures() if plan.capture else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dumbbell.engines.linux.draws import Amount, amounts
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
 from dumbbell.scenario.tcp import TIMESTAMPS, segment_bytes
@@ -19,9 +20,11 @@ _DOUBLED = 2
 def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
     """Connections that are stopped early are cut off by filters on their hosts: packets end there, as if the host had been unplugged."""
     cut: set[str] = set()
-    for i, (workload, flow) in enumerate(plan.flows):
-        numbers = _LINES[workload.kind]
-        yield _words(workload.kind, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers(workload))
+    flows = ((workload, which, flow) for workload in plan.workloads for which, flow in enumerate(workload.flows))
+    for i, (workload, which, flow) in enumerate(flows):
+        leader = i - which % workload.connections_each if isinstance(workload, Traffic) else i
+        numbers = [each.word(leader) if isinstance(each, Amount) else each for each in _LINES[workload.kind](workload, which)]
+        yield _words(workload.kind, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers)
         yield from _options(workload, plan.mtu_bytes)
         if flow.stop_ns is None or workload.transport != "tcp":
             continue
@@ -49,27 +52,59 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
         yield f"option reads {tcp.host.reads_bps}"
 
 
-def _tcp(tcp: Tcp) -> Iterable[object]:
+def _tcp(tcp: Tcp, _which: int) -> Iterable[object]:
     """Congestion control, size, buffers. A transfer that has an end is closed there."""
     closes = () if tcp.transfer_bytes is None else ("close",)
     return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *_buffers(tcp), *closes)
 
 
-def _exchange(exchange: Traffic) -> Iterable[object]:
-    """Congestion control, sizes, number, time of thinking, buffers."""
-    assert exchange.tcp is not None  # it is over TCP
-    parameters = exchange.parameters
-    numbers = [parameters[name] for name in ("request_bytes", "response_bytes", "count", "think_ns")]
-    return (exchange.tcp.cc["kind"], *numbers, *_buffers(exchange.tcp))
+def _session(session: Traffic, *particular: object) -> Iterable[object]:
+    """Congestion control, buffers and who opens of connections that an application uses, and what is particular to that."""
+    assert session.tcp is not None  # it is over TCP
+    return (session.tcp.cc["kind"], *_buffers(session.tcp), session.tcp.opener, *particular)
 
 
-def _udp(udp: Traffic) -> Iterable[object]:
+def _exchange(exchange: Traffic, _which: int) -> Iterable[object]:
+    """Sizes, number, time of thinking."""
+    found = amounts(exchange)
+    return _session(exchange, found["request"], found["response"], exchange.parameters["count"], found["think"])
+
+
+def _onoff(onoff: Traffic, _which: int) -> Iterable[object]:
+    """Size and interval of writes, and how long they go on and pause."""
+    parameters, found = onoff.parameters, amounts(onoff)
+    on = parameters["on"]
+    period = ("always", 0) if on is None else (on["kind"], found["on" if on["kind"] == "time" else "burst"])
+    return _session(onoff, parameters["write_bytes"], parameters["interval_ns"], *period, found["off"])
+
+
+def _page(page: Traffic, which: int) -> Iterable[object]:
+    """Which of its browser's connections it is and how many there are, sizes, numbers, time of thinking."""
+    parameters, found, each = page.parameters, amounts(page), page.connections_each
+    numbers = (found["request"], found["first"], parameters["objects"], found["size"], _or_never(parameters["count"]), found["think"])
+    return _session(page, which % each, each, *numbers)
+
+
+def _streaming(streaming: Traffic, _which: int) -> Iterable[object]:
+    """Sizes, playing times, number of chunks."""
+    names = ("request_bytes", "chunk_ns", "chunk_bytes", "buffer_ns", "start_at_ns")
+    return _session(streaming, *(streaming.parameters[name] for name in names), _or_never(streaming.parameters["count"]))
+
+
+def _udp(udp: Traffic, _which: int) -> Iterable[object]:
     """Interval and payload."""
     return (udp.parameters["interval_ns"], udp.parameters["size_bytes"] - _HEADERS)
 
 
-_LINES: Mapping[str, Callable[[Any], Iterable[object]]] = {"tcp": _tcp, "exchange": _exchange, "udp": _udp}
-"""By kind of workload, which is the agent's word for it: what follows ends and times."""
+_LINES: Mapping[str, Callable[[Any, int], Iterable[object]]] = {
+    "tcp": _tcp,
+    "exchange": _exchange,
+    "onoff": _onoff,
+    "page": _page,
+    "streaming": _streaming,
+    "udp": _udp,
+}
+"""By kind of workload, which is the agent's word for it: what follows ends and times, of each of its flows."""
 FEATURES = tuple(KINDS[kind].feature for kind in _LINES if kind in KINDS)
 """What tables of capabilities call these kinds."""
 

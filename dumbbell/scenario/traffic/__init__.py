@@ -9,10 +9,13 @@ from pydantic import Discriminator, Tag
 
 from dumbbell.scenario.traffic.base import Traffic
 from dumbbell.scenario.traffic.exchange import Exchange
+from dumbbell.scenario.traffic.onoff import OnOff
+from dumbbell.scenario.traffic.page import Page
+from dumbbell.scenario.traffic.streaming import Streaming
 from dumbbell.scenario.traffic.transfers import Arrivals, Transfers
 from dumbbell.scenario.traffic.udp import Udp
 
-__all__ = ["Arrivals", "Exchange", "Transfers", "Udp"]  # exported by dumbbell and dumbbell.scenario
+__all__ = ["Arrivals", "Exchange", "OnOff", "Page", "Streaming", "Transfers", "Udp"]  # exported by dumbbell and dumbbell.scenario
 
 
 def kind(value: Any) -> Any:
@@ -21,9 +24,16 @@ def kind(value: Any) -> Any:
 
 
 Background = Annotated[
-    Annotated[Exchange, Tag("exchange")] | Annotated[Transfers, Tag("transfers")] | Annotated[Udp, Tag("udp")],
+    Annotated[Exchange, Tag("exchange")]
+    | Annotated[OnOff, Tag("onoff")]
+    | Annotated[Page, Tag("page")]
+    | Annotated[Streaming, Tag("streaming")]
+    | Annotated[Transfers, Tag("transfers")]
+    | Annotated[Udp, Tag("udp")],
     Discriminator(kind),
 ]
 """Traffic of any kind."""
-KINDS: Mapping[str, type[Traffic]] = {str(each.model_fields["kind"].default): each for each in (Exchange, Transfers, Udp)}
+KINDS: Mapping[str, type[Traffic]] = {
+    str(each.model_fields["kind"].default): each for each in (Exchange, OnOff, Page, Streaming, Transfers, Udp)
+}
 """By `kind`."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 from dumbbell.scenario.base import Kinded, Name
+from dumbbell.scenario.distributions import Distribution, mean
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.units import Duration, Size
 
 MOST_SEGMENTS = (1 << 32) - 3
 """Of a direction of a connection: sequence numbers count them in 32 bits."""
+
+MOST_RESPONSE = Size(1 << 40)
+"""Of responses whose number is not known beforehand: long before sequence numbers are used up a run is over."""
 
 Wrong = Iterator[tuple[Location, str, str]]
 """Key, what is wrong, and what was expected."""
@@ -53,6 +58,11 @@ class Traffic(Kinded):
         return None
 
     @property
+    def connections_each(self) -> int:
+        """Connections that start together and belong to one application."""
+        return 1
+
+    @property
     def opener(self) -> Literal["from", "to"]:
         """Which end of a connection calls connect()."""
         return "from"
@@ -83,3 +93,21 @@ def segments(size: Size, over: Connections) -> int:
 def most_bytes(over: Connections) -> Size:
     """What sequence numbers can count of a direction of a connection, on a path with the usual MTU."""
     return Size(MOST_SEGMENTS * over.segment_bytes())
+
+
+def mean_segments(size: Size | Distribution, over: Connections) -> int:
+    """Of a payload that may be drawn, on average."""
+    return segments(Size(math.ceil(mean(size))), over)
+
+
+def times_in(span_ns: int, time: Duration | Distribution) -> int | None:
+    """How often something is due in `span_ns` that takes so long, about; None if it takes no time."""
+    each_ns = int(mean(time))
+    return span_ns // each_ns + 1 if each_ns else None
+
+
+def check_sizes(most: Size, **sizes: Size | Distribution | None) -> Wrong:
+    """Plain sizes of nothing, and of too much, by their keys; None is not said. What is drawn is at least a byte and at most 1 TiB."""
+    for key, size in sizes.items():
+        if isinstance(size, Size) and not 0 < size <= most:
+            yield (key,), f"{size} is too much" if size else "0B is nothing", f"1B to {most}"

@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from dumbbell.scenario.distributions import Drawn, is_drawn, planned
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.tcp import Connections, Start
-from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, most_bytes, segments
+from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, check_sizes, mean_segments, most_bytes, times_in
 from dumbbell.scenario.units import Duration, Size
 
 
@@ -29,11 +30,11 @@ class Exchange(Traffic, Connections):
     """When they are opened."""
     opens: Literal["client", "server"] = "client"
     """Who calls connect(). Whoever does, the client asks first."""
-    request: Size
-    response: Size
+    request: Drawn[Size]
+    response: Drawn[Size]
     count: Annotated[int, Field(ge=1)] | None = None
     """Requests over each connection; by default as many as there is time for."""
-    think: Duration = Duration(0)
+    think: Drawn[Duration] = Duration(0)
     """From the last byte of a response to the next request."""
 
     @property
@@ -49,28 +50,30 @@ class Exchange(Traffic, Connections):
     @property
     def _most(self) -> int:
         """Most requests that sequence numbers can count."""
-        return MOST_SEGMENTS // max(1, segments(max(self.request, self.response), self))
+        return MOST_SEGMENTS // max(1, mean_segments(self.request, self), mean_segments(self.response, self))
+
+    @property
+    def is_random(self) -> bool:
+        """Sizes and times that are drawn are."""
+        return super().is_random or any(map(is_drawn, (self.request, self.response, self.think)))
 
     def planned(self) -> dict[str, Any]:
         """Sizes, number of requests and time of thinking."""
         return {
-            "request_bytes": int(self.request),
-            "response_bytes": int(self.response),
+            "request_bytes": planned(self.request),
+            "response_bytes": planned(self.response),
             "count": self._most if self.count is None else self.count,
-            "think_ns": int(self.think),
+            "think_ns": planned(self.think),
         }
 
     def packets(self, span_ns: int) -> int | None:
         """Those of all requests and responses, if their number or the time of thinking limits them."""
-        most = [limit for limit in (self.count, span_ns // self.think + 1 if self.think else None) if limit is not None]
-        return self.connections * min(most) * (segments(self.request, self) + segments(self.response, self)) if most else None
+        most = [limit for limit in (self.count, times_in(span_ns, self.think)) if limit is not None]
+        return self.connections * min(most) * (mean_segments(self.request, self) + mean_segments(self.response, self)) if most else None
 
     def wrong(self, duration: Duration) -> Wrong:
         """Also sizes of nothing, and more than sequence numbers can count."""
-        for key in ("request", "response"):
-            if not 0 < getattr(self, key) <= most_bytes(self):
-                what = f"{getattr(self, key)} is too much" if getattr(self, key) else "0B is nothing"
-                yield (key,), what, f"1B to {most_bytes(self)}"
+        yield from check_sizes(most_bytes(self), request=self.request, response=self.response)
         if self.count is not None and self.count > self._most:
             yield ("count",), f"{self.count} are more than sequence numbers can count", f"at most {self._most}"
         yield from super().wrong(duration)

@@ -40,7 +40,7 @@ class Case:
 
     def line(self, cc: str = "cubic") -> str:
         """The exchange as the agent's script has it, but for its ends."""
-        return f"exchange {{ends}} {cc} {self.request} {self.response} {self.count} {self.think_ns} 0 0"
+        return f"exchange {{ends}} {cc} 0 0 from {self.request} {self.response} {self.count} {self.think_ns}"
 
 
 @dataclasses.dataclass(frozen=True)

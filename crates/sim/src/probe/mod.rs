@@ -3,9 +3,11 @@
 mod sampler;
 pub mod schema;
 mod totals;
+mod waiting;
 
 pub use sampler::{Chosen, Coming, Group, Members, Sampler};
 pub use totals::{flows, ports, FlowRow, GroupTotals, Limits, Volume};
+pub use waiting::{latencies, levels};
 
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};

@@ -8,7 +8,7 @@ use super::totals::{GroupTotals, Volume};
 use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::output::{Table, Transaction};
+use crate::output::Table;
 use crate::port::Port;
 use crate::time::Time;
 
@@ -103,6 +103,12 @@ impl Sampler {
         }
     }
 
+    /// Time between samples; 0: none are taken.
+    #[must_use]
+    pub fn interval(&self) -> Time {
+        self.interval
+    }
+
     /// Takes a row of each; returns the time of the next.
     pub fn sample(&mut self, flows: &[Flow], coming: &impl Coming, network: &Network) -> Time {
         let now = network.now();
@@ -151,19 +157,6 @@ impl Sampler {
                 table.push(now, &of_share(bytes));
             }
         }
-    }
-
-    /// The series of requests and responses of a flow: a value each when the response was read whole. None if nothing is sampled.
-    #[must_use]
-    pub fn latencies(&self, flow: &str, transactions: &[Transaction]) -> Option<Table> {
-        let mut table =
-            Table { entity: format!("flow/{flow}"), columns: vec!["latency_ms"], t_ns: vec![], values: vec![] };
-        for Transaction { start, end, .. } in transactions {
-            if let Some(end) = *end {
-                table.push(end, &[(end - start) as f64 / 1e6]);
-            }
-        }
-        (self.interval > 0).then_some(table)
     }
 
     /// The tables: flows, groups, ports, flows and groups at ports.

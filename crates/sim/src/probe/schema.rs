@@ -32,7 +32,7 @@ pub enum Source {
     Kernel,
     /// Captures at both hosts, whatever engine made them.
     Captures,
-    /// Connections with requests and responses, whatever engine ran them.
+    /// Connections whose applications wait for something, whatever engine ran them.
     Requests,
 }
 
@@ -90,6 +90,11 @@ impl Quantity {
     }
 }
 
+/// What an application waits for.
+const LATENCY: &str =
+    "from a request to the last byte of the response, from a page's beginning to its last byte, or from when a source \
+                       produced data to when the last byte was read; at the time of that";
+
 /// Series of a TCP flow.
 pub const FLOW_SERIES: &[Quantity] = &[
     gauge("cwnd", "packets", "congestion window, in segments of full size"),
@@ -103,9 +108,8 @@ pub const FLOW_SERIES: &[Quantity] = &[
     total("retransmits", "packets", "segments sent again"),
     total("rx_bytes", "bytes", "payload that the receiving application has read"),
     gauge("ca_state", "state", "0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
-    gauge("latency_ms", "ms", "from a request to the last byte of its response, at the time of that")
-        .by(Source::Requests)
-        .or_none(),
+    gauge("latency_ms", "ms", LATENCY).by(Source::Requests).or_none(),
+    gauge("buffer_s", "s", "of streaming: playing time in the buffer").by(Source::Requests).or_none(),
     gauge("passive_rtt_ms", "ms", "RTT by synthetic packet pairs, at the times of the pairs")
         .by(Source::Captures)
         .or_none(),
@@ -123,6 +127,13 @@ pub const GROUP_SERIES: &[Quantity] = &[
     total("delivered_ce", "packets", "of all flows, those that ended included").by(Source::Sim),
     total("retransmits", "packets", "of all flows, those that ended included").by(Source::Sim),
     total("rx_bytes", "bytes", "of all flows, those that ended included").by(Source::Sim),
+    gauge(
+        "latency_ms",
+        "ms",
+        "of pages, which use several connections: from a page's beginning to its last byte, at the time of that",
+    )
+    .by(Source::Requests)
+    .or_none(),
 ];
 
 /// Series of a flow or group at a port.
@@ -186,9 +197,14 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("undos", "", "reductions of the window that were taken back").by(Source::Sim),
     gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory").by(Source::Sim).or_none(),
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
+    gauge("startup_ms", "ms", "of streaming: from connect() to when playing began")
+        .by(Source::EveryEngineOfTcp)
+        .or_none(),
+    total("stalls", "", "of streaming: how often the buffer ran empty").by(Source::EveryEngineOfTcp).or_none(),
+    gauge("stalled_ms", "ms", "of streaming: for how long in all").by(Source::EveryEngineOfTcp).or_none(),
 ];
 
-/// Columns of the table of groups: workloads whose connections come and go while the run goes on, or exchange requests and responses.
+/// Columns of the table of groups: workloads whose connections come and go while the run goes on, or whose applications wait for something.
 pub const GROUP_COLUMNS: &[Quantity] = &[
     label("group", "name, unique in the run"),
     label("kind", "of traffic"),
@@ -200,11 +216,16 @@ pub const GROUP_COLUMNS: &[Quantity] = &[
     gauge("completion_median_ms", "ms", "their median").or_none(),
     gauge("completion_p95_ms", "ms", "their 95th percentile").or_none(),
     gauge("completion_max_ms", "ms", "the longest").or_none(),
-    total("transactions", "", "requests that were answered; none where there are no requests").or_none(),
-    gauge("latency_mean_ms", "ms", "from the request to the last byte of the response, the mean over those").or_none(),
+    total("transactions", "", "responses, pages, chunks or writes that were read; none where nobody waits for such")
+        .or_none(),
+    gauge("latency_mean_ms", "ms", "how long each took (the series `latency_ms`), the mean over those").or_none(),
     gauge("latency_median_ms", "ms", "their median").or_none(),
     gauge("latency_p95_ms", "ms", "their 95th percentile").or_none(),
     gauge("latency_max_ms", "ms", "the longest").or_none(),
+    gauge("startup_mean_ms", "ms", "of streaming: from connect() to when playing began, the mean over those that did")
+        .or_none(),
+    total("stalls", "", "of streaming: how often buffers ran empty").or_none(),
+    gauge("stalled_ms", "ms", "of streaming: for how long in all").or_none(),
     total("rx_bytes", "bytes", "payload that applications have read"),
     total("sent_packets", "packets", "data packets that left the sending hosts, those sent again included"),
     total("retransmits", "packets", "segments sent again"),

@@ -8,6 +8,7 @@ use crate::flow::Flow;
 use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
+use crate::playback::Viewed;
 use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
@@ -52,6 +53,9 @@ impl FlowRow {
             "undos": s.undos as f64,
             "min_rtt_ms": sample.min_rtt_ms.unwrap_or(f64::NAN),
             "srtt_ms": sample.srtt_ms.unwrap_or(f64::NAN),
+            "startup_ms": f64::NAN,
+            "stalls": f64::NAN,
+            "stalled_ms": f64::NAN,
         ])
     }
 }
@@ -134,7 +138,19 @@ pub struct GroupTotals {
     completions: Vec<Time>,
     /// From a request to the last byte of its response, ns; `None` where there are no requests.
     latencies: Option<Vec<Time>>,
+    /// Of players; `None` where there are none.
+    viewed: Option<Viewing>,
     volume: Volume,
+}
+
+/// What several players came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Viewing {
+    /// Those that began to play, and how long they had waited in all, ns.
+    started: u64,
+    startup_ns: Time,
+    stalls: u64,
+    stalled_ns: Time,
 }
 
 impl GroupTotals {
@@ -160,6 +176,15 @@ impl GroupTotals {
         self.latencies.get_or_insert_default().extend(latencies);
     }
 
+    /// Adds what a player came to.
+    pub fn add_viewed(&mut self, one: Viewed) {
+        let all = self.viewed.get_or_insert_default();
+        all.started += u64::from(one.startup_ns.is_some());
+        all.startup_ns += one.startup_ns.unwrap_or(0);
+        all.stalls += one.stalls;
+        all.stalled_ns += one.stalled_ns;
+    }
+
     /// A table of groups without rows.
     #[must_use]
     pub fn table() -> Rows {
@@ -171,6 +196,7 @@ impl GroupTotals {
         let (completion, volume) = (Times::of(&mut self.completions), self.volume);
         let transactions = self.latencies.as_ref().map_or(f64::NAN, |latencies| latencies.len() as f64);
         let latency = Times::of(self.latencies.as_deref_mut().unwrap_or(&mut []));
+        let viewed = |number: fn(Viewing) -> f64| self.viewed.map_or(f64::NAN, number);
         let row = row![GROUP_COLUMNS;
             "connections": self.connections as f64,
             "completed": self.completions.len() as f64,
@@ -183,6 +209,9 @@ impl GroupTotals {
             "latency_median_ms": latency.median_ms,
             "latency_p95_ms": latency.p95_ms,
             "latency_max_ms": latency.max_ms,
+            "startup_mean_ms": viewed(|each| each.startup_ns as f64 / each.started as f64 / 1e6),
+            "stalls": viewed(|each| each.stalls as f64),
+            "stalled_ms": viewed(|each| each.stalled_ns as f64 / 1e6),
             "rx_bytes": volume.rx_bytes as f64,
             "sent_packets": volume.sent as f64,
             "retransmits": volume.retransmits as f64,

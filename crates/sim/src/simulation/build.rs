@@ -1,7 +1,7 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
 use super::slots::{Group, Slots};
-use super::{series, World, CHANGES, SAMPLER};
+use super::{members, series, World, CHANGES, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
@@ -30,13 +30,15 @@ struct Parts<'a> {
     changes: Vec<(Time, usize, Change)>,
     flows: Vec<Flow>,
     others: Vec<AnyTraffic>,
+    /// The names of their workloads, each with how many are of it.
+    listed: Vec<(String, usize)>,
     groups: Vec<Group<'a>>,
 }
 
 impl<'a> World<'a> {
     /// The world at time 0.
     pub(super) fn build(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Self, Vec<Refusal>> {
-        let Parts { ports, changes, mut flows, mut others, groups } = parts(spec, controls)?;
+        let Parts { ports, changes, mut flows, mut others, listed, groups } = parts(spec, controls)?;
         let tuples = tuples(spec);
         let headers = if spec.capture { headers(spec, &flows, &others, &tuples) } else { vec![] };
         let sources = sources(spec);
@@ -54,8 +56,10 @@ impl<'a> World<'a> {
         for (i, flow) in flows.iter_mut().enumerate() {
             flow.sender.on_host_with_queue(network.routes.has_egress(i, false));
         }
-        for (i, other) in (flows.len()..).zip(&mut others) {
-            other.on_hosts_with_queues([false, true].map(|back| network.routes.has_egress(i, back)));
+        let mut first = flows.len();
+        for other in &mut others {
+            other.on_hosts_with_queues([false, true].map(|back| network.routes.has_egress(first, back)));
+            first += other.flows();
         }
         let first_flow_source = first_flow_source(spec);
         for (i, flow) in flows.iter().enumerate() {
@@ -75,7 +79,8 @@ impl<'a> World<'a> {
         Ok(Self {
             network,
             flows,
-            listed: listed(spec),
+            members: others.iter().zip(0..).flat_map(|(each, i)| (0..each.flows()).map(move |_| i)).collect(),
+            listed,
             owners: owners(&others),
             others,
             slots,
@@ -127,12 +132,6 @@ fn sources(spec: &NetworkSpec) -> usize {
     application_source(spec) + 1
 }
 
-/// The names of the workloads that list what is there from the start beside flows, and how many each lists.
-fn listed(spec: &NetworkSpec) -> Vec<(String, usize)> {
-    let listed = spec.others().filter_map(|(_, workload)| Some((workload.id().to_owned(), workload.listed()?.len())));
-    listed.collect()
-}
-
 /// Of each event source of what is there from the start beside flows, whose it is and which of its own.
 fn owners(others: &[AnyTraffic]) -> Vec<(u32, u32)> {
     let each = others.iter().zip(0..);
@@ -177,7 +176,10 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
     let (making, listed): (Vec<_>, Vec<_>) = spec.others().partition(|(_, workload)| workload.listed().is_none());
     for (i, workload) in listed.into_iter().chain(making) {
         match build(workload, &Site { index: index as u32, source, ..site }) {
-            Ok(Made::Listed(others)) => parts.others.extend(others),
+            Ok(Made::Listed(others)) => {
+                parts.listed.push((workload.id().to_owned(), others.len()));
+                parts.others.extend(others);
+            }
             Ok(Made::Making(making)) => parts.groups.push(Group::new(making)),
             Err(flaws) => refuse(Part::Workload, Some(i), flaws),
         }
@@ -294,7 +296,9 @@ pub(super) fn tuple(spec: &NetworkSpec, heading: Heading, [sport, dport]: [u16; 
 fn headers(spec: &NetworkSpec, flows: &[Flow], others: &[AnyTraffic], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
     let bulk = spec.connections().zip(flows).zip(tuples);
     let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| FlowHeaders::tcp(tcp, *tuple, flow.receiver.window_scale()));
-    let others = spec.listed().zip(others).zip(&tuples[flows.len()..]);
-    bulk.chain(others.map(|(((workload, _), each), tuple)| each.headers(workload.heading().direction, *tuple)))
-        .collect()
+    let others = spec.listed().zip(members(others)).zip(&tuples[flows.len()..]);
+    bulk.chain(
+        others.map(|(((workload, _), (each, which)), tuple)| each.headers(which, workload.heading().direction, *tuple)),
+    )
+    .collect()
 }

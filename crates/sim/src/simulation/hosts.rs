@@ -26,8 +26,8 @@ impl World<'_> {
         if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
             return flow.sender.on_left_host(p);
         }
-        let other = self.others.get_mut(p.flow() - self.flows.len());
-        other.is_some_and(|other| other.on_left_host(p, attachment))
+        let whose = self.members.get(p.flow() - self.flows.len());
+        whose.is_some_and(|&whose| self.others[whose].on_left_host(p, attachment))
     }
 
     /// The sender of such a packet waited for room in its host's queue, and there is some.
@@ -35,8 +35,8 @@ impl World<'_> {
         if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
             return flow.sender.on_room_in_host(&mut self.network);
         }
-        if let Some(other) = self.others.get_mut(p.flow() - self.flows.len()) {
-            other.on_room_in_host(p, &mut self.network);
+        if let Some(&whose) = self.members.get(p.flow() - self.flows.len()) {
+            self.others[whose].on_room_in_host(p, &mut self.network);
         }
     }
 }

@@ -13,10 +13,10 @@ use self::slots::Slots;
 use crate::capture::{Capture, FlowHeaders};
 use crate::flow::Flow;
 use crate::network::{Network, PORTS};
-use crate::output::Output;
+use crate::output::{Output, Table};
 use crate::packet::{flags, Packet};
 use crate::port::Schedule;
-use crate::probe::{GroupTotals, Sampler};
+use crate::probe::{latencies, GroupTotals, Sampler};
 use crate::refusal::Refusal;
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver::reader::TURN;
@@ -77,6 +77,8 @@ struct World<'a> {
     flows: Vec<Flow>,
     /// What else is there from the start.
     others: Vec<AnyTraffic>,
+    /// Of each flow of those, whose it is: flows count on from the bulk flows.
+    members: Vec<usize>,
     /// The names of their workloads, each with how many are of it.
     listed: Vec<(String, usize)>,
     /// Of each event source of those, whose it is and which of its own.
@@ -186,7 +188,8 @@ impl World<'_> {
 
     /// A packet of other traffic than TCP connections with one direction has reached its end.
     fn on_other_arrival(&mut self, p: &Packet) {
-        self.others[p.flow() - self.flows.len()].on_packet(p, &mut self.network);
+        let whose = self.members[p.flow() - self.flows.len()];
+        self.others[whose].on_packet(p, &mut self.network);
     }
 
     /// The event of other traffic or of arrivals came; sources are counted from the first of those.
@@ -299,18 +302,24 @@ impl World<'_> {
 
     /// Adds what came of traffic that is there from the start beside bulk flows.
     fn add_others(&self, inside: &[(u64, u64)], output: &mut Output) {
-        for (each, i) in self.others.iter().zip(self.flows.len()..) {
-            output.flows.push(each.name(), &each.row(&self.network.drops[i], inside[i], self.end).0);
-            if !each.transactions().is_empty() {
-                output.transactions.push((each.name().to_owned(), each.transactions().to_vec()));
-                output.tables.extend(self.sampler.latencies(each.name(), each.transactions()));
+        for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
+            output.flows.push(each.name(which), &each.row(which, &self.network.drops[i], inside[i], self.end).0);
+            if which == 0 && !each.transactions().is_empty() {
+                output.transactions.push((each.name(0).to_owned(), each.transactions().to_vec()));
             }
         }
-        let mut others = self.others.iter();
+        let interval = self.sampler.interval();
+        let mut first = 0;
         for (name, count) in &self.listed {
+            let members = &self.others[first..first + count];
+            first += count;
+            if interval > 0 {
+                output.tables.extend(members.iter().flat_map(|each| each.series(interval, self.end)));
+                output.tables.extend(latencies_of_group(name, members));
+            }
             let mut totals = GroupTotals::default();
-            let members = others.by_ref().take(*count);
-            if members.inspect(|each| each.count(&mut totals)).filter(|each| each.has_group()).count() > 0 {
+            members.iter().for_each(|each| each.count(&mut totals, self.end));
+            if members.iter().any(AnyTraffic::has_group) {
                 totals.push(name, &mut output.groups);
             }
         }
@@ -338,11 +347,11 @@ impl World<'_> {
             check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
         }
-        for (each, i) in self.others.iter().zip(self.flows.len()..) {
+        for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
             let ((data, back), drops) = (inside[i], &self.network.drops[i]);
-            let Exchanged { sent, arrived, sent_back, arrived_back } = each.exchanged();
-            check(format!("flow {}", each.name()), sent, arrived + drops.data + data);
-            check(format!("flow {} back", each.name()), sent_back, arrived_back + drops.acks + back);
+            let Exchanged { sent, arrived, sent_back, arrived_back } = each.exchanged(which);
+            check(format!("flow {}", each.name(which)), sent, arrived + drops.data + data);
+            check(format!("flow {} back", each.name(which)), sent_back, arrived_back + drops.acks + back);
         }
         for p in &self.network.ports {
             let c = &p.counters;
@@ -350,4 +359,17 @@ impl World<'_> {
         }
         wrong
     }
+}
+
+/// How long each transaction took of applications that use several connections each; none if there are no such.
+fn latencies_of_group(name: &str, members: &[AnyTraffic]) -> Option<Table> {
+    let several = members.iter().filter(|each| each.flows() > 1);
+    let mut all: Vec<_> = several.flat_map(AnyTraffic::transactions).filter(|each| each.end.is_some()).collect();
+    all.sort_by_key(|each| each.end);
+    (!all.is_empty()).then(|| latencies(format!("group/{name}"), all))
+}
+
+/// The flows of traffic that is there from the start beside bulk flows: whose each is, and which of its own.
+fn members(others: &[AnyTraffic]) -> impl Iterator<Item = (&AnyTraffic, usize)> {
+    others.iter().flat_map(|each| (0..each.flows()).map(move |which| (each, which)))
 }

@@ -12,6 +12,12 @@ pub enum DistributionSpec {
     Drawn(DrawnSpec),
 }
 
+impl From<u64> for DistributionSpec {
+    fn from(value: u64) -> Self {
+        Self::Fixed(value)
+    }
+}
+
 /// What numbers are drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]

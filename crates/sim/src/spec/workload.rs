@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Direction;
+use super::{Direction, DistributionSpec};
 
 /// Connections or streams that are alike. There is one a group, and none is moved in a run: its size does not matter.
 #[allow(clippy::large_enum_variant)]
@@ -14,6 +14,13 @@ pub enum WorkloadSpec {
     Tcp(TcpSpec),
     /// Requests and responses over TCP connections.
     Exchange(ExchangeSpec),
+    /// Sources with a rate of their own over TCP connections.
+    #[serde(rename = "onoff")]
+    OnOff(OnOffSpec),
+    /// Pages of many objects over TCP connections.
+    Page(PageSpec),
+    /// Streaming by chunks over TCP connections.
+    Streaming(StreamingSpec),
     /// TCP connections that come and go.
     Transfers(TransfersSpec),
     /// Unresponsive datagrams.
@@ -63,6 +70,9 @@ impl WorkloadSpec {
         match self {
             Self::Tcp(tcp) => Some(tcp),
             Self::Exchange(exchange) => Some(&exchange.tcp),
+            Self::OnOff(source) => Some(&source.tcp),
+            Self::Page(page) => Some(&page.tcp),
+            Self::Streaming(streaming) => Some(&streaming.tcp),
             Self::Transfers(transfers) => Some(&transfers.tcp),
             Self::Udp(_) => None,
         }
@@ -73,9 +83,12 @@ impl WorkloadSpec {
     pub fn heading(&self) -> Heading {
         match self {
             Self::Udp(udp) => udp.into(),
-            Self::Tcp(tcp) | Self::Exchange(ExchangeSpec { tcp, .. }) | Self::Transfers(TransfersSpec { tcp, .. }) => {
-                tcp.into()
-            }
+            Self::Tcp(tcp)
+            | Self::Exchange(ExchangeSpec { tcp, .. })
+            | Self::OnOff(OnOffSpec { tcp, .. })
+            | Self::Page(PageSpec { tcp, .. })
+            | Self::Streaming(StreamingSpec { tcp, .. })
+            | Self::Transfers(TransfersSpec { tcp, .. }) => tcp.into(),
         }
     }
 
@@ -85,7 +98,7 @@ impl WorkloadSpec {
         match self {
             Self::Transfers(_) => None,
             Self::Udp(udp) => Some(&udp.streams),
-            Self::Tcp(tcp) | Self::Exchange(ExchangeSpec { tcp, .. }) => Some(&tcp.connections),
+            _ => self.tcp().map(|tcp| &*tcp.connections),
         }
     }
 }
@@ -143,13 +156,87 @@ pub struct ExchangeSpec {
     /// The connections between the client (`from`) and the server (`to`). They have no transfer and no first write of their own.
     pub tcp: TcpSpec,
     /// Size of a request, bytes.
-    pub request_bytes: u64,
+    pub request_bytes: DistributionSpec,
     /// Size of a response, bytes.
-    pub response_bytes: u64,
+    pub response_bytes: DistributionSpec,
     /// Number of requests.
     pub count: u64,
     /// From the end of a response to the next request, ns.
-    pub think_ns: u64,
+    pub think_ns: DistributionSpec,
+}
+
+/// Data that an application produces at a rate of its own, over each of some TCP connections from `from` to `to`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffSpec {
+    /// The connections. They have no transfer and no first write of their own.
+    pub tcp: TcpSpec,
+    /// Size of a write, bytes.
+    pub write_bytes: u64,
+    /// From one write to the next, ns; 0: all of a period is one write.
+    pub interval_ns: u64,
+    /// How long it produces data at a time; `None`: always.
+    pub on: Option<PeriodSpec>,
+    /// From the end of such a period to the next, ns.
+    pub off_ns: DistributionSpec,
+}
+
+/// How long an application produces data at a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PeriodSpec {
+    /// For a time.
+    Time {
+        /// How long, ns.
+        ns: DistributionSpec,
+    },
+    /// Until there is so much.
+    Bytes {
+        /// How much, bytes.
+        bytes: DistributionSpec,
+    },
+}
+
+/// Pages of objects that browsers ask a server for, each over some TCP connections that stay open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageSpec {
+    /// The connections between the browsers (`from`) and the server (`to`). They have no transfer and no first write of their own.
+    pub tcp: TcpSpec,
+    /// Of these, those of each browser: the first so many are of the first one.
+    pub connections_each: u32,
+    /// Size of a request, bytes.
+    pub request_bytes: DistributionSpec,
+    /// Size of the object that must have come before the others are asked for, bytes.
+    pub first_bytes: Option<DistributionSpec>,
+    /// Number of other objects.
+    pub objects: u64,
+    /// Size of each of these, bytes.
+    pub size_bytes: DistributionSpec,
+    /// Number of pages; `None`: as many as there is time for.
+    pub count: Option<u64>,
+    /// From the end of a page to the request for the next, ns.
+    pub think_ns: DistributionSpec,
+}
+
+/// Players that ask a server for chunk after chunk, each over a TCP connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamingSpec {
+    /// The connections between the players (`from`) and the server (`to`). They have no transfer and no first write of their own.
+    pub tcp: TcpSpec,
+    /// Size of a request, bytes.
+    pub request_bytes: u64,
+    /// Playing time of a chunk, ns.
+    pub chunk_ns: u64,
+    /// Its size, bytes.
+    pub chunk_bytes: u64,
+    /// Most that a player has in its buffer, ns of playing time.
+    pub buffer_ns: u64,
+    /// What must be there before it plays, at first and after a stall, ns of playing time.
+    pub start_at_ns: u64,
+    /// Number of chunks; `None`: there is no end.
+    pub count: Option<u64>,
 }
 
 /// Sized transfers, each over a TCP connection of its own that is made when its time comes and gone when it is complete.

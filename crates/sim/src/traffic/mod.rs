@@ -1,15 +1,25 @@
-//! What the hosts send: bulk flows ([`bulk`]), and beside them requests and responses, datagrams, connections that come and go. This file
-//! lists the kinds beside bulk flows: it has a variant of [`AnyTraffic`] and an arm of [`build`] for each.
+//! What the hosts send: bulk flows ([`bulk`]), and beside them applications over TCP connections that stay open ([`session`]: requests and
+//! responses, sources, pages, streaming), datagrams, connections that come and go. This file lists the kinds beside bulk flows: it has a
+//! variant of [`AnyTraffic`] and an arm of [`build`] for each.
 
+mod amount;
 pub mod arrivals;
 pub mod bulk;
 mod exchange;
+mod onoff;
+mod page;
+mod requests;
+mod session;
 mod site;
+mod streaming;
 mod transfers;
 mod udp;
 
 pub use exchange::Exchange;
+pub use onoff::OnOff;
+pub use page::Page;
 pub use site::{Controls, Site, MOST_MTU};
+pub use streaming::Streaming;
 pub use udp::Udp;
 
 use self::arrivals::Making;
@@ -17,7 +27,7 @@ use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::Outbox;
-use crate::output::Transaction;
+use crate::output::{Table, Transaction};
 use crate::packet::{FlowTuple, Packet};
 use crate::probe::{FlowRow, GroupTotals};
 use crate::refusal::Flaws;
@@ -25,7 +35,7 @@ use crate::spec::{Direction, WorkloadSpec};
 use crate::time::Time;
 
 /// What tables of capabilities call the kinds beside bulk flows.
-pub const FEATURES: &[&str] = &["exchanges", "transfers", "UDP"];
+pub const FEATURES: &[&str] = &["exchanges", "on-off sources", "pages", "streaming", "transfers", "UDP"];
 
 /// What two ends have sent each other, packets of all kinds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,16 +50,21 @@ pub struct Exchanged {
     pub arrived_back: u64,
 }
 
-/// A connection or a stream, both its ends, that is there from the start of the run. Its events and its packets come to it; what it
-/// does goes through an [`Outbox`].
+/// A stream, or the connections that one application uses, both their ends, that are there from the start of the run. Their events and
+/// packets come to it; what it does goes through an [`Outbox`]. Where one of its flows is meant, `which` counts them from 0.
 pub trait Traffic {
-    /// Event sources that it has.
+    /// Event sources of each of its flows.
     const SOURCES: usize;
     /// Those of a workload have a row in the table of groups.
     const HAS_GROUP: bool = false;
 
+    /// Its connections or streams: each is a flow, with a row in the table of flows.
+    fn flows(&self) -> usize {
+        1
+    }
+
     /// Name in the results.
-    fn name(&self) -> &str;
+    fn name(&self, which: usize) -> &str;
 
     /// Sets its first event.
     fn schedule(&self, out: &mut impl Outbox);
@@ -72,29 +87,34 @@ pub trait Traffic {
     /// There is room in the queue of the host that such packets come from, and their sender waited for it.
     fn on_room_in_host(&mut self, _p: &Packet, _out: &mut impl Outbox) {}
 
-    /// Its packets so far.
-    fn exchanged(&self) -> Exchanged;
+    /// The packets of a flow so far.
+    fn exchanged(&self, which: usize) -> Exchanged;
 
-    /// What it has come to by the end of the run; `inside` are the packets still under way, the data's way and back.
-    fn row(&self, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow;
+    /// What a flow has come to by the end of the run; `inside` are the packets still under way, the data's way and back.
+    fn row(&self, which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow;
 
-    /// Adds what it has come to to that of its group.
-    fn count(&self, _totals: &mut GroupTotals) {}
+    /// Adds what they have come to by the end of the run to that of their group.
+    fn count(&self, _totals: &mut GroupTotals, _end: Time) {}
 
-    /// Its requests and responses, if it has such.
+    /// What its application has waited for, if it is one that does.
     fn transactions(&self) -> &[Transaction] {
         &[]
     }
 
-    /// What the headers of its packets have in common.
-    fn headers(&self, direction: Direction, tuple: FlowTuple) -> FlowHeaders;
+    /// Series that it has of itself, at times of its own or every `interval` until the run's `end`.
+    fn series(&self, _interval: Time, _end: Time) -> Vec<Table> {
+        vec![]
+    }
+
+    /// What the headers of a flow's packets have in common.
+    fn headers(&self, which: usize, direction: Direction, tuple: FlowTuple) -> FlowHeaders;
 }
 
 /// The kinds that are there from the start, dispatched statically.
 macro_rules! any_traffic {
     ($($kind:ident),+) => {
-        /// A connection or stream of any kind that is there from the start. There are few, and none is moved in a run: their size does
-        /// not matter.
+        /// Traffic of any kind that is there from the start. There is little, and none is moved in a run: its size does not
+        /// matter.
         #[allow(clippy::large_enum_variant)]
         #[derive(Debug)]
         pub enum AnyTraffic {
@@ -102,10 +122,16 @@ macro_rules! any_traffic {
         }
 
         impl AnyTraffic {
-            /// See [`Traffic::SOURCES`].
+            /// Event sources that it has.
             #[must_use]
             pub fn sources(&self) -> usize {
-                match self { $(Self::$kind(_) => $kind::SOURCES),+ }
+                self.flows() * match self { $(Self::$kind(_) => $kind::SOURCES),+ }
+            }
+
+            /// See [`Traffic::flows`].
+            #[must_use]
+            pub fn flows(&self) -> usize {
+                match self { $(Self::$kind(each) => each.flows()),+ }
             }
 
             /// See [`Traffic::HAS_GROUP`].
@@ -116,8 +142,8 @@ macro_rules! any_traffic {
 
             /// See [`Traffic::name`].
             #[must_use]
-            pub fn name(&self) -> &str {
-                match self { $(Self::$kind(each) => each.name()),+ }
+            pub fn name(&self, which: usize) -> &str {
+                match self { $(Self::$kind(each) => each.name(which)),+ }
             }
 
             /// See [`Traffic::schedule`].
@@ -152,19 +178,19 @@ macro_rules! any_traffic {
 
             /// See [`Traffic::exchanged`].
             #[must_use]
-            pub fn exchanged(&self) -> Exchanged {
-                match self { $(Self::$kind(each) => each.exchanged()),+ }
+            pub fn exchanged(&self, which: usize) -> Exchanged {
+                match self { $(Self::$kind(each) => each.exchanged(which)),+ }
             }
 
             /// See [`Traffic::row`].
             #[must_use]
-            pub fn row(&self, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow {
-                match self { $(Self::$kind(each) => each.row(drops, inside, end)),+ }
+            pub fn row(&self, which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow {
+                match self { $(Self::$kind(each) => each.row(which, drops, inside, end)),+ }
             }
 
             /// See [`Traffic::count`].
-            pub fn count(&self, totals: &mut GroupTotals) {
-                match self { $(Self::$kind(each) => each.count(totals)),+ }
+            pub fn count(&self, totals: &mut GroupTotals, end: Time) {
+                match self { $(Self::$kind(each) => each.count(totals, end)),+ }
             }
 
             /// See [`Traffic::transactions`].
@@ -173,10 +199,16 @@ macro_rules! any_traffic {
                 match self { $(Self::$kind(each) => each.transactions()),+ }
             }
 
+            /// See [`Traffic::series`].
+            #[must_use]
+            pub fn series(&self, interval: Time, end: Time) -> Vec<Table> {
+                match self { $(Self::$kind(each) => each.series(interval, end)),+ }
+            }
+
             /// See [`Traffic::headers`].
             #[must_use]
-            pub fn headers(&self, direction: Direction, tuple: FlowTuple) -> FlowHeaders {
-                match self { $(Self::$kind(each) => each.headers(direction, tuple)),+ }
+            pub fn headers(&self, which: usize, direction: Direction, tuple: FlowTuple) -> FlowHeaders {
+                match self { $(Self::$kind(each) => each.headers(which, direction, tuple)),+ }
             }
         }
 
@@ -188,7 +220,7 @@ macro_rules! any_traffic {
     };
 }
 
-any_traffic!(Exchange, Udp);
+any_traffic!(Exchange, OnOff, Page, Streaming, Udp);
 
 /// What a workload is made of.
 #[derive(Debug)]
@@ -207,6 +239,9 @@ pub fn build<'a>(workload: &'a WorkloadSpec, site: &Site<'a>) -> Result<Made<'a>
     match workload {
         WorkloadSpec::Tcp(_) => Ok(Made::Listed(vec![])),
         WorkloadSpec::Exchange(spec) => exchange::build(spec, site).map(listed),
+        WorkloadSpec::OnOff(spec) => onoff::build(spec, site).map(listed),
+        WorkloadSpec::Page(spec) => page::build(spec, site).map(listed),
+        WorkloadSpec::Streaming(spec) => streaming::build(spec, site).map(listed),
         WorkloadSpec::Udp(spec) => udp::build(spec, site).map(listed),
         WorkloadSpec::Transfers(spec) => transfers::build(spec, site).map(Made::Making),
     }
@@ -221,6 +256,9 @@ fn listed<'a, T: Into<AnyTraffic>>(all: Vec<T>) -> Made<'a> {
 pub fn sources(workload: &WorkloadSpec) -> usize {
     let each = match workload {
         WorkloadSpec::Exchange(_) => Exchange::SOURCES,
+        WorkloadSpec::OnOff(_) => OnOff::SOURCES,
+        WorkloadSpec::Page(_) => Page::SOURCES,
+        WorkloadSpec::Streaming(_) => Streaming::SOURCES,
         WorkloadSpec::Udp(_) => Udp::SOURCES,
         WorkloadSpec::Tcp(_) | WorkloadSpec::Transfers(_) => 0,
     };

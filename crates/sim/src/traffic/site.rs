@@ -16,6 +16,8 @@ const LEAST_SEGMENT: u32 = 88 - TIMESTAMPS;
 const MOST_DSCP: u8 = 63;
 /// Largest packet that a path carries, bytes.
 pub const MOST_MTU: u32 = 9000;
+/// Largest response of those whose number is not known beforehand, bytes: long before sequence numbers are used up a run is over.
+pub const MAX_RESPONSE: u64 = 1 << 40;
 /// Least socket buffer, bytes: two segments and what the kernel charges for them.
 const MIN_BUFFER: u64 = 4608;
 /// Largest socket buffer, bytes: an `int` of Linux, which is what SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls come to.

@@ -64,7 +64,7 @@ impl Udp {
 impl Traffic for Udp {
     const SOURCES: usize = 1;
 
-    fn name(&self) -> &str {
+    fn name(&self, _which: usize) -> &str {
         &self.name
     }
 
@@ -95,11 +95,11 @@ impl Traffic for Udp {
         self.arrived += 1;
     }
 
-    fn exchanged(&self) -> Exchanged {
+    fn exchanged(&self, _which: usize) -> Exchanged {
         Exchanged { sent: self.sent, arrived: self.arrived, ..Exchanged::default() }
     }
 
-    fn row(&self, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow {
+    fn row(&self, _which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow {
         flow_row! {
             "start_ns": self.start,
             "end_ns": self.stop.min(end).max(self.start),
@@ -110,7 +110,7 @@ impl Traffic for Udp {
         }
     }
 
-    fn headers(&self, direction: Direction, tuple: FlowTuple) -> FlowHeaders {
+    fn headers(&self, _which: usize, direction: Direction, tuple: FlowTuple) -> FlowHeaders {
         FlowHeaders::datagrams(direction, tuple)
     }
 }

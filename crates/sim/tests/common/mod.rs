@@ -6,8 +6,8 @@ use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
     CakeDiffserv, CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, HostSpec,
-    NetworkSpec, Opener, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, TcpSpec, TransfersSpec, UdpSpec,
-    WorkloadSpec, FORMAT,
+    NetworkSpec, OnOffSpec, Opener, PageSpec, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec,
+    StreamingSpec, TcpSpec, TransfersSpec, UdpSpec, WorkloadSpec, FORMAT,
 };
 use serde_json::Map;
 
@@ -143,6 +143,12 @@ pub fn with_exchange(mut net: NetworkSpec, exchange: ExchangeSpec) -> NetworkSpe
     numbered(net)
 }
 
+/// The same with an application.
+pub fn with(mut net: NetworkSpec, workload: WorkloadSpec) -> NetworkSpec {
+    net.workloads.push(workload);
+    numbered(net)
+}
+
 /// The other direction gets a queue as well, port 3.
 pub fn two_way(mut net: NetworkSpec) -> NetworkSpec {
     let PortSpec::Queue { qdisc, shaper, .. } = net.ports[1].clone() else { unreachable!("port 1 is the bottleneck") };
@@ -157,6 +163,9 @@ fn numbered(mut net: NetworkSpec) -> NetworkSpec {
     for workload in &mut net.workloads {
         let (WorkloadSpec::Tcp(TcpSpec { connections, .. })
         | WorkloadSpec::Exchange(ExchangeSpec { tcp: TcpSpec { connections, .. }, .. })
+        | WorkloadSpec::OnOff(OnOffSpec { tcp: TcpSpec { connections, .. }, .. })
+        | WorkloadSpec::Page(PageSpec { tcp: TcpSpec { connections, .. }, .. })
+        | WorkloadSpec::Streaming(StreamingSpec { tcp: TcpSpec { connections, .. }, .. })
         | WorkloadSpec::Transfers(TransfersSpec { tcp: TcpSpec { connections, .. }, .. })
         | WorkloadSpec::Udp(UdpSpec { streams: connections, .. })) = workload;
         for (connection, port) in connections.iter_mut().zip(&mut port) {

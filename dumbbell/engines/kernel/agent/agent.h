@@ -1,8 +1,9 @@
 /* The agent: first process of the guest, traffic generator and sampler in one. README.md has the language of its script.
  *
  * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c is the event loop, socket.c what all
- * sockets share; bulk.c, exchange.c and datagrams.c are the kinds of traffic; sample.c reads TCP_INFO and the queues, count.c writes
- * what they come to, capture.c writes packets. */
+ * sockets share; bulk.c and datagrams.c are kinds of traffic, session.c is that of applications over connections that stay open:
+ * exchange.c, onoff.c, page.c, streaming.c; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c writes
+ * packets. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -21,29 +22,20 @@ struct end {
 	uint16_t port; /* host byte order */
 	int fd; /* its socket; -1 before it is open and after it is closed */
 	uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
+	uint64_t due; /* bytes that an application has written so far */
 	struct tcp_info info; /* as last read */
 	int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
 };
 
-enum traffic { BULK, EXCHANGE, DATAGRAMS };
+enum traffic { BULK, SESSION, DATAGRAMS };
 enum state { WAITING, ACTIVE, CLOSING, STOPPED }; /* CLOSING: `from` has sent its FIN */
-
-/* What is particular to requests and responses. */
-struct exchange {
-	int64_t request, response; /* bytes */
-	int64_t count;
-	int64_t think_ns; /* from a response's last byte to the next request */
-	int64_t asked, answered; /* requests begun and responses read whole */
-	int64_t begin_ns; /* of the request that is under way */
-	FILE *transactions;
-};
 
 /* A TCP connection or a stream of datagrams. Wide because it has what the script's line says of any kind of traffic, beside the state of the
  * flow. */
 struct flow {
 	enum traffic traffic;
 	enum state state;
-	struct end from, to; /* bulk: sender and receiver; exchange: client and server */
+	struct end from, to; /* sender and receiver, or client and server */
 	int opened_by_to; /* `to` connects and `from` listens */
 	int nodelay;
 	int closes; /* the connection ends with FINs when all is sent */
@@ -54,7 +46,11 @@ struct flow {
 	int64_t start_ns, stop_ns;
 	int64_t bytes; /* to send; -1: no end */
 	int64_t reads_bps, turns; /* what `to` reads, and its turns so far; 0: all that there is */
-	struct exchange exchange;
+	const struct application *application; /* of a session */
+	void *own; /* what is particular to that */
+	int connected; /* `from` can write */
+	int64_t done; /* what the application has waited for and is over */
+	FILE *transactions;
 	int64_t interval_ns; /* between datagrams */
 	int payload; /* of a datagram */
 	int listen_fd, timer_fd;
@@ -115,6 +111,7 @@ struct script {
 /* main.c */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void *grow(void *list, int count, size_t size);
+int64_t least(const char *word, int64_t least);
 
 /* setup.c */
 void make_namespace(const char *name);
@@ -128,6 +125,7 @@ enum event { SAMPLE, START, STOP, LISTEN, FROM, TO, TIMER, COMMAND, CAPTURE, END
 void watch(int fd, uint32_t events, enum event event, int index);
 void change_watch(int fd, uint32_t events, enum event event, int index);
 void unwatch(int fd);
+struct timespec after(struct timespec from, int64_t ns);
 int make_timer(const struct script *script, int64_t at_ns, int64_t interval_ns);
 void run_traffic(struct script *script);
 int64_t since_epoch(const struct script *script);
@@ -154,13 +152,42 @@ void handle_bulk_to(struct script *script, int i);
 void read_at_rate(struct script *script, int i);
 void stop_bulk(struct flow *flow);
 
-/* exchange.c */
-void start_exchange(struct script *script, int i);
-void accept_exchange(struct script *script, int i);
-void handle_client(struct script *script, int i);
-void handle_server(struct script *script, int i);
-void think_is_over(struct script *script, int i);
-void stop_exchange(struct flow *flow);
+/* session.c */
+struct amount {
+	int64_t fixed;
+	FILE *draws; /* NULL: fixed */
+	const char *name; /* of that file */
+};
+struct requests {
+	int64_t asked, answered; /* bytes of all requests so far, and of all responses to them */
+	int64_t owed; /* of the response that the server has not begun to write */
+};
+struct application {
+	const char *name; /* first word of its line */
+	int words; /* how many it has beside those of all sessions */
+	int from_is_source; /* the data that matter are those of `from` */
+	void (*read_words)(struct script *script, int i, char **words);
+	void (*start)(struct script *script, int i); /* the opener calls connect(); may be NULL */
+	void (*connected)(struct script *script, int i); /* `from` can write */
+	void (*read)(struct script *script, int i, struct end *end); /* an end has read more */
+	void (*timer)(struct script *script, int i);
+};
+extern const struct application exchange, onoff, page, streaming;
+struct amount read_amount(const char *word);
+int64_t next_amount(struct amount *amount);
+void write_bytes(struct script *script, int i, struct end *end, int64_t bytes);
+void wake_at(const struct script *script, const struct flow *flow, int64_t at_ns);
+void wake_in(const struct flow *flow, int64_t ns);
+void finish(struct flow *flow);
+void ask(struct script *script, int i, struct requests *requests, int64_t request, int64_t response);
+int take_read(struct script *script, int i, struct requests *requests, const struct end *end);
+void note_transaction(struct flow *flow, int64_t begin_ns, int64_t end_ns);
+void start_session(struct script *script, int i);
+void accept_session(struct script *script, int i);
+void handle_session_from(struct script *script, int i);
+void handle_session_to(struct script *script, int i);
+void handle_session_timer(struct script *script, int i);
+void stop_session(struct flow *flow);
 
 /* datagrams.c */
 void start_datagrams(struct script *script, int i);

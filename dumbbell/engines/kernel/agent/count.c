@@ -49,9 +49,9 @@ static void count_flow(FILE *file, struct flow *flow, int i)
 	count(file, i, "delivered", from->tcpi_delivered);
 	count(file, i, "delivered_ce", from->tcpi_delivered_ce);
 	count(file, i, "acks_arrived", from->tcpi_segs_in);
-	count_limits(file, i, flow->traffic == EXCHANGE ? &flow->to : &flow->from);
-	if (flow->traffic == EXCHANGE) {
-		count(file, i, "transactions", flow->exchange.answered);
+	count_limits(file, i, flow->traffic == SESSION && !flow->application->from_is_source ? &flow->to : &flow->from);
+	if (flow->traffic == SESSION) {
+		count(file, i, "transactions", flow->done);
 		count(file, i, "reply_received", flow->from.received);
 		count(file, i, "reply_sent_packets", to->tcpi_data_segs_out);
 		count(file, i, "reply_retransmits", to->tcpi_total_retrans);

@@ -17,6 +17,8 @@
 #define HOST_ROOT "/host"
 #define FOLDER "/tmp/folder"
 
+#define SESSION_WORDS 13 /* of a session's line, before those of its application */
+
 static void power_off(void)
 {
 	sync();
@@ -81,7 +83,7 @@ static int64_t number(const char *word)
 	return value;
 }
 
-static int64_t least(const char *word, int64_t least)
+int64_t least(const char *word, int64_t least)
 {
 	int64_t value = number(word);
 
@@ -127,17 +129,27 @@ static void read_tcp(struct script *script, char **words)
 		fail("script: a flow without end cannot close");
 }
 
-static void read_exchange(struct script *script, char **words)
-{
-	struct flow *flow = read_flow(script, words, EXCHANGE);
+static const struct application *const applications[] = { &exchange, &onoff, &page, &streaming };
 
+/* CC SNDBUF RCVBUF OPENER, then what the application's own words are. False if it is no line of an application's. */
+static int read_session(struct script *script, char **words, int n)
+{
+	struct flow *flow;
+	size_t i;
+
+	for (i = 0; i < sizeof(applications) / sizeof(*applications); i++)
+		if (!strcmp(words[0], applications[i]->name))
+			break;
+	if (i == sizeof(applications) / sizeof(*applications) || n < SESSION_WORDS + applications[i]->words)
+		return 0;
+	flow = read_flow(script, words, SESSION);
+	flow->application = applications[i];
 	flow->cc = words[9];
-	flow->exchange.request = least(words[10], 1);
-	flow->exchange.response = least(words[11], 1);
-	flow->exchange.count = least(words[12], 1);
-	flow->exchange.think_ns = least(words[13], 0);
-	flow->sndbuf = number(words[14]);
-	flow->rcvbuf = number(words[15]);
+	flow->sndbuf = number(words[10]);
+	flow->rcvbuf = number(words[11]);
+	flow->opened_by_to = !strcmp(words[12], "to");
+	flow->application->read_words(script, script->n_flows - 1, words + SESSION_WORDS);
+	return 1;
 }
 
 static void read_datagrams(struct script *script, char **words)
@@ -218,10 +230,9 @@ static const struct {
 	const char *name;
 	int least; /* words */
 } directives[] = {
-	{ "namespace", 2 }, { "run", 4 },      { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
-	{ "exchange", 16 }, { "udp", 11 },     { "port", 4 },	{ "at", 5 },		  { "sample", 2 },  { "duration", 2 },
-	{ "traffic", 1 },   { "capture", 3 },  { "delay", 4 },	{ "hop", 2 },		  { "egress", 3 },
-	{ "option", 3 },
+	{ "namespace", 2 }, { "run", 4 },     { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
+	{ "udp", 11 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
+	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
 };
 
 static void make_traffic(struct script *script)
@@ -237,6 +248,8 @@ static void carry_out(struct script *script, char **words, int n)
 	const char *what = words[0];
 	size_t i;
 
+	if (read_session(script, words, n))
+		return;
 	for (i = 0; i < sizeof(directives) / sizeof(*directives); i++)
 		if (!strcmp(what, directives[i].name))
 			break;
@@ -252,8 +265,6 @@ static void carry_out(struct script *script, char **words, int n)
 		set_offload(words[1], words[2], words[3]);
 	else if (!strcmp(what, "tcp"))
 		read_tcp(script, words);
-	else if (!strcmp(what, "exchange"))
-		read_exchange(script, words);
 	else if (!strcmp(what, "udp"))
 		read_datagrams(script, words);
 	else if (!strcmp(what, "option"))

@@ -46,8 +46,8 @@ void open_series(struct script *script)
 			fail("device %s is not there", port->device);
 	}
 	for (i = 0; i < script->n_flows; i++)
-		if (script->flows[i].traffic == EXCHANGE)
-			script->flows[i].exchange.transactions = open_rows("transactions", i);
+		if (script->flows[i].traffic == SESSION)
+			script->flows[i].transactions = open_rows("transactions", i);
 	if (!script->sample_ns)
 		return;
 	for (i = 0; i < script->n_ports; i++)
@@ -214,7 +214,7 @@ void close_series(struct script *script)
 
 	for (i = 0; i < script->n_flows; i++) {
 		close_rows(script->flows[i].series);
-		close_rows(script->flows[i].exchange.transactions);
+		close_rows(script->flows[i].transactions);
 	}
 	for (i = 0; i < script->n_ports; i++)
 		close_rows(script->ports[i].series);

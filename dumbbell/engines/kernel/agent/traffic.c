@@ -37,7 +37,7 @@ void unwatch(int fd)
 	control(EPOLL_CTL_DEL, fd, 0, END, 0);
 }
 
-static struct timespec after(struct timespec from, int64_t ns)
+struct timespec after(struct timespec from, int64_t ns)
 {
 	int64_t sum = from.tv_nsec + ns;
 
@@ -72,7 +72,7 @@ static const struct {
 	void (*stop)(struct flow *flow);
 } kinds[] = {
 	[BULK] = { start_bulk, accept_bulk, handle_bulk_from, handle_bulk_to, read_at_rate, stop_bulk },
-	[EXCHANGE] = { start_exchange, accept_exchange, handle_client, handle_server, think_is_over, stop_exchange },
+	[SESSION] = { start_session, accept_session, handle_session_from, handle_session_to, handle_session_timer, stop_session },
 	[DATAGRAMS] = { start_datagrams, NULL, NULL, receive_datagram, send_datagrams, stop_datagrams },
 };
 

@@ -1,0 +1,22 @@
+//! Series of what applications wait for.
+
+use crate::output::{Table, Transaction};
+use crate::time::Time;
+
+/// How long each transaction took, at the time when it was over. They are in order of that.
+#[must_use]
+pub fn latencies<'a>(entity: String, transactions: impl IntoIterator<Item = &'a Transaction>) -> Table {
+    let mut table = Table { entity, columns: vec!["latency_ms"], ..Table::default() };
+    for Transaction { start, end, .. } in transactions {
+        if let Some(end) = *end {
+            table.push(end, &[(end - start) as f64 / 1e6]);
+        }
+    }
+    table
+}
+
+/// How much a player had in its buffer at the times `at`, s.
+#[must_use]
+pub fn levels(entity: String, at: &[Time], values: Vec<f64>) -> Table {
+    Table { entity, columns: vec!["buffer_s"], t_ns: at.iter().map(|&t| t as i64).collect(), values }
+}

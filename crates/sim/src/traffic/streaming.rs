@@ -1,0 +1,112 @@
+//! Streaming by chunks: a player asks for chunk after chunk, each as soon as its buffer has room for it and the one before has come, one request
+//! at a time. It plays as long as there is something in the buffer, from when there is as much as it wants to begin with; when the buffer is
+//! empty it stalls until there is as much again. [`Playback`] says what that comes to, from nothing but the times at which chunks came.
+//!
+//! Leaves out: the choice among several rates (a ladder), seeking, chunks of different sizes.
+
+use super::requests::Requests;
+use super::session::{links, sessions, Act, Application, Session, Side};
+use super::site::MAX_RESPONSE;
+use super::Site;
+use crate::outbox::Outbox;
+use crate::output::Transaction;
+use crate::playback::{Playback, Player};
+use crate::refusal::Flaws;
+use crate::spec::StreamingSpec;
+use crate::time::{Time, NEVER};
+
+/// A player and its server.
+pub type Streaming = Session<Viewing>;
+
+/// What a viewer does.
+#[derive(Debug)]
+pub struct Viewing {
+    request_bytes: u64,
+    chunk_bytes: u64,
+    /// Most in the buffer, ns of playing time.
+    buffer: Time,
+    count: u64,
+    requests: Requests,
+    playback: Playback,
+    /// Chunks so far.
+    transactions: Vec<Transaction>,
+}
+
+/// The players of a workload.
+pub fn build(spec: &StreamingSpec, site: &Site) -> Result<Vec<Streaming>, Flaws> {
+    let (_, links) = Flaws::both(check(spec), links(&spec.tcp, site))?;
+    let player = Player { chunk_ns: spec.chunk_ns, start_at_ns: spec.start_at_ns, chunks: spec.count };
+    sessions(links, 1, &spec.tcp, site, |first| {
+        Ok(Viewing {
+            request_bytes: spec.request_bytes,
+            chunk_bytes: spec.chunk_bytes,
+            buffer: spec.buffer_ns,
+            count: spec.count.unwrap_or(u64::MAX),
+            requests: Requests::default(),
+            playback: Playback::new(player, first.start_ns),
+            transactions: vec![],
+        })
+    })
+}
+
+fn check(spec: &StreamingSpec) -> Result<(), Flaws> {
+    let mut flaws = Flaws::default();
+    flaws.at_least("chunk_ns", spec.chunk_ns, "ns", 1);
+    flaws.range("chunk_bytes", spec.chunk_bytes, "bytes", 1..=MAX_RESPONSE);
+    flaws.range("request_bytes", spec.request_bytes, "bytes", 1..=MAX_RESPONSE);
+    flaws.at_least("count", spec.count.unwrap_or(1), "chunks", 1);
+    let whole = spec.buffer_ns - spec.buffer_ns % spec.chunk_ns.max(1);
+    flaws.range("start_at_ns", spec.start_at_ns, "ns", 1..=whole.max(1));
+    flaws.at_least("buffer_ns", spec.buffer_ns, "ns", spec.chunk_ns);
+    flaws.done()
+}
+
+impl Viewing {
+    fn ask(&mut self, act: &mut Act<'_, impl Outbox>) {
+        act.wake_at(NEVER);
+        self.transactions.push(Transaction { start: act.now(), first_byte: None, end: None });
+        self.requests.ask(0, self.request_bytes, self.chunk_bytes, act);
+    }
+}
+
+impl Application for Viewing {
+    fn on_connected(&mut self, _which: usize, act: &mut Act<'_, impl Outbox>) {
+        self.ask(act);
+    }
+
+    fn on_read(&mut self, which: usize, side: Side, bytes: u64, act: &mut Act<'_, impl Outbox>) {
+        let is_whole = self.requests.on_read(which, side, bytes, act);
+        let Some(last) = self.transactions.last_mut().filter(|_| side == Side::From) else { return };
+        last.first_byte.get_or_insert(act.now());
+        if !is_whole {
+            return;
+        }
+        last.end = Some(act.now());
+        self.playback.add_chunk(act.now());
+        if self.transactions.len() as u64 == self.count {
+            return act.close();
+        }
+        let wait = self.playback.until_room(self.buffer);
+        if wait == 0 {
+            self.ask(act);
+        } else {
+            act.wake_at(act.now().saturating_add(wait));
+        }
+    }
+
+    fn on_timer(&mut self, act: &mut Act<'_, impl Outbox>) {
+        self.ask(act);
+    }
+
+    fn transactions(&self) -> &[Transaction] {
+        &self.transactions
+    }
+
+    fn completed(&self) -> Option<Time> {
+        self.transactions.get(usize::try_from(self.count).ok()?.checked_sub(1)?)?.end
+    }
+
+    fn player(&self) -> Option<Player> {
+        Some(self.playback.player())
+    }
+}
