@@ -38,6 +38,7 @@ TCP: Words = {
     "host.gso": ("host", "offload"),
     "transfer_bytes": ("bytes",),
     "segment_bytes": ("mss",),
+    "opener": ("opens",),
     "from": ("src",),
     "to": ("dst",),
 }

@@ -105,6 +105,7 @@ class Workloads:
                 flow.direction,
                 transfer_bytes=number(flow.bytes),
                 first_write_bytes=number(flow.first_write),
+                opener=flow.opener,
                 connections=tuple(
                     self._connection(flow.start, position, name, flow.duration, flow.direction) for position, name in enumerate(names)
                 ),

@@ -190,6 +190,13 @@ class Flow(Connections):
     """Payload of a first, short write, which leaves in a segment of its own: iperf 2 sends 24 bytes ahead of its data."""
     direction: Literal["forward", "reverse"] = "forward"
     """Of the data; ACKs go the other way."""
+    opens: Literal["sender", "receiver"] = "sender"
+    """Who calls connect(): `receiver` as in a download, whose data begin to flow when the server has heard that the connection is there."""
+
+    @property
+    def opener(self) -> Literal["from", "to"]:
+        """The sender's end is `from`."""
+        return "from" if self.opens == "sender" else "to"
 
 
 # --- the whole -----------------------------------------------------------------------------------------------------

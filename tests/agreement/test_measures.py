@@ -7,7 +7,7 @@ import pytest
 from support import tables
 
 from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, QUEUES, measured, measures, scenario_flows
-from dumbbell.results import Block, Run
+from dumbbell.results import Block, Run, Table
 
 SECOND = 10**9
 
@@ -85,7 +85,15 @@ def test_every_metric_of_a_run(run):
         ("port/bottleneck", QUEUES): 1,
     }
     assert found == pytest.approx(expected)
-    assert {metric for _, metric in found} == {*METRICS, COMPLETED, QUEUES}
+    of_groups = {"latency_median", "latency_p95", "transactions", "stalled"}
+    assert {metric for _, metric in found} == {*METRICS, COMPLETED, QUEUES} - of_groups
+
+
+def test_applications_are_measured_by_what_they_wait_for(run):
+    row = {"group": "video", "transactions": 7, "latency_median_ms": 12.5, "latency_p95_ms": 40.0, "stalled_ms": 1500.0}
+    found = measures(replace(run, groups=Table.of_rows("groups", [row, {"group": "web", "completed": 3}])))
+    of_group = {metric: value for (entity, metric), value in found.items() if entity.startswith("group/")}
+    assert of_group == {"latency_median": 12.5, "latency_p95": 40.0, "transactions": 7, "stalled": 1.5}
     assert METRICS.keys() == DEFINITIONS.keys()
 
 

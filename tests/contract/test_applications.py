@@ -119,6 +119,21 @@ def test_the_server_may_open_an_exchange(run):
     assert t_s[0] - latency_ms[0] / 1e3 == pytest.approx(0.03, abs=1e-3), "half a round trip after the handshake"
 
 
+@pytest.mark.parametrize("size", [None, "200kB"])
+def test_a_flow_may_be_opened_by_its_receiver(run, size):
+    sized = {} if size is None else {"bytes": size}
+    usual, turned = (run(flows=[{"cc": "cubic", "opens": opens, **sized}], duration="4s", sample="5ms") for opens in ("sender", "receiver"))
+    assert turned.status == "ok"
+    (before,), (after,) = usual.flows.rows(), turned.flows.rows()
+    if size is None:
+        assert after["rx_bytes"] == pytest.approx(before["rx_bytes"], rel=0.01)
+    else:
+        # The receiver's SYN takes half a round trip, the answer to it and the packet that ends the handshake a whole one.
+        assert after["completed_ns"] - before["completed_ns"] == pytest.approx(10e6, abs=1e5)
+    t_s, cwnd = turned.series("flow/cubic", "cwnd")
+    assert (t_s[0], cwnd[0]) == (0.035, 10)
+
+
 def test_applications_are_stopped_and_begin_later_and_share_a_link(run):
     late = {"start": {"first": "1s"}, "duration": "2s"}
     found = run(

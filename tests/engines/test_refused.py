@@ -115,7 +115,6 @@ OTHERS = [
     ("workloads.0.path", 3, "workload 0", "path", "path 3 of 1", "one that there is"),
     ("workloads.0.from", 3, "workload 0", "from", "host 3 of 2", "one that there is"),
     ("workloads.0.to", 3, "workload 0", "to", "host 3 of 2", "one that there is"),
-    ("workloads.0.opener", "to", "workload 0", "opener", "to", "from"),
     ("workloads.0.transfer_bytes", 0, "workload 0", "transfer_bytes", "0 bytes", "1 to 6219112640264"),
     ("workloads.0.first_write_bytes", 1448, "workload 0", "first_write_bytes", "1448 bytes", "1 to 1447"),
     ("workloads.0.dscp", 64, "workload 0", "dscp", "64 is out of range", "0 to 63"),
@@ -190,6 +189,49 @@ OF_EXCHANGES = [
     ("tcp.transfer_bytes", 1000, "1000 bytes", "none beside what the application says"),
     ("tcp.host.tso", True, "true", "false"),
     ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
+]
+
+
+# What exchanges may draw: field, value, what is wrong, what was expected.
+OF_DRAWS = [
+    (f"request_bytes.{field}", {"kind": kind, **given}, what, expected)
+    for kind, given, field, what, expected in [
+        ("uniform", {"low": 5, "high": 1}, "high", "1 is out of range", "at least 5"),
+        ("lognormal", {"median": 5, "sigma": -1.0}, "sigma", "-1", "at least 0"),
+        ("pareto", {"shape": 0.0, "least": 1, "most": 2}, "shape", "0", "above 0"),
+        ("pareto", {"shape": 1.0, "least": 0, "most": 2}, "least", "0 is out of range", "at least 1"),
+        ("pareto", {"shape": 1.0, "least": 3, "most": 2}, "most", "2 is out of range", "at least 3"),
+        ("mixture", {"parts": [{"share": 0.5, "of": 1}]}, "parts", "shares of 0.5 together", "1"),
+        ("empirical", {"points": [[1, 0.5]]}, "points", "no number with a share of 1", "one, the last"),
+    ]
+]
+
+# Sources: field, value, what is wrong, what was expected.
+OF_SOURCES = [
+    ("write_bytes", 0, "0 bytes", "at least 1"),
+    ("write_bytes", 2**50, f"{2**50} bytes as often as that", "at most "),
+    ("interval_ns", 0, "0 ns", "at least 1, or periods of a size with a time between"),
+    ("on", {"kind": "time", "ns": 0}, "0 ns", "at least 1"),
+    ("on", {"kind": "bytes", "bytes": 0}, "0 bytes", "1 to "),
+]
+
+# Pages: field, value, what is wrong, what was expected.
+OF_PAGES = [
+    ("connections_each", 3, "3 of 1 connections", "the same number for each browser"),
+    ("objects", 0, "0 objects", "at least 1"),
+    ("count", 0, "0 pages", "at least 1"),
+    ("size_bytes", 0, "0 bytes", "1 to "),
+    ("first_bytes", 2**41, f"{2**41} bytes", "1 to "),
+    ("request_bytes", 0, "0 bytes", "1 to "),
+]
+
+# Streaming: field, value, what is wrong, what was expected.
+OF_STREAMING = [
+    ("chunk_ns", 0, "0 ns", "at least 1"),
+    ("chunk_bytes", 0, "0 bytes", "1 to "),
+    ("buffer_ns", 10**8, f"{10**8} ns", "at least 1000000000"),
+    ("start_at_ns", 10**11, f"{10**11} ns", "1 to "),
+    ("count", 0, "0 chunks", "at least 1"),
 ]
 
 
@@ -283,6 +325,36 @@ def test_an_exchange(field, value, what, expected):
     assert_workload_1_refused(plan, field, what, expected)
 
 
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_DRAWS)
+def test_what_is_drawn(field, value, what, expected):
+    plan, exchange = with_workload(kind="exchange", request_bytes=100, response_bytes=20_000, count=9, think_ns=0)
+    exchange["request_bytes"] = value
+    assert_workload_1_refused(plan, field, what, expected)
+
+
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_SOURCES)
+def test_a_source(field, value, what, expected):
+    plan, source = with_workload(kind="onoff", write_bytes=10_000, interval_ns=10**7, on=None, off_ns=0)
+    source[field] = value
+    assert_workload_1_refused(plan, {"time": "on.ns", "bytes": "on.bytes"}[value["kind"]] if field == "on" else field, what, expected)
+
+
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_PAGES)
+def test_a_page(field, value, what, expected):
+    sizes = {"request_bytes": 300, "first_bytes": None, "size_bytes": 10_000}
+    plan, page = with_workload(kind="page", connections_each=1, **sizes, objects=5, count=None, think_ns=0)
+    page[field] = value
+    assert_workload_1_refused(plan, field, what, expected)
+
+
+@pytest.mark.parametrize(("field", "value", "what", "expected"), OF_STREAMING)
+def test_streaming(field, value, what, expected):
+    times = {"chunk_ns": 10**9, "buffer_ns": 10**10, "start_at_ns": 10**9}
+    plan, streaming = with_workload(kind="streaming", request_bytes=300, **times, chunk_bytes=10**6, count=None)
+    streaming[field] = value
+    assert_workload_1_refused(plan, field, what, expected)
+
+
 @pytest.mark.parametrize(("field", "value", "what", "expected"), OF_TRANSFERS)
 def test_transfers(field, value, what, expected):
     plan, transfers = with_workload(
@@ -307,6 +379,12 @@ def test_what_freebsd_does_not_do_is_told_at_once():
     assert [(each.place, each.field) for each in refused(plan)] == [
         (Place("workload", 0), field) for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "host.rcvbuf", "host.sndbuf")
     ]
+
+
+def test_the_sender_of_freebsd_opens():
+    plan = base()
+    plan["workloads"][0] |= {"stack": {"name": "freebsd-9", "options": {}}, "cc": {"kind": "reno"}, "ecn": False, "opener": "to"}
+    assert refused(plan) == [Refusal(Place("workload", 0), "opener", "to on the stack freebsd-9", "from")]
 
 
 @pytest.mark.parametrize(("name", "shaper", "where", "value"), [("cake", "cake", "shaper", {"kind": "link", "rate_bps": 10**7})])
@@ -392,7 +470,7 @@ def test_no_refusal_is_missing_here():
         if path.stem not in ("tests", "refusal"):
             in_sources |= {name.rpartition(".")[2] for name in called.findall(code) + listed.findall(code)}
     provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
-    provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS)}
-    provoked |= {"ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
+    provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS, *OF_DRAWS, *OF_SOURCES, *OF_PAGES, *OF_STREAMING)}
+    provoked |= {"on.ns", "opener", "ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()

@@ -237,12 +237,13 @@ impl FlowHeaders {
         let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
         let sequence = layout.number(p.seq);
         let closed = u32::from(p.has(flags::CLOSED));
+        // Where the receiver opens, its SYN is the first one and the sender's the answer.
+        let answers_syn = opens && answer != p.has(flags::HANDSHAKE);
         let (seq, ack) = match (answer, opens) {
-            (false, true) => (0, 0),
+            (_, true) => (0, u32::from(answers_syn)),
             // A probe of the window has the number before what is expected.
             (false, false) if is_probe(p) => (layout.number(p.seq + 1).wrapping_sub(1), 1),
             (false, false) => (sequence, 1 + closed),
-            (true, true) => (0, 1),
             (true, false) => (1 + closed, sequence),
         };
         let window = match (answer, opens) {
@@ -256,7 +257,7 @@ impl FlowHeaders {
             seq,
             ack,
             flags: p.flags ^ p.ecn().flags(),
-            acknowledges: answer || !opens,
+            acknowledges: answers_syn || !opens,
             window,
             timestamps: (p.tsval, p.tsecr),
             syn: opens.then_some((layout.layout.mss_option(), scale)),

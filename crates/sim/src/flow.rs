@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use crate::outbox::Outbox;
 use crate::prefetch::prefetch_around;
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::time::Time;
@@ -21,9 +22,26 @@ pub struct Flow {
     pub stop: Time,
     /// Its receiving application has [turns](crate::tcp::linux::receiver::reader::TURN).
     pub takes_turns: bool,
+    /// The receiver calls connect().
+    pub is_download: bool,
 }
 
 impl Flow {
+    /// Whoever opens it calls connect().
+    pub fn connect(&mut self, out: &mut impl Outbox) {
+        if self.is_download {
+            self.receiver.connect(out);
+        } else {
+            self.sender.connect(out);
+        }
+    }
+
+    /// The receiver calls connect(), and its sender has not heard of that to the end.
+    #[must_use]
+    pub fn is_being_opened(&self) -> bool {
+        self.is_download && !self.sender.is_established()
+    }
+
     /// Loads ahead the end that an ACK or another packet soon arrives at. Nothing of it is looked at, not even whose implementation it is:
     /// that would wait for memory.
     pub fn prefetch(&self, acks: bool) {

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn room_comes_with_playing() {
         let mut playback = Playback::new(PLAYER, 0);
-        [SEC, 2 * SEC].map(|at| playback.add_chunk(at));
+        [SEC, 2 * SEC].iter().for_each(|&at| playback.add_chunk(at));
         assert_eq!(playback.until_room(12 * SEC), 0);
         playback.add_chunk(3 * SEC);
         assert_eq!(playback.until_room(12 * SEC), 3 * SEC);

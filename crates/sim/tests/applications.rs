@@ -7,8 +7,8 @@ use dumbbell_sim::output::{Output, Transaction};
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    ConnectionSpec, DistributionSpec, DrawnSpec, NetworkSpec, OnOffSpec, Opener, PageSpec, PeriodSpec, QdiscSpec, ShaperSpec, StreamingSpec,
-    WorkloadSpec,
+    ConnectionSpec, DistributionSpec, DrawnSpec, NetworkSpec, OnOffSpec, Opener, PageSpec, PeriodSpec, QdiscSpec,
+    ShaperSpec, StreamingSpec, WorkloadSpec,
 };
 use proptest::prelude::*;
 
@@ -20,7 +20,13 @@ fn world(limit_packets: u64, seconds: u64, workload: WorkloadSpec) -> NetworkSpe
 }
 
 fn source(on: Option<PeriodSpec>, off_ns: u64) -> OnOffSpec {
-    OnOffSpec { tcp: flow("s", "cubic", "linux-6.12"), write_bytes: 10_000, interval_ns: 40 * MS, on, off_ns: off_ns.into() }
+    OnOffSpec {
+        tcp: flow("s", "cubic", "linux-6.12"),
+        write_bytes: 10_000,
+        interval_ns: 40 * MS,
+        on,
+        off_ns: off_ns.into(),
+    }
 }
 
 fn page(count: u64, connections: usize) -> PageSpec {
@@ -112,7 +118,11 @@ fn the_reader_may_open_the_connection_of_a_source() {
 #[test]
 fn connections_share_the_objects_of_a_page() {
     let pages = |connections, first_bytes: Option<u64>| {
-        let out = run(&world(100, 8, WorkloadSpec::Page(PageSpec { first_bytes: first_bytes.map(Into::into), ..page(4, connections) })));
+        let out = run(&world(
+            100,
+            8,
+            WorkloadSpec::Page(PageSpec { first_bytes: first_bytes.map(Into::into), ..page(4, connections) }),
+        ));
         let list = transactions(&out).to_vec();
         let bytes: f64 = (1..=connections).map(|i| out.flows.get(&format!("p-{i}"), "rx_bytes").unwrap()).sum();
         assert_eq!(bytes, 4.0 * (12.0 * 1300.0 + first_bytes.map_or(0.0, |first| first as f64 + 300.0)));
@@ -201,7 +211,10 @@ fn what_cannot_be_run_is_refused() {
     let endless = "Workload 0.interval_ns: 0 ns; expected at least 1, or periods of a size with a time between";
     assert_eq!(onoff(&|s| s.interval_ns = 0), endless);
     assert_eq!(onoff(&|s| (s.interval_ns, s.on) = (0, Some(PeriodSpec::Bytes { bytes: 1.into() }))), endless);
-    assert_eq!(onoff(&|s| s.on = Some(PeriodSpec::Time { ns: 0.into() })), "Workload 0.on.ns: 0 ns; expected at least 1");
+    assert_eq!(
+        onoff(&|s| s.on = Some(PeriodSpec::Time { ns: 0.into() })),
+        "Workload 0.on.ns: 0 ns; expected at least 1"
+    );
     assert!(onoff(&|s| s.write_bytes = 1 << 50).starts_with("Workload 0.write_bytes: 1125899906842624 bytes as often"));
     assert_eq!(onoff(&|s| s.tcp.host.tso = true), "Workload 0.tcp.host.tso: true; expected false");
     let uneven = refused(WorkloadSpec::Page(PageSpec { connections_each: 4, ..page(1, 6) }));

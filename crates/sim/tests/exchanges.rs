@@ -108,9 +108,8 @@ fn what_cannot_be_run_is_refused() {
     assert_eq!(refused(&|e| e.tcp.host.tso = true), "Workload 0.tcp.host.tso: true; expected false");
     assert_eq!(refused(&|e| e.count = 0), "Workload 0.count: 0 requests; expected at least 1");
     assert!(refused(&|e| e.request_bytes = 0.into()).starts_with("Workload 0.request_bytes: 0 bytes; expected 1 to "));
-    assert!(
-        refused(&|e| e.response_bytes = (1 << 60).into()).starts_with("Workload 0.response_bytes: 1152921504606846976 bytes")
-    );
+    assert!(refused(&|e| e.response_bytes = (1 << 60).into())
+        .starts_with("Workload 0.response_bytes: 1152921504606846976 bytes"));
     let bsd = refused(&|e| e.tcp.stack.name = "freebsd-9".into());
     assert_eq!(bsd, "Workload 0.tcp.stack.name: freebsd-9; expected a stack of Linux");
     let sized = refused(&|e| e.tcp.transfer_bytes = Some(1));

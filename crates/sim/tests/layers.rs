@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("cc", &["packet", "refusal"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
-    ("flow", &["prefetch", "tcp", "time"]),
+    ("flow", &["outbox", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
     ("output", &["capture", "time"]),
     ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "tcp", "time"]),

@@ -49,7 +49,8 @@ class Amount(NamedTuple):
         """The first numbers of the application whose first connection has the name, shape (count,)."""
         drawn = native().draws(json.dumps(self.planned), seed, f"application/{name}/{self.what}", count)
         least, most = (1, _MOST_BYTES) if self.what in _BYTES else (0, _MOST_NS)
-        return np.clip(np.frombuffer(drawn, dtype="<u8"), np.uint64(least), np.uint64(most))
+        numbers: NDArray[np.uint64] = np.frombuffer(drawn, dtype="<u8")
+        return numbers.clip(np.uint64(least), np.uint64(most))
 
 
 def amounts(traffic: Traffic) -> Mapping[str, Amount]:

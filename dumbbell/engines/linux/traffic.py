@@ -54,8 +54,9 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
 
 def _tcp(tcp: Tcp, _which: int) -> Iterable[object]:
     """Congestion control, size, buffers. A transfer that has an end is closed there."""
+    opens = () if tcp.opener == "from" else ("opened-by-receiver",)
     closes = () if tcp.transfer_bytes is None else ("close",)
-    return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *_buffers(tcp), *closes)
+    return (tcp.cc["kind"], _or_never(tcp.transfer_bytes), *_buffers(tcp), *opens, *closes)
 
 
 def _session(session: Traffic, *particular: object) -> Iterable[object]:

@@ -93,14 +93,14 @@ class OnOff(Traffic, Connections):
         """Also what is nothing, has no end, or is said twice."""
         for key in ("write", "burst", "on"):
             if getattr(self, key) == 0:
-                yield (key,), f"{getattr(self, key)} is nothing", "more"
+                yield (key,), f"{'0s' if key == 'on' else '0B'} is nothing", "more"
         if self.on is not None and self.burst is not None:
             yield ("burst",), "says again what `on` says", "one of them"
         if self.off and self.on is None and self.burst is None:
             yield ("off",), "is a pause after nothing", "on or burst as well"
         if self.rate is None and (self.burst is None or not self.off):
-            yield ("rate",), "is not said", "a rate, or burst and off"
-        elif self.rate is not None and int(self.write) * 8 * 10**6 < self.rate:
+            yield ("rate",), "the rate is not said", "a rate, or burst and off"
+        elif self.rate is not None and 0 < int(self.write) * 8 * 10**6 < self.rate:
             yield ("rate",), f"{self.rate} are several writes of {self.write} a microsecond", "larger writes"
         elif self.write and self._writes(int(duration))[0] * segments(self._writes(int(duration))[1], self) > MOST_SEGMENTS:
             yield ("rate",), f"comes to more than {most_bytes(self)} in {duration}", "less"

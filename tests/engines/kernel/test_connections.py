@@ -205,9 +205,9 @@ def test_a_flow_that_stops_asks_no_more(boot):
     [
         ("tcp {ends} cubic 1000 0 0 dance", "tcp has no option dance"),
         ("tcp {ends} cubic -1 0 0 close", "a flow without end cannot close"),
-        ("exchange {ends} cubic 100 0 1 0 0 0", "0 is too little, expected at least 1"),
-        ("exchange {ends} cubic 100 100 1", "cannot read the line that begins with exchange"),
-        ("exchange {ends} cubic 100 many 1 0 0 0", "many is not a number"),
+        ("exchange {ends} cubic 0 0 from 100 0 1 0", "0 is too little, expected at least 1"),
+        ("exchange {ends} cubic 0 0 from 100 100 1", "cannot read the line that begins with exchange"),
+        ("exchange {ends} cubic 0 0 from 100 many 1 0", "many is not a number"),
     ],
 )
 def test_a_script_that_cannot_be_read(boot, line, fault):

@@ -174,7 +174,11 @@ fn life(i: usize, f: &Flow, network: &Network) -> Life {
     if now < f.start || f.receiver.completed().is_some() {
         Life::None
     } else if now <= f.stop {
-        Life::Open
+        if f.is_being_opened() {
+            Life::None
+        } else {
+            Life::Open
+        }
     } else if f.sender.counters().sent > f.receiver.counters().arrived + network.drops[i].data {
         Life::Draining
     } else {

@@ -212,7 +212,7 @@ impl World<'_> {
         let f = &mut self.flows[flow];
         let now = self.network.now();
         if now == f.start && now < f.stop {
-            f.sender.connect(&mut self.network);
+            f.connect(&mut self.network);
         } else if f.takes_turns && (now - f.start).is_multiple_of(TURN) {
             f.receiver.on_turn(&mut self.network);
         }

@@ -10,7 +10,7 @@ use crate::flow::Flow;
 use crate::network::{FlowWay, Network};
 use crate::output::Rows;
 use crate::probe::{Coming, FlowRow, GroupTotals, Volume};
-use crate::spec::{Direction, NetworkSpec};
+use crate::spec::{Direction, NetworkSpec, Opener};
 use crate::tcp::common::layout::Layout;
 use crate::time::{Time, NEVER};
 use crate::traffic::arrivals::Making;
@@ -130,10 +130,11 @@ impl<'a> Slots<'a> {
             start: network.now(),
             stop: self.network.duration_ns,
             takes_turns: false,
+            is_download: tcp.opener == Opener::To,
         };
         g.totals.begin();
         flow.sender.on_host_with_queue(self.ways[group].egress[0]);
-        flow.sender.connect(network);
+        flow.connect(network);
         let made = Some(Box::new(Made { flow, group, number, serial, leaves: false }));
         match self.slots.get_mut(slot) {
             Some(place) => *place = made,

@@ -51,6 +51,15 @@ impl Sender {
         }
     }
 
+    /// The connection is there, and the flow is not cut off. Of FreeBSD's it is not asked.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        match self {
+            Self::Linux(s) => s.is_established(),
+            Self::Bsd(_) => true,
+        }
+    }
+
     /// The flow is cut off: nothing more is sent.
     pub fn abort(&mut self) {
         match self {
@@ -213,6 +222,14 @@ impl Receiver {
         match self {
             Self::Linux(r) => r.on_packet(p, out),
             Self::Bsd(r) => r.on_packet(p, out),
+        }
+    }
+
+    /// connect(), where this end opens. FreeBSD's does not.
+    pub fn connect(&mut self, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(r) => r.connect(out),
+            Self::Bsd(_) => {}
         }
     }
 

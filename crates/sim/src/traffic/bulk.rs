@@ -38,6 +38,7 @@ pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
             start: connection.start_ns,
             stop: connection.stop_ns.unwrap_or(NEVER).min(site.network.duration_ns),
             takes_turns: spec.host.reads_bps.is_some(),
+            is_download: spec.opener == Opener::To,
         })
     };
     let flows =
@@ -48,9 +49,6 @@ pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
 /// What was made for one-way connections, unless there are flaws besides.
 pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) -> Result<T, Flaws> {
     let mut flaws = Flaws::default();
-    if spec.opener == Opener::To {
-        flaws.add("opener", "to", "from");
-    }
     flaws.range(
         "first_write_bytes",
         spec.first_write_bytes.unwrap_or(1),
@@ -89,7 +87,11 @@ pub fn ends(
             Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
         }
         Implementation::Bsd(stack) => {
-            check_bsd(spec, stack)?;
+            let mut flaws = Flaws::default();
+            if spec.opener == Opener::To {
+                flaws.add("opener", format_args!("to on the stack {}", spec.stack.name), "from");
+            }
+            flaws.and(check_bsd(spec, stack))?;
             let sender = bsd::sender::Sender::new(index, timer, spec, stack);
             Ok((Sender::Bsd(sender), Receiver::Bsd(bsd::receiver::Receiver::new(index, source, spec, stack))))
         }

@@ -173,7 +173,7 @@ struct application {
 	void (*timer)(struct script *script, int i);
 };
 extern const struct application exchange, onoff, page, streaming;
-struct amount read_amount(const char *word);
+struct amount read_amount(const char *word, int64_t at_least);
 int64_t next_amount(struct amount *amount);
 void write_bytes(struct script *script, int i, struct end *end, int64_t bytes);
 void wake_at(const struct script *script, const struct flow *flow, int64_t at_ns);

@@ -17,10 +17,10 @@ static void read_exchange(struct script *script, int i, char **words)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
 
-	exchange->request = read_amount(words[0]);
-	exchange->response = read_amount(words[1]);
+	exchange->request = read_amount(words[0], 1);
+	exchange->response = read_amount(words[1], 1);
 	exchange->count = least(words[2], 1);
-	exchange->think = read_amount(words[3]);
+	exchange->think = read_amount(words[3], 0);
 	script->flows[i].own = exchange;
 }
 

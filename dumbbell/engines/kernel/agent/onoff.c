@@ -32,8 +32,8 @@ static void read_onoff(struct script *script, int i, char **words)
 	onoff->write = least(words[0], 1);
 	onoff->interval_ns = least(words[1], 0);
 	onoff->on = !strcmp(words[2], "time") ? FOR_A_TIME : !strcmp(words[2], "bytes") ? FOR_A_SIZE : ALWAYS;
-	onoff->period = read_amount(words[3]);
-	onoff->off = read_amount(words[4]);
+	onoff->period = read_amount(words[3], 0);
+	onoff->off = read_amount(words[4], 0);
 	script->flows[i].own = onoff;
 }
 

@@ -34,13 +34,13 @@ static void read_page(struct script *script, int i, char **words)
 	page->leader = i;
 	page->connections = least(words[1], 1);
 	page->lanes = calloc(page->connections, sizeof(*page->lanes));
-	page->request = read_amount(words[2]);
-	page->first = read_amount(words[3]);
+	page->request = read_amount(words[2], 1);
+	page->first = read_amount(words[3], 0);
 	page->has_first = page->first.draws || page->first.fixed;
 	page->objects = least(words[4], 1);
-	page->size = read_amount(words[5]);
+	page->size = read_amount(words[5], 1);
 	page->count = least(words[6], -1);
-	page->think = read_amount(words[7]);
+	page->think = read_amount(words[7], 0);
 	script->flows[i].own = page;
 }
 

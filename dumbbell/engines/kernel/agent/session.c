@@ -8,13 +8,14 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* A number as it is, or the name of a file with a number on each line, which are taken one after the other. */
-struct amount read_amount(const char *word)
+/* A number as it is, or the name of a file with a number on each line, which are taken one after the other; a plain one is at least
+ * `at_least`. */
+struct amount read_amount(const char *word, int64_t at_least)
 {
 	struct amount amount = { 0 };
 
 	if (strncmp(word, "draws-", 6)) {
-		amount.fixed = least(word, 0);
+		amount.fixed = least(word, at_least);
 		return amount;
 	}
 	amount.name = word;

@@ -167,6 +167,7 @@ impl Receiver {
 
     /// The flow is cut off: a FIN that is not acknowledged is not sent again.
     pub fn abort(&mut self) {
+        self.stop_opening();
         if self.closing.is_waiting() {
             self.closing.finish();
         }

@@ -260,7 +260,9 @@ impl Receiver {
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK, and once the receiver closes the FIN.
     pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
-        if which == 1 && self.closing.is_waiting() {
+        if which == 1 && !self.established {
+            self.on_syn_timer(out);
+        } else if which == 1 && self.closing.is_waiting() {
             self.on_fin_timer(out);
         } else if which == 1 {
             self.compression.disarm(out);

@@ -11,7 +11,7 @@ impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
     pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
-            return self.send_syn_ack(p.tsval, out);
+            return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.send_syn_ack(p.tsval, out) };
         }
         if !self.established {
             self.establish(out.now());

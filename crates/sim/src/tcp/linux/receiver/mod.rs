@@ -11,6 +11,7 @@ mod delayed_ack;
 mod ecn;
 mod fast_path;
 mod handshake;
+mod opening;
 mod out_of_order;
 pub mod reader;
 mod stream;
@@ -24,6 +25,7 @@ use self::closing::{is_bare_fin, is_probe, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
 use self::ecn::Echo;
+use self::opening::Opening;
 use self::out_of_order::OutOfOrder;
 use self::reader::Reader;
 use self::stream::Stream;
@@ -123,6 +125,7 @@ pub struct Receiver {
     early: OutOfOrder,
     compression: Compression,
     closing: Closing,
+    opening: Opening,
     kernel: Kernel,
     layout: Layout,
     /// The end that this half belongs to also sends.
@@ -169,6 +172,7 @@ impl Receiver {
             compression: Compression::new(source + 1, stack.sack_compression),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.
             closing: Closing::new(source + 1, stack),
+            opening: Opening::new(source + 1, stack, &clock),
             kernel: Kernel {
                 acks_full_push: stack.ack_full_push,
                 quick_acks_out_of_order: stack.quick_acks_out_of_order,

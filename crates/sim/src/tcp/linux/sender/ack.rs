@@ -170,10 +170,13 @@ impl Sender {
     pub(super) fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
         let blocks = out.take_attachment(p).blocks;
         if p.has(flags::SYN) {
-            self.on_syn_ack(p, out);
+            self.on_handshake(p, out);
             return false;
         }
         if self.phase != Phase::Established {
+            if self.phase == Phase::SynReceived {
+                self.on_accept(p, out);
+            }
             return false;
         }
         self.form.tsecr = self.form.tsecr.max(p.tsval);

@@ -1,5 +1,6 @@
-//! The client's half of the handshake (RFC 9293 section 3.5; Linux 6.12 net/ipv4/tcp_input.c, `tcp_rcv_synsent_state_process`, and
-//! tcp_timer.c for lost SYNs).
+//! The handshake at the end that sends the data: as the client (RFC 9293 section 3.5; Linux 6.12 net/ipv4/tcp_input.c,
+//! `tcp_rcv_synsent_state_process`, and tcp_timer.c for lost SYNs), or as the server of a download, whose application writes once the packet
+//! that ends the handshake has come (net/ipv4/inet_connection_sock.c `reqsk_timer_handler` for lost SYN-ACKs).
 
 use super::{Pending, Phase, Sender};
 use crate::cc::CongestionControl;
@@ -12,7 +13,12 @@ pub(super) struct Handshake {
     /// When the first was sent, us.
     sent_us: u64,
     retransmits: u32,
+    /// The flow was cut off: nobody listens any more.
+    pub is_over: bool,
 }
+
+/// First interval after which the SYN-ACK is sent again, ms.
+const SYN_ACK_TIMEOUT_MS: u64 = 1000;
 
 impl Sender {
     /// connect(): sends the SYN.
@@ -43,6 +49,46 @@ impl Sender {
             self.rtt.back_off();
         }
         self.set_timer(out, Pending::Retransmit, self.rto_ticks());
+    }
+
+    /// A SYN of the receiver's arrives: the answer to ours, or its own if it has called connect().
+    pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if !p.has(flags::HANDSHAKE) {
+            return self.on_syn_ack(p, out);
+        }
+        if self.phase == Phase::Closed && self.handshake.is_over {
+            return;
+        }
+        if matches!(self.phase, Phase::Closed | Phase::SynReceived) {
+            self.phase = Phase::SynReceived;
+            self.form.tsecr = p.tsval;
+            self.answer_syn(out);
+        }
+    }
+
+    /// Sends the SYN-ACK, and again if nothing comes.
+    fn answer_syn(&mut self, out: &mut impl Outbox) {
+        self.handshake.sent_us = self.view.mstamp_us;
+        let p = self.packet(0, SYN_FRAME, flags::SYN | flags::HANDSHAKE, self.control_ecn());
+        self.counters.sent += 1;
+        out.send(End::Sender, p);
+        let timeout = self.clock.from_ms(SYN_ACK_TIMEOUT_MS << self.handshake.retransmits.min(7));
+        self.set_timer(out, Pending::Retransmit, timeout);
+    }
+
+    /// Nothing came after the SYN-ACK.
+    pub(super) fn on_syn_ack_timeout(&mut self, out: &mut impl Outbox) {
+        self.handshake.retransmits += 1;
+        self.answer_syn(out);
+    }
+
+    /// The packet that ends the handshake arrives, at the server: its application begins to write.
+    pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let rtt_us = (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
+        let once = self.handshake.retransmits == 0;
+        self.establish(p, once.then_some(rtt_us));
+        self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
+        self.write_refilled(out);
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.

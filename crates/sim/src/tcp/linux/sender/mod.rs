@@ -65,6 +65,7 @@ use crate::time::Time;
 pub(in crate::tcp::linux) enum Phase {
     Closed,
     SynSent,
+    SynReceived,
     Established,
 }
 
@@ -231,6 +232,7 @@ impl Sender {
             return;
         }
         self.phase = Phase::Closed;
+        self.handshake.is_over = true;
         self.fast_path_open = false;
         self.clear_timer();
     }

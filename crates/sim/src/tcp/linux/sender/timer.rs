@@ -102,6 +102,7 @@ impl Sender {
         match (self.phase, self.timer.pending) {
             (Phase::Closed, _) | (_, Pending::Nothing) => {}
             (Phase::SynSent, _) => self.on_syn_timeout(out),
+            (Phase::SynReceived, _) => self.on_syn_ack_timeout(out),
             (_, Pending::Reorder) => self.on_reorder_timeout(out),
             (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(out),
             (_, Pending::LossProbe) => self.send_loss_probe(out),

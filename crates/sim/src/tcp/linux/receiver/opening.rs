@@ -1,0 +1,94 @@
+//! The receiving end calls connect(), as in a download: its SYN, sent again until the SYN-ACK comes, and the packet that ends the handshake (RFC
+//! 9293 section 3.5; Linux 6.12 net/ipv4/tcp_output.c `tcp_connect`; tcp_timer.c `tcp_retransmit_timer`; tcp_input.c
+//! `tcp_rcv_synsent_state_process`).
+//!
+//! Leaves out: giving up.
+
+use super::Receiver;
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Packet, SYN_FRAME};
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
+use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::stack::Stack;
+use crate::time::NEVER;
+
+/// First and longest timeout of a SYN, ms (TCP_TIMEOUT_INIT, TCP_RTO_MAX).
+const TIMEOUT_MS: u64 = 1000;
+const TIMEOUT_MAX_MS: u64 = 120_000;
+
+/// The SYNs sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// This end has called connect().
+    pub has_begun: bool,
+    timer: LazyTimer,
+    source: usize,
+    /// ticks.
+    timeout: u64,
+    retransmits: u32,
+    /// Retransmissions after which the timeout doubles.
+    linear: u32,
+}
+
+impl Opening {
+    /// None yet. `source` is the timer's event source.
+    pub fn new(source: usize, stack: &Stack, clock: &Clock) -> Self {
+        Self {
+            has_begun: false,
+            timer: LazyTimer::new(source),
+            source,
+            timeout: clock.from_ms(TIMEOUT_MS),
+            retransmits: 0,
+            linear: stack.syn_linear_timeouts,
+        }
+    }
+}
+
+impl Receiver {
+    /// connect(): sends the SYN.
+    pub fn connect(&mut self, out: &mut impl Outbox) {
+        self.buffer.open_first();
+        self.opening.has_begun = true;
+        self.send_syn(out);
+    }
+
+    fn send_syn(&mut self, out: &mut impl Outbox) {
+        let p = self.ack_packet(1, self.buffer.offered(), out.now());
+        let syn = Packet { len: SYN_FRAME as u16, flags: p.flags | flags::SYN | flags::HANDSHAKE, ..p };
+        self.rtt.syn_ack_us = out.now() / 1000;
+        self.counters.acks_sent += 1;
+        out.send(End::Receiver, syn);
+        let now = self.clock.tick(out.now());
+        self.opening.timer.set(&self.clock, now, now + self.opening.timeout, out);
+    }
+
+    /// The event of the timer came that the SYN is sent again by.
+    pub(super) fn on_syn_timer(&mut self, out: &mut impl Outbox) {
+        let opening = &mut self.opening;
+        if !opening.timer.expired(&self.clock, out) {
+            return;
+        }
+        opening.retransmits += 1;
+        if opening.retransmits > opening.linear {
+            opening.timeout = (2 * opening.timeout).min(self.clock.from_ms(TIMEOUT_MAX_MS));
+        }
+        self.send_syn(out);
+    }
+
+    /// The SYN-ACK `p` arrives, perhaps again because what ended the handshake got lost.
+    pub(super) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if !self.established {
+            // The event source is that of another timer from now on.
+            self.opening.timer.clear();
+            out.set_timer(self.opening.source, NEVER);
+            self.form.tsecr = p.tsval;
+            self.establish(out.now());
+        }
+        self.send_ack(self.rcv_nxt, out);
+    }
+
+    /// The flow is cut off before the connection was there.
+    pub(super) fn stop_opening(&mut self) {
+        self.opening.timer.clear();
+    }
+}
