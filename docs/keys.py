@@ -202,6 +202,8 @@ def _example(models: Mapping[str, Node], node: Node) -> Any:
     """A value that may stand there, other than the default where there is a choice."""
     if not isinstance(node, dict):  # anything
         return "a"
+    if node.get("pattern") == _pattern(Size.EXPECTED):
+        return node.get("default") or "15kB"
     if "examples" in node:
         return node["examples"][0]
     if "$ref" in node:
