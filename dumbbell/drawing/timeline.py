@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, styled, with_fixed_layout
+from dumbbell.drawing.style import Geometry, Size, styled, with_fixed_layout
 from dumbbell.errors import BadInput, printable, printable_lines
 from dumbbell.metrics import Series
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 Stroke = Literal["solid", "dashed", "dotted"]
 _DASHES: Mapping[Stroke, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
+
+
+_MOST_COLUMNS = 8
+"""Of a legend."""
+_HANDLE_EM, _CHARACTER_EM = 5.0, 0.6
+"""Width of a legend's entry beside its label, and of a character of that, in the size of the font."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +111,20 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
                 map(printable, handles),
                 loc="lower left",
                 bbox_to_anchor=(0, 1.01),
-                ncols=min(len(handles), 6),
+                ncols=_columns(list(map(printable, handles)), geometry),
                 borderaxespad=0,
                 handlelength=2.2,
             )
         return with_fixed_layout(figure)
+
+
+def _columns(labels: Sequence[str], geometry: Geometry) -> int:
+    """The most columns, filled one after the other, in which the labels of a legend fit above the axes."""
+    room = 0.88 * geometry.width * 72 / geometry.font  # in em
+    for columns in range(min(len(labels), _MOST_COLUMNS), 1, -1):
+        least, longer = divmod(len(labels), columns)  # so many columns have one label more
+        ends = list(accumulate(least + (i < longer) for i in range(columns)))
+        widths = [max(map(len, labels[first:end])) for first, end in pairwise([0, *ends])]
+        if sum(_HANDLE_EM + _CHARACTER_EM * width for width in widths) <= room:
+            return columns
+    return 1
