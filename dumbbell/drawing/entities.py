@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -126,25 +126,22 @@ def _label(flow: _Flow, look: str, count: int) -> str:
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
-def others(run: Run, *names: str, colours: Sequence[str] | None = None) -> list[Line]:
+def others(run: Run, *names: str) -> list[Line]:
     """Lines of what has one of these series beside bulk flows and ports: connections with requests, pages, probes.
 
-    The second of two series of an entity is dashed. By default an entity that is over TCP has its control's colour.
+    The second of two series of an entity is dashed; many entities look alike.
     """
-    ccs = {f"flow/{name}": str(cc) for name, cc in zip(run.flows.names, run.flows.column("cc"), strict=True)}
-    ccs |= {f"group/{name}": str(cc) for name, cc in zip(run.groups.names, run.groups.column("cc"), strict=True)}
     bulk = {flow.entity for flow in _sampled_flows(run)}
     found = {key: series for key, series in run.all_series(*names).items() if key[0] not in bulk and key[1] in names}
     entities = list(dict.fromkeys(entity for entity, _ in found))
-    shades = style.colours([ccs.get(entity, "") for entity in entities]) if colours is None else colours
     many = len(entities) > MOST_SHOWN
     lines = []
     for (entity, name), series in found.items():
         kind, _, own = entity.partition("/")
-        second = name != names[0]
         label = f"{len(entities)} {'connections' if kind == 'flow' else kind}" if many else own
-        shade = shades[0] if many else shades[entities.index(entity) % len(shades)]
-        lines.append(Line(f"{label}, back" if second else label, series, shade, "dashed" if second else "solid", thin=many))
+        colour = style.OTHERS[0 if many else entities.index(entity) % len(style.OTHERS)]
+        second = name != names[0]
+        lines.append(Line(f"{label}, back" if second else label, series, colour, "dashed" if second else "solid", thin=many))
     return lines
 
 

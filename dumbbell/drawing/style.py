@@ -37,8 +37,8 @@ _CC = {
 _OTHER = ("#4D4D4D", "o")
 _FLOWS = (("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#000000", "X"))
 
-PROBES = ("#E69F00", "#CC79A7", "#8C6D1F", "#6A3D9A", "#56B4E9", "#B2182B")
-"""Colours of what has no congestion control."""
+OTHERS = ("#E69F00", "#CC79A7", "#8C6D1F", "#6A3D9A", "#56B4E9", "#B2182B")
+"""Colours of applications and probes, whatever they use."""
 REFERENCE_COLOUR = "#1A1A1A"
 """Colour of reference lines."""
 GRID_COLOUR = "#D9D9D9"
