@@ -30,20 +30,20 @@ def _plan(
     from dumbbell.engines import cost
 
     scenario = read_sample(file, out, most_cells, values or ())
-    store, total, checked = scenario.store, scenario.total, len(scenario.runs)
+    folder, total, checked = scenario.folder, scenario.total, len(scenario.runs)
     estimate = cost.estimate(scenario.missing, workers, scenario.each)
     missing = round(scenario.each * len(scenario.missing))
     if json:
-        counted = {"name": scenario.name, "out": str(store.path), "runs": total, "checked": checked, "missing": missing}
+        counted = {"name": scenario.name, "out": str(folder), "runs": total, "checked": checked, "missing": missing}
         print_json({**counted, **estimate.__dict__, "plan": scenario.runs[0].plan.plain()})
         return
     about = "" if checked == total else "about "
     rows = [
         ("runs", str(total)),
-        ("missing", f"{about}{missing} (the others are in {store.path})" if missing < total else str(missing)),
+        ("missing", f"{about}{missing} (the others are in {folder})" if missing < total else str(missing)),
         ("packets", f"at most {about}{estimate.packets:,}"),
         ("time", f"about {human_time(estimate.wall_s)} on {estimate.workers} processors ({human_time(estimate.cpu_s)} of CPU)"),
-        ("disk", f"about {human_size(estimate.disk_bytes)} in {store.path}"),
+        ("disk", f"about {human_size(estimate.disk_bytes)} in {folder}"),
     ]
     if checked < total:
         rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))

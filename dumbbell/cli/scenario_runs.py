@@ -41,8 +41,9 @@ class ScenarioSample:
     """The number of runs that the scenario has."""
     runs: list[Prepared]
     missing: list[Prepared]
-    """Those of `runs` that are not in the store."""
-    store: Store
+    """Those of `runs` that are not in the folder."""
+    folder: Path
+    """Of their results, which may not be there yet."""
 
     @property
     def each(self) -> float:
@@ -60,17 +61,26 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
     """
     from dumbbell.engines.prepared import prepare
 
-    scenario, store = _read(file, out, most_runs, values)
+    scenario, folder = _read(file, out, most_runs, values)
     total = scenario.run_count
     chosen = list(scenario.runs(most_runs)) if total <= SAMPLE else scenario.sample_runs(most_runs, SAMPLE)
     try:
         runs = prepare(chosen)
     except EnvironmentFault as fault:
-        note(f"{fault}; without it nobody knows which runs are in {store.path}, so that all count as missing")
+        note(f"{fault}; without it nobody knows which runs are in {folder}, so that all count as missing")
         runs = prepare(chosen, keyed=False)
-        return ScenarioSample(scenario.name, total, runs, runs, store)
-    lacking = set(store.missing([run.key for run in runs]))
-    return ScenarioSample(scenario.name, total, runs, [run for run in runs if run.key in lacking], store)
+        return ScenarioSample(scenario.name, total, runs, runs, folder)
+    return ScenarioSample(scenario.name, total, runs, _lacking(runs, folder), folder)
+
+
+def _lacking(runs: list[Prepared], folder: Path) -> list[Prepared]:
+    """Those that are not in a folder of results."""
+    if not folder.exists():
+        return runs
+    from dumbbell.results import Store  # with numpy, which takes as long as a plan
+
+    lacking = set(Store(folder).missing([run.key for run in runs]))
+    return [run for run in runs if run.key in lacking]
 
 
 def read_sweep(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> tuple[str, PreparedSweep, Store]:
@@ -80,33 +90,37 @@ def read_sweep(file: Path, out: Path | None, most_runs: int | None, values: Sequ
     Raises `BadInput` if one of them cannot be run, or if there are more than `most_runs`.
     """
     from dumbbell.engines.sweep import PreparedSweep
-
-    scenario, store = _read(file, out, most_runs, values)
-    return scenario.name, PreparedSweep(scenario, most_runs), store
-
-
-def _read(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str]) -> tuple[Scenario, Store]:
     from dumbbell.results import Store
+
+    scenario, folder = _read(file, out, most_runs, values)
+    return scenario.name, PreparedSweep(scenario, most_runs), Store(folder)
+
+
+def _read(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str]) -> tuple[Scenario, Path]:
+    """The scenario, and the folder of its results."""
     from dumbbell.scenario import Scenario
 
     scenario = Scenario.from_file(_located(file), most_runs, dict(map(_assignment, values)))
-    return scenario, Store(out if out is not None else Path("results") / scenario.name)
+    return scenario, out if out is not None else Path("results") / scenario.name
 
 
 def _located(file: Path) -> Path:
     """The scenario file that an argument means: a file of that name, else the ready-made test."""
     from dumbbell import templates
-    from dumbbell.scenario import nearest
-    from dumbbell.studies import study_names
 
     name = file.as_posix()
     if name in templates.names():
         if not file.is_file():
             return templates.file(name)
         note(f"{name}: the file of this folder, not the ready-made test of that name (`dumbbell new {name}`)")
-    if not file.exists() and name.split("/", 1)[0] in study_names():
+    if file.exists():
+        return file
+    from dumbbell.scenario import nearest
+    from dumbbell.studies import study_names
+
+    if name.split("/", 1)[0] in study_names():
         raise BadInput(f"{name}: no such file; expected a scenario file, or `dumbbell reproduce {name}` for the study")
-    if not file.exists() and not file.suffix and file.name == name:
+    if not file.suffix and file.name == name:
         expected = f"a scenario file, or one of the tests {', '.join(templates.names())}"
         raise BadInput(f"{name}: no such file or test{nearest(name, templates.names())}; expected {expected}")
     return file

@@ -1,14 +1,20 @@
 """Runs, and the store that keeps them."""
 
-from dumbbell.results.asked import asked_flows
-from dumbbell.results.conservation import judge
-from dumbbell.results.limits import limit_notes, limited_shares
-from dumbbell.results.run import Results, Run
-from dumbbell.results.schema import schema
-from dumbbell.results.series import Block, digest
-from dumbbell.results.store import Store, check_capture, leave_out, load, outlines
-from dumbbell.results.summary import Outline, Summary
-from dumbbell.results.tables import Table
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.results.schema import schema  # now: later the module of that name would be in its place
+
+if TYPE_CHECKING:
+    from dumbbell.results.asked import asked_flows
+    from dumbbell.results.conservation import judge
+    from dumbbell.results.limits import limit_notes, limited_shares
+    from dumbbell.results.run import Results, Run
+    from dumbbell.results.series import Block, digest
+    from dumbbell.results.store import Store, check_capture, leave_out, load, outlines
+    from dumbbell.results.summary import Outline, Summary
+    from dumbbell.results.tables import Table
 
 __all__ = [
     "Block",
@@ -29,3 +35,48 @@ __all__ = [
     "outlines",
     "schema",
 ]
+
+_HOMES = {
+    "asked": ("asked_flows",),
+    "conservation": ("judge",),
+    "limits": (
+        "limit_notes",
+        "limited_shares",
+    ),
+    "run": (
+        "Results",
+        "Run",
+    ),
+    "series": (
+        "Block",
+        "digest",
+    ),
+    "store": (
+        "Store",
+        "check_capture",
+        "leave_out",
+        "load",
+        "outlines",
+    ),
+    "summary": (
+        "Outline",
+        "Summary",
+    ),
+    "tables": ("Table",),
+}
+"""Where each of them lives."""
+
+
+def _imported(name: str) -> Any:
+    """Imports what is asked for when it is asked for: numpy takes longer to import than small commands otherwise run."""
+    from importlib import import_module
+
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _imported
