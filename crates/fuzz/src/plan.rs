@@ -65,7 +65,7 @@ fn shorten(value: &Value, duration_ns: &mut u64) {
                         (EVENTS * PACKET_BITS * 1_000_000_000).checked_div(rate).unwrap_or(MOST_NS)
                     }
                     ("interval_ns" | "mean_interval_ns" | "think_ns", Some(ns)) => ns.max(1).saturating_mul(EVENTS),
-                    ("sample_ns", Some(ns @ 1..)) => ns.saturating_mul(EVENTS),
+                    ("sample_ns" | "off_ns", Some(ns @ 1..)) => ns.saturating_mul(EVENTS),
                     _ => MOST_NS,
                 };
                 *duration_ns = most.min(*duration_ns);
