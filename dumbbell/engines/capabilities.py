@@ -26,6 +26,7 @@ SERVER_OPENS = "connections opened by the server"
 HOST_QUEUE = "queues of hosts"
 GROUP_SERIES = "series of groups"
 PORT_SHARES = "shares of ports"
+GRO = "offload gro"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -231,6 +232,8 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         yield need("direction", "feature", REVERSE)
     if workload.host.tso:
         yield need("host.tso", "feature", OFFLOAD["on" if workload.host.gso else "tso"])
+    if workload.gro:
+        yield need("gro", "feature", GRO)
     if workload.host.sysctls:
         yield need("host.sysctls", "feature", SYSCTLS)
 

@@ -60,6 +60,8 @@ class Link:
     """None is infinitely fast."""
     limit_packets: int | None
     """Most packets held; None is unlimited."""
+    coalesce_ns: int | None = None
+    """It is a network card: how long after the first packet its interrupt tells of all that came."""
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
@@ -71,6 +73,7 @@ class Link:
             "delay_ns": self.delay_ns,
             "rate_bps": self.rate_bps,
             "limit_packets": self.limit_packets,
+            **({"coalesce_ns": self.coalesce_ns} if self.coalesce_ns is not None else {}),
         }
 
 
@@ -256,6 +259,8 @@ class Tcp(Workload):
     """Payload of a full segment."""
     dscp: int = 0
     """Codepoint that both ends set."""
+    gro: bool = False
+    """Receiving hosts merge what their network cards tell of at once."""
 
     @property
     def kind(self) -> str:
@@ -281,7 +286,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind; the size of segments and the DSCP only if they are not the usual ones."""
+        """As JSON, without the kind; the size of segments, DSCP and GRO only if they are not the usual ones."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -292,6 +297,7 @@ class Tcp(Workload):
             "sce_echo": self.sce_echo,
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
             **({"dscp": self.dscp} if self.dscp else {}),
+            **({"gro": True} if self.gro else {}),
             "transfer_bytes": self.transfer_bytes,
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],

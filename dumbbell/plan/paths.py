@@ -42,15 +42,16 @@ class Paths:
         self._separate = settings.path.delay.limit is not None or any(
             each.rtt not in (None, settings.path.rtt) for each in over_tcp(settings)
         )
-        self._indices: dict[tuple[Duration | None, int | None, int | None], int] = {}
+        self._indices: dict[tuple[Duration | None, int | None, int | None, Duration | None], int] = {}
         self._ids = Ids()
 
     def of(self, left: int, right: int, written: Connections | None = None) -> int:
         """The index of the path between two hosts for TCP connections; for traffic without an RTT of its own, if none are given."""
         rtt = written.rtt if written is not None and written.rtt is not None else self._written.rtt
         first, last = (host if self._hosts.egress(host) else None for host in (left, right))
-        if (index := self._indices.get((rtt, first, last))) is None:
-            index = self._indices[rtt, first, last] = self._add(rtt, first, last)
+        gro = None if written is None else written.host.gro
+        if (index := self._indices.get((rtt, first, last, gro))) is None:
+            index = self._indices[rtt, first, last, gro] = self._add(rtt, first, last, gro)
         return index
 
     def queue(self, name: str | None) -> int:
@@ -62,8 +63,8 @@ class Paths:
             if stage.queue is not None and stage.direction == "forward" and not stage.on_host and name in (None, stage.id)
         )
 
-    def _add(self, rtt: Duration | None, left: int | None, right: int | None) -> int:
-        """`left`, `right`: the hosts that have queues of their own."""
+    def _add(self, rtt: Duration | None, left: int | None, right: int | None, gro: Duration | None) -> int:
+        """`left`, `right`: the hosts that have queues of their own; `gro`: how long interrupts of those that receive wait."""
         if self._written.forward is None:
             assert rtt is not None  # checked by the scenario
             forward, reverse = _dumbbell(self._written, rtt, self._separate)
@@ -71,6 +72,8 @@ class Paths:
         else:
             forward, reverse = _explicit(self._written, self._written.forward)
             base_rtt_ns = sum(stage.delay_ns for stage in (*forward, *reverse))
+        if gro is not None:
+            forward, reverse = [*forward, _card(gro, "forward")], [*reverse, _card(gro, "reverse")]
         first, last = self._egress(left, base_rtt_ns), self._egress(right, base_rtt_ns)
         there = (*first, *(self.ports.index(stage, base_rtt_ns) for stage in forward))
         back = (*last, *(self.ports.index(stage, base_rtt_ns) for stage in reverse))
@@ -86,6 +89,12 @@ class Paths:
         port = self.ports.index(stage, base_rtt_ns)
         self._hosts.attach(host, port)
         return (port,)
+
+
+def _card(gro: Duration, direction: Direction) -> Stage:
+    """The network card of the host at the end of a direction; all flows with interrupts of one time share it."""
+    name = f"card-{gro}"
+    return Stage(name if direction == "forward" else f"{name}-reverse", name, direction, Origin(("flows",)), 0, coalesce_ns=int(gro))
 
 
 def _dumbbell(path: Written, rtt: Duration, separate: bool) -> tuple[list[Stage], list[Stage]]:

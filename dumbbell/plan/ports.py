@@ -27,6 +27,8 @@ class Stage:
     """Of the line of a delay."""
     limit: Limit | None = None
     """Of a delay."""
+    coalesce_ns: int | None = None
+    """Of a network card."""
     opposite: str | None = None
     """The id of the stage of the other direction that mirrors this one or replaces its mirror."""
     on_host: bool = False
@@ -62,7 +64,7 @@ class Ports:
 def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int) -> Port:
     if stage.queue is None:
         limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, frame_bytes)
-        return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, limit)
+        return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, limit, stage.coalesce_ns)
     rate_bps = stage.queue.rate_bps
     assert rate_bps is not None  # checked by the scenario
     pacing = shaper(stage.queue, rate_bps, frame_bytes)

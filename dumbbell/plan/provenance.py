@@ -36,6 +36,7 @@ TCP: Words = {
     "stack.name": ("stack", "base"),
     "host.tso": ("host", "offload"),
     "host.gso": ("host", "offload"),
+    "gro": ("host", "gro"),
     "transfer_bytes": ("bytes",),
     "segment_bytes": ("mss",),
     "opener": ("opens",),

@@ -141,6 +141,7 @@ class Workloads:
             ecn=ecn,
             sce_echo=sce_echo,
             dscp=written.dscp,
+            gro=written.host.gro is not None,
             segment_bytes=written.segment_bytes(self._settings.path.mtu),
             **particular,
         )

@@ -116,6 +116,9 @@ class Host(Model):
         Size.parse("4MiB"),
     ]
     """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most."""
+    gro: Duration | None = None
+    """Receiving: the network card's interrupt comes so long after the first packet that it has not told of (rx-usecs), and GRO merges what
+    came until then. By default every packet is told of at once and none are merged."""
     cached_ssthresh: Packets | None = None
     """ssthresh that the metrics cache remembers for the destination."""
     sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = Field(default_factory=dict)

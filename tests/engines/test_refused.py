@@ -27,6 +27,8 @@ QDISCS = {
     "fq": {"kind": "fq"},
 }
 LONG_NS = 2**60
+CARD = {"kind": "link", "id": "card", "name": "card", "direction": "reverse", "delay_ns": 10**7, "rate_bps": None, "limit_packets": 9}
+CARD["coalesce_ns"] = 1000
 BEYOND = 2**40
 
 
@@ -109,6 +111,7 @@ OTHERS = [
     ("paths.0.reverse", [], "path 0", "reverse", "0 ports", "1 to 255"),
     ("ports.0.delay_ns", 2**44, "port 0", "delay_ns", f"{2**44} ns", f"at most {2**44 - 2}"),
     ("ports.0.rate_bps", 0, "port 0", "rate_bps", "0 bit/s", "at least 1"),
+    ("ports.2", CARD, "port 2", "coalesce_ns", "of a line or with a limit", "a network card alone"),
     ("ports.1.shaper", {"kind": "link", "rate_bps": 0}, "port 1", "shaper.rate_bps", "0 bit/s", "at least 1"),
     ("ports.1.shaper.burst_bytes", 1513, "port 1", "shaper.burst_bytes", "1513 bytes", "at least 1514"),
     ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),
@@ -188,6 +191,7 @@ OF_EXCHANGES = [
     ("response_bytes", 2**40, f"{2**40} bytes", "1 to "),
     ("tcp.transfer_bytes", 1000, "1000 bytes", "none beside what the application says"),
     ("tcp.host.tso", True, "true", "false"),
+    ("tcp.gro", True, "true", "false"),
     ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
 ]
 
@@ -374,10 +378,10 @@ def test_transfers(field, value, what, expected):
 def test_what_freebsd_does_not_do_is_told_at_once():
     plan = base()
     tcp = plan["workloads"][0]
-    tcp |= {"stack": {"name": "freebsd-9", "options": {}}, "ecn": True, "sce_echo": True}
+    tcp |= {"stack": {"name": "freebsd-9", "options": {}}, "ecn": True, "sce_echo": True, "gro": True}
     tcp["host"] |= {"tso": True, "rcvbuf": 2**30, "sndbuf": 2**30}
     assert [(each.place, each.field) for each in refused(plan)] == [
-        (Place("workload", 0), field) for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "host.rcvbuf", "host.sndbuf")
+        (Place("workload", 0), field) for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "gro", "host.rcvbuf", "host.sndbuf")
     ]
 
 

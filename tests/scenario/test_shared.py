@@ -27,7 +27,7 @@ SWEEPS = [
     {"flows.*.cc": ["reno", {"kind": "cubic", "hystart": "off"}], "path.bottleneck.qdisc.kind": ["codel", "fq_codel"]},
     {"background.0.think": ["1ms", "2ms"], "background.1": [{"kind": "udp", "rate": "2mbit"}, {"rate": "3mbit"}], "seed": [1, 2]},
     {"cells": [{"path.rtt": "5ms"}, {"duration": "4s"}, {"path": {**PATH, "rtt": "7ms"}}, {"flows.1.src": "b"}, {"hosts": {}, "seed": 3}]},
-    {"path.mtu": [1500, 9000], "flows.0.mss": [536, 1460], "flows.1.dscp": ["EF", 0]},
+    {"path.mtu": [1500, 9000], "flows.0.mss": [536, 1460], "flows.1.dscp": ["EF", 0], "flows.0.host": [{"gro": "50us"}, {"gro": "1ms"}]},
     {"path.bottleneck.qdisc": ["fq_codel", {"kind": "cake", "sce": 1}, {"kind": "cake", "sce": True}], "flows.0.start.first": ["0s", "1s"]},
 ]
 

@@ -38,6 +38,7 @@ const FEATURES: &[&str] = &[
     "captures",
     "connections opened by the server",
     "first writes",
+    "offload gro",
     "slow readers",
     "offload tso",
     "outages",

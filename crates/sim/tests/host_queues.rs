@@ -118,8 +118,15 @@ fn what_the_port_drops_makes_room_as_well() {
 fn a_delay_stage_takes_packets_off_the_account_at_once() {
     let mut net = local(RATE, pfifo(), vec![cubic("f", "linux-6.12", json!({}))]);
     let PortSpec::Queue { id, name, direction, .. } = net.ports[1].clone() else { panic!("a queue") };
-    net.ports[1] =
-        PortSpec::Link { id, name, direction, delay_ns: 10 * MS, rate_bps: Some(RATE), limit_packets: Some(100) };
+    net.ports[1] = PortSpec::Link {
+        id,
+        name,
+        direction,
+        delay_ns: 10 * MS,
+        rate_bps: Some(RATE),
+        limit_packets: Some(100),
+        coalesce_ns: None,
+    };
     let out = run(&net);
     assert!(counter(&out, "port/bottleneck", "dropped_overflow") > 0, "it is full: nothing holds TCP back");
     assert_eq!(counter(&out, "flow/f", "retransmits"), 0, "TCP was told of each drop");

@@ -192,10 +192,22 @@ impl Network {
         Verdict::Queued
     }
 
+    /// A packet arrives at the network card `i`, whose interrupt lets it go.
+    #[cold]
+    #[inline(never)]
+    fn gather(&mut self, i: usize, id: Id) -> Verdict {
+        let Kind::Card(interrupts) = &mut self.ports[i].kind else { unreachable!("a link has no discipline") };
+        let out = interrupts.tell(self.shared.now);
+        let offered = PacketEvent::Offered(Verdict::Queued);
+        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, offered);
+        self.leave(i, id, out);
+        Verdict::Queued
+    }
+
     /// Hands a packet to the discipline of port `i`, and serves the port unless its shaper's timer will.
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
-        let Kind::Queue { qdisc, .. } = &mut port.kind else { unreachable!("a link has no discipline") };
+        let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
         self.shared.port = i;
         let verdict = qdisc.enqueue(id, &mut self.shared);
         self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(verdict));

@@ -43,7 +43,7 @@ pub struct Port {
     pub counters: Counters,
 }
 
-/// The two kinds of port.
+/// The kinds of port.
 #[derive(Debug)]
 pub enum Kind {
     /// A FIFO line and a constant delay: the time a packet leaves is known when it arrives.
@@ -62,6 +62,29 @@ pub enum Kind {
         /// The shaper.
         shaper: Shaper,
     },
+    /// A network card, which gathers packets for its host.
+    Card(Interrupts),
+}
+
+/// Interrupts of a network card: one tells of all packets since the last one, so long after the first of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupts {
+    after: Duration,
+    next: Time,
+}
+
+impl Interrupts {
+    fn every(after: Duration) -> Self {
+        Self { after, next: 0 }
+    }
+
+    /// When the host is told of a packet that arrives at this time.
+    pub fn tell(&mut self, arrival: Time) -> Time {
+        if arrival >= self.next {
+            self.next = arrival + self.after;
+        }
+        self.next
+    }
 }
 
 /// What a port counts.
@@ -102,12 +125,19 @@ impl Port {
     /// What of it cannot be.
     pub fn build(spec: &PortSpec, mtu: u32, seed: u64) -> Result<Self, Flaws> {
         let (id, delay, kind) = match spec {
-            PortSpec::Link { id, delay_ns, rate_bps, limit_packets, .. } => {
+            PortSpec::Link { id, delay_ns, rate_bps, limit_packets, coalesce_ns, .. } => {
                 let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
                 if *rate_bps == Some(0) {
                     return Err(Flaws::one("rate_bps", "0 bit/s", "at least 1"));
                 }
-                (id, *delay_ns, Kind::Link { rate_bps: *rate_bps, limit, free_at: 0 })
+                let kind = match coalesce_ns {
+                    None => Kind::Link { rate_bps: *rate_bps, limit, free_at: 0 },
+                    Some(_) if rate_bps.is_some() || limit_packets.is_some() => {
+                        return Err(Flaws::one("coalesce_ns", "of a line or with a limit", "a network card alone"));
+                    }
+                    Some(after) => Kind::Card(Interrupts::every(*after)),
+                };
+                (id, *delay_ns, kind)
             }
             PortSpec::Queue { id, qdisc, shaper, delay_ns, .. } => {
                 let mut rng = Rng::for_component(seed, &format!("qdisc/{id}"));
@@ -175,7 +205,7 @@ impl Port {
     #[must_use]
     pub fn backlog(&self) -> (usize, u64) {
         match &self.kind {
-            Kind::Link { .. } => (0, 0),
+            Kind::Link { .. } | Kind::Card(_) => (0, 0),
             Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
         }
     }

@@ -15,7 +15,7 @@ use crate::qdisc::{Qdisc, QdiscStats};
 /// What the queue discipline of a port counted.
 pub(crate) fn stats(p: &Port) -> QdiscStats {
     match &p.kind {
-        Kind::Link { .. } => QdiscStats::default(),
+        Kind::Link { .. } | Kind::Card(_) => QdiscStats::default(),
         Kind::Queue { qdisc, .. } => *qdisc.stats(),
     }
 }

@@ -22,6 +22,10 @@ pub enum PortSpec {
         rate_bps: Option<u64>,
         /// Most packets held; `None` is unlimited.
         limit_packets: Option<u64>,
+        /// Of a network card: the interrupt comes so long after the first packet that it has not told of, ns, and all that came until then
+        /// passes at once.
+        #[serde(default)]
+        coalesce_ns: Option<u64>,
     },
     /// A queue discipline behind a shaper, then a propagation delay.
     Queue {
@@ -53,7 +57,9 @@ impl PortSpec {
     #[must_use]
     pub fn takes_time(&self) -> bool {
         match self {
-            Self::Link { delay_ns, rate_bps, .. } => *delay_ns > 0 || rate_bps.is_some(),
+            Self::Link { delay_ns, rate_bps, coalesce_ns, .. } => {
+                *delay_ns > 0 || rate_bps.is_some() || coalesce_ns.is_some()
+            }
             Self::Queue { .. } => true,
         }
     }

@@ -135,6 +135,9 @@ pub struct TcpSpec {
     /// Differentiated services codepoint that both ends set, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// Receiving hosts merge what their network cards hand over at once; see [`super::PortSpec::Link`].
+    #[serde(default)]
+    pub gro: bool,
     /// Payload to send, bytes; `None` is unlimited.
     pub transfer_bytes: Option<u64>,
     /// Payload of a first, short write that leaves in a segment of its own, bytes.

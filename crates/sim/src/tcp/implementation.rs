@@ -74,7 +74,7 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
     if !bsd::stack::CONTROLS.contains(&spec.cc.kind.as_str()) {
         flaws.add("cc.kind", format_args!("{} on the stack {name}", spec.cc.kind), bsd::stack::CONTROLS.join(" or "));
     }
-    for (field, asked) in [("ecn", spec.ecn), ("sce_echo", spec.sce_echo), ("host.tso", host.tso)] {
+    for (field, asked) in [("ecn", spec.ecn), ("sce_echo", spec.sce_echo), ("host.tso", host.tso), ("gro", spec.gro)] {
         if asked {
             flaws.add(field, format_args!("true on the stack {name}"), false);
         }

@@ -171,8 +171,10 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
     if let Some(bps) = tcp.host.reads_bps {
         flaws.add("host.reads_bps", format_args!("{bps} bit/s"), "none beside what the application says");
     }
-    if tcp.host.tso {
-        flaws.add("host.tso", true, false);
+    for (field, asked) in [("host.tso", tcp.host.tso), ("gro", tcp.gro)] {
+        if asked {
+            flaws.add(field, true, false);
+        }
     }
     check_ends(tcp, site.network.mtu_bytes, &mut flaws);
     let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack)).and_then(|stack| match stack {

@@ -48,6 +48,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
         sce_echo: false,
         segment_bytes: MSS as u32,
         dscp: 0,
+        gro: false,
         transfer_bytes: None,
         first_write_bytes: None,
         connections: vec![connection(name)],
@@ -94,7 +95,15 @@ fn path(id: &str, forward: &[usize], reverse: &[usize]) -> PathSpec {
 
 /// A delay.
 pub fn link(id: &str, direction: Direction, delay_ns: u64) -> PortSpec {
-    PortSpec::Link { id: id.into(), name: id.into(), direction, delay_ns, rate_bps: None, limit_packets: None }
+    PortSpec::Link {
+        id: id.into(),
+        name: id.into(),
+        direction,
+        delay_ns,
+        rate_bps: None,
+        limit_packets: None,
+        coalesce_ns: None,
+    }
 }
 
 /// A queue without a delay.

@@ -3,6 +3,7 @@
 //!
 //! Leaves out: retransmission of the SYN-ACK (a repeated SYN brings it again).
 
+mod application;
 mod buffer;
 mod charge;
 mod closing;
@@ -10,6 +11,7 @@ mod compression;
 mod delayed_ack;
 mod ecn;
 mod fast_path;
+mod gro;
 mod handshake;
 mod opening;
 mod out_of_order;
@@ -19,12 +21,14 @@ mod stream;
 mod tests;
 mod window_rtt;
 
+use self::application::Application;
 use self::buffer::ReceiveBuffer;
 use self::charge::{Cost, Unread};
 use self::closing::{is_bare_fin, is_probe, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
 use self::ecn::Echo;
+use self::gro::Gro;
 use self::opening::Opening;
 use self::out_of_order::OutOfOrder;
 use self::reader::Reader;
@@ -80,14 +84,6 @@ struct Kernel {
     cost: Cost,
 }
 
-/// What the application waits for that reads once all packets of an instant have been dealt with.
-#[derive(Clone, Copy, Debug, Default)]
-struct Application {
-    waits: bool,
-    /// There is something to read.
-    some: bool,
-}
-
 /// What [takes the fast path](Receiver::takes_fast_path): segments in order, below this number and with these header bits (a codepoint).
 #[derive(Clone, Copy, Debug, Default)]
 struct FastPath {
@@ -113,6 +109,7 @@ pub struct Receiver {
     /// An application that reads at a rate, not all that there is.
     reader: Option<Box<Reader>>,
     application: Application,
+    gro: Gro,
     delay: AckDelay,
     /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
     form: Packet,
@@ -152,6 +149,7 @@ impl Receiver {
             unread: Unread::default(),
             reader: spec.host.reads_bps.map(|rate_bps| Box::new(Reader::new(rate_bps))),
             application: Application::default(),
+            gro: Gro::new(spec.gro),
             delay: AckDelay::new(source, &clock, stack),
             form: Packet {
                 way: Way::new(flow),
@@ -284,6 +282,9 @@ impl Receiver {
         if is_probe(p) {
             return self.answer_probe(out);
         }
+        if self.gro.is_on() {
+            return self.on_data_to_merge(p, out);
+        }
         let before = self.rcv_nxt;
         self.queue_data(p, out);
         if self.delay.is_scheduled() {
@@ -303,32 +304,6 @@ impl Receiver {
             self.application.some |= self.rcv_nxt > before;
             self.read_in_burst(reads_now, p.flow(), out);
         }
-    }
-
-    /// A segment of a burst was dealt with: the application reads the whole burst with its last segment, and waits until then.
-    #[inline(never)]
-    fn read_in_burst(&mut self, is_last: bool, flow: usize, out: &mut impl Outbox) {
-        if is_last {
-            self.read_and_close(out);
-        } else {
-            self.fast_path.until = 0;
-            if !std::mem::replace(&mut self.application.waits, true) {
-                out.act_last(flow, End::Receiver);
-            }
-        }
-    }
-
-    /// All packets of this time have been dealt with: the application reads if it waited for that.
-    pub fn on_application(&mut self, out: &mut impl Outbox) {
-        if self.application.waits {
-            self.read_and_close(out);
-        }
-    }
-
-    fn read_and_close(&mut self, out: &mut impl Outbox) {
-        let Application { some, .. } = std::mem::take(&mut self.application);
-        self.on_read(some, out);
-        self.close_at_end(out);
     }
 
     /// Puts a segment into the receive queue, and notes what that means for an ACK.
