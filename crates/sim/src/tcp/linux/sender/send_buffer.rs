@@ -23,7 +23,7 @@ const GROWTH_WINDOWS: u64 = 2;
 /// Least window counted on, segments.
 const LEAST_WINDOW: u32 = 10;
 
-/// Send buffer of a connection.
+/// Send buffer of a connection. Wide because what an ACK asks is computed ahead: what a segment is charged, and when there is room again.
 #[derive(Clone, Debug)]
 pub(in crate::tcp::linux) struct SendBuffer {
     /// First segment that is not written yet.
