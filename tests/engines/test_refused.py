@@ -193,6 +193,7 @@ OF_EXCHANGES = [
     ("tcp.host.tso", True, "true", "false"),
     ("tcp.gro", True, "true", "false"),
     ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
+    ("tcp.host.reads_bps", 10**6, "1000000 bit/s", "none beside what the application says"),
 ]
 
 
