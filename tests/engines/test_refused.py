@@ -116,6 +116,7 @@ OTHERS = [
     ("ports.1.shaper.burst_bytes", 1513, "port 1", "shaper.burst_bytes", "1513 bytes", "at least 1514"),
     ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),
     ("workloads.0.path", 3, "workload 0", "path", "path 3 of 1", "one that there is"),
+    ("workloads.0.host.reads_bps", 0, "workload 0", "host.reads_bps", "0 bit/s", "1 to 1000000000000"),
     ("workloads.0.from", 3, "workload 0", "from", "host 3 of 2", "one that there is"),
     ("workloads.0.to", 3, "workload 0", "to", "host 3 of 2", "one that there is"),
     ("workloads.0.transfer_bytes", 0, "workload 0", "transfer_bytes", "0 bytes", "1 to 6219112640264"),
@@ -192,6 +193,7 @@ OF_EXCHANGES = [
     ("tcp.transfer_bytes", 1000, "1000 bytes", "none beside what the application says"),
     ("tcp.host.tso", True, "true", "false"),
     ("tcp.gro", True, "true", "false"),
+    ("tcp.host.reads_bps", 1000, "1000 bit/s", "none beside what the application says"),
     ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
     ("tcp.host.reads_bps", 10**6, "1000000 bit/s", "none beside what the application says"),
 ]
@@ -246,6 +248,7 @@ OF_TRANSFERS = [
     ("ports", [9, 80], "9 is out of range", "10000 to "),
     ("tcp.connections", [{"name": "a", "start_ns": 0, "stop_ns": None, "ports": [1, 2]}], "1 connections", "none from the start on"),
     ("tcp.transfer_bytes", None, "none", "bytes to send"),
+    ("tcp.host.reads_bps", 1000, "1000 bit/s", "none where connections come and go"),
 ]
 
 
@@ -380,9 +383,10 @@ def test_what_freebsd_does_not_do_is_told_at_once():
     plan = base()
     tcp = plan["workloads"][0]
     tcp |= {"stack": {"name": "freebsd-9", "options": {}}, "ecn": True, "sce_echo": True, "gro": True}
-    tcp["host"] |= {"tso": True, "rcvbuf": 2**30, "sndbuf": 2**30}
+    tcp["host"] |= {"tso": True, "rcvbuf": 2**30, "sndbuf": 2**30, "reads_bps": 1000}
     assert [(each.place, each.field) for each in refused(plan)] == [
-        (Place("workload", 0), field) for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "gro", "host.rcvbuf", "host.sndbuf")
+        (Place("workload", 0), field)
+        for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "gro", "host.reads_bps", "host.rcvbuf", "host.sndbuf")
     ]
 
 

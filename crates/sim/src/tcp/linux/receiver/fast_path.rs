@@ -94,7 +94,7 @@ impl Receiver {
             return;
         }
         let nothing_waits = !self.compression.holds() && !self.ack_now && !self.pushed;
-        let roomy = self.buffer.is_measured() && !self.buffer.is_tight_in_order();
+        let roomy = self.buffer.is_measured() && self.buffer.has_scale() && !self.buffer.is_tight_in_order();
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
             self.fast_path.flags = ecn.flags();

@@ -232,6 +232,7 @@ impl Receiver {
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
     fn send_ack(&mut self, ack: u32, out: &mut impl Outbox) {
+        self.revoke_quick_if_tight();
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
         let mut p = self.ack_packet(ack, window, out.now());
         p.flags |= self.echo.take_flags();
@@ -250,6 +251,13 @@ impl Receiver {
             self.delay.note_ack();
         }
         out.send(End::Receiver, p);
+    }
+
+    /// No quick ACKs once less than half of the buffer is free (`__tcp_select_window`).
+    fn revoke_quick_if_tight(&mut self) {
+        if self.buffer.is_tight(self.charged()) {
+            self.delay.revoke_quick();
+        }
     }
 
     /// What takes room in the buffer, bytes.
@@ -421,11 +429,12 @@ impl Receiver {
 
     /// Decides whether to acknowledge now, later, or with others.
     fn check_ack(&mut self, out: &mut impl Outbox) {
-        if self.buffer.is_tight(self.charged()) {
-            self.delay.revoke_quick();
+        // If the window would shrink, the application sends the ACK when it has read. To ask for the window ends quick ACKs in a tight buffer.
+        let full = self.is_more_than_one_full();
+        if full {
+            self.revoke_quick_if_tight();
         }
-        // If the window would shrink, the application sends the ACK when it has read.
-        let due = self.is_more_than_one_full() && self.buffer.advances(self.charged());
+        let due = full && self.buffer.advances(self.charged());
         if due || (self.delay.quick() > 0 && !self.delay.in_ping_pong()) || self.ack_now {
             self.send_ack(self.rcv_nxt, out);
         } else if self.early.is_empty() {

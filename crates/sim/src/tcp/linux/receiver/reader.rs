@@ -14,6 +14,8 @@ use crate::time::{Time, MS, SEC, US};
 pub const TURN: Time = 10 * MS;
 /// Probes of the window that come sooner after an answer are not answered, ns (sysctl tcp_invalid_ratelimit).
 const PROBE_INTERVAL: Time = 500 * MS;
+/// Less room than this in a piece of memory is not used, bytes.
+const LEAST_FRAGMENT: u64 = 32;
 /// Bits of a byte.
 const BITS: u128 = 8;
 
@@ -31,8 +33,9 @@ struct Shared {
 pub(super) struct Reader {
     rate_bps: u64,
     turns: u64,
-    /// Bytes that came.
+    /// Bytes that came, and room that the sender's piece of memory has behind them.
     arrived: u64,
+    piece_left: u64,
     waiting: VecDeque<Shared>,
     /// Bytes read.
     pub read: u64,
@@ -43,13 +46,13 @@ pub(super) struct Reader {
 impl Reader {
     /// It has read nothing yet.
     pub fn new(rate_bps: u64) -> Self {
-        Self { rate_bps, turns: 0, arrived: 0, waiting: VecDeque::new(), read: 0, adapted: 0 }
+        Self { rate_bps, turns: 0, arrived: 0, piece_left: 0, waiting: VecDeque::new(), read: 0, adapted: 0 }
     }
 
     /// A segment of `payload` bytes came in order.
     pub fn add(&mut self, payload: u32, cost: &Cost) {
         let payload = u64::from(payload);
-        let fragments = 1 + u32::from(self.arrived % u64::from(FRAGMENT) + payload > u64::from(FRAGMENT));
+        let fragments = self.place(payload);
         self.arrived += payload;
         match self
             .waiting
@@ -63,6 +66,22 @@ impl Reader {
             }
             None => self.waiting.push_back(Shared { fragments, left: payload, charged: cost.alone }),
         }
+    }
+
+    /// Where the sender has put a segment: in the piece of memory in hand, as long as that has room for a little, and in the next; returns in how many
+    /// fragments (net/core/sock.c `sk_page_frag_refill`).
+    fn place(&mut self, payload: u64) -> u32 {
+        let (mut left, mut fragments) = (payload, 0);
+        while left > 0 {
+            if self.piece_left < LEAST_FRAGMENT {
+                self.piece_left = u64::from(FRAGMENT);
+            }
+            let taken = left.min(self.piece_left);
+            self.piece_left -= taken;
+            left -= taken;
+            fragments += 1;
+        }
+        fragments
     }
 
     /// Memory that what waits is charged, bytes.

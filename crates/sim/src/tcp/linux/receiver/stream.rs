@@ -118,6 +118,7 @@ impl Receiver {
 
     /// A packet of the sending half takes the ACK along. One with `data` soon after data came shows that both ends take turns.
     pub(in crate::tcp::linux) fn ride(&mut self, data: bool, out: &mut impl Outbox) -> Acknowledgement {
+        self.revoke_quick_if_tight();
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
         let flags = self.echo.take_flags();
         self.compression.note_ack(out);

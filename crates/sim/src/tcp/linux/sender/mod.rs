@@ -118,6 +118,8 @@ pub struct Sender {
     pub(in crate::tcp::linux) needs: Needs,
     pub(in crate::tcp::linux) buffer: SendBuffer,
     pub(in crate::tcp::linux) layout: Layout,
+    /// The short end of a write is not held back (`TCP_NODELAY`).
+    nodelay: bool,
     pub(in crate::tcp::linux) tso: Tso,
     pub(in crate::tcp::linux) small_queue: SmallQueue,
     pub(in crate::tcp::linux) ecn: EcnState,
@@ -173,6 +175,7 @@ impl Sender {
             needs,
             buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end()),
             layout,
+            nodelay: spec.host.nodelay,
             tso: Tso::new(spec.host.tso, mss),
             small_queue: SmallQueue::default(),
             ecn: EcnState::new(spec.ecn),

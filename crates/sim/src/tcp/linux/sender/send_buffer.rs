@@ -52,8 +52,6 @@ pub(in crate::tcp::linux) struct SendBuffer {
     pushed_until: u32,
     /// The application writes now and then: each write ends in a PSH.
     stream: bool,
-    /// A short end is not held back (`TCP_NODELAY`).
-    pub nodelay: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
 }
@@ -78,7 +76,6 @@ impl SendBuffer {
             next_push: u32::MAX,
             pushed_until: 1,
             stream: false,
-            nodelay: host.nodelay,
             is_awake: false,
         }
     }

@@ -66,7 +66,7 @@ impl Sender {
         self.layout.forget(self.view.snd_una);
         let last = self.layout.end() - 1;
         let short_is_outstanding = self.layout.next_short(self.view.snd_una) < self.view.snd_nxt;
-        let push = push || self.buffer.nodelay || self.close.is_requested();
+        let push = push || self.nodelay || self.close.is_requested();
         let held =
             !push && short_is_outstanding && last >= self.view.snd_nxt && self.layout.payload(last) < self.layout.mss();
         self.buffer.extend(self.layout.end() - u32::from(held), &self.view, self.window.cwnd, &self.peer);

@@ -2,7 +2,7 @@
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c). The application reads once all packets of an instant have been dealt with, so
 //! data in order take room until then; data out of order until the gap is filled.
 //!
-//! Leaves out: memory pressure, pruning, shrinking windows, rounding a window that has no scale to whole segments.
+//! Leaves out: memory pressure, pruning, shrinking windows.
 
 #[cfg(test)]
 mod tests;
@@ -86,7 +86,7 @@ struct InOrder {
     /// The window to advertise, bytes, unless more was offered before; and the one when the segment has been read.
     window: u64,
     window_read: u64,
-    /// So little of it is left after one segment that it may open wide.
+    /// So little of it is left after one segment that it may open wide, or that is not known.
     small: bool,
 }
 
@@ -153,7 +153,7 @@ impl ReceiveBuffer {
         self.in_order.grown = self.room(self.in_order.charged) == 0;
         self.in_order.window = self.select(self.in_order.charged).min(65_535 << self.scale);
         self.in_order.window_read = self.select(0).min(65_535 << self.scale);
-        self.in_order.small = 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
+        self.in_order.small = !self.has_scale() || 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
     }
 
     /// The connection is established.
@@ -286,7 +286,22 @@ impl ReceiveBuffer {
                 return 0;
             }
         }
-        self.round_up(free.min(self.ssthresh))
+        let free = free.min(self.ssthresh);
+        if self.has_scale() {
+            return self.round_up(free);
+        }
+        // Whole segments; the window offered last if that is within a segment of what there is.
+        let offered = self.advertised.bytes;
+        if offered + self.mss <= free || offered > free {
+            free / self.mss * self.mss
+        } else {
+            offered
+        }
+    }
+
+    /// Windows have a shift. Without one they are rounded by the one offered last, so that none can be known ahead.
+    pub fn has_scale(&self) -> bool {
+        self.scale > 0
     }
 
     /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.

@@ -101,6 +101,18 @@ fn the_first_windows_of_a_large_buffer_are_those_of_the_kernel() {
 }
 
 #[test]
+fn a_window_without_a_scale_is_whole_segments_and_stays_as_long_as_it_fits() {
+    // Linux 6.12 with 40 kB by SO_RCVBUF: 27 segments in the SYN-ACK.
+    let mut b = ReceiveBuffer::new(&host(Some(80_000)), &stack("linux-6.12"), MSS);
+    assert_eq!((b.advertised.bytes, b.scale()), (27 * 1448, 0));
+    b.measure();
+    while b.grow(0) {}
+    assert_eq!(b.advertise(10, 2280), 33 * 1448, "49182 bytes are free beside a segment");
+    assert_eq!(b.select(2980), 33 * 1448, "48739 are, within a segment of what was offered");
+    assert_eq!(b.select(5280), 32 * 1448, "47283 are, less than that");
+}
+
+#[test]
 fn a_fixed_buffer_stays() {
     let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"), MSS);
     b.measure();
