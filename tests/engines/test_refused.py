@@ -193,7 +193,6 @@ OF_EXCHANGES = [
     ("tcp.transfer_bytes", 1000, "1000 bytes", "none beside what the application says"),
     ("tcp.host.tso", True, "true", "false"),
     ("tcp.gro", True, "true", "false"),
-    ("tcp.host.reads_bps", 1000, "1000 bit/s", "none beside what the application says"),
     ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
     ("tcp.host.reads_bps", 10**6, "1000000 bit/s", "none beside what the application says"),
 ]
