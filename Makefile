@@ -78,6 +78,7 @@ validate: setup
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
 	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
+	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
 		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
 

@@ -113,9 +113,10 @@ def schema_of(what: str) -> str:
     found = schema()
     if what == "series":
         entities = {"share": "share/PORT/ENTITY"}
-        rows = [
-            [entities.get(kind, f"{kind}/NAME"), *_described(each)] for kind, listed in found.series.items() for each in listed.values()
-        ]
+        alike: dict[tuple[Quantity, ...], list[str]] = {}
+        for kind, listed in found.series.items():
+            alike.setdefault(tuple(listed.values()), []).append(entities.get(kind, f"{kind}/NAME"))
+        rows = [[", ".join(kinds), *_described(each)] for quantities, kinds in alike.items() for each in quantities]
         return Table("", ["entity", "series", "unit", "kind", "of", "meaning"], rows).markdown()
     return Table("", ["column", "unit", "kind", "of", "meaning"], [_described(each) for each in found.table(what).values()]).markdown()
 

@@ -36,7 +36,7 @@ KINDS = {
     ),
     "a workload": Kind(
         {
-            "udp": r"\bUdpSpec\b|\b(traffic|AnyTraffic)::[^;]*\bUdp\b|\b(import|class) Udp\b|\b_udp\b|\bDATAGRAMS\b",
+            "udp": r"\b(traffic|AnyTraffic)::[^;]*\bUdp\b|\b(import|class) Udp\b|\b_udp\b|\bDATAGRAMS\b",
             "exchange": r"\bExchangeSpec\b|\b(traffic|AnyTraffic)::[^;]*\bExchange\b|\bclass Exchange\b|\b_exchange\b|\bEXCHANGE\b",
             "transfers": r"\bTransfersSpec\b|\btransfers::|\b(import|class) Transfers\b",
         },

@@ -27,6 +27,7 @@ METRICS: Mapping[str, Metric] = {
     "rtt_p95": Metric("ms", "p95 srtt", Tolerance(relative=0.15), floor=1.0),
     "queue_delay": Metric("ms", "mean queueing delay", Tolerance(relative=0.15), floor=1.0, centre=fmean),
     "cwnd_mean": Metric("packets", "mean cwnd", Tolerance(relative=0.15), floor=4.0),
+    "probe_rtt": Metric("ms", "mean RTT of probes", Tolerance(relative=0.08), floor=1.0, centre=fmean),
     "share": Metric("", "share of a flow", Tolerance(absolute=0.05), floor=0.02),
     "jain": Metric("", "Jain's index", Tolerance(absolute=0.1)),
     "drops": Metric("packets", "drops", _PACKETS, floor=10.0),
@@ -51,6 +52,7 @@ DEFINITIONS: Mapping[str, str] = {
     "rtt_p95": "95th percentile of the same samples",
     "queue_delay": "mean of all samples of a port's backlog over its rate of departures (Little's law), packets; where packets wait 1 ms",
     "cwnd_mean": "mean of all samples of the window, at the same times",
+    "probe_rtt": "mean over the datagrams of a stream of the time from sending to the reply, as pings measure it",
     "share": "a bulk flow's payload over the time it was active, divided by the sum of that over the bulk flows; where there are several",
     "jain": "Jain's index of the same rates",
     "drops": "packets dropped by a port, whole run; where either engine dropped any",
@@ -87,6 +89,8 @@ _DROPPED = ("dropped_overflow", "dropped_aqm", "dropped_blue")
 
 def measures(run: Run) -> dict[tuple[str, str], float]:
     """(entity, metric) -> value for one run, in the units of METRICS; NaN without samples. Reads the series only once."""
+    from dumbbell.results.tables import entity_of
+
     flows = {entity: values for entity, values in run.counters.items() if entity.startswith("flow/")}
     starts = {entity: values.get("start_ns", 0) for entity, values in flows.items()}
     ends = {entity: starts[entity] + values["active_ns"] for entity, values in flows.items()}
@@ -112,6 +116,9 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
         if entity.startswith("port/"):
             found[entity, "drops"] = float(sum(values.get(cause, 0) for cause in _DROPPED))
             found[entity, "ce_marks"] = float(values.get("ce_marks", 0))
+    for row in run.flows.rows():
+        if "rtt_mean_ms" in row:
+            found[entity_of(row), "probe_rtt"] = row["rtt_mean_ms"]
     for entity, delay_ms in _queue_delays(run).items():
         found[entity, "queue_delay"] = delay_ms
         found[entity, QUEUES] = float(delay_ms >= _LEAST_DELAY_MS)

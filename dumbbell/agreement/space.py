@@ -10,7 +10,7 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
-from dumbbell.scenario import Scenario, Udp
+from dumbbell.scenario import Ping, Scenario, Udp
 from dumbbell.scenario.units import FRAME_BYTES
 
 _KBIT = (500, 100_000)
@@ -58,11 +58,27 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
         if path["reverse"] == "none":
             entry["direction"] = "forward" if entry["kind"] == "onoff" else "reverse"
         settings.setdefault("background", []).append(entry)
+    if Ping.feature in shared.feature and draw.chance("probes", 0.25):
+        settings.setdefault("background", []).extend(_probes(draw.at("probes")))
     if sum(flow.get("count", 1) for flow in flows) > 1 or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
     return Scenario.model_validate(settings)
+
+
+def _probes(draw: Draw) -> list[dict[str, Any]]:
+    """A ping, and datagrams at random times that are sent back; or one of the two."""
+    interval_ms = draw.whole("interval", 20, 200)
+    ping = {"kind": "ping", "interval": f"{interval_ms}ms", "size": f"{draw.whole('ping size', 64, 500)}B"}
+    udp = {
+        "kind": "udp",
+        "name": "echo",
+        "interval": {"exponential": f"{interval_ms}ms"},
+        "size": {"uniform": ["64B", "500B"]},
+        "reply": True,
+    }
+    return draw.choice("which", ([ping], [udp], [ping, udp]))
 
 
 def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:

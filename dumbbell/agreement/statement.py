@@ -44,6 +44,8 @@ BARS = (
     Bar("rtt_mean", MEDIAN, 0.03),
     Bar("rtt_mean", P95, 0.10),
     Bar("queue_delay", P95, 0.15),
+    Bar("probe_rtt", MEDIAN, 0.02),
+    Bar("probe_rtt", P95, 0.08),
     Bar(_SHARE, INSIDE, 0.90),
 )
 

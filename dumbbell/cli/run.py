@@ -81,12 +81,13 @@ _MOST_LIMITS = 10
 
 
 class _Tables:
-    """What is shown of runs: a row for each flow, and one for each group."""
+    """What is shown of runs: a row for each flow, each group, and each stream of datagrams that measures."""
 
     def __init__(self, coordinates: list[str]) -> None:
         self._coordinates = coordinates
         self._flows: list[tuple[str, ...]] = []
         self._groups: list[tuple[str, ...]] = []
+        self._streams: list[tuple[str, ...]] = []
         self._completed = False
         """Whether a flow has a size."""
 
@@ -107,21 +108,22 @@ class _Tables:
                 took = _seconds(completion_s(values))
                 name = entity.removeprefix("flow/")
                 self._flows.append((*heads, name, f"{rate:.3f}", str(values["retransmits"]), took, _most(shares[name]), run.status))
-        for row in run.groups.rows():
-            numbers = (f"{row[name]:.3f}" if isinstance(row.get(name), float) else str(row.get(name, "-")) for name in _OF_GROUPS)
-            self._groups.append((*heads, row["group"], *numbers, run.status))
+        self._groups += [(*heads, row["group"], *_numbers(row, _OF_GROUPS), run.status) for row in run.groups.rows()]
+        streams = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
+        self._streams += [(*heads, row["flow"], *_numbers(row, _OF_STREAMS), run.status) for row in streams]
 
     def show(self) -> None:
         """Prints them, without columns that have no value."""
         flows = ("run", *self._coordinates, "flow", "Mbit/s", "retransmits", "completed s", "limited by", "status")
-        groups = ("run", *self._coordinates, "group", *_OF_GROUPS.values(), "status")
         if self._flows:
             dropped = () if self._completed else (flows.index("completed s", len(self._coordinates) + 2),)
             _print_without(dropped, [flows, *self._flows])
-        if self._groups:
-            first = len(self._coordinates) + 2
-            columns = range(first, first + len(_OF_GROUPS))
-            _print_without([i for i in columns if all(row[i] == "-" for row in self._groups)], [groups, *self._groups])
+        for what, names, rows in (("group", _OF_GROUPS, self._groups), ("stream", _OF_STREAMS, self._streams)):
+            if rows:
+                first = len(self._coordinates) + 2
+                columns = range(first, first + len(names))
+                heads = ("run", *self._coordinates, what, *names.values(), "status")
+                _print_without([i for i in columns if all(row[i] == "-" for row in rows)], [heads, *rows])
 
 
 _OF_GROUPS = {
@@ -138,6 +140,24 @@ _OF_GROUPS = {
     "retransmits": "retransmits",
 }
 """Columns of the table of groups that are shown, and what they are called."""
+_OF_STREAMS = {
+    "sent_packets": "sent",
+    "lost_packets": "lost",
+    "owd_median_ms": "one-way median ms",
+    "owd_p99_ms": "p99 ms",
+    "rtt_median_ms": "RTT median ms",
+    "rtt_p99_ms": "RTT p99 ms",
+    "jitter_ms": "jitter ms",
+    "late_packets": "late",
+    "r_factor": "R",
+    "mos": "MOS",
+}
+"""Likewise of streams of datagrams that measure."""
+
+
+def _numbers(row: Mapping[str, Any], names: Collection[str]) -> list[str]:
+    """Some columns of a row as text."""
+    return [f"{row[name]:.3f}" if isinstance(row.get(name), float) else str(row.get(name, "-")) for name in names]
 
 
 def _print_without(dropped: Collection[int], rows: list[tuple[str, ...]]) -> None:

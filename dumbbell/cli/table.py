@@ -43,17 +43,18 @@ def _table(
     by_group: Annotated[
         bool, typer.Option("--groups", help="A row a group of connections that come and go, or carry requests and responses.")
     ] = False,
+    by_stream: Annotated[bool, typer.Option("--datagrams", help="A row a ping, voice call or other stream that measures.")] = False,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
 ) -> None:
     """Show results as a table: a row a flow, a group or a run, or a table of the study's source by its number.
 
-    Without an option, text has the groups below the flows.
+    Without an option, text has the groups and the streams of datagrams below the flows.
     """
     from dumbbell.studies.folder import open_folder
 
-    options = (("--tidy", tidy), ("--runs", by_run), ("--groups", by_group), ("--number", number is not None))
+    options = (("--tidy", tidy), ("--runs", by_run), ("--groups", by_group), ("--datagrams", by_stream), ("--number", number is not None))
     asked = [name for name, given in options if given]
     if len(asked) > 1:
         raise BadInput(f"{' and '.join(asked)} were given together; expected one of them")
@@ -64,7 +65,8 @@ def _table(
     if tidy:
         typer.echo(_tidy(open_folder(folder), kind), nl=False)
         return
-    tables = _summaries(folder, by_run, by_group) if number is None else [_numbered(open_folder(folder), number)]
+    wanted = next((name for name, given in options[1:-1] if given), None)
+    tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(folder), number)]
     table = tables[0]
     if json:
         print_json({"title": table.title, "rows": table.records()})
@@ -89,21 +91,20 @@ def _tidy(opened: Folder, kind: str | None) -> str:
     return tidy(opened.runs, formats[kind] if kind else next(with_runs, opened.part.formats[0]))
 
 
-def _summaries(folder: Path, by_run: bool, by_group: bool) -> list[Table]:
-    """The table that is asked for; that of the groups, if there are any, below that of the flows."""
-    from dumbbell.comparing.summary import group_table, run_table, summary_table
+def _summaries(folder: Path, wanted: str | None) -> list[Table]:
+    """The table of an option; without one those of flows, of groups and of streams of datagrams, as far as there are any."""
+    from dumbbell.comparing.summary import datagram_table, group_table, run_table, summary_table
     from dumbbell.studies.folder import open_outlines
 
     path, runs = open_outlines(folder)
     for status in ("warn", "invalid"):
         if count := sum(run.summary.status == status for run in runs):
             note(f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} the status {status}; the reasons are in their run.json")
-    if by_run:
-        return [run_table(runs, str(path))]
-    groups = group_table(runs, str(path))
-    if by_group:
-        return [groups]
-    return [summary_table(runs, str(path)), *([groups] if groups.rows else [])]
+    tables = {"--runs": run_table, "--groups": group_table, "--datagrams": datagram_table}
+    if wanted is not None:
+        return [tables[wanted](runs, str(path))]
+    more = (make(runs, str(path)) for make in (group_table, datagram_table))
+    return [summary_table(runs, str(path)), *(table for table in more if table.rows)]
 
 
 def _numbered(opened: Folder, number: int) -> Table:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dumbbell.comparing.tables import Table
-from dumbbell.results.summary import FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Summarised
+from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Summarised
 
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
@@ -27,6 +27,17 @@ def group_table(runs: Sequence[Summarised], title: str) -> Table:
         for group, values in run.summary.groups.items()
     ]
     return Table(title, [*keys, "group", *GROUP_METRICS], rows)
+
+
+def datagram_table(runs: Sequence[Summarised], title: str) -> Table:
+    """One row per stream of datagrams that measures, without metrics that none has."""
+    keys = _keys(runs)
+    streams = [
+        ([str(run.cell.get(key, "")) for key in keys], name, values) for run in runs for name, values in run.summary.datagrams.items()
+    ]
+    there = [metric for metric in DATAGRAM_METRICS if not all(math.isnan(values[metric]) for _, _, values in streams)]
+    rows = [[*cell, name, *(_number(values[metric]) for metric in there)] for cell, name, values in streams]
+    return Table(title, [*keys, "stream", *there], rows)
 
 
 def run_table(runs: Sequence[Summarised], title: str) -> Table:

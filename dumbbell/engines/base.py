@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
-from dumbbell.plan import RUN, Plan, Refusal
+from dumbbell.plan import RUN, Plan, Refusal, Traffic
 from dumbbell.scenario import Duration, ResolvedScenario
 
 if TYPE_CHECKING:
@@ -81,6 +81,13 @@ def expected_packets(plan: Plan) -> int:
     return packets + sum(size or 0 for size in beside)
 
 
+def measuring(plan: Plan) -> dict[int, Traffic]:
+    """The streams of datagrams that measure, by their positions among all flows."""
+    return {
+        i: workload for i, (workload, _) in enumerate(plan.flows) if isinstance(workload, Traffic) and workload.parameters.get("measured")
+    }
+
+
 def expected_samples(plan: Plan, engine: str) -> int:
     """Values of a run's series on an engine: times x series."""
     if not plan.sample_ns:
@@ -90,7 +97,8 @@ def expected_samples(plan: Plan, engine: str) -> int:
     groups, shares = len(chosen.groups), len(chosen.shares) * (flows + len(chosen.groups))
     counts = {"flow": flows, "group": groups, "port": len(chosen.ports), "share": shares}
     series = sum(count * _series_count(kind, engine) for kind, count in counts.items())
-    return (plan.duration_ns // plan.sample_ns + 1) * series
+    streams = sum(workload.packets or 0 for workload in measuring(plan).values())
+    return (plan.duration_ns // plan.sample_ns + 1) * series + streams * _series_count("udp", engine)
 
 
 @cache

@@ -20,6 +20,7 @@ def flow_labels(plan: Plan, made: Sequence[tuple[str, str]] = ()) -> Mapping[str
     return {
         "flow": [name for _, name in flows],
         "group": [workload.id for workload, _ in flows],
+        "kind": [workload.kind for workload, _ in flows],
         "transport": [workload.transport for workload, _ in flows],
         "path": [plan.paths[workload.path].id for workload, _ in flows],
         "cc": [None if workload.over is None else str(workload.over.cc["kind"]) for workload, _ in flows],

@@ -180,7 +180,7 @@ class Connection:
     """A TCP connection, or a stream of datagrams."""
 
     name: str
-    """Unique; entity `flow/NAME` or `udp/NAME` of the results."""
+    """Unique; entity `flow/NAME`, `ping/NAME`, `udp/NAME` or `voip/NAME` of the results."""
     start_ns: int
     stop_ns: int | None
     """When a sender is cut off; None is the end of the run."""
@@ -216,9 +216,9 @@ class Workload(ABC):
         """What its TCP connections have in common; None of datagrams."""
 
     @property
-    def transport(self) -> Literal["tcp", "udp"]:
+    def transport(self) -> Literal["tcp", "udp", "icmp"]:
         """The protocol."""
-        return "udp" if self.over is None else "tcp"
+        return "tcp"
 
     @property
     @abstractmethod
@@ -323,6 +323,11 @@ class Traffic(Workload):
     def kind(self) -> str:
         """As a scenario has it."""
         return self.named
+
+    @property
+    def transport(self) -> Literal["tcp", "udp", "icmp"]:
+        """The protocol."""
+        return KINDS[self.named].protocol
 
     @property
     def feature(self) -> str:

@@ -182,7 +182,8 @@ class Workloads:
                 for (position, first), own in zip(firsts, names, strict=True)
             )
         else:
-            listed = (Connection(name, first, stop, self._ports(direction)),)
+            # ICMP has no ports, and hashes of flows take them for 0.
+            listed = (Connection(name, first, stop, (0, 0) if traffic.protocol == "icmp" else self._ports(direction)),)
         tcp = None
         if isinstance(traffic, Connections):
             common = {"transfer_bytes": number(traffic.transfer), "first_write_bytes": None, "opener": traffic.opener}

@@ -19,7 +19,13 @@ _PORT_SUM = (
     "arrived_packets",
     ("sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "queued_packets"),
 )
-_SUMS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {"flow": _FLOW_SUMS, "udp": _FLOW_SUMS[:1], "port": (_PORT_SUM,)}
+_DATAGRAM_SUMS = (*_FLOW_SUMS, ("acks_sent", ("arrived_packets",)))
+"""Replies are counted as ACKs, and there is one to each datagram."""
+_SUMS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "flow": _FLOW_SUMS,
+    **dict.fromkeys(("ping", "udp", "voip"), _DATAGRAM_SUMS),
+    "port": (_PORT_SUM,),
+}
 _OPTIONAL = {"dropped_blue"}
 """Counters that an engine may include in another one."""
 

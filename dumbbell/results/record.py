@@ -10,7 +10,7 @@ from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import SeriesFile
-from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, PORTS, UDP, Table, of_counters
+from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, NOT_TCP, PORTS, Table, of_counters
 
 FORMAT = 3
 """The format that is written."""
@@ -67,7 +67,7 @@ def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[
 def _check_rows(table: Table) -> None:
     """Raises `ValueError` for a row without one of the required numbers; UDP streams require fewer."""
     for row in table.rows():
-        if lacking := sorted(needed(table.name, row.get("transport") == UDP) - row.keys()):
+        if lacking := sorted(needed(table.name, row.get("transport") in NOT_TCP) - row.keys()):
             raise ValueError(f"{KEYS[table.name]} {row.get(KEYS[table.name])!r} lacks {', '.join(lacking)}")
 
 

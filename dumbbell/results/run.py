@@ -72,7 +72,7 @@ class Run:
 
     @cached_property
     def counters(self) -> Mapping[str, Mapping[str, int]]:
-        """The integer columns of both tables: entity (`flow/NAME`, `udp/NAME`, `port/NAME`) -> column -> value.
+        """The integer columns of both tables: entity (`flow/NAME`, `ping/NAME`, `udp/NAME`, `voip/NAME`, `port/NAME`) -> column -> value.
 
         Flows also have `active_ns`, the time from start to end.
         """

@@ -11,6 +11,8 @@ from typing import Any
 from dumbbell.native import native
 
 _EVERY_ENGINE, _OF_TCP = "every-engine", "every-engine-of-tcp"
+_OF_PARTS = ("ms", "share", "rating", "MOS")
+"""Units of which there may be parts."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Quantity:
     """`label` (a name), `time` (since the start of the run), `gauge` (an instantaneous value; in a table, that at the end) or `total`
     (cumulative since the start)."""
     source: str
-    """Who provides it: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or `captures`."""
+    """Who provides it: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or what it takes:
+    `captures`, `requests`, `datagrams` (that measure)."""
     optional: bool
     """Whether it may be missing even so."""
     meaning: str
@@ -47,7 +50,7 @@ class Quantity:
     @property
     def is_whole(self) -> bool:
         """Whether the values of a column are integers."""
-        return self.is_number and self.unit != "ms"
+        return self.is_number and self.unit not in _OF_PARTS
 
     @cached_property
     def types(self) -> frozenset[type]:

@@ -56,6 +56,25 @@ GROUP_METRICS = (
 )
 """Metrics of a group, as the table of groups has them."""
 
+DATAGRAM_METRICS = (
+    "sent_packets",
+    "lost_share",
+    "owd_mean_ms",
+    "owd_median_ms",
+    "owd_p95_ms",
+    "owd_p99_ms",
+    "rtt_mean_ms",
+    "rtt_median_ms",
+    "rtt_p95_ms",
+    "rtt_p99_ms",
+    "jitter_ms",
+    "reordered_packets",
+    "late_packets",
+    "r_factor",
+    "mos",
+)
+"""Metrics of a stream of datagrams that measures, as the table of flows has them."""
+
 _SRTT, _CWND = "srtt_ms", "cwnd"
 
 
@@ -70,11 +89,14 @@ class Summary:
     """RUN_METRICS of the run."""
     groups: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Group -> GROUP_METRICS."""
+    datagrams: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Stream that measures -> DATAGRAM_METRICS."""
 
     def plain(self) -> dict[str, object]:
         """As data for JSON: lists of metrics in their order, null for NaN."""
-        flows, groups = ({name: _listed(values) for name, values in each.items()} for each in (self.flows, self.groups))
-        return {"status": self.status, "flows": flows, "groups": groups, "run": _listed(self.run)}
+        several = {"flows": self.flows, "groups": self.groups, "datagrams": self.datagrams}
+        listed = {kind: {name: _listed(values) for name, values in each.items()} for kind, each in several.items()}
+        return {"status": self.status, **listed, "run": _listed(self.run)}
 
     @classmethod
     def from_plain(cls, found: object) -> Summary | None:
@@ -82,8 +104,10 @@ class Summary:
         if not isinstance(found, dict) or found.get("status") not in get_args(Status):
             return None
         flows, groups = _all_named(FLOW_METRICS, found.get("flows")), _all_named(GROUP_METRICS, found.get("groups"))
-        run = _named(RUN_METRICS, found.get("run"))
-        return None if run is None or flows is None or groups is None else cls(found["status"], flows, run, groups)
+        datagrams, run = _all_named(DATAGRAM_METRICS, found.get("datagrams")), _named(RUN_METRICS, found.get("run"))
+        if run is None or flows is None or groups is None or datagrams is None:
+            return None
+        return cls(found["status"], flows, run, groups, datagrams)
 
 
 class Summarised(Protocol):
@@ -152,7 +176,9 @@ def summarise(run: Run) -> Summary:
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
     groups = {str(row["group"]): {name: float(row.get(name, math.nan)) for name in GROUP_METRICS} for row in run.groups.rows()}
-    return Summary(run.status, found, together, groups)
+    measured = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
+    datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
+    return Summary(run.status, found, together, groups, datagrams)
 
 
 def _has_every_flow(run: Run) -> bool:

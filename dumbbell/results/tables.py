@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 FLOWS, GROUPS, PORTS = "flows", "groups", "ports"
 KEYS: Mapping[str, str] = {FLOWS: "flow", GROUPS: "group", PORTS: "port"}
 """Table -> the column that names its rows."""
-TCP, UDP = "tcp", "udp"
+TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
+NOT_TCP = (UDP, ICMP)
+"""Those of streams of datagrams."""
 MOST_LISTED = 1000
 """A table with at most this many rows is held as lists and stored in run.json."""
 
@@ -60,17 +62,32 @@ class Table:
         return cls(name, {column: [row.get(column) for row in rows] for column in schema().table(name) if column in present})
 
     @classmethod
-    def of_numbers(cls, name: str, labels: Mapping[str, Sequence[str | None]], columns: Sequence[str], values: Any) -> Table:
-        """A table from columns of text and an array of numbers, shape (rows, columns), NaN where there is no value."""
+    def of_numbers(
+        cls,
+        name: str,
+        labels: Mapping[str, Sequence[str | None]],
+        columns: Sequence[str],
+        values: Any,
+        some: Mapping[int, Mapping[str, Value]] | None = None,
+    ) -> Table:
+        """A table from columns of text and an array of numbers, shape (rows, columns), NaN where there is no value.
+
+        Args:
+            some: Numbers of other columns, which only some rows have, by position of the row.
+        """
         known = schema().table(name)
+        only = _columns_of_some(some or {}, len(values))
         if len(values) <= MOST_LISTED:
-            lists = {**labels, **{column: _listed(values[:, i], known[column].is_whole) for i, column in enumerate(columns)}}
+            lists = {**only, **labels, **{column: _listed(values[:, i], known[column].is_whole) for i, column in enumerate(columns)}}
             return cls(name, {column: lists[column] for column in known if column in lists})
         import polars as pl
 
         frame = pl.DataFrame(dict(labels), schema=dict.fromkeys(labels, pl.String)).with_columns(
             pl.Series(column, np.ascontiguousarray(values[:, i]), nan_to_null=True).cast(pl.Int64 if known[column].is_whole else pl.Float64)
             for i, column in enumerate(columns)
+        )
+        frame = frame.with_columns(
+            pl.Series(column, listed, dtype=pl.Int64 if known[column].is_whole else pl.Float64) for column, listed in only.items()
         )
         return cls(name, frame.select(column for column in known if column in frame.columns))
 
@@ -99,7 +116,7 @@ class Table:
     @property
     def connections(self) -> list[str]:
         """The names of the TCP connections. Only for the table of flows."""
-        return [name for name, transport in zip(self.names, self.column("transport"), strict=True) if transport != UDP]
+        return [name for name, transport in zip(self.names, self.column("transport"), strict=True) if transport not in NOT_TCP]
 
     def column(self, name: str) -> Sequence[Value]:
         """The values of one column, shape (rows,); all None if the table lacks it."""
@@ -114,6 +131,12 @@ class Table:
             {column: value for column, value in zip(columns, row, strict=True) if value is not None}
             for row in zip(*columns.values(), strict=True)
         ]
+
+    def row(self, i: int) -> dict[str, Any]:
+        """A row, as of `rows`."""
+        values = self.frame.row(i) if self._columns is None else [listed[i] for listed in self._columns.values()]
+        columns = self.frame.columns if self._columns is None else self._columns
+        return {column: value for column, value in zip(columns, values, strict=True) if value is not None}
 
     def parquet(self) -> bytes:
         """The table as a Parquet file."""
@@ -166,18 +189,30 @@ def _read(name: str, file: StoredFile | None) -> pl.DataFrame:
 
 
 def counters(flows: Table, ports: Table) -> dict[str, dict[str, int]]:
-    """Entity (`flow/NAME` for TCP, `udp/NAME`, `port/NAME`) -> column -> value, for the integer columns of both tables."""
+    """Entity (see `entity_of`, and `port/NAME`) -> column -> value, for the integer columns of both tables."""
     found: dict[str, dict[str, int]] = {}
     wanted = [column for column, quantity in schema().flows.items() if quantity.is_whole and column not in _LIFE]
     for row in flows.rows():
-        datagrams = row.get("transport") == UDP
         values = {column: row[column] for column in wanted if column in row}
-        if not datagrams:
+        if row.get("transport") not in NOT_TCP:
             values |= {"start_ns": row["start_ns"], "active_ns": row["end_ns"] - row["start_ns"]}
-        found[f"{UDP if datagrams else 'flow'}/{row['flow']}"] = values
+        found[entity_of(row)] = values
     for row in ports.rows():
         found[f"port/{row.pop('port')}"] = row
     return found
+
+
+def _columns_of_some(some: Mapping[int, Mapping[str, Value]], rows: int) -> dict[str, list[Value]]:
+    names = dict.fromkeys(column for row in some.values() for column in row)
+    return {column: [some[i].get(column) if i in some else None for i in range(rows)] for column in names}
+
+
+def entity_of(row: Mapping[str, Any]) -> str:
+    """What a row of the table of flows is called in series and counters: `flow/NAME` for TCP, else `ping/NAME`, `udp/NAME` or `voip/NAME`.
+
+    Earlier versions stored no kind, and of datagrams had those over UDP alone.
+    """
+    return f"{row.get('kind', UDP) if row.get('transport') in NOT_TCP else 'flow'}/{row['flow']}"
 
 
 def _listed(values: Any, whole: bool) -> list[Value]:

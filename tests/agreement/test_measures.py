@@ -85,8 +85,14 @@ def test_every_metric_of_a_run(run):
         ("port/bottleneck", QUEUES): 1,
     }
     assert found == pytest.approx(expected)
-    of_groups = {"latency_median", "latency_p95", "transactions", "stalled"}
-    assert {metric for _, metric in found} == {*METRICS, COMPLETED, QUEUES} - of_groups
+    of_others = {"latency_median", "latency_p95", "transactions", "stalled", "probe_rtt"}
+    assert {metric for _, metric in found} == {*METRICS, COMPLETED, QUEUES} - of_others
+
+
+def test_probes_are_compared_by_their_mean_rtt(run):
+    ping = {"flow": "ping", "kind": "ping", "transport": "icmp", "start_ns": 0, "end_ns": SECOND, "rtt_mean_ms": 21.5}
+    flows = Table.of_rows("flows", [*run.flows.rows(), ping])
+    assert measures(replace(run, flows=flows))["ping/ping", "probe_rtt"] == 21.5
 
 
 def test_applications_are_measured_by_what_they_wait_for(run):

@@ -17,7 +17,7 @@ from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Out
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Host, Stack, Start
-from dumbbell.scenario.traffic import Arrivals, Exchange, OnOff, Page, Streaming, Udp
+from dumbbell.scenario.traffic import Arrivals, Exchange, OnOff, Page, Ping, Streaming, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 Strategy = st.SearchStrategy[Any]
@@ -41,6 +41,8 @@ _AT = st.sampled_from(["20ms", "100ms"])
 _BYTES = st.integers(1514, 300_000)
 
 
+_FRAMES = st.sampled_from(["64B", "700B", "1514B", {"uniform": ["64B", "1514B"]}])
+_INTERVALS = st.sampled_from(["5ms", "100ms", {"exponential": "20ms"}])
 _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
     (Flow, "count"): st.integers(1, 4),
     (Exchange, "connections"): st.integers(1, 3),
@@ -50,8 +52,10 @@ _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
     (Page, "objects"): st.integers(1, 10),
     (Streaming, "connections"): st.integers(1, 3),
     (Arrivals, "every"): st.sampled_from(["7ms", "40ms", "1s"]),
-    (Udp, "size"): st.sampled_from(["64B", "700B", "1514B"]),
+    (Udp, "size"): _FRAMES,
     (Udp, "rate"): st.sampled_from(["1kbit", "500kbit", "20mbit"]),
+    (Ping, "interval"): _INTERVALS,
+    (Ping, "size"): _FRAMES,
     (Host, "rmem"): _BUFFER_STEPS,
     (Host, "wmem"): _BUFFER_STEPS,
     (Host, "sysctls"): st.just({}),
@@ -137,6 +141,10 @@ _OF_MODELS: dict[type[BaseModel], Callable[[], Strategy]] = {
     Red: lambda: of_model(Red, limit=_BYTES.map("{}B".format), min=st.just("20kB"), max=st.just("60kB"), avpkt=st.just("1000B")),
     Outage: lambda: of_model(Outage, "direction", at=_AT),
     RateStep: lambda: of_model(RateStep, "direction", at=_AT),
+    Udp: lambda: (
+        of_model(Udp, "direction", "start", "size", "count", "reply", rate=_OF_KEYS[Udp, "rate"])
+        | of_model(Udp, "size", "measure", "reply", interval=_INTERVALS, on=_AT, off=_AT)
+    ),
     Start: lambda: of_model(Start, first=st.sampled_from(["0s", "50ms"]), every=st.sampled_from(["0s", "20ms"])),
     Bottleneck: lambda: of_model(Bottleneck, rate=_QUANTITIES[Rate]),
     QueueStage: lambda: of_model(QueueStage, rate=_QUANTITIES[Rate]),

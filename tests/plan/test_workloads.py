@@ -101,7 +101,8 @@ def test_a_reverse_flow_goes_from_right_to_left():
 def test_datagrams():
     background = [{"kind": "udp", "rate": "3mbit", "size": "1000B", "direction": "both", "start": "2s", "duration": "5s"}]
     _, there, back = workloads(background=background)
-    common = {"kind": "udp", "path": 0, "interval_ns": 2_666_666, "size_bytes": 1000}
+    load = {"bursts": None, "count": None, "reply": False, "measured": False, "playout_ns": None}
+    common = {"kind": "udp", "path": 0, "interval_ns": 2_666_666, "size_bytes": 1000, **load}
     times = {"start_ns": 2_000_000_000, "stop_ns": 7_000_000_000}
     assert there == {
         **common,
@@ -119,6 +120,14 @@ def test_datagrams():
         "to": 0,
         "streams": [{"name": "udp-reverse", **times, "ports": [10_002, 5_000]}],
     }
+
+
+def test_pings_and_calls_are_datagrams_that_measure():
+    _, ping, call = workloads(background=[{"kind": "ping", "interval": {"exponential": "1s"}, "count": 3}, {"kind": "voip"}])
+    assert (ping["interval_ns"], ping["size_bytes"]) == ({"kind": "exponential", "mean": 10**9}, 98)
+    assert (ping["count"], ping["reply"], ping["measured"], ping["streams"][0]["ports"]) == (3, True, True, [0, 0])
+    assert (call["interval_ns"], call["size_bytes"], call["playout_ns"]) == (20_000_000, 214, 60_000_000)
+    assert (call["reply"], call["measured"]) == (False, True)
 
 
 def test_datagrams_end_with_the_run():

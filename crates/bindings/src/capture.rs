@@ -35,8 +35,12 @@ fn frame(time_ns: u64, wire: &Wire) -> Frame {
 }
 
 fn transport(header: &Header) -> Transport {
-    let Header::Tcp { seq, ack, flags: bits, acknowledges, window, timestamps, syn, sacks } = *header else {
-        return Transport::Udp;
+    let (seq, ack, bits, acknowledges, window, timestamps, syn, sacks) = match *header {
+        Header::Udp => return Transport::Udp,
+        Header::Echo { reply, id, seq } => return Transport::Echo { reply, id, seq },
+        Header::Tcp { seq, ack, flags, acknowledges, window, timestamps, syn, sacks } => {
+            (seq, ack, flags, acknowledges, window, timestamps, syn, sacks)
+        }
     };
     let mut options = vec![];
     if let Some((size, _)) = syn {

@@ -8,10 +8,11 @@ use std::cell::RefCell;
 use std::panic::{self, UnwindSafe};
 
 use dumbbell_sim::draw::Distribution;
-use dumbbell_sim::output::{Output, Rows};
-use dumbbell_sim::refusal::{lines, Part, Place, Refusal};
+use dumbbell_sim::output::{Datagram, Output, Rows};
+use dumbbell_sim::refusal::{lines, Flaws, Part, Place, Refusal};
 use dumbbell_sim::rng::Rng;
 use dumbbell_sim::spec::{DistributionSpec, NetworkSpec};
+use dumbbell_sim::traffic::datagrams_listed;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -71,6 +72,7 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("flows", rows(py, output.flows)?)?;
     dict.set_item("groups", rows(py, output.groups)?)?;
     dict.set_item("ports", rows(py, output.ports)?)?;
+    dict.set_item("datagrams", datagrams(py, output.datagrams)?)?;
     dict.set_item("conservation", output.conservation)?;
     dict.set_item("warnings", output.warnings)?;
     dict.set_item("events", output.events)?;
@@ -84,6 +86,19 @@ fn rows(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("columns", rows.columns)?;
     dict.set_item("values", little_endian(py, &rows.values, |v| v.to_le_bytes())?)?;
     Ok(dict)
+}
+
+/// Of each stream that measures its name, and for all its datagrams when they were sent, were there and were back.
+fn datagrams(py: Python<'_>, streams: Vec<(String, Vec<Datagram>)>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let of_stream = |(name, all): (String, Vec<Datagram>)| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", name)?;
+        dict.set_item("sent_ns", little_endian(py, &all, |each| each.sent.to_le_bytes())?)?;
+        dict.set_item("there_ns", little_endian(py, &all, |each| each.there.number().to_le_bytes())?)?;
+        dict.set_item("back_ns", little_endian(py, &all, |each| each.back.number().to_le_bytes())?)?;
+        Ok(dict)
+    };
+    streams.into_iter().map(of_stream).collect()
 }
 
 fn little_endian<'py, T: Copy>(
@@ -117,13 +132,39 @@ fn draws<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let spec: DistributionSpec =
         serde_json::from_str(distribution).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let distribution = Distribution::build(&spec).map_err(|flaws| {
-        let refusals: Vec<Refusal> = flaws.at(Place { kind: Part::Run, index: None }).collect();
-        PyValueError::new_err(lines(&refusals))
-    })?;
+    let distribution =
+        Distribution::build(&spec).map_err(|flaws| no_plan(flaws, Place { kind: Part::Run, index: None }))?;
     let mut rng = Rng::for_component(seed, component);
     let numbers: Vec<u64> = (0..count).map(|_| distribution.draw(&mut rng)).collect();
     little_endian(py, &numbers, u64::to_le_bytes)
+}
+
+/// Name, times and sizes of a stream.
+type Listed<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// Of each stream of datagrams of a plan (JSON) its name, when it sends each, ns, and their sizes, bytes: u64, little endian.
+#[pyfunction]
+#[pyo3(name = "datagrams")]
+fn datagrams_of_plan<'py>(py: Python<'py>, plan: &str) -> PyResult<Vec<Listed<'py>>> {
+    let network = parse(plan)?;
+    let mut found = vec![];
+    for (i, workload) in network.workloads.iter().enumerate() {
+        let Some(spec) = workload.datagrams() else { continue };
+        for stream in &spec.streams {
+            let listed = datagrams_listed(spec, stream, network.seed, network.duration_ns);
+            let place = || Place { kind: Part::Workload, index: Some(i) };
+            let (times, sizes) = listed.map_err(|flaws| no_plan(flaws, place()))?;
+            let [times, sizes] = [times, sizes].map(|each| little_endian(py, &each, u64::to_le_bytes));
+            found.push((stream.name.clone(), times?, sizes?));
+        }
+    }
+    Ok(found)
+}
+
+/// What is wrong with a part of a plan.
+fn no_plan(flaws: Flaws, place: Place) -> PyErr {
+    let refusals: Vec<Refusal> = flaws.at(place).collect();
+    PyValueError::new_err(lines(&refusals))
 }
 
 /// What can be simulated, as JSON.
@@ -148,6 +189,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(draws, module)?)?;
+    module.add_function(wrap_pyfunction!(datagrams_of_plan, module)?)?;
     module.add_class::<trace::Analysis>()?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;

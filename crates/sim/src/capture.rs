@@ -10,7 +10,7 @@ use crate::spec::{Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
 
-/// Ethernet, IP and UDP, bytes.
+/// Ethernet, IP and UDP, bytes; the header of an ICMP echo is as long as that of UDP.
 const UDP_HEADERS: u16 = 42;
 /// Of the data sender, who receives no data: window and its scale.
 const IDLE_WINDOW: u16 = 65_535;
@@ -28,6 +28,8 @@ pub struct FlowHeaders {
     scale: u8,
     /// What there is beside it where both ends send.
     second: Option<Second>,
+    /// Its packets are ICMP echo requests and replies.
+    echoes: bool,
 }
 
 /// The second direction of a connection, and the window of the end that sends in the first one.
@@ -107,6 +109,15 @@ pub enum Header {
     },
     /// UDP.
     Udp,
+    /// An ICMP echo request, or the reply.
+    Echo {
+        /// The reply.
+        reply: bool,
+        /// Which stream it is of, from 1.
+        id: u16,
+        /// Its number in the stream.
+        seq: u16,
+    },
 }
 
 /// A packet in numbers of the wire.
@@ -164,6 +175,9 @@ impl Capture {
             p.len - HEADERS as u16
         };
         let header = match (&flow.layout, &flow.second) {
+            (None, _) if flow.echoes => {
+                Header::Echo { reply: p.has(flags::ACK), id: p.flow() as u16 + 1, seq: p.seq as u16 }
+            }
             (None, _) => Header::Udp,
             (Some(layout), None) => flow.header(layout, p, &attachment.blocks),
             (Some(layout), Some(second)) => flow.header_of_two_way(layout, second, p, &attachment),
@@ -183,6 +197,7 @@ impl FlowHeaders {
             layout: Some(Numbers::of(Layout::of(spec))),
             scale,
             second: None,
+            echoes: false,
         }
     }
 
@@ -191,7 +206,8 @@ impl FlowHeaders {
     pub fn two_way(direction: Direction, mss: u32, tuple: FlowTuple, scales: [u8; 2]) -> Self {
         let stream = || Numbers::of(Layout::stream(mss));
         let second = Some(Second { layout: stream(), scale: scales[0] });
-        Self { from_right: direction == Direction::Reverse, tuple, layout: Some(stream()), scale: scales[1], second }
+        let from_right = direction == Direction::Reverse;
+        Self { from_right, tuple, layout: Some(stream()), scale: scales[1], second, echoes: false }
     }
 
     /// Notes what only the packets of the run tell: the length of a segment where writes decide about it, and which has the FIN.
@@ -206,10 +222,10 @@ impl FlowHeaders {
         }
     }
 
-    /// Those of a stream of datagrams.
+    /// Those of a stream of datagrams, or of ICMP echo requests.
     #[must_use]
-    pub fn datagrams(direction: Direction, tuple: FlowTuple) -> Self {
-        Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None }
+    pub fn datagrams(direction: Direction, tuple: FlowTuple, echoes: bool) -> Self {
+        Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None, echoes }
     }
 
     fn header_of_two_way(&self, first: &Numbers, second: &Second, p: &Packet, attachment: &Attachment) -> Header {

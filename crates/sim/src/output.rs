@@ -25,6 +25,8 @@ pub struct Output {
     pub delivered_packets: u64,
     /// Of every connection with requests and responses its name and these.
     pub transactions: Vec<(String, Vec<Transaction>)>,
+    /// Of every stream of datagrams that measures its name and these, in the order of their sending.
+    pub datagrams: Vec<(String, Vec<Datagram>)>,
     /// Every packet at both hosts, if asked for.
     pub capture: Option<Box<Capture>>,
 }
@@ -38,6 +40,43 @@ pub struct Transaction {
     pub first_byte: Option<Time>,
     /// The last byte of the response is read, ns.
     pub end: Option<Time>,
+}
+
+/// A datagram of a stream that measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// When it was sent, ns.
+    pub sent: Time,
+    /// When it reached the other end.
+    pub there: Fate,
+    /// When the reply, which sets out at the same time, was back.
+    pub back: Fate,
+}
+
+/// What became of a packet by the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// When it arrived, ns.
+    Arrived(Time),
+    /// It was dropped on the way.
+    Lost,
+    /// It may still arrive.
+    UnderWay,
+    /// There was none.
+    NotSent,
+}
+
+impl Fate {
+    /// As one number: the time, or -1 for a packet that was lost, -2 for one under way, -3 for none.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Arrived(time) => time as i64,
+            Self::Lost => -1,
+            Self::UnderWay => -2,
+            Self::NotSent => -3,
+        }
+    }
 }
 
 /// The samples of one entity; values are row-major, one row a time.

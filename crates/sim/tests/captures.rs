@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use common::{back, counter, dumbbell, fingerprint, flow, run, udp, with_udp, MS, SEC};
 use dumbbell_sim::capture::{Capture, Header, Wire};
 use dumbbell_sim::packet::Ecn;
-use dumbbell_sim::spec::{CodelFloor, CodelSpec, Direction, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, UdpSpec};
+use dumbbell_sim::spec::{
+    CodelFloor, CodelSpec, DatagramsSpec, Direction, DistributionSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec,
+};
 
 /// Two flows of different stacks to the right, one to the left and datagrams; data, ACKs and marks meet full queues on either way.
 fn crowded() -> NetworkSpec {
@@ -33,7 +35,7 @@ fn crowded() -> NetworkSpec {
         shaper: ShaperSpec::Link { rate_bps: 2_000_000 },
         delay_ns: 10 * MS,
     };
-    with_udp(net, vec![UdpSpec { size_bytes: 300, ..udp(7 * MS, 10 * SEC) }])
+    with_udp(net, vec![DatagramsSpec { size_bytes: DistributionSpec::Fixed(300), ..udp(7 * MS, 10 * SEC) }])
 }
 
 /// What the records of each side hold of a flow's packets, by way: (times and packets that left, those that arrived).
@@ -99,7 +101,7 @@ fn numbers_count_bytes_up_to_the_end_of_the_transfer() {
     let ways = ways(out.capture.as_deref().unwrap());
     let tcp = |wire: &Wire| match wire.header {
         Header::Tcp { seq, ack, window, timestamps, sacks, .. } => (seq, ack, window, timestamps, sacks),
-        Header::Udp => panic!("a datagram"),
+        Header::Udp | Header::Echo { .. } => panic!("a datagram"),
     };
     let (there, back) = (&ways[&(10_000, 5000)][0], &ways[&(5000, 10_000)][1]);
     let ends: Vec<u32> = there.iter().map(|(_, wire)| tcp(wire).0 + u32::from(wire.payload)).collect();

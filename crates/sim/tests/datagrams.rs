@@ -4,14 +4,14 @@ mod common;
 
 use common::{cake, counter, dumbbell, flow, run, udp, value, with_udp, MS, MSS, SEC};
 use dumbbell_sim::output::Output;
-use dumbbell_sim::spec::{CakeIsolation, NetworkSpec, QdiscSpec, ShaperSpec, UdpSpec};
+use dumbbell_sim::spec::{CakeIsolation, DatagramsSpec, NetworkSpec, QdiscSpec, ShaperSpec};
 
 const RATE: u64 = 10_000_000;
 /// Time of a full frame at `RATE`, ns.
 const FRAME_NS: u64 = 1514 * 800;
 
 /// A run of 10 s of a single stream.
-fn only(stream: UdpSpec, limit_packets: u64, shaper: ShaperSpec) -> Output {
+fn only(stream: DatagramsSpec, limit_packets: u64, shaper: ShaperSpec) -> Output {
     let net = dumbbell(QdiscSpec::Pfifo { limit_packets }, shaper, 20 * MS, 10, vec![]);
     run(&NetworkSpec { sample_ns: MS, ..with_udp(net, vec![stream]) })
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{cake, counter, dumbbell, fingerprint, flow, run, two_way, udp, value, with_udp, MS, SEC};
 use dumbbell_sim::output::Output;
-use dumbbell_sim::spec::{CakeIsolation, ChangeSpec, NetworkSpec, QdiscSpec, ShaperSpec, UdpSpec};
+use dumbbell_sim::spec::{CakeIsolation, ChangeSpec, DatagramsSpec, NetworkSpec, QdiscSpec, ShaperSpec};
 
 const RATE: u64 = 10_000_000;
 /// Time of a full frame at `RATE`, ns.
@@ -19,7 +19,7 @@ fn pfifo(limit_packets: u64) -> QdiscSpec {
 }
 
 /// A run of 10 s of a single stream of datagrams.
-fn only(stream: UdpSpec, qdisc: QdiscSpec, shaper: ShaperSpec, schedule: Vec<ChangeSpec>) -> Output {
+fn only(stream: DatagramsSpec, qdisc: QdiscSpec, shaper: ShaperSpec, schedule: Vec<ChangeSpec>) -> Output {
     let net = with_udp(dumbbell(qdisc, shaper, 20 * MS, 10, vec![]), vec![stream]);
     run(&NetworkSpec { schedule, sample_ns: MS, ..net })
 }

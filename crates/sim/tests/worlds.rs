@@ -6,7 +6,8 @@ use common::{back, cake, counter, dumbbell, fingerprint, flow, host, queue, run,
 use dumbbell_sim::cc::{CongestionControl, CustomControl, View, Window};
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeIsolation, ChangeSpec, Direction, HostSettings, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec, TcpSpec, UdpSpec,
+    CakeIsolation, ChangeSpec, DatagramsSpec, Direction, DistributionSpec, DrawnSpec, HostSettings, NetworkSpec,
+    PortSpec, QdiscSpec, ShaperSpec, TcpSpec,
 };
 use proptest::prelude::*;
 
@@ -213,14 +214,21 @@ prop_compose! {
 prop_compose! {
     fn any_udp()(
         interval_us in 100u64..50_000,
-        size_bytes in 64u32..=1514,
+        size_bytes in 64u64..=1514,
         (start_ms, stop_ms) in (0u64..4000, 0u64..6000),
         reverse in any::<bool>(),
-    ) -> UdpSpec {
-        let mut stream = UdpSpec { size_bytes, ..udp(interval_us * 1000, stop_ms * MS) };
+        (measured, reply) in any::<(bool, bool)>(),
+        drawn in any::<bool>(),
+    ) -> DatagramsSpec {
+        let mut stream = DatagramsSpec { size_bytes: DistributionSpec::Fixed(size_bytes), ..udp(interval_us * 1000, stop_ms * MS) };
         stream.streams[0].start_ns = start_ms * MS;
+        (stream.measured, stream.reply) = (measured, measured && reply);
+        if drawn {
+            stream.interval_ns = DistributionSpec::Drawn(DrawnSpec::Exponential { mean: interval_us * 1000 });
+            stream.size_bytes = DistributionSpec::Drawn(DrawnSpec::Uniform { low: 64, high: size_bytes });
+        }
         if reverse {
-            UdpSpec { from: 1, to: 0, direction: Direction::Reverse, ..stream }
+            DatagramsSpec { from: 1, to: 0, direction: Direction::Reverse, ..stream }
         } else {
             stream
         }

@@ -2,7 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use etherparse::{EtherType, Ethernet2Header, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
+use etherparse::{
+    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader,
+    TcpOptionElement, UdpHeader,
+};
 
 use crate::packet::flags;
 
@@ -35,6 +38,15 @@ pub enum Transport {
     },
     /// UDP.
     Udp,
+    /// An ICMP echo request, or the reply.
+    Echo {
+        /// The reply.
+        reply: bool,
+        /// Which stream it is of.
+        id: u16,
+        /// Its number in the stream.
+        seq: u16,
+    },
 }
 
 /// An option of a TCP header.
@@ -114,6 +126,12 @@ impl Writer {
                     header.calc_checksum_ipv4_raw(source, destination, payload).map_err(|e| e.to_string())?;
                 header.write(&mut transport).map_err(|e| e.to_string())?;
                 IpNumber::UDP
+            }
+            Transport::Echo { reply, id, seq } => {
+                let echo = IcmpEchoHeader { id: *id, seq: *seq };
+                let kind = if *reply { Icmpv4Type::EchoReply(echo) } else { Icmpv4Type::EchoRequest(echo) };
+                Icmpv4Header::with_checksum(kind, payload).write(&mut transport).map_err(|e| e.to_string())?;
+                IpNumber::ICMP
             }
         };
         let ip_payload_len = transport.len() as u16 + frame.payload;

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.engines import datagrams
+from dumbbell.engines.base import measuring
 from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import Devices, overflow, peer
+from dumbbell.metrics.datagrams import NOT_SENT, UNDER_WAY, Datagrams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
 
@@ -83,6 +86,7 @@ def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
     for connection, player in _players(plan, folder):
         at_ns = np.arange(-(-connection.start_ns // plan.sample_ns), player.end_ns // plan.sample_ns + 1) * plan.sample_ns
         yield Block(f"flow/{connection.name}", ("buffer_s",), at_ns, player.levels_s(at_ns)[np.newaxis, :])
+    yield from datagrams.blocks(plan, streams(plan, folder))
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
@@ -166,6 +170,10 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
     outcomes = {connection.name: player.outcome for connection, player in _players(plan, folder)}
     for row in flows:
         row |= outcomes.get(row["flow"], {})
+    workloads = measuring(plan)
+    for i, stream in streams(plan, folder).items():
+        wrong += datagrams.unaccounted(flows[i]["flow"], stream, flows[i])
+        flows[i] |= datagrams.columns(workloads[i], stream)
     groups = Table.of_rows("groups", _groups(plan, counted, folder, outcomes))
     return Table.of_rows("flows", flows), groups, Table.of_rows("ports", ports), wrong
 
@@ -187,10 +195,7 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
         values = counted.flows[len(found)]
         ends = [values.get("completed_ns"), flow.stop_ns, plan.duration_ns]
         end_ns = max(flow.start_ns, min(end for end in ends if end is not None))
-        if workload.over is None:
-            numbers = {"sent_packets": values["sent"], "arrived_packets": values["received"]}
-        else:
-            numbers = _both_ways(values) | _limits(values, end_ns - flow.start_ns)
+        numbers = _datagrams(values) if workload.over is None else _both_ways(values) | _limits(values, end_ns - flow.start_ns)
         found.append({"start_ns": flow.start_ns, "end_ns": end_ns, **numbers})
     for i, row in enumerate(found):
         row |= {column: values[i] for column, values in labels.items()}
@@ -211,6 +216,26 @@ def _limits(values: Mapping[str, int], lived_ns: int) -> Row:
         "sndbuf_limited_ms": sndbuf_us / 1e3,
         "app_limited_ms": max(lived_ns - busy_us * 1000, 0) / 1e6,
     }
+
+
+def _datagrams(values: Mapping[str, int]) -> Row:
+    """The numbers of a stream, whose replies count as ACKs."""
+    columns = {"sent": "sent_packets", "received": "arrived_packets", "reply_sent": "acks_sent", "reply_received": "acks_arrived"}
+    return {column: values[name] for name, column in columns.items() if name in values}
+
+
+def streams(plan: Plan, folder: Path) -> dict[int, Datagrams]:
+    """The datagrams of streams that measure, by their positions among all flows. What arrived after the end of the run was under way."""
+    found: dict[int, Datagrams] = {}
+    for i, workload in measuring(plan).items():
+        sent_ns, there_ns, back_ns = np.fromfile(folder / f"datagrams-{i}", dtype="<i8").reshape(-1, 3).T.copy()
+        there_ns[there_ns > plan.duration_ns] = UNDER_WAY
+        back_ns[back_ns > plan.duration_ns] = UNDER_WAY
+        if not workload.parameters["reply"]:
+            back_ns[:] = NOT_SENT
+        back_ns[there_ns < 0] = NOT_SENT
+        found[i] = Datagrams(sent_ns, there_ns, back_ns)
+    return found
 
 
 def _both_ways(values: Mapping[str, int]) -> Row:

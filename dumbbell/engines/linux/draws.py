@@ -73,7 +73,7 @@ def _drawn(plan: Plan) -> Iterator[tuple[int, Amount, list[int]]]:
     for workload in plan.workloads:
         each = workload.connections_each if isinstance(workload, Traffic) else 1
         for first in workload.flows[::each]:
-            if isinstance(workload, Traffic):
+            if isinstance(workload, Traffic) and workload.over is not None:
                 for amount in amounts(workload).values():
                     if amount.is_drawn:
                         count = _count(plan, workload, first, amount.what)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
-from dumbbell.plan import Outage, Plan
+from dumbbell.plan import Outage, Plan, Traffic
 
 _Match = tuple[str, int]
-"""Protocol and source port; those of one side differ."""
+"""Protocol and source port; those of one side differ. ICMP has none: of a side all of it takes one way."""
 
 
 def hops(devices: Devices) -> Iterator[str]:
@@ -31,7 +31,7 @@ def filter_lines(plan: Plan, devices: Devices, hosts: Hosts) -> Iterator[str]:
         prefix = f"filter add dev {at} ingress protocol ip"
         for (protocol, port), to in nexts.items():
             if to != common:
-                one = f"flower ip_proto {protocol} src_port {port}"
+                one = f"flower ip_proto {protocol}" + (f" src_port {port}" if protocol != "icmp" else "")
                 yield f"{prefix} prio 1000 {one} action mirred egress redirect dev {to}"
         yield f"{prefix} prio 2000 matchall action mirred egress redirect dev {common}"
 
@@ -54,6 +54,6 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match,
         data, acks = plan.paths[workload.path].ways(workload.direction)
         ends, protocol = hosts.ends(workload), workload.transport
         lead((protocol, flow.ports[0]), plan.hosts[workload.source].side, data, ends.target)
-        if protocol == "tcp":
+        if protocol == "tcp" or (isinstance(workload, Traffic) and workload.parameters["reply"]):
             lead((protocol, flow.ports[1]), plan.hosts[workload.target].side, acks, ends.source)
     return found

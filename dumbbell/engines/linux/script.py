@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.engines.linux.controls import changed
+from dumbbell.engines.linux.datagrams import drain_lines, list_files
 from dumbbell.engines.linux.devices import NET, Devices
 from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.filters import filter_lines, hops
@@ -47,6 +48,7 @@ def compile_plan(plan: Plan) -> Script:
     files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}
     files["end.tc"] = "qdisc show\n"
     files |= draw_files(plan)
+    files |= list_files(plan)
     parameters = changed(plan)
     files |= {name: value for name, (value, _) in parameters.items()}
     captures = hosts.captures() if plan.capture else {}
@@ -67,6 +69,7 @@ def compile_plan(plan: Plan) -> Script:
         f"run {NET} end.json tc -s -j -batch end.tc",
         *(f"run {name} {name}.json tc -s -j -batch end.tc" for name in own),
     ]
+    script += drain_lines(plan, hosts, script)
     files[SCRIPT] = _text(script)
     numbered = list(enumerate(hosts.profiles))
     metadata = {

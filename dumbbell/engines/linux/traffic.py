@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dumbbell.engines.linux.datagrams import HEADERS, is_listed, list_name
 from dumbbell.engines.linux.draws import Amount, amounts
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
 from dumbbell.scenario.tcp import TIMESTAMPS, segment_bytes
 from dumbbell.scenario.traffic import KINDS
 
-_HEADERS = 42
-"""Ethernet, IP and UDP, bytes."""
 _DOUBLED = 2
 """What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
 
@@ -20,11 +19,15 @@ _DOUBLED = 2
 def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
     """Connections that are stopped early are cut off by filters on their hosts: packets end there, as if the host had been unplugged."""
     cut: set[str] = set()
+    for source in dict.fromkeys(hosts.ends(workload).source for workload in plan.workloads if workload.transport == "icmp"):
+        yield f"sysctl {source} net.ipv4.ping_group_range 0 0"
     flows = ((workload, which, flow) for workload in plan.workloads for which, flow in enumerate(workload.flows))
     for i, (workload, which, flow) in enumerate(flows):
         leader = i - which % workload.connections_each if isinstance(workload, Traffic) else i
         numbers = [each.word(leader) if isinstance(each, Amount) else each for each in _LINES[workload.kind](workload, which)]
-        yield _words(workload.kind, *_ends(hosts, workload, flow), flow.start_ns, _or_never(flow.stop_ns), *numbers)
+        listed = (list_name(i),) if is_listed(workload) else ()
+        times = (flow.start_ns, _or_never(flow.stop_ns))
+        yield _words(_WORDS.get(workload.kind, workload.kind), *_ends(hosts, workload, flow), *times, *numbers, *listed)
         yield from _options(workload, plan.mtu_bytes)
         if flow.stop_ns is None or workload.transport != "tcp":
             continue
@@ -92,9 +95,13 @@ def _streaming(streaming: Traffic, _which: int) -> Iterable[object]:
     return _session(streaming, *(streaming.parameters[name] for name in names), _or_never(streaming.parameters["count"]))
 
 
-def _udp(udp: Traffic, _which: int) -> Iterable[object]:
-    """Interval and payload."""
-    return (udp.parameters["interval_ns"], udp.parameters["size_bytes"] - _HEADERS)
+def _datagrams(datagrams: Traffic, _which: int) -> Iterable[object]:
+    """Interval, payload, number, what becomes of them."""
+    parameters = datagrams.parameters
+    options = [word for word, name in (("reply", "reply"), ("measure", "measured")) if parameters[name]]
+    # Those that are listed need none of these numbers.
+    interval_ns, bytes_ = (1, HEADERS) if is_listed(datagrams) else (parameters["interval_ns"], parameters["size_bytes"])
+    return (interval_ns, bytes_ - HEADERS, _or_never(parameters["count"]), *options)
 
 
 _LINES: Mapping[str, Callable[[Any, int], Iterable[object]]] = {
@@ -103,9 +110,13 @@ _LINES: Mapping[str, Callable[[Any, int], Iterable[object]]] = {
     "onoff": _onoff,
     "page": _page,
     "streaming": _streaming,
-    "udp": _udp,
+    "ping": _datagrams,
+    "udp": _datagrams,
+    "voip": _datagrams,
 }
-"""By kind of workload, which is the agent's word for it: what follows ends and times, of each of its flows."""
+"""By kind of workload: what follows ends and times, of each of its flows."""
+_WORDS: Mapping[str, str] = {"voip": "udp"}
+"""The agent's word for a kind of workload, where it is another one."""
 FEATURES = tuple(KINDS[kind].feature for kind in _LINES if kind in KINDS)
 """What tables of capabilities call these kinds."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines.base import Engine, expected_packets, expected_samples
+from dumbbell.engines.base import Engine, expected_packets, expected_samples, measuring
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.prepared import Prepared
@@ -18,6 +18,7 @@ from dumbbell.plan import RUN, Plan, Refusal, Traffic, make
 from dumbbell.scenario import Duration, Scenario
 
 if TYPE_CHECKING:
+    from dumbbell.metrics.datagrams import Datagrams
     from dumbbell.results import Run, Table
 
 _MOST_VALUES = 50_000_000
@@ -71,6 +72,7 @@ class Sim(Engine):
         """Runs one scenario; the interpreter is released meanwhile."""
         import numpy as np
 
+        from dumbbell.engines import datagrams
         from dumbbell.results import Block, Run, digest, judge
         from dumbbell.results.tables import counters
         from dumbbell.trace import with_passive_rtt
@@ -89,10 +91,15 @@ class Sim(Engine):
             blocks.append(Block(table["entity"], tuple(table["columns"]), t_ns, np.ascontiguousarray(values.T)))
         groups = _table("groups", output["groups"], group_labels(plan, output["groups"]["names"]))
         made = _made(plan, groups, output["flows"]["names"])
-        flows = _table("flows", output["flows"], flow_labels(plan, made))
+        streams = _streams(plan, output["datagrams"])
+        workloads = measuring(plan)
+        measured = {i: datagrams.columns(workloads[i], stream) for i, stream in streams.items()}
+        blocks += datagrams.blocks(plan, streams)
+        flows = _table("flows", output["flows"], flow_labels(plan, made), measured)
+        wrong = [line for i, stream in streams.items() for line in datagrams.unaccounted(flows.names[i], stream, flows.row(i))]
         ports = _table("ports", output["ports"], {"port": output["ports"]["names"]})
         short_lived = {f"flow/{name}" for _, name in made}
-        status, reasons = judge(counters(flows, ports), output["conservation"], plan.links, short_lived, output["warnings"])
+        status, reasons = judge(counters(flows, ports), [*output["conservation"], *wrong], plan.links, short_lived, output["warnings"])
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
         run = Run(
             **common,
@@ -121,14 +128,29 @@ def _made(plan: Plan, groups: Table, names: Sequence[str]) -> list[tuple[str, st
     return list(zip(workloads, names[len(names) - len(workloads) :], strict=True))
 
 
-def _table(name: str, rows: Mapping[str, Any], labels: Mapping[str, Sequence[str | None]]) -> Table:
-    """A table of the simulator's numbers, with names that only the plan has."""
+def _streams(plan: Plan, found: Sequence[Mapping[str, Any]]) -> dict[int, Datagrams]:
+    """The datagrams of streams that measure, by their positions among all flows, in which order they are found."""
+    import numpy as np
+
+    from dumbbell.metrics.datagrams import Datagrams
+
+    times = ([np.frombuffer(stream[name], dtype="<i8") for name in ("sent_ns", "there_ns", "back_ns")] for stream in found)
+    return {i: Datagrams(*each) for i, each in zip(measuring(plan), times, strict=True)}
+
+
+def _table(
+    name: str,
+    rows: Mapping[str, Any],
+    labels: Mapping[str, Sequence[str | None]],
+    some: Mapping[int, Mapping[str, Any]] | None = None,
+) -> Table:
+    """A table of the simulator's numbers, with names that only the plan has and columns that only some rows have."""
     import numpy as np
 
     from dumbbell.results import Table
 
     values = np.frombuffer(rows["values"], dtype="<f8").reshape(len(rows["names"]), len(rows["columns"]))
-    return Table.of_numbers(name, labels, rows["columns"], values)
+    return Table.of_numbers(name, labels, rows["columns"], values, some)
 
 
 @cache

@@ -26,6 +26,8 @@ Wrong = Iterator[tuple[Location, str, str]]
 class Traffic(Kinded):
     """Base class of all kinds."""
 
+    protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "tcp"
+    """What it goes over."""
     feature: ClassVar[str]
     """What an engine's table calls it."""
     words: ClassVar[Mapping[str, Location]] = {}

@@ -1,51 +1,103 @@
-"""Datagrams."""
+"""Datagrams over UDP: load that nothing stops, and measurements by them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+from pydantic import Field
+
+from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
 from dumbbell.scenario.problems import Location
-from dumbbell.scenario.tcp import Start
-from dumbbell.scenario.traffic.base import Traffic, Wrong
-from dumbbell.scenario.units import FRAME_BYTES, Duration, Rate, Size
-
-_NS_PER_S = 10**9
-_LEAST_FRAME = Size.parse("64B")
+from dumbbell.scenario.traffic.base import Wrong
+from dumbbell.scenario.traffic.datagrams import NS_PER_S, Datagrams
+from dumbbell.scenario.units import Duration, Rate, Size
 
 
-class Udp(Traffic):
-    """Unresponsive datagrams at a constant rate."""
+class Udp(Datagrams):
+    """Unresponsive datagrams, which may be sent back and may measure."""
 
     feature: ClassVar[str] = "UDP"
-    words: ClassVar[Mapping[str, Location]] = {"interval_ns": ("rate",)}
+    words: ClassVar[Mapping[str, Location]] = {
+        "interval_ns": ("rate",),
+        "measured": ("measure",),
+        "bursts.on_ns": ("on",),
+        "bursts.off_ns": ("off",),
+    }
 
     kind: Literal["udp"] = "udp"
-    start: Duration = Duration(0)
-    rate: Rate
-    """In Ethernet frames, as the shapers count."""
-    size: Size = Size.parse("1514B")
+    rate: Rate | None = None
+    """In Ethernet frames, as the shapers count, while it sends. Either this or `interval`."""
+    interval: Drawn[Duration] | None = None
+    """From one datagram to the next."""
+    size: Drawn[Size] = Size.parse("1514B")
     """Of a frame: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
+    on: Drawn[Duration] | None = None
+    """Sends for so long, then is silent for `off`, in turns. By default it sends all the time."""
+    off: Drawn[Duration] | None = None
+    count: Annotated[int, Field(ge=1)] | None = None
+    """Most datagrams; by default as many as there is time for."""
+    reply: bool = False
+    """The other end sends each back as soon as it arrives, as irtt does."""
+    measure: bool | None = None
+    """Delays, jitter and losses are results; by default if there are replies."""
 
     @property
-    def starts(self) -> tuple[Start, int]:
-        """One stream."""
-        return Start(first=self.start), 1
+    def frame(self) -> Drawn[Size]:
+        """See `Datagrams`."""
+        return self.size
+
+    @property
+    def gap(self) -> Drawn[Duration]:
+        """See `Datagrams`."""
+        if self.interval is not None:
+            return self.interval
+        return Duration(int(mean(self.size) * 8 * NS_PER_S) // int(self.rate)) if self.rate else Duration(0)
+
+    @property
+    def most(self) -> int | None:
+        """See `Datagrams`."""
+        return self.count
+
+    @property
+    def replies(self) -> bool:
+        """See `Datagrams`."""
+        return self.reply
+
+    @property
+    def measures(self) -> bool:
+        """See `Datagrams`."""
+        return self.reply if self.measure is None else self.measure
 
     def planned(self) -> dict[str, Any]:
-        """Interval and size of a frame."""
-        return {"interval_ns": int(self.size) * 8 * _NS_PER_S // int(self.rate), "size_bytes": int(self.size)}
+        """Bursts beside the rest."""
+        bursts = None if self.on is None or self.off is None else {"on_ns": planned(self.on), "off_ns": planned(self.off)}
+        return {**super().planned(), "bursts": bursts}
+
+    @property
+    def is_random(self) -> bool:
+        """So may bursts be."""
+        return super().is_random or any(each is not None and is_drawn(each) for each in (self.on, self.off))
 
     def packets(self, span_ns: int) -> int:
-        """One every interval."""
-        interval_ns: int = self.planned()["interval_ns"]
-        return span_ns // interval_ns
+        """Those of the times of sending."""
+        if self.on is None or self.off is None:
+            return super().packets(span_ns)
+        cycle = max(1, int(mean(self.on) + mean(self.off)))
+        return super().packets(-(-span_ns // cycle) * int(mean(self.on)))
 
     def wrong(self, duration: Duration) -> Wrong:
-        """Also frame sizes that Ethernet does not have, and rates of several datagrams a microsecond."""
-        if not _LEAST_FRAME <= self.size <= FRAME_BYTES:
-            yield ("size",), f"{self.size} is no Ethernet frame", f"{_LEAST_FRAME} to {FRAME_BYTES}B"
-        most = Rate(int(self.size) * 8 * 10**6)
-        if most < self.rate:
-            yield ("rate",), f"{self.rate} are several datagrams of {self.size} a microsecond", f"at most {most}"
+        """Also no rate or two, several datagrams a microsecond, half a burst, and replies that nobody looks at."""
+        if (self.rate is None) == (self.interval is None):
+            yield ("rate",), "is missing" if self.rate is None else "stands beside interval", "either rate or interval"
+        most = Rate(int(mean(self.size) * 8 * 10**6))
+        if self.rate is not None and most < self.rate:
+            yield ("rate",), f"{self.rate} are several datagrams of {int(mean(self.size))} bytes a microsecond", f"at most {most}"
+        for key, other in (("on", "off"), ("off", "on")):
+            if getattr(self, key) is None and getattr(self, other) is not None:
+                yield (key,), f"is missing beside {other}", "both or none"
+        if self.on is not None and mean(self.on) == 0:
+            yield ("on",), "0s is no time at all", "a time above 0"
+        if self.reply and self.measure is False:
+            yield ("measure",), "false with replies, which only measure", "no measure, or no reply"
         yield from super().wrong(duration)

@@ -404,22 +404,26 @@ impl Network {
     #[must_use]
     pub fn inside(&self) -> Vec<(u64, u64)> {
         let mut counts = vec![(0, 0); self.routes.flows()];
-        let mut add = |p: &Packet| {
+        self.for_each_inside(|p| {
             let count = &mut counts[p.flow()];
             if p.has(flags::ACK) {
                 count.1 += 1;
             } else {
                 count.0 += 1;
             }
-        };
+        });
+        counts
+    }
+
+    /// Every packet under way.
+    pub fn for_each_inside(&self, mut look: impl FnMut(&Packet)) {
         for port in &self.ports {
-            port.pipe.iter(&self.shared.packets).for_each(&mut add);
+            port.pipe.iter(&self.shared.packets).for_each(&mut look);
             if let Kind::Queue { qdisc, .. } = &port.kind {
-                qdisc.for_each(&self.shared.packets, &mut add);
+                qdisc.for_each(&self.shared.packets, &mut look);
             }
         }
-        self.arrivals.iter(&self.shared.packets).for_each(&mut add);
-        counts
+        self.arrivals.iter(&self.shared.packets).for_each(&mut look);
     }
 }
 

@@ -34,6 +34,8 @@ pub enum Source {
     Captures,
     /// Connections whose applications wait for something, whatever engine ran them.
     Requests,
+    /// Streams of datagrams that measure, whatever engine ran them.
+    Datagrams,
 }
 
 impl Source {
@@ -115,6 +117,19 @@ pub const FLOW_SERIES: &[Quantity] = &[
         .or_none(),
 ];
 
+/// Series of a stream of datagrams that measures, at the times of the datagrams themselves.
+pub const DATAGRAM_SERIES: &[Quantity] = &[
+    gauge("owd_ms", "ms", "one-way delay, when a datagram reached the other end").by(Source::Datagrams).or_none(),
+    gauge("jitter_ms", "ms", "interarrival jitter of RFC 3550 at the other end").by(Source::Datagrams).or_none(),
+    gauge("owd_back_ms", "ms", "one-way delay of a reply, when it was back").by(Source::Datagrams).or_none(),
+    gauge("jitter_back_ms", "ms", "interarrival jitter of the replies").by(Source::Datagrams).or_none(),
+    gauge("rtt_ms", "ms", "from the sending of a datagram until its reply was back, at that time")
+        .by(Source::Datagrams)
+        .or_none(),
+    total("lost", "packets", "of the datagrams sent so far, those that were lost on their way or whose reply was")
+        .by(Source::Datagrams),
+];
+
 /// Series of a group: the TCP connections of an entry of the scenario, together. It is sampled throughout the run; a flow is open from its
 /// start until it is complete or stopped.
 pub const GROUP_SERIES: &[Quantity] = &[
@@ -153,12 +168,13 @@ pub const PORT_SERIES: &[Quantity] = &[
     total("sent_bytes", "bytes", "handed on, headers included"),
 ];
 
-/// Columns of the table of flows: TCP connections and streams of datagrams. Numbers of a connection with requests and responses are of both
+/// Columns of the table of flows: TCP connections and streams of datagrams, whose replies count as ACKs. Numbers of a connection with requests and responses are of both
 /// directions; of its packets, those of the client count as data and those of the server as ACKs.
 pub const FLOW_COLUMNS: &[Quantity] = &[
     label("flow", "name, unique in the run"),
     label("group", "name of the entry in the scenario that it is of"),
-    label("transport", "tcp or udp"),
+    label("kind", "of traffic; `tcp` for bulk flows"),
+    label("transport", "tcp, udp or icmp"),
     label("path", "name of its path: the ports from left to right, and back"),
     label("cc", "congestion control").by(Source::EveryEngineOfTcp),
     time("start_ns", "connect(), or the first datagram"),
@@ -202,6 +218,37 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
         .or_none(),
     total("stalls", "", "of streaming: how often the buffer ran empty").by(Source::EveryEngineOfTcp).or_none(),
     gauge("stalled_ms", "ms", "of streaming: for how long in all").by(Source::EveryEngineOfTcp).or_none(),
+    gauge("owd_mean_ms", "ms", "one-way delay of the data, the mean").by(Source::Datagrams).or_none(),
+    gauge("owd_median_ms", "ms", "its median").by(Source::Datagrams).or_none(),
+    gauge("owd_p95_ms", "ms", "its 95th percentile").by(Source::Datagrams).or_none(),
+    gauge("owd_p99_ms", "ms", "its 99th percentile").by(Source::Datagrams).or_none(),
+    gauge("owd_max_ms", "ms", "the longest").by(Source::Datagrams).or_none(),
+    gauge("owd_back_mean_ms", "ms", "one-way delay of the replies, the mean").by(Source::Datagrams).or_none(),
+    gauge("owd_back_median_ms", "ms", "its median").by(Source::Datagrams).or_none(),
+    gauge("owd_back_p95_ms", "ms", "its 95th percentile").by(Source::Datagrams).or_none(),
+    gauge("owd_back_p99_ms", "ms", "its 99th percentile").by(Source::Datagrams).or_none(),
+    gauge("owd_back_max_ms", "ms", "the longest").by(Source::Datagrams).or_none(),
+    gauge("rtt_mean_ms", "ms", "time from sending to the reply, the mean").by(Source::Datagrams).or_none(),
+    gauge("rtt_median_ms", "ms", "its median").by(Source::Datagrams).or_none(),
+    gauge("rtt_p95_ms", "ms", "its 95th percentile").by(Source::Datagrams).or_none(),
+    gauge("rtt_p99_ms", "ms", "its 99th percentile").by(Source::Datagrams).or_none(),
+    gauge("rtt_max_ms", "ms", "the longest").by(Source::Datagrams).or_none(),
+    gauge("jitter_ms", "ms", "mean of the series `jitter_ms`").by(Source::Datagrams).or_none(),
+    gauge("jitter_back_ms", "ms", "mean of the series `jitter_back_ms`").by(Source::Datagrams).or_none(),
+    total("lost_packets", "packets", "datagrams that were lost on their way, or whose reply was")
+        .by(Source::Datagrams)
+        .or_none(),
+    gauge("lost_share", "share", "of those not under way at the end").by(Source::Datagrams).or_none(),
+    total("reordered_packets", "packets", "datagrams that arrived after one sent later (RFC 4737)")
+        .by(Source::Datagrams)
+        .or_none(),
+    total("late_packets", "packets", "of a voice call, those that arrived too late to be played")
+        .by(Source::Datagrams)
+        .or_none(),
+    gauge("r_factor", "rating", "of a voice call, the rating R of the E-model (ITU-T G.107); 0 for less")
+        .by(Source::Datagrams)
+        .or_none(),
+    gauge("mos", "MOS", "of a voice call, the mean opinion score that R stands for").by(Source::Datagrams).or_none(),
 ];
 
 /// Columns of the table of groups: workloads whose connections come and go while the run goes on, or whose applications wait for something.
@@ -253,7 +300,15 @@ pub const PORT_COLUMNS: &[Quantity] = &[
 #[must_use]
 pub fn schema() -> serde_json::Value {
     serde_json::json!({
-        "series": {"flow": FLOW_SERIES, "group": GROUP_SERIES, "port": PORT_SERIES, "share": SHARE_SERIES},
+        "series": {
+            "flow": FLOW_SERIES,
+            "ping": DATAGRAM_SERIES,
+            "udp": DATAGRAM_SERIES,
+            "voip": DATAGRAM_SERIES,
+            "group": GROUP_SERIES,
+            "port": PORT_SERIES,
+            "share": SHARE_SERIES,
+        },
         "flows": FLOW_COLUMNS,
         "groups": GROUP_COLUMNS,
         "ports": PORT_COLUMNS,
@@ -314,7 +369,16 @@ mod tests {
 
     #[test]
     fn names_stand_once_in_a_list() {
-        for list in [FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS] {
+        for list in [
+            FLOW_SERIES,
+            DATAGRAM_SERIES,
+            GROUP_SERIES,
+            PORT_SERIES,
+            SHARE_SERIES,
+            FLOW_COLUMNS,
+            GROUP_COLUMNS,
+            PORT_COLUMNS,
+        ] {
             for (i, quantity) in list.iter().enumerate() {
                 assert!(list[..i].iter().all(|other| other.name != quantity.name), "{}", quantity.name);
                 assert!(!quantity.meaning.is_empty());

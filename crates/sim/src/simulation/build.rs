@@ -227,11 +227,11 @@ struct Uses {
 fn uses(spec: &NetworkSpec) -> Vec<Uses> {
     let mut all = vec![Uses::default(); spec.paths.len()];
     for workload in &spec.workloads {
-        let (Heading { path, direction, .. }, tcp) = (workload.heading(), workload.tcp().is_some());
+        let (Heading { path, direction, .. }, both) = (workload.heading(), workload.goes_both_ways());
         let Some(uses) = all.get_mut(path) else { continue };
-        uses.tcp |= tcp;
-        uses.forward |= tcp || direction == Direction::Forward;
-        uses.reverse |= tcp || direction == Direction::Reverse;
+        uses.tcp |= workload.tcp().is_some();
+        uses.forward |= both || direction == Direction::Forward;
+        uses.reverse |= both || direction == Direction::Reverse;
     }
     all
 }

@@ -280,8 +280,9 @@ impl World<'_> {
         fingerprint.value()
     }
 
-    fn finish(self) -> Output {
+    fn finish(mut self) -> Output {
         let inside = self.network.inside();
+        self.tell_end_of_run();
         let mut output = Output {
             conservation: self.conservation(&inside),
             warnings: self.warnings(),
@@ -293,11 +294,24 @@ impl World<'_> {
         output.flows = crate::probe::flows(&self.flows, &self.network, &inside, self.end);
         output.groups = GroupTotals::table();
         self.add_others(&inside, &mut output);
+        let measuring = self.others.iter_mut();
+        output.datagrams =
+            measuring.filter_map(|each| each.take_datagrams().map(|all| (each.name(0).to_owned(), all))).collect();
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables.splice(0..0, self.sampler.finish());
         output
+    }
+
+    /// Tells traffic which of its packets are still under way.
+    fn tell_end_of_run(&mut self) {
+        let (others, members, first) = (&mut self.others, &self.members, self.flows.len());
+        self.network.for_each_inside(|p| {
+            if let Some(&whose) = p.flow().checked_sub(first).and_then(|i| members.get(i)) {
+                others[whose].on_end_of_run(p);
+            }
+        });
     }
 
     /// Adds what came of traffic that is there from the start beside bulk flows.

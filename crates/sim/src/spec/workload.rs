@@ -23,8 +23,12 @@ pub enum WorkloadSpec {
     Streaming(StreamingSpec),
     /// TCP connections that come and go.
     Transfers(TransfersSpec),
-    /// Unresponsive datagrams.
-    Udp(UdpSpec),
+    /// ICMP echo requests, which are answered.
+    Ping(DatagramsSpec),
+    /// Datagrams over UDP.
+    Udp(DatagramsSpec),
+    /// One way of a voice call: RTP over UDP.
+    Voip(DatagramsSpec),
 }
 
 /// Where the data of a workload go.
@@ -48,9 +52,9 @@ impl From<&TcpSpec> for Heading {
     }
 }
 
-impl From<&UdpSpec> for Heading {
-    fn from(udp: &UdpSpec) -> Self {
-        Self { path: udp.path, from: udp.from, to: udp.to, direction: udp.direction, dscp: udp.dscp }
+impl From<&DatagramsSpec> for Heading {
+    fn from(each: &DatagramsSpec) -> Self {
+        Self { path: each.path, from: each.from, to: each.to, direction: each.direction, dscp: each.dscp }
     }
 }
 
@@ -59,7 +63,7 @@ impl WorkloadSpec {
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
-            Self::Udp(udp) => &udp.id,
+            Self::Ping(each) | Self::Udp(each) | Self::Voip(each) => &each.id,
             _ => self.tcp().map_or("", |tcp| &tcp.id),
         }
     }
@@ -74,15 +78,30 @@ impl WorkloadSpec {
             Self::Page(page) => Some(&page.tcp),
             Self::Streaming(streaming) => Some(&streaming.tcp),
             Self::Transfers(transfers) => Some(&transfers.tcp),
-            Self::Udp(_) => None,
+            Self::Ping(_) | Self::Udp(_) | Self::Voip(_) => None,
         }
+    }
+
+    /// What it says of datagrams, if it is of such.
+    #[must_use]
+    pub fn datagrams(&self) -> Option<&DatagramsSpec> {
+        match self {
+            Self::Ping(each) | Self::Udp(each) | Self::Voip(each) => Some(each),
+            _ => None,
+        }
+    }
+
+    /// Whether packets go back from the end that its data go to.
+    #[must_use]
+    pub fn goes_both_ways(&self) -> bool {
+        self.datagrams().is_none_or(|datagrams| datagrams.reply)
     }
 
     /// Where its data go.
     #[must_use]
     pub fn heading(&self) -> Heading {
         match self {
-            Self::Udp(udp) => udp.into(),
+            Self::Ping(each) | Self::Udp(each) | Self::Voip(each) => each.into(),
             Self::Tcp(tcp)
             | Self::Exchange(ExchangeSpec { tcp, .. })
             | Self::OnOff(OnOffSpec { tcp, .. })
@@ -97,7 +116,7 @@ impl WorkloadSpec {
     pub fn listed(&self) -> Option<&[ConnectionSpec]> {
         match self {
             Self::Transfers(_) => None,
-            Self::Udp(udp) => Some(&udp.streams),
+            Self::Ping(each) | Self::Udp(each) | Self::Voip(each) => Some(&each.streams),
             _ => self.tcp().map(|tcp| &*tcp.connections),
         }
     }
@@ -293,7 +312,7 @@ pub enum Opener {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionSpec {
-    /// Unique; entity `flow/NAME` or `udp/NAME` of the results.
+    /// Unique; entity `flow/NAME`, `ping/NAME`, `udp/NAME` or `voip/NAME` of the results.
     pub name: String,
     /// When a connection is opened, or the first datagram is sent, ns.
     pub start_ns: u64,
@@ -303,10 +322,10 @@ pub struct ConnectionSpec {
     pub ports: [u16; 2],
 }
 
-/// Unresponsive datagrams at a constant rate.
+/// Datagrams of streams that are alike, whatever becomes of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct UdpSpec {
+pub struct DatagramsSpec {
     /// Unique.
     pub id: String,
     /// Index of the path.
@@ -320,12 +339,33 @@ pub struct UdpSpec {
     /// Differentiated services codepoint, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
-    /// From one datagram to the next, ns.
-    pub interval_ns: u64,
-    /// Frame length on the meter, bytes.
-    pub size_bytes: u32,
+    /// From one datagram to the next, ns. The first is sent at the start if all intervals are the same, else an interval later.
+    pub interval_ns: DistributionSpec,
+    /// Frame length on the meter, bytes; what is drawn beyond the sizes that Ethernet has is the nearest it has.
+    pub size_bytes: DistributionSpec,
+    /// Sends for a time and is silent for a time, in turns; `None` sends all the time.
+    pub bursts: Option<BurstsSpec>,
+    /// Most datagrams of a stream; `None` is as many as there is time for.
+    pub count: Option<u64>,
+    /// The other end sends each back as soon as it arrives.
+    pub reply: bool,
+    /// When each was sent and arrived is kept, for delays, jitter and losses.
+    pub measured: bool,
+    /// Of a voice call, how much later than the first datagram, counted from its sending, one may arrive and still be played, ns. Only what is
+    /// made of the results depends on it.
+    pub playout_ns: Option<u64>,
     /// The streams.
     pub streams: Vec<ConnectionSpec>,
+}
+
+/// Times of sending and of silence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BurstsSpec {
+    /// Sends for so long, ns.
+    pub on_ns: DistributionSpec,
+    /// Then is silent for so long, ns.
+    pub off_ns: DistributionSpec,
 }
 
 /// A congestion control.

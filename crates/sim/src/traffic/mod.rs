@@ -6,7 +6,9 @@ mod amount;
 pub mod arrivals;
 pub mod bulk;
 mod exchange;
+mod measured;
 mod onoff;
+mod pace;
 mod page;
 mod requests;
 mod session;
@@ -16,7 +18,9 @@ mod transfers;
 mod udp;
 
 pub use exchange::Exchange;
+pub use measured::Measured;
 pub use onoff::OnOff;
+pub use pace::listed as datagrams_listed;
 pub use page::Page;
 pub use site::{Controls, Site, MOST_MTU};
 pub use streaming::Streaming;
@@ -27,7 +31,7 @@ use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::Outbox;
-use crate::output::{Table, Transaction};
+use crate::output::{Datagram, Table, Transaction};
 use crate::packet::{FlowTuple, Packet};
 use crate::probe::{FlowRow, GroupTotals};
 use crate::refusal::Flaws;
@@ -35,7 +39,8 @@ use crate::spec::{Direction, WorkloadSpec};
 use crate::time::Time;
 
 /// What tables of capabilities call the kinds beside bulk flows.
-pub const FEATURES: &[&str] = &["exchanges", "on-off sources", "pages", "streaming", "transfers", "UDP"];
+pub const FEATURES: &[&str] =
+    &["exchanges", "on-off sources", "pages", "pings", "streaming", "transfers", "UDP", "voice calls"];
 
 /// What two ends have sent each other, packets of all kinds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,6 +104,14 @@ pub trait Traffic {
     /// What its application has waited for, if it is one that does.
     fn transactions(&self) -> &[Transaction] {
         &[]
+    }
+
+    /// The run is over, and this packet of it is still under way.
+    fn on_end_of_run(&mut self, _p: &Packet) {}
+
+    /// All its datagrams, if it measures by such.
+    fn take_datagrams(&mut self) -> Option<Vec<Datagram>> {
+        None
     }
 
     /// Series that it has of itself, at times of its own or every `interval` until the run's `end`.
@@ -199,6 +212,17 @@ macro_rules! any_traffic {
                 match self { $(Self::$kind(each) => each.transactions()),+ }
             }
 
+            /// See [`Traffic::on_end_of_run`].
+            pub fn on_end_of_run(&mut self, p: &Packet) {
+                match self { $(Self::$kind(each) => each.on_end_of_run(p)),+ }
+            }
+
+            /// See [`Traffic::take_datagrams`].
+            #[must_use]
+            pub fn take_datagrams(&mut self) -> Option<Vec<Datagram>> {
+                match self { $(Self::$kind(each) => each.take_datagrams()),+ }
+            }
+
             /// See [`Traffic::series`].
             #[must_use]
             pub fn series(&self, interval: Time, end: Time) -> Vec<Table> {
@@ -220,7 +244,7 @@ macro_rules! any_traffic {
     };
 }
 
-any_traffic!(Exchange, OnOff, Page, Streaming, Udp);
+any_traffic!(Exchange, Measured, OnOff, Page, Streaming, Udp);
 
 /// What a workload is made of.
 #[derive(Debug)]
@@ -242,7 +266,11 @@ pub fn build<'a>(workload: &'a WorkloadSpec, site: &Site<'a>) -> Result<Made<'a>
         WorkloadSpec::OnOff(spec) => onoff::build(spec, site).map(listed),
         WorkloadSpec::Page(spec) => page::build(spec, site).map(listed),
         WorkloadSpec::Streaming(spec) => streaming::build(spec, site).map(listed),
-        WorkloadSpec::Udp(spec) => udp::build(spec, site).map(listed),
+        WorkloadSpec::Ping(spec) => measured::build(spec, true, site).map(listed),
+        WorkloadSpec::Udp(spec) | WorkloadSpec::Voip(spec) if spec.measured => {
+            measured::build(spec, false, site).map(listed)
+        }
+        WorkloadSpec::Udp(spec) | WorkloadSpec::Voip(spec) => udp::build(spec, site).map(listed),
         WorkloadSpec::Transfers(spec) => transfers::build(spec, site).map(Made::Making),
     }
 }
@@ -259,7 +287,10 @@ pub fn sources(workload: &WorkloadSpec) -> usize {
         WorkloadSpec::OnOff(_) => OnOff::SOURCES,
         WorkloadSpec::Page(_) => Page::SOURCES,
         WorkloadSpec::Streaming(_) => Streaming::SOURCES,
-        WorkloadSpec::Udp(_) => Udp::SOURCES,
+        WorkloadSpec::Ping(_) | WorkloadSpec::Udp(_) | WorkloadSpec::Voip(_) => {
+            const { assert!(Measured::SOURCES == Udp::SOURCES, "a stream has as many, measured or not") };
+            Udp::SOURCES
+        }
         WorkloadSpec::Tcp(_) | WorkloadSpec::Transfers(_) => 0,
     };
     workload.listed().map_or(arrivals::SOURCES, |listed| each * listed.len())

@@ -5,9 +5,9 @@
 use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeDiffserv, CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, Direction, ExchangeSpec, HostSettings, HostSpec,
-    NetworkSpec, OnOffSpec, Opener, PageSpec, PathSpec, PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec,
-    StreamingSpec, TcpSpec, TransfersSpec, UdpSpec, WorkloadSpec, FORMAT,
+    CakeDiffserv, CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, DatagramsSpec, Direction, DistributionSpec,
+    ExchangeSpec, HostSettings, HostSpec, NetworkSpec, OnOffSpec, Opener, PageSpec, PathSpec, PortSpec, QdiscSpec,
+    ShaperSpec, Side, StackSpec, StreamingSpec, TcpSpec, TransfersSpec, WorkloadSpec, FORMAT,
 };
 use serde_json::Map;
 
@@ -61,16 +61,21 @@ pub fn back(flow: TcpSpec) -> TcpSpec {
 }
 
 /// Datagrams of a full frame, from left to right.
-pub fn udp(interval_ns: u64, stop_ns: u64) -> UdpSpec {
-    UdpSpec {
+pub fn udp(interval_ns: u64, stop_ns: u64) -> DatagramsSpec {
+    DatagramsSpec {
         id: "u".into(),
         path: 0,
         from: 0,
         to: 1,
         direction: Direction::Forward,
-        interval_ns,
         dscp: 0,
-        size_bytes: 1514,
+        interval_ns: DistributionSpec::Fixed(interval_ns),
+        size_bytes: DistributionSpec::Fixed(1514),
+        bursts: None,
+        count: None,
+        reply: false,
+        measured: false,
+        playout_ns: None,
         streams: vec![ConnectionSpec { stop_ns: Some(stop_ns), ..connection("u") }],
     }
 }
@@ -141,7 +146,7 @@ pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64,
 }
 
 /// The same with datagrams.
-pub fn with_udp(mut net: NetworkSpec, streams: Vec<UdpSpec>) -> NetworkSpec {
+pub fn with_udp(mut net: NetworkSpec, streams: Vec<DatagramsSpec>) -> NetworkSpec {
     net.workloads.extend(streams.into_iter().map(WorkloadSpec::Udp));
     numbered(net)
 }
@@ -176,7 +181,9 @@ fn numbered(mut net: NetworkSpec) -> NetworkSpec {
         | WorkloadSpec::Page(PageSpec { tcp: TcpSpec { connections, .. }, .. })
         | WorkloadSpec::Streaming(StreamingSpec { tcp: TcpSpec { connections, .. }, .. })
         | WorkloadSpec::Transfers(TransfersSpec { tcp: TcpSpec { connections, .. }, .. })
-        | WorkloadSpec::Udp(UdpSpec { streams: connections, .. })) = workload;
+        | WorkloadSpec::Ping(DatagramsSpec { streams: connections, .. })
+        | WorkloadSpec::Udp(DatagramsSpec { streams: connections, .. })
+        | WorkloadSpec::Voip(DatagramsSpec { streams: connections, .. })) = workload;
         for (connection, port) in connections.iter_mut().zip(&mut port) {
             connection.ports = [port, 5000];
         }

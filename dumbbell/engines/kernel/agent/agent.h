@@ -30,6 +30,25 @@ struct end {
 enum traffic { BULK, SESSION, DATAGRAMS };
 enum state { WAITING, ACTIVE, CLOSING, STOPPED }; /* CLOSING: `from` has sent its FIN */
 
+/* When a datagram was sent, reached the other end and was back; -1 if it did not. */
+struct times {
+	int64_t sent_ns, there_ns, back_ns;
+};
+
+/* What is particular to datagrams. */
+struct datagrams {
+	int icmp; /* echo requests, which the kernel answers */
+	int reply; /* the other end sends them back */
+	int measured; /* their times are kept */
+	int64_t interval_ns;
+	int payload; /* of the next datagram */
+	int64_t count; /* most; -1: no limit */
+	FILE *list; /* times and payloads, instead of interval and payload */
+	int64_t next_ns; /* of the list */
+	struct times *times;
+	int64_t n, room; /* times that are kept, and for how many there is memory */
+};
+
 /* A TCP connection or a stream of datagrams. Wide because it has what the script's line says of any kind of traffic, beside the state of the
  * flow. */
 struct flow {
@@ -51,8 +70,7 @@ struct flow {
 	int connected; /* `from` can write */
 	int64_t done; /* what the application has waited for and is over */
 	FILE *transactions;
-	int64_t interval_ns; /* between datagrams */
-	int payload; /* of a datagram */
+	struct datagrams datagrams;
 	int listen_fd, timer_fd;
 	int64_t completed_ns, closed_ns; /* all data read; both ends closed. -1: not yet */
 	FILE *series;
@@ -112,6 +130,7 @@ struct script {
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void *grow(void *list, int count, size_t size);
 int64_t least(const char *word, int64_t least);
+void *reserve(void *list, size_t size);
 
 /* setup.c */
 void make_namespace(const char *name);
@@ -193,7 +212,10 @@ void stop_session(struct flow *flow);
 void start_datagrams(struct script *script, int i);
 void send_datagrams(struct script *script, int i);
 void receive_datagram(struct script *script, int i);
+void receive_reply(struct script *script, int i);
 void stop_datagrams(struct flow *flow);
+void set_echo_filter(int fd);
+void drain(struct script *script);
 
 /* capture.c */
 void open_capture(struct capture *capture);

@@ -39,6 +39,10 @@ static void count_flow(FILE *file, struct flow *flow, int i)
 	count(file, i, "received", flow->to.received);
 	if (flow->traffic == DATAGRAMS) {
 		count(file, i, "sent", flow->from.sent);
+		if (flow->datagrams.reply) {
+			count(file, i, "reply_sent", flow->to.sent);
+			count(file, i, "reply_received", flow->from.received);
+		}
 		return;
 	}
 	read_sender(flow);

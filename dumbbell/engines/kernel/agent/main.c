@@ -50,6 +50,15 @@ void *grow(void *list, int count, size_t size)
 	return list;
 }
 
+/* A list of at least so many bytes; what is new is not set. */
+void *reserve(void *list, size_t size)
+{
+	list = realloc(list, size);
+	if (!list)
+		fail("out of memory");
+	return list;
+}
+
 static void mount_or_fail(const char *type, const char *where, unsigned long flags, const char *options)
 {
 	if (mount("none", where, type, flags, options))
@@ -155,9 +164,21 @@ static int read_session(struct script *script, char **words, int n)
 static void read_datagrams(struct script *script, char **words)
 {
 	struct flow *flow = read_flow(script, words, DATAGRAMS);
+	struct datagrams *it = &flow->datagrams;
 
-	flow->interval_ns = number(words[9]);
-	flow->payload = number(words[10]);
+	it->icmp = !strcmp(words[0], "ping");
+	if (it->icmp)
+		flow->from.port = script->n_flows;
+	it->interval_ns = least(words[9], 1);
+	it->payload = number(words[10]);
+	it->count = number(words[11]);
+	for (words += 12; *words; words++)
+		if (!strcmp(*words, "reply"))
+			it->reply = 1;
+		else if (!strcmp(*words, "measure"))
+			it->measured = 1;
+		else if (!(it->list = fopen(*words, "re")))
+			fail("script: %s: %s", *words, strerror(errno));
 }
 
 /* Of the sockets of the flow before. */
@@ -231,8 +252,9 @@ static const struct {
 	int least; /* words */
 } directives[] = {
 	{ "namespace", 2 }, { "run", 4 },     { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
-	{ "udp", 11 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
+	{ "udp", 12 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
+	{ "ping", 12 },	    { "drain", 1 },
 };
 
 static void make_traffic(struct script *script)
@@ -265,7 +287,7 @@ static void carry_out(struct script *script, char **words, int n)
 		set_offload(words[1], words[2], words[3]);
 	else if (!strcmp(what, "tcp"))
 		read_tcp(script, words);
-	else if (!strcmp(what, "udp"))
+	else if (!strcmp(what, "udp") || !strcmp(what, "ping"))
 		read_datagrams(script, words);
 	else if (!strcmp(what, "option"))
 		read_option(script, words);
@@ -283,6 +305,8 @@ static void carry_out(struct script *script, char **words, int n)
 		script->sample_ns = number(words[1]);
 	else if (!strcmp(what, "duration"))
 		script->duration_ns = number(words[1]);
+	else if (!strcmp(what, "drain"))
+		drain(script);
 	else
 		make_traffic(script);
 }

@@ -22,10 +22,17 @@ static void set(int fd, int level, int option, const void *value, socklen_t size
 static int make_socket(const struct flow *flow, const struct end *end)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(end->port), .sin_addr.s_addr = end->address };
-	int fd;
+	int type = SOCK_STREAM, protocol = 0, fd;
 
 	enter_namespace(end->namespace);
-	fd = socket(AF_INET, (flow->traffic == DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (flow->traffic == DATAGRAMS && flow->datagrams.icmp) {
+		/* Of a ping socket the port is the identifier of its requests. */
+		type = end == &flow->from ? SOCK_DGRAM : SOCK_RAW;
+		protocol = IPPROTO_ICMP;
+	} else if (flow->traffic == DATAGRAMS) {
+		type = SOCK_DGRAM;
+	}
+	fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
 	if (fd < 0)
 		fail("socket: %s", strerror(errno));
 	if (flow->cc)
@@ -43,6 +50,8 @@ static int make_socket(const struct flow *flow, const struct end *end)
 		set(fd, IPPROTO_TCP, TCP_MAXSEG, &flow->mss, sizeof(flow->mss), "mss");
 	if (flow->nodelay)
 		set(fd, IPPROTO_TCP, TCP_NODELAY, &flow->nodelay, sizeof(flow->nodelay), "nodelay");
+	if (type == SOCK_RAW)
+		set_echo_filter(fd);
 	if (bind(fd, (void *)&at, sizeof(at)))
 		fail("bind to port %d: %s", end->port, strerror(errno));
 	return fd;

@@ -73,7 +73,7 @@ static const struct {
 } kinds[] = {
 	[BULK] = { start_bulk, accept_bulk, handle_bulk_from, handle_bulk_to, read_at_rate, stop_bulk },
 	[SESSION] = { start_session, accept_session, handle_session_from, handle_session_to, handle_session_timer, stop_session },
-	[DATAGRAMS] = { start_datagrams, NULL, NULL, receive_datagram, send_datagrams, stop_datagrams },
+	[DATAGRAMS] = { start_datagrams, NULL, receive_reply, receive_datagram, send_datagrams, stop_datagrams },
 };
 
 static void handle(struct script *script, enum event event, int i)

@@ -1,0 +1,136 @@
+//! Streams of datagrams that measure: when each was sent, when it reached the other end and, if that sends it back, when it was back. Not
+//! ECN-capable.
+
+use super::pace::Pace;
+use super::udp::datagram;
+use super::{Exchanged, Site, Traffic};
+use crate::capture::FlowHeaders;
+use crate::network::FlowDrops;
+use crate::outbox::{End, Outbox};
+use crate::output::{Datagram, Fate};
+use crate::packet::{flags, FlowTuple, Packet};
+use crate::probe::{flow_row, FlowRow};
+use crate::refusal::Flaws;
+use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
+use crate::time::Time;
+
+/// A stream, both ends.
+#[derive(Debug)]
+pub struct Measured {
+    name: String,
+    /// Index among all flows.
+    flow: u32,
+    /// Event source.
+    source: usize,
+    pace: Pace,
+    start: Time,
+    /// The other end sends every datagram back.
+    reply: bool,
+    /// They are ICMP echo requests.
+    icmp: bool,
+    /// All that were sent. A packet's number is its place here.
+    datagrams: Vec<Datagram>,
+    arrived: u64,
+    back: u64,
+}
+
+/// The streams of a workload; `icmp`: of ICMP echo requests.
+pub fn build(spec: &DatagramsSpec, icmp: bool, site: &Site) -> Result<Vec<Measured>, Flaws> {
+    let made = spec.streams.iter().zip(0..).map(|(stream, i)| Measured::build(spec, stream, icmp, i, site));
+    Flaws::both(site.check(Heading::from(spec)), made.collect()).map(|((), streams)| streams)
+}
+
+impl Measured {
+    /// The stream `i` of a workload, which has not begun.
+    fn build(spec: &DatagramsSpec, stream: &ConnectionSpec, icmp: bool, i: u32, site: &Site) -> Result<Self, Flaws> {
+        Ok(Self {
+            name: stream.name.clone(),
+            flow: site.index + i,
+            source: site.source + Self::SOURCES * i as usize,
+            pace: Pace::build(spec, stream, site.network.seed, site.network.duration_ns)?,
+            start: stream.start_ns,
+            reply: spec.reply,
+            icmp,
+            datagrams: vec![],
+            arrived: 0,
+            back: 0,
+        })
+    }
+}
+
+impl Traffic for Measured {
+    const SOURCES: usize = 1;
+
+    fn name(&self, _which: usize) -> &str {
+        &self.name
+    }
+
+    fn schedule(&self, out: &mut impl Outbox) {
+        out.set_timer(self.source, self.pace.first());
+    }
+
+    /// A datagram is due.
+    fn on_timer(&mut self, _which: usize, out: &mut impl Outbox) {
+        let (len, next) = self.pace.send(out.now());
+        out.set_timer(self.source, next);
+        let seq = self.datagrams.len() as u32;
+        self.datagrams.push(Datagram { sent: out.now(), there: Fate::Lost, back: Fate::NotSent });
+        out.send(End::Sender, datagram(self.flow, len, 0, seq));
+    }
+
+    /// What arrives at the other end is answered at once, in a packet of the same size.
+    fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let arrived = Fate::Arrived(out.now());
+        let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
+        if p.has(flags::ACK) {
+            self.back += 1;
+            it.back = arrived;
+            return;
+        }
+        self.arrived += 1;
+        it.there = arrived;
+        if self.reply {
+            it.back = Fate::Lost;
+            out.send(End::Receiver, datagram(self.flow, p.len, flags::ACK, p.seq));
+        }
+    }
+
+    fn exchanged(&self, _which: usize) -> Exchanged {
+        Exchanged {
+            sent: self.datagrams.len() as u64,
+            arrived: self.arrived,
+            sent_back: if self.reply { self.arrived } else { 0 },
+            arrived_back: self.back,
+        }
+    }
+
+    fn row(&self, which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow {
+        let Exchanged { sent, arrived, sent_back, arrived_back } = self.exchanged(which);
+        let of_replies = |count: u64| if self.reply { count as f64 } else { f64::NAN };
+        flow_row! {
+            "start_ns": self.start,
+            "end_ns": self.pace.stop().min(end).max(self.start),
+            "sent_packets": sent,
+            "arrived_packets": arrived,
+            "dropped_packets": drops.data,
+            "in_flight_packets": inside.0,
+            "acks_sent": of_replies(sent_back),
+            "acks_arrived": of_replies(arrived_back),
+            "acks_dropped": of_replies(drops.acks),
+            "acks_in_flight": of_replies(inside.1),
+        }
+    }
+
+    fn on_end_of_run(&mut self, p: &Packet) {
+        let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
+        *(if p.has(flags::ACK) { &mut it.back } else { &mut it.there }) = Fate::UnderWay;
+    }
+
+    fn take_datagrams(&mut self) -> Option<Vec<Datagram>> {
+        Some(std::mem::take(&mut self.datagrams))
+    }
+
+    fn headers(&self, _which: usize, direction: Direction, tuple: FlowTuple) -> FlowHeaders {
+        FlowHeaders::datagrams(direction, tuple, self.icmp)
+    }
+}
