@@ -39,7 +39,8 @@ impl World<'_> {
                 None => sender.on_timer(&mut self.network),
             }
         }
-        due.sort_unstable();
+        // Of equal turns the older connection is first, whatever slots they have: events come in that order.
+        due.sort_by_key(|&(turn, _)| turn);
         for (&(_, timer), place) in due.iter().zip(0..) {
             let flow = flow_of(&mut self.flows, &mut self.slots, self.first_flow_source, timer);
             flow.sender.fire(place, &mut self.network);
