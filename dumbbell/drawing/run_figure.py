@@ -48,7 +48,7 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
     panels = [
         *(_flows(run, drawn, window_s, sample_s) if drawn else ()),
         *(Panel(label, lines) for name, label in _APPLICATIONS.items() if (lines := entities.others(run, name))),
-        *(Panel(label, lines) for names, label in _PROBES if (lines := entities.others(run, *names))),
+        *(Panel(label, lines, from_zero=False) for names, label in _PROBES if (lines := entities.others(run, *names))),
         *_queues(run),
     ]
     cell = ", ".join(f"{key}: {value}" for key, value in run.cell.items())

@@ -100,3 +100,14 @@ def test_groups_have_panels_and_shades_of_their_own():
     axes, legend = panels(made([{"cc": "cubic"}], background=[web], series={"groups": "all"}))
     assert axes["open\nconnections"].lines[0].get_ydata().max() >= 1
     assert legend["web"].get_color() != legend["cubic"].get_color() == style.colour("cubic").lower()
+
+
+def test_probes_have_panels_of_round_trips_and_of_either_way():
+    background = [{"kind": "ping", "interval": "100ms"}, {"kind": "udp", "name": "echo", "interval": "20ms", "size": "100B", "reply": True}]
+    found = made([{"cc": "cubic"}], background=background)
+    axes, legend = panels(found)
+    assert len(axes["RTT of\nprobes (ms)"].lines) == 2
+    there, back = (line for line in axes["one-way delay\nof probes (ms)"].lines if len(line.get_xdata()) > 100)
+    assert (there.is_dashed(), back.is_dashed()) == (False, True)
+    assert there.get_color() == back.get_color()
+    assert {"ping", "echo"} <= set(legend)
