@@ -159,28 +159,6 @@ impl Cake {
         self.memory_limit = self.nominal.memory_limit(rate);
     }
 
-    /// Puts a packet into its queue, which is returned.
-    #[inline(always)]
-    fn put(&mut self, id: Id, s: &mut QueueContext) -> usize {
-        let slot = &mut s.packets[id];
-        slot.time = s.now;
-        let len = slot.bytes();
-        let queue = self.flows.classify(&slot.packet, &s.tuples, &mut self.drr);
-        let q = &mut self.drr.queues[queue];
-        q.backlog += len;
-        q.packets.push(id, &mut s.packets);
-        self.packets += 1;
-        self.bytes += u64::from(len);
-        self.memory += u64::from(truesize(len));
-        if self.overflow.is_live() {
-            self.overflow.grew(q.slot, q.backlog);
-        }
-        if q.wants_activation() {
-            self.drr.activate(queue, &mut s.rngs[s.port]);
-        }
-        queue
-    }
-
     /// Drops heads of the fattest queues until the memory limit holds; true if `arrived` lost a packet.
     #[cold]
     #[inline(never)]
@@ -326,10 +304,25 @@ impl Nominal {
 impl Qdisc for Cake {
     #[inline]
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
+        let slot = &mut s.packets[id];
+        slot.time = s.now;
+        let len = slot.bytes();
+        let queue = self.flows.classify(&slot.packet, &s.tuples, &mut self.drr);
         if self.packets == 0 {
             self.shaper.restart(s.now);
         }
-        let queue = self.put(id, s);
+        let q = &mut self.drr.queues[queue];
+        q.backlog += len;
+        q.packets.push(id, &mut s.packets);
+        self.packets += 1;
+        self.bytes += u64::from(len);
+        self.memory += u64::from(truesize(len));
+        if self.overflow.is_live() {
+            self.overflow.grew(q.slot, q.backlog);
+        }
+        if q.wants_activation() {
+            self.drr.activate(queue, &mut s.rngs[s.port]);
+        }
         if self.memory <= self.memory_limit || !self.shed(queue, s) {
             Verdict::Queued
         } else if self.drr.queues[queue].packets.is_empty() {

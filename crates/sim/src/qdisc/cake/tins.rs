@@ -10,7 +10,7 @@ use super::shaper::Shaper;
 use super::Cake;
 use crate::packet::{DropCause, Packet, Verdict};
 use crate::pool::{self, Id, Pool};
-use crate::qdisc::{Dequeued, Qdisc, QdiscStats, QueueContext};
+use crate::qdisc::{Dequeued, Qdisc, QdiscStats, QdiscVisitor, QueueContext};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{CakeDiffserv, QdiscSpec};
@@ -94,6 +94,22 @@ impl Tin {
         let share = rate.map(|rate| rate >> shift);
         self.schedule = self.schedule.at_rate(share);
         self.cake.take_parameters(share);
+    }
+
+    /// The queue whose last packet is this one.
+    fn queue_of_newest(&self, id: Id, packets: &Pool) -> usize {
+        let newest = &packets[id].packet;
+        let mut queues = self.cake.drr.queues.iter();
+        let found = queues.position(|q| q.packets.iter(packets).last().is_some_and(|last| std::ptr::eq(last, newest)));
+        found.expect("the packet was just queued")
+    }
+
+    /// Its empty queues are found so at their turn: they go out of service, or decay first.
+    fn retire_empty(&mut self, s: &mut QueueContext) {
+        while self.is_in_service() {
+            let Some(queue) = self.cake.drr.select(&mut false, &mut s.rngs[s.port]) else { return };
+            self.cake.drr.retire(queue, &self.cake.cobalt, s.now);
+        }
     }
 
     /// It has queues whose turn may come.
@@ -205,7 +221,6 @@ impl CakeTins {
 
     /// Takes the next packet out of the tins.
     fn next(&mut self, s: &mut QueueContext) -> Dequeued {
-        let mut first = true;
         loop {
             if self.held() == 0 {
                 return Dequeued::Empty;
@@ -215,11 +230,11 @@ impl CakeTins {
             }
             let Some(t) = self.choose(s.now) else { return Dequeued::Empty };
             let tin = &mut self.tins[t];
-            let Some(queue) = tin.cake.drr.select(&mut first, &mut s.rngs[s.port]) else { continue };
-            let Some(id) = tin.cake.take(queue, s) else {
-                tin.cake.drr.retire(queue, &tin.cake.cobalt, s.now);
+            if tin.cake.packets == 0 {
+                tin.retire_empty(s);
                 continue;
-            };
+            }
+            let Dequeued::Packet(id) = tin.cake.next(s) else { unreachable!("a tin with packets gives one") };
             let charged = tin.cake.framing.charged(s.packets[id].bytes());
             tin.deficit -= charged as i32;
             tin.schedule.follow(charged, s.now);
@@ -234,6 +249,15 @@ impl CakeTins {
 }
 
 impl Qdisc for CakeTins {
+    // All in functions of their own: one copy more of what a cake does would change which parts of it are inlined.
+    #[cold]
+    #[inline(never)]
+    fn accept<V: QdiscVisitor>(&mut self, visitor: V) -> V::Output {
+        visitor.visit(self)
+    }
+
+    #[cold]
+    #[inline(never)]
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let dscp = s.tuples[s.packets[id].packet.flow()].dscp;
         let t = usize::from(self.diffserv.scheme().tins[usize::from(dscp) % CODEPOINTS]);
@@ -245,8 +269,12 @@ impl Qdisc for CakeTins {
                 self.shaper.restart(s.now);
             }
         }
-        let queue = tin.cake.put(id, s);
-        if self.memory() <= self.memory_limit || !self.shed((t, queue), s) {
+        tin.cake.enqueue(id, s);
+        if self.memory() <= self.memory_limit {
+            return Verdict::Queued;
+        }
+        let queue = self.tins[t].queue_of_newest(id, &s.packets);
+        if !self.shed((t, queue), s) {
             Verdict::Queued
         } else if self.tins[t].cake.drr.queues[queue].packets.is_empty() {
             Verdict::Dropped
@@ -255,6 +283,8 @@ impl Qdisc for CakeTins {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn release(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> Time {
         if let Some((id, _)) = self.peek_buffer.take() {
             leaving.push(id, &mut s.packets);
@@ -268,6 +298,8 @@ impl Qdisc for CakeTins {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued {
         match self.peek_buffer.take() {
             Some((id, _)) => Dequeued::Packet(id),
@@ -275,6 +307,8 @@ impl Qdisc for CakeTins {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
         if self.peek_buffer.is_none() {
             if let Dequeued::Packet(id) = self.next(s) {
