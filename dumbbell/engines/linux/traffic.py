@@ -47,8 +47,9 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
     tcp = workload.over
     if tcp is not None and tcp.segment_bytes != segment_bytes(mtu):
         yield f"option mss {tcp.segment_bytes + TIMESTAMPS}"
-    if tcp is not None and tcp.dscp:
-        yield f"option dscp {tcp.dscp}"
+    dscp = workload.parameters.get("dscp", 0) if isinstance(workload, Traffic) and tcp is None else tcp and tcp.dscp
+    if dscp:
+        yield f"option dscp {dscp}"
     if tcp is not None and tcp.host.nodelay:
         yield "option nodelay 1"
     if tcp is not None and tcp.host.reads_bps is not None:

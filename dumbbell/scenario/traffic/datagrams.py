@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned
+from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.base import Traffic, Wrong
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Size
@@ -24,6 +25,8 @@ class Datagrams(Traffic):
 
     start: Duration = Duration(0)
     """From when on they are sent."""
+    dscp: Dscp = 0
+    """Codepoint of the datagrams and of what comes back."""
 
     @property
     @abstractmethod
@@ -65,6 +68,7 @@ class Datagrams(Traffic):
             "reply": self.replies,
             "measured": self.measures,
             "playout_ns": None,
+            **({"dscp": self.dscp} if self.dscp else {}),
         }
 
     @property
