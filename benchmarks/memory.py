@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 from benchmarks.example import build
-from dumbbell.bench.measure import Row
+from dumbbell.bench.cases import CASES
+from dumbbell.bench.measure import Row, network
 from dumbbell.bench.present import lines
 from dumbbell.errors import DumbbellError
 
@@ -18,16 +19,28 @@ TARGETS = {
     "bytes_per_idle_flow": 16_000,
     "bytes_of_10000_idle_flows": 160_000_000,
     "bytes_of_1000000_short_flows": 16_000_000,
+    "bytes_of_process": 500_000_000,
     "bytes_per_segment_in_flight": 64,
 }
 """Bytes. Of the short flows about 500 are alive at a time. A segment's are those with all rings full: they hold a power of two, and just
 after they doubled it is a third more."""
 
 
+_PROGRAM = """
+import resource, sys
+from dumbbell.native import native
+native().simulate(sys.stdin.read())
+print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+"""Simulates a plan; prints the most memory that the process had."""
+
+
 def measure() -> Row:
-    """Bytes per flow, per segment, and of whole runs. Raises `EnvironmentFault` if the example cannot be built."""
+    """Bytes per flow, per segment, of whole runs, and of a process. Raises `EnvironmentFault` if the example cannot be built."""
     done = subprocess.run([build("memory")], capture_output=True, text=True, check=True)
-    return {"name": "memory", "targets": TARGETS, **json.loads(done.stdout)}
+    plan = network(CASES["transfers-1000000"].scenario)
+    process = subprocess.run([sys.executable, "-c", _PROGRAM], input=plan, capture_output=True, text=True, check=True)
+    return {"name": "memory", "targets": TARGETS, **json.loads(done.stdout), "bytes_of_process": int(process.stdout)}
 
 
 if __name__ == "__main__":

@@ -113,6 +113,16 @@ def draws(distribution: str, seed: int, component: str, count: int) -> bytes:
     ValueError: it is no distribution.
     """
 
+def arrivals(plan: str, workload: int) -> bytes:
+    """The connections that a workload of a plan (JSON) makes: of each its time (ns), payload (bytes), class, and ports (the source port in
+    the upper half), uint64, little-endian. Errors as `check`.
+    """
+
+def group_rows(plan: str, workload: int, came: bytes) -> Rows:
+    """Rows of the table of groups for these connections. `came`: of each, uint64 in the machine's order, how long it took (ns; the largest
+    number: it is not complete), payload read, packets sent, segments sent again. Errors as `check`.
+    """
+
 def capabilities() -> str:
     """What can be simulated, as JSON."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.comparing.format import Format, Measured, Metric, Tolerance
+from dumbbell.scenario import Transfers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +39,8 @@ METRICS: Mapping[str, Metric] = {
     "latency_p95": Metric("ms", "p95 latency", Tolerance(relative=0.20), floor=1.0),
     "transactions": Metric("", "transactions", Tolerance(relative=0.10, absolute=2.0), floor=10.0),
     "stalled": Metric("s", "stalled", Tolerance(relative=0.20, absolute=0.5), floor=1.0),
+    "transfers_median": Metric("ms", "median completion of transfers", Tolerance(relative=0.10), floor=1.0, centre=fmean),
+    "transfers_p95": Metric("ms", "p95 completion of transfers", Tolerance(relative=0.20), floor=1.0, centre=fmean),
 }
 """`floor`: the smallest denominator of a relative difference, which is otherwise the reference's value. The tolerance is used only to rank
 the differences.
@@ -63,6 +66,8 @@ DEFINITIONS: Mapping[str, str] = {
     "latency_p95": "their 95th percentile",
     "transactions": "their number",
     "stalled": "how long an entry's players stalled in all; where any did on either engine",
+    "transfers_median": "median time from connect() to the last byte read over the connections that came and went and are complete",
+    "transfers_p95": "95th percentile of the same times",
 }
 """The definition of each metric, with its time window and the scenarios to which it applies."""
 COMPLETED = "completed"
@@ -122,6 +127,10 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
     for entity, delay_ms in _queue_delays(run).items():
         found[entity, "queue_delay"] = delay_ms
         found[entity, QUEUES] = float(delay_ms >= _LEAST_DELAY_MS)
+    for row in run.groups.rows():
+        if row.get("kind") == Transfers.model_fields["kind"].default and "sizes" not in row and row["completed"]:
+            for statistic in ("median", "p95"):
+                found[f"group/{row['group']}", f"transfers_{statistic}"] = row[f"completion_{statistic}_ms"]
     for entity, flow in scenario_flows(run).items():
         if flow.bytes is not None:
             found[entity, "completion"] = flows[entity]["active_ns"] / metrics.NS_PER_S

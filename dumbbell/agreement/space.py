@@ -10,7 +10,7 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
-from dumbbell.scenario import Ping, Scenario, Udp
+from dumbbell.scenario import Ping, Scenario, Transfers, Udp
 from dumbbell.scenario.units import FRAME_BYTES
 
 _KBIT = (500, 100_000)
@@ -18,6 +18,8 @@ _RTT_MS = (1, 300)
 _ALONE = 0.3
 """Probability that a scenario has only one flow."""
 _MOST_FLOWS = 8
+_MEAN_BYTES, _LOAD = (5_000, 200_000), (0.02, 0.4)
+"""Of connections that come and go: their mean, median or least size, and the share of the rate that they bring."""
 _PACKETS = 90_000
 """Maximum number of data packets of a run: about 4 CPU seconds of the kernel engine."""
 _SECONDS = (8, 60)
@@ -60,7 +62,11 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
         settings.setdefault("background", []).append(entry)
     if Ping.feature in shared.feature and draw.chance("probes", 0.25):
         settings.setdefault("background", []).extend(_probes(draw.at("probes")))
-    if sum(flow.get("count", 1) for flow in flows) > 1 or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
+    several = sum(flow.get("count", 1) for flow in flows) > 1
+    if Transfers.feature in shared.feature and draw.chance("transfers", 0.2):
+        settings.setdefault("background", []).append(_transfers(draw.at("transfers"), shared))
+        several = True
+    if several or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
@@ -79,6 +85,23 @@ def _probes(draw: Draw) -> list[dict[str, Any]]:
         "reply": True,
     }
     return draw.choice("which", ([ping], [udp], [ping, udp]))
+
+
+def _transfers(draw: Draw, shared: Shared) -> dict[str, Any]:
+    """Connections that come and go, a part of the load."""
+    mean = f"{round_to_3(draw.log('mean', *_MEAN_BYTES))}B"
+    sizes = {
+        "fixed": mean,
+        "exponential": {"exponential": mean},
+        "lognormal": {"lognormal": {"median": mean, "sigma": round(draw.log("sigma", 0.3, 1.5), 3)}},
+        "pareto": {"pareto": {"shape": round(draw.log("shape", 1.05, 2.5), 3), "least": mean, "most": "3MB"}},
+    }
+    load = round(draw.log("load", *_LOAD), 3)
+    written: dict[str, Any] = {"kind": "transfers", "cc": draw.choice("cc", shared.cc), "arrivals": {"kind": "poisson", "load": load}}
+    written["size"] = sizes[draw.choice("size", sorted(sizes))]
+    if draw.chance("own rtt", 0.3):
+        written["rtt"] = {"lognormal": {"median": f"{_rtt_us(draw)}us", "sigma": 0.5}}
+    return written
 
 
 def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:

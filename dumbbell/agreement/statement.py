@@ -46,6 +46,8 @@ BARS = (
     Bar("queue_delay", P95, 0.15),
     Bar("probe_rtt", MEDIAN, 0.02),
     Bar("probe_rtt", P95, 0.08),
+    Bar("transfers_median", MEDIAN, 0.03),
+    Bar("transfers_p95", MEDIAN, 0.08),
     Bar(_SHARE, INSIDE, 0.90),
 )
 

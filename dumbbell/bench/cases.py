@@ -31,6 +31,8 @@ class Case:
     """The case whose cost per packet is the denominator of the cost ratio."""
     counted: bool = False
     """Whether its instructions are counted and recorded."""
+    repeats: int = 5
+    """Of which the best counts."""
 
 
 def _case(
@@ -111,6 +113,21 @@ def _very_long(relative_to: str) -> Case:
     return Case(name, "BDP of 413,000 packets (100 Gbit/s, 50 ms), cubic, pfifo of a BDP", scenario, {"cost_ratio": 2.0}, relative_to)
 
 
+def _transfers() -> Case:
+    """A million short transfers in four minutes, half the load of a gigabit."""
+    name = "transfers-1000000"
+    background = {"kind": "transfers", "cc": "cubic", "size": "15kB", "arrivals": {"kind": "poisson", "load": 0.5}}
+    scenario = {
+        "name": name,
+        "path": {"rtt": "10ms", "bottleneck": {"rate": "1gbit", "qdisc": {"kind": "pfifo", "limit": "1000p"}}},
+        "flows": [],
+        "background": [background],
+        "duration": "240s",
+        "sample": "0s",
+    }
+    return Case(name, "1,000,000 transfers of 15 kB, half the load of 1 Gbit/s, 240 s", scenario, {"run_cpu_s": 10.0}, repeats=2)
+
+
 CASES: Mapping[str, Case] = {
     case.name: case
     for case in (
@@ -139,6 +156,7 @@ CASES: Mapping[str, Case] = {
         _many_flows(1000, packets=2e6),
         _many_flows(10_000, packets=1e6),
         _very_long(relative_to="cubic-pfifo-bdp-300"),
+        _transfers(),
     )
 }
 """Name -> case. Unless the title says otherwise: cubic, 100 Mbit/s, 40 ms in the direction of the ACKs and no queue there."""

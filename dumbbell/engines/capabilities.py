@@ -25,6 +25,7 @@ SLOW_READERS = "slow readers"
 SERVER_OPENS = "connections opened by the server"
 HOST_QUEUE = "queues of hosts"
 GROUP_SERIES = "series of groups"
+OWN_RTTS = "RTTs of single connections"
 PORT_SHARES = "shares of ports"
 GRO = "offload gro"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
@@ -198,6 +199,8 @@ def _needs(plan: Plan) -> Iterator[_Need]:
     for i, each in enumerate(plan.workloads):
         if isinstance(each, Traffic):
             yield _Need(Place("workload", i), "", "feature", each.feature)
+            if "rtt_ns" in each.parameters:
+                yield _Need(Place("workload", i), "exact_rtts", "feature", OWN_RTTS)
     for i, port in enumerate(plan.ports):
         if isinstance(port, Queue):
             yield from _queue_needs(Place("port", i), port)

@@ -28,12 +28,15 @@ def flow_labels(plan: Plan, made: Sequence[tuple[str, str]] = ()) -> Mapping[str
 
 
 def group_labels(plan: Plan, names: Sequence[str]) -> Mapping[str, Sequence[str | None]]:
-    """By column: of each row of the table of groups, by the ids of their workloads."""
+    """By column: of each row of the table of groups. A name is the id of a workload, which has no blank, or that with a class of sizes."""
     by_id = {workload.id: workload for workload in plan.workloads}
-    groups = [by_id[name] for name in names]
+    parts = [name.partition(" ") for name in names]
+    groups = [by_id[workload] for workload, _, _ in parts]
     return {
         "group": names,
         "kind": [workload.kind for workload in groups],
+        "direction": [workload.direction for workload in groups],
+        "sizes": [sizes or None for _, _, sizes in parts],
         "path": [plan.paths[workload.path].id for workload in groups],
         "cc": [None if workload.over is None else str(workload.over.cc["kind"]) for workload in groups],
     }

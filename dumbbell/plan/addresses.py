@@ -15,6 +15,10 @@ _SHARED = 5_000
 _COMING, _COMING_EACH = 20_000, 1_000
 """Ports that the first workload's connections go to that are made while the run goes on, and how many ports each workload has."""
 _OWN = {"left": 10_000, "right": 30_000}
+_OWN_COMING, OWN_COMING_EACH, MOST_OWN_COMING = 60_000, 256, 1_000
+"""Likewise where connections have listeners of their own, of which there are then at most so many."""
+CLASS_PORTS = 4
+"""Destination ports of each class of such connections."""
 OWN_LISTENERS = 20_000
 """Most connections with listeners of their own: then the ports of the two sides do not overlap."""
 
@@ -38,10 +42,16 @@ def ports(listeners: Listeners, index: int, direction: str) -> tuple[int, int]:
     return (left, right) if direction == "forward" else (right, left)
 
 
-def first_ports(index: int) -> tuple[int, int]:
-    """Source and destination port of the first connection that a workload makes while the run goes on.
+def coming_ports(listeners: Listeners, index: int, direction: str) -> dict[str, list[int]]:
+    """Ports of the connections that a workload makes while the run goes on: source and destination port of the first, and between which
+    source ports they count. Where connections have listeners of their own, these source ports are clear of them.
 
     Args:
+        listeners: What the engine's table says.
         index: Of the workload among those that make connections.
+        direction: Of the data, `forward` or `reverse`.
     """
-    return _SOURCE, _COMING + index * _COMING_EACH
+    if listeners == "shared":
+        return {"ports": [_SOURCE, _COMING + index * _COMING_EACH]}
+    least = _OWN["left" if direction == "forward" else "right"] + MOST_OWN_COMING
+    return {"ports": [least, _OWN_COMING + index * OWN_COMING_EACH], "source_ports": [least, _OWN_COMING - 1]}

@@ -25,6 +25,7 @@ SEGMENT_BYTES = 1448
 Side = Literal["left", "right"]
 Direction = Literal["forward", "reverse"]
 """`forward` is from left to right."""
+PartOfRtt = Literal["first-half", "second-half", "whole"]
 Parameters = Mapping[str, Any]
 """A `kind` and its parameters."""
 
@@ -62,6 +63,8 @@ class Link:
     """Most packets held; None is unlimited."""
     coalesce_ns: int | None = None
     """It is a network card: how long after the first packet its interrupt tells of all that came."""
+    own_rtt: PartOfRtt | None = None
+    """The part that it adds of the RTT that a connection has of its own; then packets leave by time, in whatever order they came."""
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
@@ -74,6 +77,7 @@ class Link:
             "rate_bps": self.rate_bps,
             "limit_packets": self.limit_packets,
             **({"coalesce_ns": self.coalesce_ns} if self.coalesce_ns is not None else {}),
+            **({} if self.own_rtt is None else {"own_rtt": self.own_rtt}),
         }
 
 

@@ -17,13 +17,14 @@ The ids are those of this table; explicit stages have the names that they are gi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
-from dumbbell.plan.model import Direction, Path
+from dumbbell.plan.model import Direction, PartOfRtt, Path
 from dumbbell.plan.ports import Ports, Stage
 from dumbbell.plan.provenance import DELAY, PORT, Origin
-from dumbbell.scenario import Bottleneck, Connections, Duration, QueueStage, Settings, over_tcp
+from dumbbell.scenario import Bottleneck, Duration, QueueStage, Settings, over_tcp
 from dumbbell.scenario import Path as Written
 from dumbbell.scenario import Stage as WrittenStage
 
@@ -40,18 +41,20 @@ class Paths:
         self.paths: list[Path] = []
         self._written = settings.path
         self._separate = settings.path.delay.limit is not None or any(
-            each.rtt not in (None, settings.path.rtt) for each in over_tcp(settings)
+            each.has_own_rtts or any(rtt != settings.path.rtt for rtt in each.rtts) for each in over_tcp(settings)
         )
-        self._indices: dict[tuple[Duration | None, int | None, int | None, Duration | None], int] = {}
+        self._indices: dict[tuple[Duration | None, bool, int | None, int | None, Duration | None], int] = {}
         self._ids = Ids()
 
-    def of(self, left: int, right: int, written: Connections | None = None) -> int:
-        """The index of the path between two hosts for TCP connections; for traffic without an RTT of its own, if none are given."""
-        rtt = written.rtt if written is not None and written.rtt is not None else self._written.rtt
+    def of(self, left: int, right: int, rtt: Duration | None = None, own: bool = False, gro: Duration | None = None) -> int:
+        """The index of the path between two hosts for traffic with this RTT, or without one of its own; `own`: each connection has one.
+
+        `gro` is how long interrupts of hosts that receive wait.
+        """
+        rtt = self._written.rtt if rtt is None else rtt
         first, last = (host if self._hosts.egress(host) else None for host in (left, right))
-        gro = None if written is None else written.host.gro
-        if (index := self._indices.get((rtt, first, last, gro))) is None:
-            index = self._indices[rtt, first, last, gro] = self._add(rtt, first, last, gro)
+        if (index := self._indices.get((rtt, own, first, last, gro))) is None:
+            index = self._indices[rtt, own, first, last, gro] = self._add(rtt, own, first, last, gro)
         return index
 
     def queue(self, name: str | None) -> int:
@@ -63,11 +66,11 @@ class Paths:
             if stage.queue is not None and stage.direction == "forward" and not stage.on_host and name in (None, stage.id)
         )
 
-    def _add(self, rtt: Duration | None, left: int | None, right: int | None, gro: Duration | None) -> int:
+    def _add(self, rtt: Duration | None, own: bool, left: int | None, right: int | None, gro: Duration | None) -> int:
         """`left`, `right`: the hosts that have queues of their own; `gro`: how long interrupts of those that receive wait."""
         if self._written.forward is None:
             assert rtt is not None  # checked by the scenario
-            forward, reverse = _dumbbell(self._written, rtt, self._separate)
+            forward, reverse = _own(self._written) if own else _dumbbell(self._written, rtt, self._separate)
             base_rtt_ns = int(rtt)
         else:
             forward, reverse = _explicit(self._written, self._written.forward)
@@ -77,7 +80,7 @@ class Paths:
         first, last = self._egress(left, base_rtt_ns), self._egress(right, base_rtt_ns)
         there = (*first, *(self.ports.index(stage, base_rtt_ns) for stage in forward))
         back = (*last, *(self.ports.index(stage, base_rtt_ns) for stage in reverse))
-        path_id = self._ids.take("path" if rtt == self._written.rtt else f"path-{rtt}")
+        path_id = self._ids.take("path-own" if own else "path" if rtt == self._written.rtt else f"path-{rtt}")
         self.paths.append(Path(path_id, there, back, base_rtt_ns, self.ports.path_rate_bps))
         return len(self.paths) - 1
 
@@ -135,6 +138,27 @@ def _dumbbell(path: Written, rtt: Duration, separate: bool) -> tuple[list[Stage]
     if last and separate:
         reverse += delay("reverse", back + extra)
     return forward, reverse or [Stage(f"{name}-reverse", name, "reverse", _DELAY, 0)]
+
+
+def _own(path: Written) -> tuple[list[Stage], list[Stage]]:
+    """The stages of connections that each have an RTT of their own, which the delays add."""
+    parts: dict[Direction, PartOfRtt | None] = {"forward": "first-half", "reverse": "second-half"}
+    if path.delay.where == "ack-path":
+        parts = {"forward": None, "reverse": "whole"}
+
+    def own(stage: Stage) -> Stage:
+        if stage.name != f"delay-{_SOME}":
+            return stage
+        stage_id = "delay-own" if stage.direction == "forward" else "delay-own-reverse"
+        part = parts[stage.direction]
+        return replace(stage, id=stage_id, name="delay-own", delay_ns=int(path.delay.extra), own_rtt=part)
+
+    forward, reverse = _dumbbell(path, _SOME, separate=True)
+    return [own(stage) for stage in forward], [own(stage) for stage in reverse]
+
+
+_SOME = Duration(2)
+"""An RTT that gives every delay a stage."""
 
 
 def _bottleneck(queue: Bottleneck, direction: Direction, origin: Origin, delay_ns: int) -> Stage:

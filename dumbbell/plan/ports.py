@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dumbbell.plan.model import Direction, Link, Port, Queue
+from dumbbell.plan.model import Direction, Link, PartOfRtt, Port, Queue
 from dumbbell.plan.provenance import Origin
 from dumbbell.plan.shapers import shaper
 from dumbbell.scenario import Bottleneck, Limit
@@ -31,6 +31,8 @@ class Stage:
     """Of a network card."""
     opposite: str | None = None
     """The id of the stage of the other direction that mirrors this one or replaces its mirror."""
+    own_rtt: PartOfRtt | None = None
+    """Of a delay: the part that it adds of the RTT that a connection has of its own."""
     on_host: bool = False
     """It is a host's own queue: impairments of the path do not concern it."""
 
@@ -64,7 +66,8 @@ class Ports:
 def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int) -> Port:
     if stage.queue is None:
         limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, frame_bytes)
-        return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, limit, stage.coalesce_ns)
+        line = stage.delay_ns, stage.rate_bps, limit
+        return Link(stage.id, stage.name, stage.direction, *line, coalesce_ns=stage.coalesce_ns, own_rtt=stage.own_rtt)
     rate_bps = stage.queue.rate_bps
     assert rate_bps is not None  # checked by the scenario
     pacing = shaper(stage.queue, rate_bps, frame_bytes)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from dumbbell.plan.addresses import Listeners, first_ports
+from dumbbell.plan.addresses import Listeners, coming_ports
 from dumbbell.plan.addresses import ports as port_numbers
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
@@ -17,6 +17,7 @@ from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
 from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Connections, Duration, Flow, Settings, Start, flow_names
+from dumbbell.scenario.check import shaped_bps
 from dumbbell.scenario.discipline import number
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.traffic import Background
@@ -122,7 +123,8 @@ class Workloads:
         from_side, to_side = _ENDS[direction]
         source = self._hosts.index(written.src, from_side, (*location, "src"))
         target = self._hosts.index(written.dst, to_side, (*location, "dst"))
-        return source, target, self._path(source, target, written)
+        rtt = written.rtts[0] if len(written.rtts) == 1 else None
+        return source, target, self._path(source, target, rtt, written.has_own_rtts, written.host.gro)
 
     def _over_tcp(self, written: Connections, ends: tuple[int, int, int], workload: str, direction: Direction, **particular: Any) -> Tcp:
         """What connections have in common; `ends` are source, target and path."""
@@ -146,9 +148,9 @@ class Workloads:
             **particular,
         )
 
-    def _path(self, source: int, target: int, written: Connections | None = None) -> int:
+    def _path(self, source: int, target: int, rtt: Duration | None = None, own: bool = False, gro: Duration | None = None) -> int:
         left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
-        return self._paths.of(left, right, written)
+        return self._paths.of(left, right, rtt, own, gro)
 
     def _connection(
         self, start: Start, position: int, name: str, duration: Duration | None, direction: Direction, starts_with: str | None = None
@@ -167,10 +169,10 @@ class Workloads:
         workload, end = self._ids.take(name), int(self._settings.duration)
         first = int(starts[0].first if isinstance(starts, tuple) else starts)
         stop = end if traffic.duration is None else min(first + int(traffic.duration), end)
-        parameters = traffic.planned()
+        parameters = traffic.planned_at(shaped_bps(self._settings.path, direction))
         listed: tuple[Connection, ...] = ()
         if not isinstance(starts, tuple):
-            parameters |= {"start_ns": first, "stop_ns": stop, "ports": list(first_ports(self._making))}
+            parameters |= {"start_ns": first, "stop_ns": stop, **coming_ports(self._table.listeners, self._making, direction)}
             self._making += 1
         elif over_tcp:
             start, each = starts[0], traffic.connections_each
@@ -186,9 +188,11 @@ class Workloads:
             listed = (Connection(name, first, stop, (0, 0) if traffic.protocol == "icmp" else self._ports(direction)),)
         tcp = None
         if isinstance(traffic, Connections):
-            common = {"transfer_bytes": number(traffic.transfer), "first_write_bytes": None, "opener": traffic.opener}
+            common = {"transfer_bytes": None, "first_write_bytes": None, "opener": traffic.opener}
             ends = self._ends(("background", i), traffic, direction)
             tcp = self._over_tcp(traffic, ends, workload, direction, connections=listed, **common)
+            if len(traffic.rtts) > 1:
+                parameters["paths"] = [self._path(tcp.source, tcp.target, rtt, gro=traffic.host.gro) for rtt in traffic.rtts]
         source, target = (tcp.source, tcp.target) if tcp else (self._hosts.index(None, side) for side in _ENDS[direction])
         return Traffic(
             id=workload,

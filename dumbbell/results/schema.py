@@ -11,7 +11,7 @@ from typing import Any
 from dumbbell.native import native
 
 _EVERY_ENGINE, _OF_TCP = "every-engine", "every-engine-of-tcp"
-_OF_PARTS = ("ms", "share", "rating", "MOS")
+_OF_PARTS = ("ms", "share", "ratio", "rating", "MOS")
 """Units of which there may be parts."""
 
 

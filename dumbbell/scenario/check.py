@@ -79,12 +79,18 @@ class _Around(NamedTuple):
     duration: Duration
     has_stages: bool
     """The path is a list of stages."""
+    has_limit: bool
+    """Its delay has a limit."""
     stages: frozenset[str]
     """Their names."""
+    shaped: tuple[int | None, int | None]
+    """See `shaped_bps`, of data forward and in reverse."""
 
     @classmethod
     def of(cls, settings: Settings) -> _Around:
-        return cls(settings.duration, settings.path.forward is not None, _stage_names(settings.path))
+        shaped = shaped_bps(settings.path, "forward"), shaped_bps(settings.path, "reverse")
+        path = settings.path
+        return cls(settings.duration, path.forward is not None, path.delay.limit is not None, _stage_names(settings.path), shaped)
 
 
 def _named(settings: Settings) -> tuple[object, ...]:
@@ -235,6 +241,17 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
         yield ("memlimit",), f"{cake.memlimit} {what}", f"{_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
 
 
+def shaped_bps(path: Path, direction: str) -> int | None:
+    """The rate of the first shaped queue that data of a direction pass, those of hosts aside, bit/s; None if there is none."""
+    if path.forward is None:
+        queues: list[object] = [path.bottleneck if direction == "forward" or path.reverse == "mirror" else path.reverse]
+    else:
+        listed = path.forward if direction == "forward" or path.reverse == "mirror" else path.reverse
+        queues = list(listed) if isinstance(listed, list) else []
+    rates = (queue.rate_bps for queue in queues if isinstance(queue, Bottleneck))
+    return next((rate for rate in rates if rate is not None), None)
+
+
 def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:
     if time is not None and time > most:
         yield location, f"{time} is too long", f"at most {most}"
@@ -265,15 +282,18 @@ def _flow(flow: Flow, around: _Around) -> Wrong:
 
 def _background(traffic: Background, around: _Around) -> Wrong:
     yield from traffic.wrong(around.duration)
+    yield from traffic.wrong_with(dict(zip(("forward", "reverse"), around.shaped, strict=True)), around.duration)
     if isinstance(traffic, Connections):
         yield from _connections(traffic, around)
 
 
 def _connections(written: Connections, around: _Around) -> Wrong:
     """What flows and other traffic over TCP have in common."""
-    if written.rtt is not None and around.has_stages:
+    if (written.rtts or written.has_own_rtts) and around.has_stages:
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
-    yield from _too_long(("rtt",), written.rtt)
+    if written.has_own_rtts and around.has_limit:
+        yield ("exact_rtts",), "true needs delays without a limit", "no path.delay.limit, or false"
+    yield from _too_long(("rtt",), max(written.rtts, default=None))
     if written.sce_echo and written.ecn is False:
         yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
     if written.src is not None and written.src == written.dst:

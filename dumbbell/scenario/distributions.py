@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, cast
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import Discriminator, Field, GetJsonSchemaHandler, Tag, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import CoreSchema
 
 from dumbbell.scenario.base import Model
 from dumbbell.scenario.csv_files import located, read_columns
@@ -30,12 +33,18 @@ _MOST_SIGMA = 10
 """Of a lognormal distribution: a standard deviation is then a factor of 22,000."""
 _MOST_SHAPE = 100
 _MOST_POINTS = 10_000
+_BILLIONTH = 1e-9
 _ROUNDING = 1e-9
 """How far shares may be from a sum of 1."""
 
 
 class Distribution(Model):
     """Base class of all that are not a plain value."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        origin = cls.__pydantic_generic_metadata__["origin"] or cls  # which has the docstring
+        return {**handler(schema), "description": origin.__doc__}
 
     @abstractmethod
     def planned(self) -> dict[str, Any]:
@@ -50,6 +59,10 @@ class Distribution(Model):
     @abstractmethod
     def bounds(self) -> tuple[int, int | None]:
         """The least and the largest draw, bytes or ns; None: there is no largest."""
+
+    @abstractmethod
+    def quantile(self, share: float) -> float:
+        """The value (bytes or ns) that this share of all draws, above 0 and below 1, does not exceed."""
 
 
 class Exponential(Distribution, Generic[Q]):
@@ -71,6 +84,10 @@ class Exponential(Distribution, Generic[Q]):
     def bounds(self) -> tuple[int, int | None]:
         """See `Distribution`."""
         return 0, None if self.exponential else 0
+
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        return -math.log1p(-share) * int(self.exponential)
 
 
 class Uniform(Distribution, Generic[Q]):
@@ -100,6 +117,11 @@ class Uniform(Distribution, Generic[Q]):
         """See `Distribution`."""
         return int(self.uniform[0]), int(self.uniform[1])
 
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        low, high = map(int, self.uniform)
+        return low + share * (high - low)
+
 
 class LognormalKeys(Model, Generic[Q]):
     """Parameters of a lognormal distribution."""
@@ -127,6 +149,10 @@ class Lognormal(Distribution, Generic[Q]):
     def bounds(self) -> tuple[int, int | None]:
         """See `Distribution`."""
         return 0, None
+
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        return int(self.lognormal.median) * math.exp(self.lognormal.sigma * NormalDist().inv_cdf(share))
 
 
 class ParetoKeys(Model, Generic[Q]):
@@ -170,6 +196,11 @@ class Pareto(Distribution, Generic[Q]):
         """See `Distribution`."""
         return int(self.pareto.least), int(self.pareto.most)
 
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        shape, least, most = self.pareto.shape, int(self.pareto.least), int(self.pareto.most)
+        return float(least * (1 - share * (1 - (least / most) ** shape)) ** (-1 / shape))
+
 
 def _quantity(model: type[Distribution]) -> type[Quantity]:
     """What the values of a distribution of a kind are."""
@@ -207,7 +238,7 @@ class FromFile(Distribution, Generic[Q]):
     """
 
     file: str
-    points: Annotated[list[tuple[Q, Annotated[float, Field(strict=False)]]], Field(min_length=1, max_length=_MOST_POINTS)]
+    points: SkipJsonSchema[Annotated[list[tuple[Q, Annotated[float, Field(strict=False)]]], Field(min_length=1, max_length=_MOST_POINTS)]]
 
     @model_validator(mode="before")
     @classmethod
@@ -244,6 +275,10 @@ class FromFile(Distribution, Generic[Q]):
         """See `Distribution`."""
         return int(self.points[0][0]), int(self.points[-1][0])
 
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        return _quantile_of_points(cast("list[tuple[Any, float]]", self.points), share)
+
 
 class KnownSizes(Distribution, Generic[Q]):
     """`{known: NAME}`: measured sizes that come with dumbbell."""
@@ -270,6 +305,35 @@ class KnownSizes(Distribution, Generic[Q]):
         """See `Distribution`."""
         points = _known(self.known)
         return int(points[0][0]), int(points[-1][0])
+
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        return _quantile_of_points(_known(self.known), share)
+
+
+def _quantile_of_points(points: list[tuple[Any, float]], share: float) -> float:
+    """Values are linear between the points, and a first share is of the first value."""
+    if share <= points[0][1]:
+        return float(points[0][0])
+    for (low, before), (high, after) in pairwise(points):
+        if before < share <= after:
+            return float(low + (high - low) * (share - before) / (after - before))
+    return float(points[-1][0])
+
+
+def _bisect(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+    """Where a rising function reaches a value."""
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rising(middle) >= wanted else (middle, high)
+    return high
+
+
+def _share_up_to(value: Quantity | Distribution, most: float) -> float:
+    """The share of draws that do not exceed `most`, to a billionth."""
+    if not is_drawn(value):
+        return float(mean(value) <= most)
+    return _bisect(lambda share: quantile(value, share) - most, 0, _BILLIONTH, 1 - _BILLIONTH)
 
 
 @cache
@@ -357,6 +421,12 @@ class Mixture(Distribution, Generic[Q]):
         most = [high for _, high in each if high is not None]
         return min(low for low, _ in each), max(most) if len(most) == len(each) else None
 
+    def quantile(self, share: float) -> float:
+        """See `Distribution`."""
+        # The share up to a value is that of the parts, each by its own quantiles: both are bisected, to a billionth.
+        low, high = (pick(quantile(part.of, at) for part in self.mixture) for pick, at in ((min, _BILLIONTH), (max, 1 - _BILLIONTH)))
+        return _bisect(lambda value: sum(part.share * _share_up_to(part.of, value) for part in self.mixture), share, low, high)
+
 
 def planned(value: Quantity | Distribution) -> Any:
     """A value or a distribution as the plan has it, in bytes or ns."""
@@ -371,6 +441,11 @@ def mean(value: Quantity | Distribution) -> Decimal:
 def bounds(value: Quantity | Distribution) -> tuple[int, int | None]:
     """The least and the largest draw, bytes or ns; None: there is no largest."""
     return value.bounds if isinstance(value, Distribution) else (int(value), int(value))
+
+
+def quantile(value: Quantity | Distribution, share: float) -> float:
+    """The value (bytes or ns) that this share of all draws, above 0 and below 1, does not exceed."""
+    return value.quantile(share) if isinstance(value, Distribution) else float(value)
 
 
 def is_drawn(value: Quantity | Distribution) -> bool:

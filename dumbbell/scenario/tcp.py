@@ -186,3 +186,13 @@ class Connections(Model):
         """Payload of a full segment on a path, bytes."""
         most = segment_bytes(mtu)
         return most if self.mss is None else min(self.mss - TIMESTAMPS, most)
+
+    @property
+    def rtts(self) -> tuple[Duration, ...]:
+        """Base RTTs of their own: one of them all, or one for each of several classes; none: the path's."""
+        return () if self.rtt is None else (self.rtt,)
+
+    @property
+    def has_own_rtts(self) -> bool:
+        """Whether each connection has one of its own instead."""
+        return False

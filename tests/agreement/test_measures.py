@@ -48,6 +48,14 @@ def run():
                 "port/bottleneck": port(dropped_overflow=5, dropped_aqm=1, dropped_blue=1, dropped_impairment=100, ce_marks=7),
             }
         ),
+        groups=Table.of_rows(
+            "groups",
+            [
+                {"group": "web", "kind": "transfers", "completed": 9, "completion_median_ms": 50.0, "completion_p95_ms": 80.0},
+                {"group": "web <10kB", "kind": "transfers", "sizes": "<10kB", "completed": 5, "completion_median_ms": 1.0},
+                {"group": "ask", "kind": "exchange", "completed": 1, "completion_median_ms": 1.0, "completion_p95_ms": 1.0},
+            ],
+        ),
         digest="",
         samples=(
             series("flow/reno", [np.nan, 20, 30, 40, 50], [10, 20, 30, 40, 50]),
@@ -83,6 +91,8 @@ def test_every_metric_of_a_run(run):
         # Little's law: nine packets wait on average, and nine leave in four seconds.
         ("port/bottleneck", "queue_delay"): 4000,
         ("port/bottleneck", QUEUES): 1,
+        ("group/web", "transfers_median"): 50,
+        ("group/web", "transfers_p95"): 80,
     }
     assert found == pytest.approx(expected)
     of_others = {"latency_median", "latency_p95", "transactions", "stalled", "probe_rtt"}
@@ -105,7 +115,9 @@ def test_applications_are_measured_by_what_they_wait_for(run):
 
 def test_a_flow_alone_has_no_share(run):
     alone = {"flow/reno": run.counters["flow/reno"]}
-    one = replace(run, scenario={**run.scenario, "flows": [{"cc": "reno"}]}, **tables(alone), samples=run.samples[:2])
+    one = replace(
+        run, scenario={**run.scenario, "flows": [{"cc": "reno"}]}, **tables(alone), groups=Table("groups", {}), samples=run.samples[:2]
+    )
     assert {metric for _, metric in measures(one)} == {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "retransmits"}
 
 

@@ -74,6 +74,7 @@ def test_several_flows_have_several_jittered_starts(name, shared):
     assert asked.starts == 7
     for scenario in asked.scenarios:
         several = flows_of(scenario) > 1 or is_randomised(scenario.path.bottleneck.qdisc.kind)
+        several |= any(traffic.kind == "transfers" for traffic in scenario.background)
         assert scenario.repeat == (7 if several else 1)
         assert all(bool(flow.start.jitter) == several for flow in scenario.flows)
         if several:

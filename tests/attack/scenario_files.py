@@ -17,7 +17,7 @@ from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Out
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Host, Stack, Start
-from dumbbell.scenario.traffic import Arrivals, Exchange, OnOff, Page, Ping, Streaming, Udp
+from dumbbell.scenario.traffic import Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 Strategy = st.SearchStrategy[Any]
@@ -37,6 +37,17 @@ _MOST_OPTIONAL = 3
 _CC = st.sampled_from(["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce", {"kind": "cubic", "hystart": False}])
 _STACK = st.sampled_from(["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9", {"base": "linux-6.12", "initial_cwnd": 4}])
 _BUFFER_STEPS = st.sampled_from([["4KiB", "128KiB", "6MiB"], ["4KiB", "16KiB", "20KiB"], ["1B", "4608B", "1GiB"]])
+_SIZES = st.sampled_from(
+    ["1B", "20kB", {"exponential": "15kB"}, {"known": "web-search"}, {"pareto": {"shape": 1.2, "least": "1kB", "most": "1MB"}}]
+)
+_ARRIVALS = st.sampled_from(
+    [
+        {"kind": "regular", "every": "40ms"},
+        {"kind": "poisson", "every": "7ms"},
+        {"kind": "poisson", "load": 0.4},
+        {"kind": "given", "at": ["0s", "50ms"]},
+    ]
+)
 _AT = st.sampled_from(["20ms", "100ms"])
 _BYTES = st.integers(1514, 300_000)
 
@@ -51,7 +62,6 @@ _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
     (Page, "clients"): st.integers(1, 2),
     (Page, "objects"): st.integers(1, 10),
     (Streaming, "connections"): st.integers(1, 3),
-    (Arrivals, "every"): st.sampled_from(["7ms", "40ms", "1s"]),
     (Udp, "size"): _FRAMES,
     (Udp, "rate"): st.sampled_from(["1kbit", "500kbit", "20mbit"]),
     (Ping, "interval"): _INTERVALS,
@@ -149,6 +159,9 @@ _OF_MODELS: dict[type[BaseModel], Callable[[], Strategy]] = {
     Bottleneck: lambda: of_model(Bottleneck, rate=_QUANTITIES[Rate]),
     QueueStage: lambda: of_model(QueueStage, rate=_QUANTITIES[Rate]),
     Path: lambda: _dumbbell() | _stages(),
+    Transfers: lambda: of_model(
+        Transfers, size=_SIZES, arrivals=_ARRIVALS, rtt=st.sampled_from([None, "30ms", {"uniform": ["1ms", "50ms"]}])
+    ),
 }
 """Models that are not drawn as their types say."""
 

@@ -10,6 +10,8 @@ from support import PATH, plain_plan
 from dumbbell.native import native
 from dumbbell.plan import RUN, Place, Refusal
 
+from .wrong_arrivals import OF_ARRIVALS, OWN_RTT
+
 SOURCES = Path(__file__).parents[2] / "crates" / "sim" / "src"
 
 RED = {"kind": "red", "limit": "120kB", "min": "30kB", "max": "90kB"}
@@ -112,6 +114,7 @@ OTHERS = [
     ("ports.0.delay_ns", 2**44, "port 0", "delay_ns", f"{2**44} ns", f"at most {2**44 - 2}"),
     ("ports.0.rate_bps", 0, "port 0", "rate_bps", "0 bit/s", "at least 1"),
     ("ports.2", CARD, "port 2", "coalesce_ns", "of a line or with a limit", "a network card alone"),
+    ("ports.0", OWN_RTT, "port 0", "own_rtt", "a line or a limit besides", "neither"),
     ("ports.1.shaper", {"kind": "link", "rate_bps": 0}, "port 1", "shaper.rate_bps", "0 bit/s", "at least 1"),
     ("ports.1.shaper.burst_bytes", 1513, "port 1", "shaper.burst_bytes", "1513 bytes", "at least 1514"),
     ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),
@@ -246,8 +249,6 @@ OF_TRANSFERS = [
     ("arrivals.mean_interval_ns", 0, "0 ns", "at least 1"),
     ("ports", [9, 80], "9 is out of range", "10000 to "),
     ("tcp.connections", [{"name": "a", "start_ns": 0, "stop_ns": None, "ports": [1, 2]}], "1 connections", "none from the start on"),
-    ("tcp.transfer_bytes", None, "none", "bytes to send"),
-    ("tcp.host.reads_bps", 1000, "1000 bit/s", "none where connections come and go"),
 ]
 
 
@@ -364,9 +365,17 @@ def test_streaming(field, value, what, expected):
 
 @pytest.mark.parametrize(("field", "value", "what", "expected"), OF_TRANSFERS)
 def test_transfers(field, value, what, expected):
-    plan, transfers = with_workload(
+    plan, transfers = with_transfers()
+    put(transfers, field, value)
+    assert_workload_1_refused(plan, field, what, expected)
+
+
+def with_transfers():
+    """The plan with connections that come and go as workload 1, and that workload."""
+    return with_workload(
         kind="transfers",
-        tcp={"id": "web", "connections": [], "transfer_bytes": 20_000},
+        tcp={"id": "web", "connections": []},
+        size_bytes=20_000,
         arrivals={"kind": "poisson", "mean_interval_ns": 10**8},
         start_ns=0,
         stop_ns=None,
@@ -374,8 +383,14 @@ def test_transfers(field, value, what, expected):
         ports=[20_000, 80],
         rows=True,
     )
-    put(transfers, field, value)
-    assert_workload_1_refused(plan, field, what, expected)
+
+
+@pytest.mark.parametrize(("where", "value", "field", "what"), OF_ARRIVALS)
+def test_what_connections_are_drawn_from(where, value, field, what):
+    plan, transfers = with_transfers()
+    put(transfers, where, value)
+    found = {each.field: each for each in refused(plan)}[field]
+    assert (found.place, found.what) == (Place("workload", 1), what)
 
 
 def test_what_freebsd_does_not_do_is_told_at_once():
@@ -479,6 +494,7 @@ def test_no_refusal_is_missing_here():
             in_sources |= {name.rpartition(".")[2] for name in called.findall(code) + listed.findall(code)}
     provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
     provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS, *OF_DRAWS, *OF_SOURCES, *OF_PAGES, *OF_STREAMING)}
+    provoked |= {field for _, _, field, _ in OF_ARRIVALS}
     provoked |= {"on.ns", "opener", "ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()

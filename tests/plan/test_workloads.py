@@ -210,8 +210,8 @@ def test_connections_that_come_and_go():
     tcp = there.pop("tcp")
     arrivals = {"kind": "poisson", "mean_interval_ns": 10_000_000}
     times = {"start_ns": 2 * 10**9, "stop_ns": 10**10, "ports": [10_000, 20_000]}
-    assert there == {"kind": "transfers", "arrivals": arrivals, "count": 100, "rows": True, **times}
-    assert (tcp["id"], tcp["transfer_bytes"], tcp["connections"], tcp["opener"]) == ("transfers", 15_000, [], "from")
+    assert there == {"kind": "transfers", "size_bytes": 15_000, "arrivals": arrivals, "count": 100, "rows": True, **times}
+    assert (tcp["id"], tcp["transfer_bytes"], tcp["connections"], tcp["opener"]) == ("transfers", None, [], "from")
     assert (back["tcp"]["id"], back["tcp"]["direction"], back["ports"]) == ("transfers-reverse", "reverse", [10_000, 21_000])
     (regular,) = workloads(flows=[], background=[{**TRANSFERS, "arrivals": {"kind": "regular", "every": "1s"}}])
     assert (regular["arrivals"], regular["count"]) == ({"kind": "regular", "interval_ns": 10**9}, None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dumbbell.plan.addresses import address, first_ports
+from dumbbell.plan.addresses import OWN_COMING_EACH, address, coming_ports
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.scenario.check import MOST_COMING, MOST_HOSTS
 
@@ -32,7 +32,8 @@ def test_what_makes_connections_has_ports_of_its_own_up_to_the_bound():
     assert refused(background=several) == [
         f"background: has {MOST_COMING + 1} entries whose connections come and go; expected at most {MOST_COMING}"
     ]
-    assert first_ports(MOST_COMING)[1] < 1 << 16
+    assert coming_ports("shared", MOST_COMING, "forward")["ports"][1] < 1 << 16
+    assert coming_ports("own", 20, "forward")["ports"][1] + OWN_COMING_EACH < 1 << 16
 
 
 def test_of_many_problems_the_first_are_told_and_the_rest_counted():

@@ -12,6 +12,7 @@ use dumbbell_sim::output::{Datagram, Output, Rows};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place, Refusal};
 use dumbbell_sim::rng::Rng;
 use dumbbell_sim::spec::{DistributionSpec, NetworkSpec};
+use dumbbell_sim::traffic::arrivals as coming;
 use dumbbell_sim::traffic::datagrams_listed;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -167,6 +168,37 @@ fn no_plan(flaws: Flaws, place: Place) -> PyErr {
     PyValueError::new_err(lines(&refusals))
 }
 
+/// The connections that a workload of a plan (JSON) makes: of each its time (ns), payload (bytes), class and ports (the source port in the
+/// upper half), u64, little endian.
+#[pyfunction]
+fn arrivals<'py>(py: Python<'py>, plan: &str, workload: usize) -> PyResult<Bound<'py, PyBytes>> {
+    let network = parse(plan)?;
+    let drawn = caught(py, || {
+        let place = Place { kind: Part::Workload, index: Some(workload) };
+        coming::drawn(&network, workload).map_err(|flaws| flaws.at(place).collect::<Vec<Refusal>>())
+    })?;
+    let fields = |arrival: &coming::Arrival| {
+        let [source, destination] = arrival.ports.map(u64::from);
+        [arrival.at, arrival.bytes, arrival.class as u64, source << 32 | destination]
+    };
+    let numbers: Vec<u64> = drawn.iter().flat_map(fields).collect();
+    little_endian(py, &numbers, u64::to_le_bytes)
+}
+
+/// Rows of the table of groups for the connections that workload `workload` of a plan (JSON) made, in the order of [`arrivals`]. Of each,
+/// u64 in the machine's order: how long it took (ns; the largest number: not complete), payload read, packets sent, segments sent again.
+#[pyfunction]
+fn group_rows<'py>(py: Python<'py>, plan: &str, workload: usize, came: Vec<u8>) -> PyResult<Bound<'py, PyDict>> {
+    let network = parse(plan)?;
+    let table = caught(py, || {
+        let place = Place { kind: Part::Workload, index: Some(workload) };
+        let numbers = came.chunks_exact(8).map(|chunk| u64::from_ne_bytes(chunk.try_into().expect("8 bytes")));
+        let numbers: Vec<u64> = numbers.collect();
+        coming::group_rows(&network, workload, &numbers).map_err(|flaws| flaws.at(place).collect::<Vec<Refusal>>())
+    })?;
+    rows(py, table)
+}
+
 /// What can be simulated, as JSON.
 #[pyfunction]
 fn capabilities() -> String {
@@ -190,6 +222,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(draws, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams_of_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(arrivals, module)?)?;
+    module.add_function(wrap_pyfunction!(group_rows, module)?)?;
     module.add_class::<trace::Analysis>()?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;

@@ -95,7 +95,7 @@ fn idle(count: usize) -> NetworkSpec {
 fn short() -> NetworkSpec {
     let watch = tcp("watch", "watch", Value::Null, vec![connection("watch", 0, 0)]);
     let transfers = json!({
-        "kind": "transfers", "tcp": workload("short", "cubic", json!(1448), vec![]),
+        "kind": "transfers", "tcp": workload("short", "cubic", Value::Null, vec![]), "size_bytes": 1448,
         "arrivals": {"kind": "regular", "interval_ns": 20_000}, "start_ns": 0, "stop_ns": null, "count": SHORT,
         "ports": [10_000, 6000], "rows": false,
     });

@@ -34,6 +34,7 @@ pub use simulation::{check, simulate, simulate_with};
 
 /// What not every engine can do, beside what queue disciplines have.
 const FEATURES: &[&str] = &[
+    "RTTs of single connections",
     "SCE",
     "captures",
     "connections opened by the server",

@@ -8,7 +8,7 @@ use crate::prefetch::{prefetch_element, LONG_QUEUE};
 use crate::time::Time;
 
 /// The slot of a packet, until it is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id(u32);
 
 /// No slot.

@@ -31,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("flow", &["outbox", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
     ("output", &["capture", "time"]),
-    ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "tcp", "time"]),
+    ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "spec", "tcp", "time"]),
     (
         "traffic",
         &[

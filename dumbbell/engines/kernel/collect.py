@@ -19,7 +19,7 @@ from dumbbell.engines import datagrams
 from dumbbell.engines.base import measuring
 from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels, group_labels
-from dumbbell.engines.linux import Devices, overflow, peer
+from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, arrivals, came_file, coming, group_rows, overflow, peer
 from dumbbell.metrics.datagrams import NOT_SENT, UNDER_WAY, Datagrams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
@@ -174,8 +174,8 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
     for i, stream in streams(plan, folder).items():
         wrong += datagrams.unaccounted(flows[i]["flow"], stream, flows[i])
         flows[i] |= datagrams.columns(workloads[i], stream)
-    groups = Table.of_rows("groups", _groups(plan, counted, folder, outcomes))
-    return Table.of_rows("flows", flows), groups, Table.of_rows("ports", ports), wrong
+    groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)])
+    return Table.of_rows("flows", [*flows, *_made(plan, folder)]), groups, Table.of_rows("ports", ports), wrong
 
 
 def _flows(plan: Plan, counted: _Counted) -> list[Row]:
@@ -283,6 +283,54 @@ def _viewed(players: Sequence[Row]) -> Row:
     startups = [each["startup_ms"] for each in players if "startup_ms" in each]
     startup = {"startup_mean_ms": float(np.mean(startups))} if startups else {}
     return {**startup, "stalls": sum(each["stalls"] for each in players), "stalled_ms": sum(each["stalled_ms"] for each in players)}
+
+
+_CAME = ("taken_ns", "rx_bytes", "sent_packets", "retransmits", "arrived_packets", "delivered", "delivered_ce", "acks_arrived")
+"""What the agent writes of each connection that came and went, and how much of that groups are made of."""
+_OF_GROUPS = 4
+_NEVER = (1 << 64) - 1
+
+
+def _came(folder: Path, workload: int) -> NDArray[np.uint64]:
+    """What came of the connections of a workload, shape (connections, `_CAME`)."""
+    return np.fromfile(folder / came_file(workload), dtype="<u8").reshape(-1, len(_CAME))
+
+
+def _groups_coming(plan: Plan, folder: Path) -> Iterator[Row]:
+    """The rows of the workloads whose connections come and go."""
+    for i, workload in coming(plan):
+        rows = group_rows(plan, workload, np.ascontiguousarray(_came(folder, i)[:, :_OF_GROUPS]).tobytes())
+        labels = group_labels(plan, rows["names"])
+        values = np.frombuffer(rows["values"], dtype="<f8").reshape(len(rows["names"]), -1)
+        for n, numbers in enumerate(values):
+            there = {name: value for name, value in zip(rows["columns"], numbers.tolist(), strict=True) if name not in _NOT_COUNTED}
+            whole = {name: int(value) if _is_whole(name) else value for name, value in there.items() if not np.isnan(value)}
+            yield {**{column: named[n] for column, named in labels.items() if named[n] is not None}, **whole}
+
+
+_NOT_COUNTED = {"rto_timeouts"}
+"""Columns of groups that TCP_INFO has nothing of."""
+
+
+def _is_whole(column: str) -> bool:
+    from dumbbell.results import schema
+
+    return schema().groups[column].is_whole
+
+
+def _made(plan: Plan, folder: Path) -> Iterator[Row]:
+    """A row for each connection that came and went, if its workload asks for that."""
+    for i, workload in coming(plan):
+        if not workload.parameters["rows"]:
+            continue
+        starts = np.frombuffer(arrivals(plan, workload), dtype="<u8").reshape(-1, ARRIVAL_BYTES // 8)[:, 0].tolist()
+        labels = flow_labels(plan, [(workload.id, f"{workload.id}-{n + 1}") for n in range(len(starts))])
+        for n, (start_ns, came) in enumerate(zip(starts, _came(folder, i).tolist(), strict=True)):
+            taken_ns, *numbers = came
+            done = {} if taken_ns == _NEVER else {"completed_ns": start_ns + taken_ns}
+            row = {"start_ns": start_ns, "end_ns": done.get("completed_ns", plan.duration_ns), **done}
+            named = {column: values[n - len(starts)] for column, values in labels.items()}
+            yield {**row, **dict(zip(_CAME[1:], numbers, strict=True)), **named}
 
 
 def _times(what: str, times_ns: NDArray[np.int64]) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.attribution import refusal
-from dumbbell.engines.linux import Script, compile_plan, conflicts, host_conflicts
+from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan, conflicts, host_conflicts
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import RUN, Place, Plan, Refusal
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 1000
 """Maximum number of flows of a run: one guest must hold their sockets and filters."""
+_MOST_COMING = 100_000
+"""Connections that come and go, of all workloads together."""
+_MOST_WORKLOADS = 21
+"""Of such connections: each has 256 of the TCP ports from 60000 on."""
 _BOOT_CPU_S = 0.6
 _PACKET_CPU_S = 45e-6
 """CPU time of a data packet and its ACK through four ports, measured on one machine."""
@@ -51,7 +56,8 @@ class Kernel(Engine):
 
     def as_text(self, compiled: Script) -> str:
         """These files as one text."""
-        return json.dumps(compiled.files, sort_keys=True)
+        lists = {name: hashlib.sha256(content).hexdigest() for name, content in compiled.arrivals.items()}
+        return json.dumps({**compiled.files, **lists}, sort_keys=True)
 
     def sources(self) -> tuple[str, ...]:
         """Hashes of the kernel and of the agent. Raises `EnvironmentFault` if the kernel is not built."""
@@ -65,6 +71,7 @@ class Kernel(Engine):
         yield from super().refusals(plan, compiled)
         if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
             yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
+        yield from _coming_refused(plan, compiled)
         yield from conflicts(plan)
         yield from host_conflicts(plan)
         for i, prefix, workload in plan.over_tcp:
@@ -90,6 +97,8 @@ class Kernel(Engine):
             folder = Path(place)
             for name, text in script.files.items():
                 (folder / name).write_text(text, encoding="ascii")
+            for name, content in script.arrivals.items():
+                (folder / name).write_bytes(content)
             try:
                 cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * prepared.cpu_s)
             except EnvironmentFault as fault:
@@ -99,7 +108,9 @@ class Kernel(Engine):
             flows, groups, ports, wrong = collect.tables(plan, script.devices, folder)
             blocks = tuple(collect.blocks(plan, folder, flows)) if plan.sample_ns else ()
             captures = {name: (folder / name).read_bytes() for name in script.captures}
-        status, reasons = judge(counters(flows, ports), wrong, plan.links)
+        groups_coming = {workload.id for _, workload in coming(plan)}
+        made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}
+        status, reasons = judge(counters(flows, ports), wrong, plan.links, made)
         run = Run(
             key=prepared.key,
             name=resolved.name,
@@ -121,6 +132,21 @@ class Kernel(Engine):
 
 
 ENGINE = Kernel()
+
+
+def _coming_refused(plan: Plan, compiled: Script) -> Iterator[Refusal]:
+    """More connections that come and go than a guest can hold, more workloads of them than there are ranges of ports, and slow readers."""
+    workloads = [i for i, _ in coming(plan)]
+    if (many := sum(map(len, compiled.arrivals.values())) // ARRIVAL_BYTES) > _MOST_COMING:
+        yield Refusal(
+            Place("workload", workloads[0]), "arrivals", f"makes {many} connections", f"at most {_MOST_COMING} in the engine kernel"
+        )
+    for i in workloads[_MOST_WORKLOADS:]:
+        what = f"is one of {len(workloads)} entries whose connections come and go"
+        yield Refusal(Place("workload", i), "", what, f"at most {_MOST_WORKLOADS} in the engine kernel")
+    for i, workload in coming(plan):
+        if workload.tcp is not None and (bps := workload.tcp.host.reads_bps) is not None:
+            yield Refusal(Place("workload", i), "tcp.host.reads_bps", f"{bps} bit/s", "none where connections come and go")
 
 
 def _facts(binary: Binary) -> dict[str, Any]:

@@ -4,14 +4,16 @@ Pure functions of a plan. Nothing here knows a guest, a machine or a scenario: w
 a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
 """
 
+from dumbbell.engines.linux.arrivals import ARRIVAL_BYTES, arrivals, coming, group_rows
 from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
 from dumbbell.engines.linux.hosts import STACK_OPTIONS, host_conflicts
 from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
-from dumbbell.engines.linux.traffic import FEATURES
+from dumbbell.engines.linux.traffic import FEATURES, came_file
 
 __all__ = [
+    "ARRIVAL_BYTES",
     "CONTROLS",
     "DISCIPLINES",
     "FEATURES",
@@ -19,8 +21,12 @@ __all__ = [
     "STACK_OPTIONS",
     "Devices",
     "Script",
+    "arrivals",
+    "came_file",
+    "coming",
     "compile_plan",
     "conflicts",
+    "group_rows",
     "host_conflicts",
     "overflow",
     "peer",

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from dumbbell.engines.linux.arrivals import coming
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Outage, Plan, Traffic
+from dumbbell.plan.addresses import CLASS_PORTS
 
-_Match = tuple[str, int]
-"""Protocol and source port; those of one side differ. ICMP has none: of a side all of it takes one way."""
+_Match = tuple[str, str, str]
+"""Protocol, `src_port` or `dst_port`, and the port, or the least and the largest. Source ports of the flows of a side differ, and ICMP has
+none: of a side all of it takes one way. A class of connections that come and go has destination ports of its own, which no flow has."""
+
+
+_SOURCE = "src_port"
+_PRIORITIES = (1000, 900)
+"""Of filters for one port, and of those for several: a kind of match has a priority of its own."""
 
 
 def hops(devices: Devices) -> Iterator[str]:
@@ -29,10 +37,10 @@ def filter_lines(plan: Plan, devices: Devices, hosts: Hosts) -> Iterator[str]:
                 yield f"filter add dev {at} ingress protocol ip prio {i + 1} matchall action gact continue index {i + 1}"
         common, _ = Counter(nexts.values()).most_common(1)[0]
         prefix = f"filter add dev {at} ingress protocol ip"
-        for (protocol, port), to in nexts.items():
+        for (protocol, field, port), to in nexts.items():
             if to != common:
-                one = f"flower ip_proto {protocol}" + (f" src_port {port}" if protocol != "icmp" else "")
-                yield f"{prefix} prio 1000 {one} action mirred egress redirect dev {to}"
+                one = f"flower ip_proto {protocol}" + (f" {field} {port}" if protocol != "icmp" else "")
+                yield f"{prefix} prio {_PRIORITIES['-' in port]} {one} action mirred egress redirect dev {to}"
         yield f"{prefix} prio 2000 matchall action mirred egress redirect dev {common}"
 
 
@@ -53,7 +61,14 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match,
     for workload, flow in plan.flows:
         data, acks = plan.paths[workload.path].ways(workload.direction)
         ends, protocol = hosts.ends(workload), workload.transport
-        lead((protocol, flow.ports[0]), plan.hosts[workload.source].side, data, ends.target)
+        lead((protocol, _SOURCE, str(flow.ports[0])), plan.hosts[workload.source].side, data, ends.target)
         if protocol == "tcp" or (isinstance(workload, Traffic) and workload.parameters["reply"]):
-            lead((protocol, flow.ports[1]), plan.hosts[workload.target].side, acks, ends.source)
+            lead((protocol, _SOURCE, str(flow.ports[1])), plan.hosts[workload.target].side, acks, ends.source)
+    for _, workload in coming(plan):
+        ends, first = hosts.ends(workload), workload.parameters["ports"][1]
+        for i, path in enumerate(workload.parameters.get("paths", [workload.path])):
+            data, acks = plan.paths[path].ways(workload.direction)
+            ports = f"{first + i * CLASS_PORTS}-{first + (i + 1) * CLASS_PORTS - 1}"
+            lead(("tcp", "dst_port", ports), plan.hosts[workload.source].side, data, ends.target)
+            lead(("tcp", _SOURCE, ports), plan.hosts[workload.target].side, acks, ends.source)
     return found

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.engines.linux.arrivals import arrivals, coming
 from dumbbell.engines.linux.controls import changed
 from dumbbell.engines.linux.datagrams import drain_lines, list_files
 from dumbbell.engines.linux.devices import NET, Devices
@@ -19,7 +20,7 @@ from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
-from dumbbell.engines.linux.traffic import traffic_lines
+from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, traffic_lines
 from dumbbell.plan import Outage, Plan, Queue
 
 SCRIPT = "script"
@@ -36,6 +37,8 @@ class Script:
     """Files with packets."""
     metadata: dict[str, Any]
     """Commands and settings, for run.json."""
+    arrivals: dict[str, bytes]
+    """More files: the connections that workloads make, see `arrivals`."""
 
 
 def compile_plan(plan: Plan) -> Script:
@@ -56,6 +59,7 @@ def compile_plan(plan: Plan) -> Script:
         *lines(hosts),
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
         *traffic_lines(plan, hosts),
+        *coming_lines(plan, hosts),
         *_changes(plan, devices),
         *_port_lines(devices),
         *(f"delay {NET} {device} 1" for device in devices.delays if device),
@@ -71,6 +75,7 @@ def compile_plan(plan: Plan) -> Script:
     ]
     script += drain_lines(plan, hosts, script)
     files[SCRIPT] = _text(script)
+    lists = {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
     numbered = list(enumerate(hosts.profiles))
     metadata = {
         "sysctls": {f"host {k}": dict(profile.sysctls) | {"net.ipv4.tcp_ecn": str(int(profile.ecn))} for k, profile in numbered},
@@ -81,7 +86,7 @@ def compile_plan(plan: Plan) -> Script:
         **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
-    return Script(files, devices, tuple(captures.values()), metadata)
+    return Script(files, devices, tuple(captures.values()), metadata, lists)
 
 
 def _port_lines(devices: Devices) -> Iterator[str]:

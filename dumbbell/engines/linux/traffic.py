@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dumbbell.engines.linux.arrivals import KIND, coming
 from dumbbell.engines.linux.datagrams import HEADERS, is_listed, list_name
 from dumbbell.engines.linux.draws import Amount, amounts
 from dumbbell.engines.linux.hosts import Hosts
@@ -12,6 +13,8 @@ from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
 from dumbbell.scenario.tcp import TIMESTAMPS, segment_bytes
 from dumbbell.scenario.traffic import KINDS
 
+_PLENTY, _MOST_WAITING = 1 << 18, 65_535
+"""More than the connections of a run."""
 _DOUBLED = 2
 """What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
 
@@ -28,7 +31,7 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
         listed = (list_name(i),) if is_listed(workload) else ()
         times = (flow.start_ns, _or_never(flow.stop_ns))
         yield _words(_WORDS.get(workload.kind, workload.kind), *_ends(hosts, workload, flow), *times, *numbers, *listed)
-        yield from _options(workload, plan.mtu_bytes)
+        yield from (f"option {option}" for option in _options(workload, plan.mtu_bytes))
         if flow.stop_ns is None or workload.transport != "tcp":
             continue
         ends = hosts.ends(workload)
@@ -43,17 +46,40 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
 
 
 def _options(workload: Workload, mtu: int) -> Iterator[str]:
-    """Lines about the sockets of the flow in the line before, where they differ from those of every socket."""
+    """What sockets have that differs from those of every other."""
     tcp = workload.over
     if tcp is not None and tcp.segment_bytes != segment_bytes(mtu):
-        yield f"option mss {tcp.segment_bytes + TIMESTAMPS}"
+        yield f"mss {tcp.segment_bytes + TIMESTAMPS}"
     dscp = workload.parameters.get("dscp", 0) if isinstance(workload, Traffic) and tcp is None else tcp and tcp.dscp
     if dscp:
-        yield f"option dscp {dscp}"
+        yield f"dscp {dscp}"
     if tcp is not None and tcp.host.nodelay:
-        yield "option nodelay 1"
+        yield "nodelay 1"
     if tcp is not None and tcp.host.reads_bps is not None:
-        yield f"option reads {tcp.host.reads_bps}"
+        yield f"reads {tcp.host.reads_bps}"
+
+
+def arrivals_file(workload: int) -> str:
+    """The file of the connections that a workload makes."""
+    return f"arrivals-{workload}"
+
+
+def came_file(workload: int) -> str:
+    """The file of what came of them."""
+    return f"came-{workload}"
+
+
+def coming_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
+    """Workloads whose connections come and go, and room for the TIME_WAITs and for all who want to connect at a time."""
+    for i, workload in coming(plan):
+        assert workload.tcp is not None  # they are over TCP
+        ends = hosts.ends(workload)
+        for name in (ends.source, ends.target):
+            yield from (f"sysctl {name} net.{key} {_PLENTY}" for key in ("ipv4.tcp_max_tw_buckets", "ipv4.tcp_max_syn_backlog"))
+            yield f"sysctl {name} net.core.somaxconn {_MOST_WAITING}"
+        where = (ends.source, ends.target, ends.source_address, ends.target_address)
+        files, options = (arrivals_file(i), came_file(i)), _options(workload, plan.mtu_bytes)
+        yield _words(workload.kind, *where, workload.tcp.cc["kind"], *_buffers(workload.tcp), *files, *options)
 
 
 def _tcp(tcp: Tcp, _which: int) -> Iterable[object]:
@@ -118,7 +144,7 @@ _LINES: Mapping[str, Callable[[Any, int], Iterable[object]]] = {
 """By kind of workload: what follows ends and times, of each of its flows."""
 _WORDS: Mapping[str, str] = {"voip": "udp"}
 """The agent's word for a kind of workload, where it is another one."""
-FEATURES = tuple(KINDS[kind].feature for kind in _LINES if kind in KINDS)
+FEATURES = tuple(KINDS[kind].feature for kind in (*_LINES, KIND) if kind in KINDS)
 """What tables of capabilities call these kinds."""
 
 

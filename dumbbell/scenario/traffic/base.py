@@ -50,14 +50,13 @@ class Traffic(Kinded):
     def planned(self) -> dict[str, Any]:
         """What the plan has of it, in ns, bit/s, bytes and packets, beside ends, times and what TCP connections have in common."""
 
+    def planned_at(self, shaped_bps: int | None) -> dict[str, Any]:  # noqa: ARG002
+        """Likewise, of what depends on the rate of the first shaped queue that its data pass, bit/s; None if there is none."""
+        return self.planned()
+
     @abstractmethod
     def packets(self, span_ns: int) -> int | None:
         """Data packets in a time of `span_ns`, retransmissions left out; None if only the network limits it."""
-
-    @property
-    def transfer(self) -> Size | None:
-        """Payload of each connection, if it is a sized transfer."""
-        return None
 
     @property
     def connections_each(self) -> int:
@@ -73,6 +72,10 @@ class Traffic(Kinded):
     def is_random(self) -> bool:
         """Whether runs with different seeds differ."""
         return isinstance(self.starts, tuple) and bool(self.starts[0].jitter)
+
+    def wrong_with(self, shaped_bps: Mapping[str, int | None], duration: Duration) -> Wrong:  # noqa: ARG002
+        """What can never work with these rates of the first shaped queue of each direction, see `planned_at`."""
+        yield from ()
 
     def wrong(self, duration: Duration) -> Wrong:
         """What can never work in a run of this duration."""

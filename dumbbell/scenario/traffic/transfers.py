@@ -3,26 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from dumbbell.scenario.base import Kinded
-from dumbbell.scenario.problems import Location
+from dumbbell.scenario.csv_files import located, read_columns
+from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned, quantile
+from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.traffic.base import Traffic, Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
 
+MOST_CLASSES = 64
+"""Of RTTs, of the connections of an entry."""
 _MOST_ROWS = 100_000
 """Of connections that are made while the run goes on; a row is a few hundred bytes."""
+_MOST_LISTED = 1_000_000
+"""Connections of a list or a trace."""
+_MOST_LOAD = 10
+_NS_PER_S = 10**9
+_US = 10**3
+_KEYS = {"regular": ("every", "load"), "poisson": ("every", "load"), "given": ("at",), "trace": ("file",)}
+"""Kind of arrivals -> the keys of which it has one."""
+
+Row = tuple[Duration, Size, Duration | None]
+"""Of a trace: time, size and, if the file has one, RTT."""
 
 
 class Arrivals(Kinded):
     """When connections are made."""
 
-    kind: Literal["regular", "poisson"]
-    every: Duration
+    kind: Literal["regular", "poisson", "given", "trace"]
+    every: Duration | None = None
     """From one to the next; of a Poisson process on average."""
+    load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None
+    """Instead of `every`: the payload that comes, as a share of the rate of the first shaped queue in its direction."""
+    at: Annotated[list[Duration], Field(min_length=1, max_length=_MOST_LISTED)] | None = None
+    """Of given arrivals: their times, from `start` on."""
+    file: str | None = None
+    """Of a trace: a CSV file with a time (from `start` on), a size and, if it has a third column, an RTT a line. Its first line has their
+    units."""
+    rows: SkipJsonSchema[Annotated[list[Row], Field(min_length=1, max_length=_MOST_LISTED)] | None] = None
+    """What the file says, once it is read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, written: Any, info: ValidationInfo) -> Any:
+        if not isinstance(written, dict) or written.get("kind") != "trace" or not isinstance(written.get("file"), str):
+            return written
+        rows = written.get("rows")
+        if rows is None:
+            rows = [(*row, None)[:3] for row in read_columns(located(written["file"], info), [Duration, Size, Duration], least=2)]
+        return {**written, "rows": [tuple(row) if isinstance(row, list) else row for row in rows] if isinstance(rows, list) else rows}
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        wanted = _KEYS[self.kind]
+        found = [key for key in ("every", "load", "at", "file") if getattr(self, key) is not None]
+        if len(found) != 1 or found[0] not in wanted:
+            what = f"{self.kind} arrivals have {' and '.join(found) or f'no {wanted[0]}'}"
+            raise Unfit(what, " or ".join(wanted))
+        if self.rows is not None and self.kind != "trace":
+            raise Unfit(f"{self.kind} arrivals have rows", " or ".join(wanted))
+        return self
+
+    @property
+    def times(self) -> list[Duration] | None:
+        """Those that are given."""
+        return self.at if self.rows is None else [row[0] for row in self.rows]
 
 
 class Transfers(Traffic, Connections):
@@ -32,7 +83,7 @@ class Transfers(Traffic, Connections):
     words: ClassVar[Mapping[str, Location]] = {
         "arrivals.interval_ns": ("arrivals", "every"),
         "arrivals.mean_interval_ns": ("arrivals", "every"),
-        "tcp.transfer_bytes": ("size",),
+        "arrivals.at_ns": ("arrivals",),
         "ports": (),
     }
 
@@ -43,8 +94,13 @@ class Transfers(Traffic, Connections):
     """From when on connections are made."""
     duration: Duration | None = None
     """How long they are made; those that are there then go on. By default to the end of the run."""
-    size: Size
-    """Payload of each."""
+    size: Drawn[Size] | None = None
+    """Payload of each; a trace has its own."""
+    rtt: Drawn[Duration] | None = None  # type: ignore[assignment]
+    """Base RTT of each instead of the path's. What is drawn falls into 64 classes: the quantiles of the distribution in the middle of each
+    64th, to the microsecond."""
+    exact_rtts: bool = False
+    """Each has the RTT that is drawn, not that of a class."""
     arrivals: Arrivals
     count: Annotated[int, Field(ge=1)] | None = None
     """Most connections; by default as many as there is time for."""
@@ -57,36 +113,117 @@ class Transfers(Traffic, Connections):
         return self.start
 
     @property
-    def transfer(self) -> Size:
-        """Each is a sized transfer."""
-        return self.size
+    def is_random(self) -> bool:
+        """A Poisson process is, and what is drawn."""
+        return (
+            self.arrivals.kind == "poisson"
+            or (self.size is not None and is_drawn(self.size))
+            or (self.rtt is not None and is_drawn(self.rtt))
+        )
+
+    @cached_property
+    def rtts(self) -> tuple[Duration, ...]:
+        """Those of the classes; of a trace with RTTs these, if there are no more than there may be classes."""
+        if self.has_own_rtts:
+            return ()
+        if listed := self._listed_rtts:
+            values = sorted(set(listed))
+            return tuple(values) if len(values) <= MOST_CLASSES else _middles(lambda share: sorted(listed)[int(share * len(listed))])
+        if self.rtt is None:
+            return ()
+        return _middles(lambda share: quantile(self.rtt, share)) if is_drawn(self.rtt) else (Duration(int(quantile(self.rtt, 0.5))),)
 
     @property
-    def is_random(self) -> bool:
-        """A Poisson process is."""
-        return self.arrivals.kind == "poisson"
+    def has_own_rtts(self) -> bool:
+        """Those that are drawn, if they are not to be those of classes."""
+        return self.exact_rtts
+
+    @property
+    def _listed_rtts(self) -> list[Duration]:
+        return [row[2] for row in self.arrivals.rows or () if row[2] is not None]
+
+    def interval_ns(self, shaped_bps: int | None) -> int:
+        """From one connection to the next, on average; `shaped_bps` is the rate of the queue that a load is of."""
+        if self.arrivals.load is None or self.size is None:
+            return int(self.arrivals.every or 0)
+        return max(1, round(mean(self.size) * 8 * _NS_PER_S / round(self.arrivals.load * (shaped_bps or 1))))
 
     def planned(self) -> dict[str, Any]:
-        """Arrivals, number, and whether each has a row."""
-        interval = {"regular": "interval_ns", "poisson": "mean_interval_ns"}[self.arrivals.kind]
-        arrivals = {"kind": self.arrivals.kind, interval: int(self.arrivals.every)}
-        return {"arrivals": arrivals, "count": self.count, "rows": self.rows}
+        """Sizes, RTTs of their own, number, and whether each has a row."""
+        size = 1 if self.size is None else planned(self.size)
+        own = {"rtt_ns": planned(self.rtt)} if self.has_own_rtts and self.rtt is not None else {}
+        return {"size_bytes": size, **own, "count": self.count, "rows": self.rows}
 
-    def made(self, span_ns: int) -> int:
+    def planned_at(self, shaped_bps: int | None) -> dict[str, Any]:
+        """Also arrivals."""
+        return {**self.planned(), "arrivals": self._arrivals(shaped_bps)}
+
+    def _arrivals(self, shaped_bps: int | None) -> dict[str, Any]:
+        if self.arrivals.kind == "regular":
+            return {"kind": "regular", "interval_ns": self.interval_ns(shaped_bps)}
+        if self.arrivals.kind == "poisson":
+            return {"kind": "poisson", "mean_interval_ns": self.interval_ns(shaped_bps)}
+        sizes, classes, listed = None, None, self._listed_rtts
+        if self.arrivals.rows is not None:
+            sizes = [int(row[1]) for row in self.arrivals.rows]
+        if len(self.rtts) > 1 and listed:
+            nearest = {rtt: min(range(len(self.rtts)), key=lambda i: abs(self.rtts[i] - rtt)) for rtt in set(listed)}
+            classes = [nearest[rtt] for rtt in listed]
+        return {"kind": "listed", "at_ns": [int(at) for at in self.arrivals.times or ()], "sizes_bytes": sizes, "classes": classes}
+
+    def made(self, span_ns: int, shaped_bps: int | None = None) -> int:
         """About how many connections come in a time of `span_ns`."""
-        expected = span_ns // int(self.arrivals.every) + 1
+        times = self.arrivals.times
+        expected = span_ns // max(1, self.interval_ns(shaped_bps)) + 1 if times is None else sum(int(at) < span_ns for at in times)
         return expected if self.count is None else min(self.count, expected)
 
-    def packets(self, span_ns: int) -> int:
-        """Those of the transfers that are expected."""
-        return self.made(span_ns) * segments(self.size, self)
+    def packets(self, span_ns: int) -> int | None:
+        """Those of the transfers that are expected; with a load only the network limits them."""
+        if self.arrivals.rows is not None:
+            return sum(segments(row[1], self) for row in self.arrivals.rows)
+        if self.arrivals.load is not None or self.size is None:
+            return None
+        return self.made(span_ns) * segments(Size(int(mean(self.size)) + is_drawn(self.size)), self)
 
     def wrong(self, duration: Duration) -> Wrong:
         """Also transfers of nothing, and arrivals in no time."""
-        if not 0 < self.size <= most_bytes(self):
-            yield ("size",), f"{self.size} is too much" if self.size else "0B is nothing to send", f"1B to {most_bytes(self)}"
+        trace = self.arrivals.rows is not None
+        if trace == (self.size is not None):
+            yield ("size",), "stands beside those of the trace" if trace else "is missing", "none" if trace else Size.EXPECTED
+        for size in [row[1] for row in self.arrivals.rows or ()] if self.size is None else self._largest():
+            if not 0 < size <= most_bytes(self):
+                yield ("size",), f"{size} is too much" if size else "0B is nothing to send", f"1B to {most_bytes(self)}"
+                break
+        times = self.arrivals.times
+        if times is not None and sorted(times) != times:
+            yield ("arrivals",), "has times that go back", "times in order"
         if self.arrivals.every == 0:
             yield ("arrivals", "every"), "0s is no time at all", "a time above 0"
-        elif self.rows and (many := self.made(int(self.duration or duration - self.start))) > _MOST_ROWS:
-            yield ("rows",), f"true makes a row for each of about {many} connections", f"at most {_MOST_ROWS}, or false"
+        if self.rtt is not None and self._listed_rtts:
+            yield ("rtt",), "stands beside those of the trace", "the one or the other"
+        if self.exact_rtts and (self.rtt is None or not is_drawn(self.rtt)):
+            yield ("exact_rtts",), "true draws no RTT", "rtt with a distribution"
+        if self.rtts and min(self.rtts) <= 0:
+            yield ("rtt",), "0s is no time at all", "times above 0"
         yield from super().wrong(duration)
+
+    def _largest(self) -> list[Size]:
+        """The largest size that can be drawn, if there is one."""
+        most = None if self.size is None else bounds(self.size)[1]
+        return [] if most is None else [Size(most)]
+
+    def wrong_with(self, shaped_bps: Mapping[str, int | None], duration: Duration) -> Wrong:
+        """Also a load of no queue, and more connections than may have rows."""
+        for direction in ("forward", "reverse") if self.direction == "both" else (self.direction,):
+            rate_bps = shaped_bps[direction]
+            if rate_bps is None and self.arrivals.load is not None:
+                yield ("arrivals", "load"), f"there is no shaped queue on the {direction} path", "every, or a queue there"
+            elif self.rows and (many := self.made(int(self.duration or duration - self.start), rate_bps)) > _MOST_ROWS:
+                yield ("rows",), f"true makes a row for each of about {many} connections", f"at most {_MOST_ROWS}, or false"
+                return
+
+
+def _middles(value: Any) -> tuple[Duration, ...]:
+    """The quantiles in the middle of each 64th, to the microsecond."""
+    shares = ((i + 0.5) / MOST_CLASSES for i in range(MOST_CLASSES))
+    return tuple(Duration(max(1, round(value(share) / _US)) * _US) for share in shares)

@@ -148,7 +148,7 @@ fn kind(spec: &DistributionSpec) -> Result<Kind, Flaws> {
 
 fn mixture(parts: &[PartSpec]) -> Result<Kind, Flaws> {
     let mut flaws = Flaws::default();
-    let (mut up_to, mut made) = (0.0, Vec::with_capacity(parts.len()));
+    let (mut up_to, mut made) = (0.0_f64, Vec::with_capacity(parts.len()));
     for (i, part) in parts.iter().enumerate() {
         if !(part.share >= 0.0 && part.share <= 1.0) {
             flaws.add(&format!("parts.{i}.share"), part.share, "0 to 1");
@@ -156,7 +156,7 @@ fn mixture(parts: &[PartSpec]) -> Result<Kind, Flaws> {
         up_to += part.share;
         made.push((up_to, Flaws::within(&format!("parts.{i}.of"), kind(&part.of))?));
     }
-    if !((up_to - 1.0).abs() <= ROUNDING) {
+    if up_to.is_nan() || (up_to - 1.0).abs() > ROUNDING {
         flaws.add("parts", format_args!("shares of {up_to} together"), 1);
     }
     flaws.done().map(|()| Kind::Mixture(made))

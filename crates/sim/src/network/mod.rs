@@ -4,6 +4,7 @@ mod applications;
 mod hosts;
 mod routes;
 mod shares;
+mod spread;
 
 pub use hosts::Released;
 pub use routes::{FlowWay, Routes};
@@ -196,7 +197,7 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn gather(&mut self, i: usize, id: Id) -> Verdict {
-        let Kind::Card(interrupts) = &mut self.ports[i].kind else { unreachable!("a link has no discipline") };
+        let Kind::Card(interrupts) = &mut self.ports[i].kind else { return self.enter_spread(i, id) };
         let out = interrupts.tell(self.shared.now);
         let offered = PacketEvent::Offered(Verdict::Queued);
         self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, offered);
@@ -329,7 +330,7 @@ impl Network {
     #[inline]
     pub fn on_pipe(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        let id = port.pipe.pop_ahead(&self.shared.packets).expect("a pipe with an event holds a packet");
+        let Some(id) = port.pipe.pop_ahead(&self.shared.packets) else { return self.leave_spread(i) };
         let next = port.pipe_time(&self.shared.packets);
         self.next_in_pipe = next;
         self.events.set(PORTS + 2 * i + 1, next);
@@ -419,8 +420,10 @@ impl Network {
     pub fn for_each_inside(&self, mut look: impl FnMut(&Packet)) {
         for port in &self.ports {
             port.pipe.iter(&self.shared.packets).for_each(&mut look);
-            if let Kind::Queue { qdisc, .. } = &port.kind {
-                qdisc.for_each(&self.shared.packets, &mut look);
+            match &port.kind {
+                Kind::Link { .. } | Kind::Card(_) => {}
+                Kind::Spread(line) => line.iter().for_each(|id| look(&self.shared.packets[id].packet)),
+                Kind::Queue { qdisc, .. } => qdisc.for_each(&self.shared.packets, &mut look),
             }
         }
         self.arrivals.iter(&self.shared.packets).for_each(&mut look);

@@ -1,6 +1,7 @@
 //! The ways of packets through the ports.
 
 use crate::packet::{flags, Packet};
+use crate::time::Time;
 
 /// After the last port of a way.
 const END: u16 = u16::MAX;
@@ -12,6 +13,8 @@ pub struct FlowWay {
     pub data: u32,
     /// Where that of its ACKs begins.
     pub acks: u32,
+    /// The RTT that the flow has of its own, ns; 0: none.
+    pub rtt: Time,
     /// Of its data and of its ACKs, whether their first port is on the host that they come from and its TCP wants to know what becomes of
     /// them there.
     pub egress: [bool; 2],
@@ -35,6 +38,8 @@ pub struct Routes {
     begin: Vec<[u32; 2]>,
     /// Of each flow, [`FlowWay::egress`].
     egress: Vec<[bool; 2]>,
+    /// Of each flow, [`FlowWay::rtt`].
+    rtts: Vec<Time>,
     /// The ports of all ways, one after another, each with `END` behind it.
     ports: Vec<u16>,
     /// What comes after each port: mostly one thing, so that the ways need not be looked at.
@@ -60,6 +65,7 @@ impl Routes {
     pub fn add_flow(&mut self, way: FlowWay) {
         self.begin.push([way.data, way.acks]);
         self.egress.push(way.egress);
+        self.rtts.push(way.rtt);
     }
 
     /// The flow with this index, at most one beyond all, is another one from now on.
@@ -67,7 +73,13 @@ impl Routes {
         if flow == self.flows() {
             return self.add_flow(way);
         }
-        (self.begin[flow], self.egress[flow]) = ([way.data, way.acks], way.egress);
+        (self.begin[flow], self.egress[flow], self.rtts[flow]) = ([way.data, way.acks], way.egress, way.rtt);
+    }
+
+    /// The RTT that a flow has of its own, ns; 0: none.
+    #[must_use]
+    pub fn rtt(&self, flow: usize) -> Time {
+        self.rtts[flow]
     }
 
     /// Number of flows.
@@ -120,14 +132,14 @@ mod tests {
     fn flows_share_ways_and_each_ends() {
         let mut routes = Routes::default();
         let [out, back] = [&[3, 1][..], &[]].map(|ports| routes.add_way(ports));
-        routes.add_flow(FlowWay { data: out, acks: back, egress: [false; 2] });
-        routes.add_flow(FlowWay { data: back, acks: out, egress: [true, false] });
+        routes.add_flow(FlowWay { data: out, acks: back, rtt: 7, egress: [false; 2] });
+        routes.add_flow(FlowWay { data: back, acks: out, rtt: 0, egress: [true, false] });
         assert_eq!((routes.first(0, false), routes.first(0, true), routes.first(1, true)), (Some(3), None, Some(3)));
         assert_eq!(
             [(0, false), (1, false), (1, true)].map(|(flow, acks)| routes.has_egress(flow, acks)),
             [false, true, false]
         );
-        assert_eq!(routes.flows(), 2);
+        assert_eq!((routes.flows(), routes.rtt(0), routes.rtt(1)), (2, 7, 0));
         assert_eq!([0, 1, 2].map(|hops| routes.port(out + hops)), [Some(3), Some(1), None]);
     }
 
@@ -135,8 +147,8 @@ mod tests {
     fn what_comes_after_a_port_is_that_of_the_way() {
         let mut routes = Routes::default();
         let [short, long] = [&[3, 1][..], &[3, 2, 1]].map(|ports| routes.add_way(ports));
-        routes.add_flow(FlowWay { data: short, acks: short, egress: [false; 2] });
-        routes.add_flow(FlowWay { data: long, acks: long, egress: [false; 2] });
+        routes.add_flow(FlowWay { data: short, acks: short, rtt: 0, egress: [false; 2] });
+        routes.add_flow(FlowWay { data: long, acks: long, rtt: 0, egress: [false; 2] });
         let walk = |flow| {
             let p = packet(flow, 66, 0, Ecn::NotEct);
             let mut ports = vec![];

@@ -1,13 +1,16 @@
-//! Ports: a queue discipline behind a shaper, or a link; each with a pipe of packets in flight behind it.
+//! Ports: a queue discipline behind a shaper, or a link, each with a pipe of packets in flight behind it; or a delay that connections have of
+//! their own.
 
 mod change;
 mod htb;
 mod shaper;
+mod spread;
 mod tbf;
 
 pub use change::{resolve, Change, Schedule};
 pub use htb::Htb;
 pub use shaper::Shaper;
+pub use spread::Spread;
 pub use tbf::Tbf;
 
 use crate::packet::{DropCause, DROP_CAUSES, ETHERNET};
@@ -55,6 +58,8 @@ pub enum Kind {
         /// When the line is free.
         free_at: Time,
     },
+    /// A delay that connections have of their own.
+    Spread(Spread),
     /// A queue discipline behind a shaper.
     Queue {
         /// The queue discipline.
@@ -125,6 +130,14 @@ impl Port {
     /// What of it cannot be.
     pub fn build(spec: &PortSpec, mtu: u32, seed: u64) -> Result<Self, Flaws> {
         let (id, delay, kind) = match spec {
+            PortSpec::Link { id, delay_ns, own_rtt: Some(part), rate_bps, limit_packets, coalesce_ns, .. } => {
+                let mut flaws = Flaws::default();
+                if rate_bps.is_some() || limit_packets.is_some() || coalesce_ns.is_some() {
+                    flaws.add("own_rtt", "a line or a limit besides", "neither");
+                }
+                flaws.done()?;
+                (id, *delay_ns, Kind::Spread(Spread::new(*part)))
+            }
             PortSpec::Link { id, delay_ns, rate_bps, limit_packets, coalesce_ns, .. } => {
                 let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
                 if *rate_bps == Some(0) {
@@ -205,7 +218,7 @@ impl Port {
     #[must_use]
     pub fn backlog(&self) -> (usize, u64) {
         match &self.kind {
-            Kind::Link { .. } | Kind::Card(_) => (0, 0),
+            Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) => (0, 0),
             Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
         }
     }

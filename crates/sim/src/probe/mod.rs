@@ -1,10 +1,12 @@
 //! What is seen of a run: samples over time, what each flow and port came to, and packets as the hosts see them. Nothing is smoothed.
 
+mod alone;
 mod sampler;
 pub mod schema;
 mod totals;
 mod waiting;
 
+pub use alone::Alone;
 pub use sampler::{Chosen, Coming, Group, Members, Sampler};
 pub use totals::{flows, ports, FlowRow, GroupTotals, Limits, Volume};
 pub use waiting::{latencies, levels};
@@ -15,7 +17,7 @@ use crate::qdisc::{Qdisc, QdiscStats};
 /// What the queue discipline of a port counted.
 pub(crate) fn stats(p: &Port) -> QdiscStats {
     match &p.kind {
-        Kind::Link { .. } | Kind::Card(_) => QdiscStats::default(),
+        Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) => QdiscStats::default(),
         Kind::Queue { qdisc, .. } => *qdisc.stats(),
     }
 }

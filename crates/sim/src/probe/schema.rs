@@ -255,6 +255,8 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
 pub const GROUP_COLUMNS: &[Quantity] = &[
     label("group", "name, unique in the run"),
     label("kind", "of traffic"),
+    label("direction", "of its data along the path: forward or reverse; of requests"),
+    label("sizes", "of a row for some of its transfers: their sizes, the first included").or_none(),
     label("path", "name of its path: the ports from left to right, and back"),
     label("cc", "congestion control"),
     total("connections", "", "made"),
@@ -262,7 +264,17 @@ pub const GROUP_COLUMNS: &[Quantity] = &[
     gauge("completion_mean_ms", "ms", "from connect() to the last byte read, the mean over those").or_none(),
     gauge("completion_median_ms", "ms", "their median").or_none(),
     gauge("completion_p95_ms", "ms", "their 95th percentile").or_none(),
+    gauge("completion_p99_ms", "ms", "their 99th percentile").or_none(),
     gauge("completion_max_ms", "ms", "the longest").or_none(),
+    gauge(
+        "slowdown_mean",
+        "ratio",
+        "of sized transfers, that time over the time alone on the path, by a formula; the mean",
+    )
+    .or_none(),
+    gauge("slowdown_median", "ratio", "their median").or_none(),
+    gauge("slowdown_p95", "ratio", "their 95th percentile").or_none(),
+    gauge("slowdown_p99", "ratio", "their 99th percentile").or_none(),
     total("transactions", "", "responses, pages, chunks or writes that were read; none where nobody waits for such")
         .or_none(),
     gauge("latency_mean_ms", "ms", "how long each took (the series `latency_ms`), the mean over those").or_none(),

@@ -130,17 +130,45 @@ impl Volume {
     }
 }
 
-/// What the connections of a workload came to.
+/// Sizes of transfers that are told apart: what each class is called, and the first size beyond it, bytes.
+const SIZES: [(&str, u64); 4] =
+    [("<10kB", 10_000), ("10kB-100kB", 100_000), ("100kB-1MB", 1_000_000), (">=1MB", u64::MAX)];
+
+/// The class of a size.
+fn size_class(bytes: u64) -> usize {
+    SIZES.iter().position(|&(_, beyond)| bytes < beyond).unwrap_or(SIZES.len() - 1)
+}
+
+/// What the connections of a class came to.
 #[derive(Clone, Debug, Default)]
-pub struct GroupTotals {
+struct ClassTotals {
     connections: u64,
     /// From connect() to the last byte read, of those that came so far, ns.
     completions: Vec<Time>,
+    /// These times over the times alone on the path, if somebody says what those are.
+    slowdowns: Vec<f32>,
+    volume: Volume,
+}
+
+impl ClassTotals {
+    /// Adds what another class came to.
+    fn join(&mut self, mut other: Self) {
+        self.connections += other.connections;
+        self.completions.append(&mut other.completions);
+        self.slowdowns.append(&mut other.slowdowns);
+        self.volume += other.volume;
+    }
+}
+
+/// What the connections of a workload came to.
+#[derive(Clone, Debug, Default)]
+pub struct GroupTotals {
+    /// By size; what has no size is of the first class.
+    classes: [ClassTotals; SIZES.len()],
     /// From a request to the last byte of its response, ns; `None` where there are no requests.
     latencies: Option<Vec<Time>>,
     /// Of players; `None` where there are none.
     viewed: Option<Viewing>,
-    volume: Volume,
 }
 
 /// What several players came to.
@@ -156,19 +184,34 @@ struct Viewing {
 impl GroupTotals {
     /// A connection is made.
     pub fn begin(&mut self) {
-        self.connections += 1;
+        self.begin_transfer(0);
+    }
+
+    /// A connection is made for a transfer of `bytes`.
+    pub fn begin_transfer(&mut self, bytes: u64) {
+        self.classes[size_class(bytes)].connections += 1;
     }
 
     /// Adds a connection that is gone, or at the end of the run: how long it took, if it is complete, and its volume.
     pub fn add(&mut self, completion: Option<Time>, volume: Volume) {
-        self.completions.extend(completion);
-        self.volume += volume;
+        self.classes[0].completions.extend(completion);
+        self.classes[0].volume += volume;
+    }
+
+    /// Likewise of a transfer of `bytes` that would take `alone` on a path that nothing else uses.
+    pub fn add_transfer(&mut self, bytes: u64, alone: Time, completion: Option<Time>, volume: Volume) {
+        let class = &mut self.classes[size_class(bytes)];
+        class.completions.extend(completion);
+        class.slowdowns.extend(completion.map(|time| (time as f64 / alone.max(1) as f64) as f32));
+        class.volume += volume;
     }
 
     /// What they have sent and read together.
     #[must_use]
     pub fn volume(&self) -> Volume {
-        self.volume
+        let mut sum = Volume::default();
+        self.classes.iter().for_each(|class| sum += class.volume);
+        sum
     }
 
     /// Adds requests that were answered, each with the time that took.
@@ -191,33 +234,83 @@ impl GroupTotals {
         Rows::new(names(GROUP_COLUMNS))
     }
 
-    /// Adds the group called `name` to the table.
-    pub fn push(mut self, name: &str, table: &mut Rows) {
-        let (completion, volume) = (Times::of(&mut self.completions), self.volume);
-        let transactions = self.latencies.as_ref().map_or(f64::NAN, |latencies| latencies.len() as f64);
-        let latency = Times::of(self.latencies.as_deref_mut().unwrap_or(&mut []));
-        let viewed = |number: fn(Viewing) -> f64| self.viewed.map_or(f64::NAN, number);
-        let row = row![GROUP_COLUMNS;
-            "connections": self.connections as f64,
-            "completed": self.completions.len() as f64,
-            "completion_mean_ms": completion.mean_ms,
-            "completion_median_ms": completion.median_ms,
-            "completion_p95_ms": completion.p95_ms,
-            "completion_max_ms": completion.max_ms,
-            "transactions": transactions,
-            "latency_mean_ms": latency.mean_ms,
-            "latency_median_ms": latency.median_ms,
-            "latency_p95_ms": latency.p95_ms,
-            "latency_max_ms": latency.max_ms,
-            "startup_mean_ms": viewed(|each| each.startup_ns as f64 / each.started as f64 / 1e6),
-            "stalls": viewed(|each| each.stalls as f64),
-            "stalled_ms": viewed(|each| each.stalled_ns as f64 / 1e6),
-            "rx_bytes": volume.rx_bytes as f64,
-            "sent_packets": volume.sent as f64,
-            "retransmits": volume.retransmits as f64,
-            "rto_timeouts": volume.rto_timeouts as f64,
-        ];
-        table.push(name, &row);
+    /// Adds the group called `name` to the table; if its transfers are of several classes of size, each class has a row as well, whose name
+    /// has a blank and the class behind that of the group.
+    pub fn push(self, name: &str, table: &mut Rows) {
+        let Self { mut classes, latencies, viewed } = self;
+        let several = classes.iter().filter(|class| class.connections > 0).count() > 1;
+        let rows =
+            classes.each_mut().map(|class| (several && class.connections > 0).then(|| row_of(class, None, None)));
+        let mut all = ClassTotals::default();
+        // The first is taken over as it is: of a million transfers of one size nothing is copied.
+        classes.into_iter().filter(|class| class.connections > 0).for_each(|class| {
+            if all.connections == 0 {
+                all = class;
+            } else {
+                all.join(class);
+            }
+        });
+        table.push(name, &row_of(&mut all, latencies, viewed));
+        for ((sizes, _), row) in SIZES.iter().zip(rows) {
+            row.iter().for_each(|row| table.push(&format!("{name} {sizes}"), row));
+        }
+    }
+}
+
+/// The row of some connections, whose times are sorted for it, and of their requests and players, if they have such.
+fn row_of(
+    class: &mut ClassTotals,
+    mut latencies: Option<Vec<Time>>,
+    viewed: Option<Viewing>,
+) -> [f64; count(GROUP_COLUMNS)] {
+    let (completion, volume) = (Times::of(&mut class.completions), class.volume);
+    let slowdown = Slowdowns::of(&mut class.slowdowns);
+    let transactions = latencies.as_ref().map_or(f64::NAN, |latencies| latencies.len() as f64);
+    let latency = Times::of(latencies.as_deref_mut().unwrap_or(&mut []));
+    let viewed = |number: fn(Viewing) -> f64| viewed.map_or(f64::NAN, number);
+    row![GROUP_COLUMNS;
+        "connections": class.connections as f64,
+        "completed": class.completions.len() as f64,
+        "completion_mean_ms": completion.mean_ms,
+        "completion_median_ms": completion.median_ms,
+        "completion_p95_ms": completion.p95_ms,
+        "completion_p99_ms": completion.p99_ms,
+        "completion_max_ms": completion.max_ms,
+        "slowdown_mean": slowdown.mean,
+        "slowdown_median": slowdown.median,
+        "slowdown_p95": slowdown.p95,
+        "slowdown_p99": slowdown.p99,
+        "transactions": transactions,
+        "latency_mean_ms": latency.mean_ms,
+        "latency_median_ms": latency.median_ms,
+        "latency_p95_ms": latency.p95_ms,
+        "latency_max_ms": latency.max_ms,
+        "startup_mean_ms": viewed(|each| each.startup_ns as f64 / each.started as f64 / 1e6),
+        "stalls": viewed(|each| each.stalls as f64),
+        "stalled_ms": viewed(|each| each.stalled_ns as f64 / 1e6),
+        "rx_bytes": volume.rx_bytes as f64,
+        "sent_packets": volume.sent as f64,
+        "retransmits": volume.retransmits as f64,
+        "rto_timeouts": volume.rto_timeouts as f64,
+    ]
+}
+
+/// What several slowdowns come to; NaN if there are none.
+#[derive(Clone, Copy, Debug)]
+struct Slowdowns {
+    mean: f64,
+    median: f64,
+    p95: f64,
+    p99: f64,
+}
+
+impl Slowdowns {
+    /// Sorts them.
+    fn of(slowdowns: &mut [f32]) -> Self {
+        slowdowns.sort_unstable_by(f32::total_cmp);
+        let [median, p95, p99] = [0.5, 0.95, 0.99].map(|share| quantile(slowdowns, share));
+        let sum: f64 = slowdowns.iter().map(|&slowdown| f64::from(slowdown)).sum();
+        Self { mean: sum / slowdowns.len() as f64, median, p95, p99 }
     }
 }
 
@@ -227,6 +320,7 @@ struct Times {
     mean_ms: f64,
     median_ms: f64,
     p95_ms: f64,
+    p99_ms: f64,
     max_ms: f64,
 }
 
@@ -239,18 +333,36 @@ impl Times {
             mean_ms: sum as f64 / times.len() as f64 / 1e6,
             median_ms: quantile(times, 0.5) / 1e6,
             p95_ms: quantile(times, 0.95) / 1e6,
+            p99_ms: quantile(times, 0.99) / 1e6,
             max_ms: times.last().map_or(f64::NAN, |&time| time as f64 / 1e6),
         }
     }
 }
 
 /// A quantile of sorted values, linear between neighbours, as numpy's default; NaN if there are none.
-fn quantile(sorted: &[Time], share: f64) -> f64 {
+fn quantile<T: Number>(sorted: &[T], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = share * last as f64;
     let below = place as usize;
-    let [a, b] = [below, (below + 1).min(last)].map(|i| sorted[i] as f64);
+    let [a, b] = [below, (below + 1).min(last)].map(|i| sorted[i].number());
     a + (b - a) * (place - below as f64)
+}
+
+/// What quantiles are taken of.
+trait Number: Copy {
+    fn number(self) -> f64;
+}
+
+impl Number for Time {
+    fn number(self) -> f64 {
+        self as f64
+    }
+}
+
+impl Number for f32 {
+    fn number(self) -> f64 {
+        self.into()
+    }
 }
 
 /// The table of flows with the bulk flows; `inside` are the packets still under way, data and ACKs, in the same order.
@@ -294,9 +406,9 @@ mod tests {
     #[test]
     fn quantiles_lie_between_neighbours() {
         let times = [10, 20, 40, 80, 160];
-        assert_eq!([0.0, 0.5, 0.625, 1.0].map(|share| quantile(&times, share)), [10.0, 40.0, 60.0, 160.0]);
-        assert_eq!(quantile(&[7], 0.95), 7.0);
-        assert!(quantile(&[], 0.5).is_nan());
+        assert_eq!([0.0, 0.5, 0.625, 1.0].map(|share| quantile::<u64>(&times, share)), [10.0, 40.0, 60.0, 160.0]);
+        assert_eq!(quantile(&[7_u64], 0.95), 7.0);
+        assert!(quantile::<u64>(&[], 0.5).is_nan());
         let four = Times::of(&mut [4_000_000, 1_000_000, 2_000_000, 3_000_000]);
         assert_eq!((four.mean_ms, four.median_ms, four.max_ms), (2.5, 2.5, 4.0));
     }
@@ -312,6 +424,27 @@ mod tests {
         let of = |column| table.get("web", column);
         assert_eq!([of("connections"), of("completed"), of("rx_bytes")], [Some(3.0), Some(2.0), Some(30.0)]);
         assert_eq!([of("completion_median_ms"), of("completion_max_ms")], [Some(3.0), Some(4.0)]);
-        assert_eq!([of("transactions"), of("latency_mean_ms")], [None, None]);
+        assert_eq!([of("transactions"), of("latency_mean_ms"), of("slowdown_mean")], [None, None, None]);
+        assert_eq!(table.names, ["web"]);
+    }
+
+    #[test]
+    fn transfers_of_several_classes_have_a_row_for_each() {
+        let (mut table, mut totals) = (GroupTotals::table(), GroupTotals::default());
+        let volume = Volume { rx_bytes: 1, ..Volume::default() };
+        for (bytes, factor) in [(9_999, 1), (10_000, 2), (20_000, 4), (1_000_000, 3)] {
+            totals.begin_transfer(bytes);
+            totals.add_transfer(bytes, bytes, Some(bytes * factor), volume);
+        }
+        totals.begin_transfer(5_000_000);
+        totals.add_transfer(5_000_000, 1, None, volume);
+        totals.push("web", &mut table);
+        assert_eq!(table.names, ["web", "web <10kB", "web 10kB-100kB", "web >=1MB"]);
+        let column = |column| table.names.iter().map(|name| table.get(name, column).unwrap()).collect::<Vec<_>>();
+        assert_eq!(column("connections"), [5.0, 1.0, 2.0, 2.0]);
+        assert_eq!(column("completed"), [4.0, 1.0, 2.0, 1.0]);
+        assert_eq!(column("rx_bytes"), [5.0, 1.0, 2.0, 2.0]);
+        assert_eq!(column("slowdown_mean"), [2.5, 1.0, 3.0, 3.0]);
+        assert_eq!(column("slowdown_median"), [2.5, 1.0, 3.0, 3.0]);
     }
 }

@@ -15,8 +15,9 @@ use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, WorkloadS
 use crate::tap::Tap;
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
+use crate::traffic::arrivals::{self, Making};
 use crate::traffic::bulk::{self, CONTROL, SOURCES as FLOW_SOURCES};
-use crate::traffic::{arrivals, build, AnyTraffic, Controls, Made, Site, MOST_MTU};
+use crate::traffic::{build, AnyTraffic, Controls, Made, Site, MOST_MTU};
 
 /// Most ports of a path: a packet counts them in 8 bits.
 const MAX_HOPS: usize = 255;
@@ -43,8 +44,8 @@ impl<'a> World<'a> {
         let headers = if spec.capture { headers(spec, &flows, &others, &tuples) } else { vec![] };
         let sources = sources(spec);
         let events = EventSet::new(sources.min(first_flow_source(spec)), sources, FLOW_SOURCES);
-        let (routes, ways) = routes(spec);
-        let mut slots = Slots::new(groups, ways, sources, spec, controls);
+        let (routes, ways) = routes(spec, &groups);
+        let slots = Slots::new(groups, ways, sources, spec, controls);
         let mut network = Network::new(ports, routes, tuples, events, spec.seed);
         if has_host_queues(spec) {
             network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), host_source(spec));
@@ -66,7 +67,7 @@ impl<'a> World<'a> {
             network.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
         }
         others.iter().for_each(|each| each.schedule(&mut network));
-        slots.groups.iter_mut().for_each(|group| group.making.arrivals.schedule(&mut network));
+        slots.groups.iter().for_each(|group| group.making.arrivals.schedule(&mut network));
         let schedule = Schedule::new(changes);
         network.events.set(CHANGES, schedule.next());
         if spec.sample_ns > 0 {
@@ -180,7 +181,7 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
                 parts.listed.push((workload.id().to_owned(), others.len()));
                 parts.others.extend(others);
             }
-            Ok(Made::Making(making)) => parts.groups.push(Group::new(making)),
+            Ok(Made::Making(making)) => parts.groups.push(Group::new(*making)),
             Err(flaws) => refuse(Part::Workload, Some(i), flaws),
         }
         index += workload.listed().map_or(0, <[_]>::len);
@@ -228,10 +229,12 @@ fn uses(spec: &NetworkSpec) -> Vec<Uses> {
     let mut all = vec![Uses::default(); spec.paths.len()];
     for workload in &spec.workloads {
         let (Heading { path, direction, .. }, both) = (workload.heading(), workload.goes_both_ways());
-        let Some(uses) = all.get_mut(path) else { continue };
-        uses.tcp |= workload.tcp().is_some();
-        uses.forward |= both || direction == Direction::Forward;
-        uses.reverse |= both || direction == Direction::Reverse;
+        for &path in std::slice::from_ref(&path).iter().chain(workload.more_paths()) {
+            let Some(uses) = all.get_mut(path) else { continue };
+            uses.tcp |= workload.tcp().is_some();
+            uses.forward |= both || direction == Direction::Forward;
+            uses.reverse |= both || direction == Direction::Reverse;
+        }
     }
     all
 }
@@ -252,15 +255,16 @@ fn check_path(path: &PathSpec, uses: Uses, ports: &[PortSpec]) -> Result<(), Fla
     Ok(())
 }
 
-/// The ways of all flows; those of a path are shared by its flows. Then those of each workload that makes connections, in order.
-fn routes(spec: &NetworkSpec) -> (Routes, Vec<FlowWay>) {
+/// The ways of all flows; those of a path are shared by its flows. Then those of each workload that makes connections, in order, one for each
+/// of its paths.
+fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
     let mut routes = Routes::default();
     let mut add = |ports: &[usize]| routes.add_way(ports);
     let ways: Vec<[u32; 2]> = spec.paths.iter().map(|path| [add(&path.forward), add(&path.reverse)]).collect();
     let way = |Heading { path, direction, .. }, egress: [bool; 2]| {
         let [forward, reverse] = ways[path];
         let (data, acks) = if direction == Direction::Forward { (forward, reverse) } else { (reverse, forward) };
-        FlowWay { data, acks, egress }
+        FlowWay { data, acks, rtt: 0, egress }
     };
     let on_host = |path: usize, direction: Direction, from: usize| {
         let egress = spec.hosts[from].egress;
@@ -272,7 +276,10 @@ fn routes(spec: &NetworkSpec) -> (Routes, Vec<FlowWay>) {
     };
     spec.connections().for_each(|(_, tcp, _)| routes.add_flow(of(tcp.into(), false)));
     spec.listed().for_each(|(workload, _)| routes.add_flow(of(workload.heading(), true)));
-    (routes, spec.making().map(|(_, tcp)| of(tcp.into(), false)).collect())
+    let ways_of = |Making { tcp, paths, .. }: &Making| {
+        paths.iter().map(|&path| of(Heading { path, ..tcp.into() }, false)).collect()
+    };
+    (routes, groups.iter().map(|group| ways_of(&group.making)).collect())
 }
 
 /// The addresses and ports of all flows, bulk flows first.

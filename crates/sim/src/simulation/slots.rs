@@ -9,19 +9,19 @@ use crate::events::EventSet;
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network};
 use crate::output::Rows;
-use crate::probe::{Coming, FlowRow, GroupTotals, Volume};
+use crate::probe::{Alone, Coming, FlowRow, GroupTotals, Volume};
 use crate::spec::{Direction, NetworkSpec, Opener};
 use crate::tcp::common::layout::Layout;
 use crate::time::{Time, NEVER};
-use crate::traffic::arrivals::Making;
+use crate::traffic::arrivals::{Arrival, Making};
 use crate::traffic::bulk::{ends, SOURCES as FLOW_SOURCES};
 use crate::traffic::Controls;
 
 /// A workload and what came of its connections.
 pub(super) struct Group<'a> {
     pub(super) making: Making<'a>,
-    /// First segment beyond a transfer.
-    end: u32,
+    /// Of each of its paths.
+    alone: Vec<Alone>,
     totals: GroupTotals,
     /// Of the connections that are gone: their numbers and rows, if they are wanted.
     rows: Vec<(u64, FlowRow)>,
@@ -30,17 +30,17 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     /// Nothing has been made yet.
     pub(super) fn new(making: Making<'a>) -> Self {
-        let (end, totals) = (Layout::of(making.tcp).end(), GroupTotals::default());
-        Self { making, end, totals, rows: vec![] }
+        Self { making, alone: vec![], totals: GroupTotals::default(), rows: vec![] }
     }
 
     fn name(&self, number: u64) -> String {
         format!("{}-{number}", self.making.tcp.id)
     }
 
-    /// The connection is closed, and both ends know that.
-    fn is_closed(&self, flow: &Flow) -> bool {
-        flow.receiver.has_closed() && flow.sender.has_closed(self.end)
+    /// Adds what came of a connection.
+    fn count(&mut self, Made { flow, arrival, .. }: &Made) {
+        let alone = self.alone[arrival.class].time(arrival.bytes, arrival.rtt);
+        self.totals.add_transfer(arrival.bytes, alone, completion(flow), Volume::of(flow));
     }
 }
 
@@ -50,17 +50,27 @@ struct Made {
     /// Index of its group, and its number in that.
     group: usize,
     number: u64,
+    arrival: Arrival,
+    /// First segment beyond the transfer.
+    end: u32,
     /// Its number among all that were made.
     serial: u64,
     /// It is among those that leave.
     leaves: bool,
 }
 
+impl Made {
+    /// The connection is closed, and both ends know that.
+    fn is_closed(&self) -> bool {
+        self.flow.receiver.has_closed() && self.flow.sender.has_closed(self.end)
+    }
+}
+
 /// The groups and the connections that are alive.
 pub(super) struct Slots<'a> {
     pub(super) groups: Vec<Group<'a>>,
-    /// Of each group.
-    ways: Vec<FlowWay>,
+    /// Of each group, those of its paths.
+    ways: Vec<Vec<FlowWay>>,
     network: &'a NetworkSpec,
     controls: &'a Controls,
     /// Index of the flow in the first slot.
@@ -80,12 +90,13 @@ pub(super) struct Slots<'a> {
 impl<'a> Slots<'a> {
     /// No connections yet; `ways` are those of each group, and the first slot has its event sources from `first_source` on.
     pub(super) fn new(
-        groups: Vec<Group<'a>>,
-        ways: Vec<FlowWay>,
+        mut groups: Vec<Group<'a>>,
+        ways: Vec<Vec<FlowWay>>,
         first_source: usize,
         network: &'a NetworkSpec,
         controls: &'a Controls,
     ) -> Self {
+        groups.iter_mut().for_each(|group| group.alone = group.making.alone(network));
         Self {
             groups,
             ways,
@@ -110,10 +121,11 @@ impl<'a> Slots<'a> {
         self.made += 1;
         let source = network.events.take_slot(slot, serial);
         let g = &mut self.groups[group];
-        let number = g.making.arrivals.on_timer(network);
-        let tcp = g.making.tcp;
-        let tuple = tuple(self.network, tcp.into(), g.making.arrivals.ports(number));
-        network.renew_flow(index, self.first_flow as u64 + serial, self.ways[group], tuple);
+        let (number, arrival) = g.making.arrivals.on_timer(network);
+        g.making.tcp.transfer_bytes = Some(arrival.bytes);
+        let (tcp, way) = (&g.making.tcp, FlowWay { rtt: arrival.rtt, ..self.ways[group][arrival.class] });
+        let tuple = tuple(self.network, tcp.into(), arrival.ports);
+        network.renew_flow(index, self.first_flow as u64 + serial, way, tuple);
         if let Some(shares) = &mut network.shares {
             shares.renew(index, group);
         }
@@ -132,10 +144,11 @@ impl<'a> Slots<'a> {
             takes_turns: false,
             is_download: tcp.opener == Opener::To,
         };
-        g.totals.begin();
-        flow.sender.on_host_with_queue(self.ways[group].egress[0]);
+        let end = Layout::of(tcp).end();
+        g.totals.begin_transfer(arrival.bytes);
+        flow.sender.on_host_with_queue(way.egress[0]);
         flow.connect(network);
-        let made = Some(Box::new(Made { flow, group, number, serial, leaves: false }));
+        let made = Some(Box::new(Made { flow, group, number, arrival, end, serial, leaves: false }));
         match self.slots.get_mut(slot) {
             Some(place) => *place = made,
             None => self.slots.push(made),
@@ -187,7 +200,7 @@ impl<'a> Slots<'a> {
     pub(super) fn check(&mut self, index: usize, network: &mut Network) {
         let slot = index - self.first_flow;
         let made = self.slots[slot].as_ref().expect("the connection that the packet was of");
-        if self.groups[made.group].is_closed(&made.flow) {
+        if made.is_closed() {
             self.leave(slot, network);
         }
     }
@@ -219,14 +232,14 @@ impl<'a> Slots<'a> {
     }
 
     fn release(&mut self, slot: usize, network: &mut Network) {
-        let Made { flow, group, number, .. } = *self.slots[slot].take().expect("a connection");
+        let made = *self.slots[slot].take().expect("a connection");
         let index = self.first_flow + slot;
-        self.delivered_packets += flow.receiver.counters().arrived;
-        let row = FlowRow::of(&flow, &network.drops[index], (0, 0), self.network.duration_ns);
-        let group = &mut self.groups[group];
-        group.totals.add(completion(&flow), Volume::of(&flow));
+        self.delivered_packets += made.flow.receiver.counters().arrived;
+        let group = &mut self.groups[made.group];
+        group.count(&made);
         if group.making.rows {
-            group.rows.push((number, row));
+            let row = FlowRow::of(&made.flow, &network.drops[index], (0, 0), self.network.duration_ns);
+            group.rows.push((made.number, row));
         }
         let first = network.events.first_of_slot(slot);
         (first..first + FLOW_SOURCES).for_each(|source| network.events.set(source, NEVER));
@@ -266,13 +279,12 @@ impl<'a> Slots<'a> {
     pub(super) fn finish(self, network: &Network, inside: &[(u64, u64)], flows: &mut Rows, groups: &mut Rows) {
         let mut made_by = self.groups;
         for (slot, made) in self.slots.iter().enumerate() {
-            let Some(Made { flow, group, number, .. }) = made.as_deref() else { continue };
-            let (index, group) = (self.first_flow + slot, &mut made_by[*group]);
-            group.totals.add(completion(flow), Volume::of(flow));
+            let Some(made) = made.as_deref() else { continue };
+            let (index, group) = (self.first_flow + slot, &mut made_by[made.group]);
+            group.count(made);
             if group.making.rows {
-                group
-                    .rows
-                    .push((*number, FlowRow::of(flow, &network.drops[index], inside[index], self.network.duration_ns)));
+                let row = FlowRow::of(&made.flow, &network.drops[index], inside[index], self.network.duration_ns);
+                group.rows.push((made.number, row));
             }
         }
         for mut group in made_by {

@@ -7,6 +7,7 @@ use super::World;
 use crate::output::{Output, Rows};
 use crate::spec::{NetworkSpec, PortSpec};
 use crate::time::{MAX_TIME, MS, SEC};
+use crate::traffic::arrivals::drawn;
 
 /// A bottleneck of 10 Mbit/s with a queue in both directions, and 20 ms.
 fn world(seed: u64, qdisc: &Value, workloads: &[Value]) -> NetworkSpec {
@@ -39,9 +40,12 @@ fn tcp(id: &str, stack: &str, reverse: bool, bytes: u64) -> Value {
     })
 }
 
+/// Transfers of the size that `tcp` has.
 fn transfers(tcp: &Value, arrivals: &Value, ports: [u16; 2]) -> Value {
-    json!({"kind": "transfers", "tcp": tcp, "arrivals": arrivals, "start_ns": 0, "stop_ns": 6 * SEC, "count": null,
-           "ports": ports, "rows": true})
+    let mut own = tcp.clone();
+    let size = own["transfer_bytes"].take();
+    json!({"kind": "transfers", "tcp": own, "size_bytes": size, "arrivals": arrivals, "start_ns": 0, "stop_ns": 6 * SEC,
+           "count": null, "ports": ports, "rows": true})
 }
 
 fn qdisc(which: usize) -> Value {
@@ -114,14 +118,128 @@ fn a_capture_tells_connections_apart_that_had_the_same_slot() {
 }
 
 #[test]
+fn a_run_makes_the_connections_that_are_drawn_for_others() {
+    let sizes = json!({"kind": "exponential", "mean": 20_000});
+    let arrivals = json!({"kind": "poisson", "mean_interval_ns": 50 * MS});
+    let mut web = transfers(&tcp("web", "linux-6.12", false, 1), &arrivals, [10_000, 80]);
+    web["size_bytes"] = sizes;
+    let mut net = world(1, &qdisc(0), &[web]);
+    net.schedule.clear();
+    let listed = drawn(&net, 0).unwrap();
+    assert!((100..140).contains(&listed.len()), "{}", listed.len());
+    let (_, out, made, _) = run(&net, true);
+    assert_eq!(made as usize, listed.len());
+    for (arrival, name) in listed.iter().zip(&out.flows.names) {
+        assert_eq!(out.flows.get(name, "start_ns"), Some(arrival.at as f64));
+        if out.flows.get(name, "completed_ns").is_some() {
+            assert_eq!(out.flows.get(name, "rx_bytes"), Some(arrival.bytes as f64));
+        }
+    }
+    assert_eq!(out.groups.names, ["web", "web <10kB", "web 10kB-100kB", "web 100kB-1MB"][..out.groups.names.len()]);
+    assert!(drawn(&net, 1).is_err());
+}
+
+#[test]
+fn given_times_sizes_and_classes_are_those_of_the_connections() {
+    let arrivals = json!({"kind": "listed", "at_ns": [0, 0, SEC, 7 * SEC], "sizes_bytes": [1000, 2000, 3000, 4000],
+                          "classes": [0, 1, 0, 1]});
+    let mut web = transfers(&tcp("web", "linux-6.12", false, 1), &arrivals, [59_999, 80]);
+    web["paths"] = json!([0, 0]);
+    web["start_ns"] = json!(SEC);
+    let mut net = world(1, &qdisc(0), &[web.clone()]);
+    net.schedule.clear();
+    let found: Vec<_> =
+        drawn(&net, 0).unwrap().iter().map(|each| (each.at, each.bytes, each.class, each.ports)).collect();
+    // The last is later than the workload's end; ports of classes do not meet.
+    assert_eq!(found, [(SEC, 1000, 0, [59_999, 80]), (SEC, 2000, 1, [10_000, 85]), (2 * SEC, 3000, 0, [10_001, 81])]);
+    let (_, out, ..) = run(&net, true);
+    assert_eq!(out.groups.get("web", "rx_bytes"), Some(6000.0));
+    for (field, wrong) in
+        [("at_ns", json!([1, 0, 2, 3])), ("sizes_bytes", json!([1])), ("classes", json!([0, 1, 2, 0]))]
+    {
+        let mut bad = web.clone();
+        bad["arrivals"][field] = wrong;
+        let refused = crate::simulate(&world(1, &qdisc(0), &[bad])).unwrap_err();
+        assert_eq!(refused[0].field, format!("arrivals.{field}"));
+    }
+}
+
+#[test]
+fn a_transfer_alone_takes_the_time_that_slowdowns_are_relative_to() {
+    // What the shaper's bucket lets through at once makes up to 6 %.
+    for bytes in [1, 1448, 14_480, 14_481, 50_000, 300_000, 2_000_000] {
+        let arrivals = json!({"kind": "listed", "at_ns": [0], "sizes_bytes": [bytes], "classes": null});
+        let mut net = world(1, &qdisc(0), &[transfers(&tcp("web", "linux-6.12", false, 1), &arrivals, [10_000, 80])]);
+        net.schedule.clear();
+        let slowdown = run(&net, true).1.groups.get("web", "slowdown_mean").unwrap();
+        assert!((0.93..1.04).contains(&slowdown), "{slowdown} for {bytes} bytes");
+    }
+}
+
+/// The world with a link behind each queue, of which `part` of the RTT of their own is for connections.
+fn spread(workload: &Value, delays: [u64; 2], parts: [Option<&str>; 2]) -> NetworkSpec {
+    let mut net = world(1, &qdisc(0), std::slice::from_ref(workload));
+    net.schedule.clear();
+    for (i, direction) in ["forward", "reverse"].into_iter().enumerate() {
+        let id = format!("own-{direction}");
+        let link = json!({"kind": "link", "id": id, "name": id, "direction": direction, "delay_ns": delays[i],
+                          "rate_bps": null, "limit_packets": null, "own_rtt": parts[i]});
+        net.ports.push(serde_json::from_value(link).unwrap());
+    }
+    net.paths[0].forward.push(net.ports.len() - 2);
+    net.paths[0].reverse.push(net.ports.len() - 1);
+    net
+}
+
+#[test]
+fn a_delay_that_connections_share_is_the_same_on_a_line_that_keeps_no_order() {
+    let arrivals = json!({"kind": "poisson", "mean_interval_ns": 20 * MS});
+    let mut web = transfers(&tcp("web", "linux-6.12", false, 20_000), &arrivals, [10_000, 80]);
+    let kept = run(&spread(&web, [15 * MS + MS / 2, 15 * MS + MS / 2], [None, None]), true);
+    web["rtt_ns"] = json!(31 * MS);
+    let spread = run(&spread(&web, [0, 0], [Some("first-half"), Some("second-half")]), true);
+    let column = |out: &Output, name| out.flows.names.iter().map(|flow| out.flows.get(flow, name)).collect::<Vec<_>>();
+    assert_eq!(spread.2, kept.2);
+    assert_eq!(spread.1.conservation, Vec::<String>::new());
+    for name in ["start_ns", "rx_bytes", "retransmits"] {
+        assert_eq!(column(&spread.1, name), column(&kept.1, name), "{name}");
+    }
+}
+
+#[test]
+fn each_connection_has_the_round_trip_that_is_drawn_for_it() {
+    let arrivals = json!({"kind": "regular", "interval_ns": 5 * MS});
+    let mut web = transfers(&tcp("web", "linux-6.12", false, 100), &arrivals, [10_000, 80]);
+    web["rtt_ns"] = json!({"kind": "uniform", "low": MS, "high": 200 * MS});
+    let net = spread(&web, [0, 0], [None, Some("whole")]);
+    let drawn = drawn(&net, 0).unwrap();
+    let (_, out, ..) = run(&net, true);
+    assert_eq!(out.conservation, Vec::<String>::new());
+    let mut compared = 0;
+    for (arrival, name) in drawn.iter().zip(&out.flows.names) {
+        let Some(end) = out.flows.get(name, "completed_ns") else { continue };
+        // One and a half times the 20 ms of the others, and once the whole RTT of its own, which is on the way back.
+        let own = end - arrival.at as f64 - 30.0 * MS as f64;
+        assert!((own - arrival.rtt as f64).abs() < 2.0 * MS as f64, "{own} for {}", arrival.rtt);
+        compared += 1;
+    }
+    assert!(compared > 1000, "{compared}");
+    let alone = out.groups.get("web", "slowdown_mean").unwrap();
+    assert!((0.97..1.03).contains(&alone), "{alone}");
+    let again = run(&net, false);
+    assert_eq!(again.0, run(&net, true).0);
+}
+
+#[test]
 fn what_cannot_be_run_is_refused() {
     let arrivals = json!({"kind": "poisson", "mean_interval_ns": 0});
-    let mut own = tcp("web", "linux-6.12", false, 2000);
-    own["transfer_bytes"] = Value::Null;
-    let net = world(1, &qdisc(0), &[transfers(&own, &arrivals, [80, 80])]);
+    let mut own = transfers(&tcp("web", "linux-6.12", false, 2000), &arrivals, [80, 80]);
+    (own["tcp"]["transfer_bytes"], own["paths"]) = (json!(2000), json!([0, 7]));
+    own["size_bytes"] = json!({"kind": "uniform", "low": 2, "high": 1});
+    let net = world(1, &qdisc(0), &[own]);
     let refused = crate::simulate(&net).unwrap_err();
     let fields: Vec<&str> = refused.iter().map(|refusal| refusal.field.as_str()).collect();
-    assert_eq!(fields, ["arrivals.mean_interval_ns", "ports", "tcp.transfer_bytes"]);
+    assert_eq!(fields, ["arrivals.mean_interval_ns", "ports", "size_bytes.high", "tcp.transfer_bytes", "paths.1.path"]);
     let mut late = world(1, &qdisc(0), &[]);
     late.ports = vec![serde_json::from_value(json!({
         "kind": "link", "id": "delay", "name": "delay", "direction": "forward", "delay_ns": MAX_TIME + 1, "rate_bps": null,

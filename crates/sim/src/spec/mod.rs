@@ -13,7 +13,7 @@ mod workload;
 pub use change::ChangeSpec;
 pub use distribution::{DistributionSpec, DrawnSpec, PartSpec};
 pub use host::{Direction, HostSpec, PathSpec, Side};
-pub use port::{PortSpec, ShaperSpec};
+pub use port::{PartOfRtt, PortSpec, ShaperSpec};
 pub use qdisc::*;
 pub use series::SeriesSpec;
 pub use workload::*;

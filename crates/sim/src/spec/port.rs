@@ -26,6 +26,10 @@ pub enum PortSpec {
         /// passes at once.
         #[serde(default)]
         coalesce_ns: Option<u64>,
+        /// The delay is longer by this part of the RTT that a connection has of its own, and packets leave by time, in whatever order they
+        /// came; such a port has neither line nor limit.
+        #[serde(default)]
+        own_rtt: Option<PartOfRtt>,
     },
     /// A queue discipline behind a shaper, then a propagation delay.
     Queue {
@@ -44,6 +48,30 @@ pub enum PortSpec {
     },
 }
 
+/// A part of the RTT that a connection has of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartOfRtt {
+    /// Half of it, rounded down.
+    FirstHalf,
+    /// What the first half leaves.
+    SecondHalf,
+    /// All of it.
+    Whole,
+}
+
+impl PartOfRtt {
+    /// This part of an RTT, ns.
+    #[must_use]
+    pub fn of(self, rtt_ns: u64) -> u64 {
+        match self {
+            Self::FirstHalf => rtt_ns / 2,
+            Self::SecondHalf => rtt_ns - rtt_ns / 2,
+            Self::Whole => rtt_ns,
+        }
+    }
+}
+
 impl PortSpec {
     /// Its id.
     #[must_use]
@@ -53,12 +81,44 @@ impl PortSpec {
         }
     }
 
+    /// Its propagation delay for all connections, ns.
+    #[must_use]
+    pub fn delay_ns(&self) -> u64 {
+        match self {
+            Self::Link { delay_ns, .. } | Self::Queue { delay_ns, .. } => *delay_ns,
+        }
+    }
+
+    /// The part of the RTT that a connection has of its own that it adds.
+    #[must_use]
+    pub fn part_of_rtt(&self) -> Option<PartOfRtt> {
+        match self {
+            Self::Link { own_rtt, .. } => *own_rtt,
+            Self::Queue { .. } => None,
+        }
+    }
+
+    /// The rate of its line or its shaper, bit/s; `None` is infinitely fast.
+    #[must_use]
+    pub fn rate_bps(&self) -> Option<u64> {
+        match self {
+            Self::Link { rate_bps, .. } => *rate_bps,
+            Self::Queue { shaper: ShaperSpec::Own, qdisc: QdiscSpec::Cake { rate_bps, .. }, .. } => *rate_bps,
+            Self::Queue { shaper, .. } => match shaper {
+                ShaperSpec::Link { rate_bps } | ShaperSpec::Tbf { rate_bps, .. } | ShaperSpec::Htb { rate_bps, .. } => {
+                    Some(*rate_bps)
+                }
+                ShaperSpec::Own => None,
+            },
+        }
+    }
+
     /// True if no packet passes in no time.
     #[must_use]
     pub fn takes_time(&self) -> bool {
         match self {
-            Self::Link { delay_ns, rate_bps, coalesce_ns, .. } => {
-                *delay_ns > 0 || rate_bps.is_some() || coalesce_ns.is_some()
+            Self::Link { delay_ns, rate_bps, coalesce_ns, own_rtt, .. } => {
+                *delay_ns > 0 || rate_bps.is_some() || coalesce_ns.is_some() || own_rtt.is_some()
             }
             Self::Queue { .. } => true,
         }

@@ -111,6 +111,15 @@ impl WorkloadSpec {
         }
     }
 
+    /// Indices of the paths that its connections take beside that of its heading.
+    #[must_use]
+    pub fn more_paths(&self) -> &[usize] {
+        match self {
+            Self::Transfers(transfers) => &transfers.paths,
+            _ => &[],
+        }
+    }
+
     /// The connections or streams that it has from the start of the run; `None` if it makes connections while the run goes on.
     #[must_use]
     pub fn listed(&self) -> Option<&[ConnectionSpec]> {
@@ -265,25 +274,53 @@ pub struct StreamingSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransfersSpec {
-    /// What the connections have in common. None is listed; they are called `ID-1`, `ID-2` and so on.
+    /// What the connections have in common. None is listed; they are called `ID-1`, `ID-2` and so on, and have no size in common.
     pub tcp: TcpSpec,
+    /// Payload of each, bytes; what is drawn as 0 is 1.
+    pub size_bytes: DistributionSpec,
     /// When connections are made.
     pub arrivals: ArrivalsSpec,
+    /// The RTT that each has of its own, which ports that say so add to their delay, ns; `None`: none.
+    #[serde(default)]
+    pub rtt_ns: Option<DistributionSpec>,
+    /// Indices of the paths that they take, each as likely as any other: one for each class of RTTs. None is that of `tcp`.
+    #[serde(default)]
+    pub paths: Vec<usize>,
     /// From when on, ns.
     pub start_ns: u64,
     /// No connection is made from this time on, ns; `None` is the end of the run. Those that are there go on.
     pub stop_ns: Option<u64>,
     /// Most connections that are made; `None` is as many as come.
     pub count: Option<u64>,
-    /// Source and destination port of the first. Source ports count up from there to 59999 and on from 10000, the destination port counts the
-    /// turns.
+    /// Source and destination port of the first. Source ports count up through `source_ports`, the destination port counts the turns, from a
+    /// port that is 4 higher for each class.
     pub ports: [u16; 2],
+    /// The least and the largest source port.
+    #[serde(default = "source_ports")]
+    pub source_ports: [u16; 2],
     /// Each connection gets a row in the table of flows; else there is only that of the group.
     pub rows: bool,
 }
 
-/// The times between connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+impl TransfersSpec {
+    /// Indices of the paths that they take.
+    #[must_use]
+    pub fn all_paths(&self) -> &[usize] {
+        if self.paths.is_empty() {
+            std::slice::from_ref(&self.tcp.path)
+        } else {
+            &self.paths
+        }
+    }
+}
+
+/// The usual source ports of connections that come and go.
+fn source_ports() -> [u16; 2] {
+    [10_000, 59_999]
+}
+
+/// When connections are made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ArrivalsSpec {
     /// One at once, then one every interval.
@@ -295,6 +332,15 @@ pub enum ArrivalsSpec {
     Poisson {
         /// From one to the next on average, ns.
         mean_interval_ns: u64,
+    },
+    /// At times that are given.
+    Listed {
+        /// In order, since the workload's start, ns.
+        at_ns: Vec<u64>,
+        /// Payload of each, bytes; `None`: by the workload's distribution.
+        sizes_bytes: Option<Vec<u64>>,
+        /// Which of the workload's paths each takes; `None`: any.
+        classes: Option<Vec<usize>>,
     },
 }
 

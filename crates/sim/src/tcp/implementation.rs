@@ -31,6 +31,16 @@ impl Implementation {
         }
         Stack::from_spec(spec).map(Self::Linux)
     }
+
+    /// The window after the handshake, segments.
+    #[must_use]
+    pub fn initial_cwnd(&self) -> u32 {
+        match self {
+            Self::Linux(stack) => stack.initial_cwnd,
+            Self::Bsd(stack) if stack.initcwnd10 => 10,
+            Self::Bsd(_) => 3,
+        }
+    }
 }
 
 /// Refuses a name that no stack has.

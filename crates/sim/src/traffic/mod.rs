@@ -3,7 +3,6 @@
 //! variant of [`AnyTraffic`] and an arm of [`build`] for each.
 
 mod amount;
-pub mod arrivals;
 pub mod bulk;
 mod exchange;
 mod measured;
@@ -24,6 +23,7 @@ pub use pace::listed as datagrams_listed;
 pub use page::Page;
 pub use site::{Controls, Site, MOST_MTU};
 pub use streaming::Streaming;
+pub use transfers::arrivals;
 pub use udp::Udp;
 
 use self::arrivals::Making;
@@ -252,7 +252,7 @@ pub enum Made<'a> {
     /// What is there from the start: one for each that it lists.
     Listed(Vec<AnyTraffic>),
     /// What makes connections while the run goes on.
-    Making(Making<'a>),
+    Making(Box<Making<'a>>),
 }
 
 /// Builds a workload; bulk flows have a place of their own ([`bulk::connections`]), and are none of these.
@@ -271,7 +271,7 @@ pub fn build<'a>(workload: &'a WorkloadSpec, site: &Site<'a>) -> Result<Made<'a>
             measured::build(spec, false, site).map(listed)
         }
         WorkloadSpec::Udp(spec) | WorkloadSpec::Voip(spec) => udp::build(spec, site).map(listed),
-        WorkloadSpec::Transfers(spec) => transfers::build(spec, site).map(Made::Making),
+        WorkloadSpec::Transfers(spec) => transfers::build(spec, site).map(|making| Made::Making(Box::new(making))),
     }
 }
 

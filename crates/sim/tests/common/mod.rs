@@ -108,6 +108,7 @@ pub fn link(id: &str, direction: Direction, delay_ns: u64) -> PortSpec {
         rate_bps: None,
         limit_packets: None,
         coalesce_ns: None,
+        own_rtt: None,
     }
 }
 

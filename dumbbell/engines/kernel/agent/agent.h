@@ -1,9 +1,9 @@
 /* The agent: first process of the guest, traffic generator and sampler in one. README.md has the language of its script.
  *
  * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c is the event loop, socket.c what all
- * sockets share; bulk.c and datagrams.c are kinds of traffic, session.c is that of applications over connections that stay open:
- * exchange.c, onoff.c, page.c, streaming.c; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c writes
- * packets. */
+ * sockets share; bulk.c, datagrams.c and transfers.c are kinds of traffic, session.c is that of applications over connections that stay
+ * open: exchange.c, onoff.c, page.c, streaming.c; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c
+ * writes packets. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -27,7 +27,7 @@ struct end {
 	int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
 };
 
-enum traffic { BULK, SESSION, DATAGRAMS };
+enum traffic { BULK, SESSION, DATAGRAMS, TRANSFERS };
 enum state { WAITING, ACTIVE, CLOSING, STOPPED }; /* CLOSING: `from` has sent its FIN */
 
 /* When a datagram was sent, reached the other end and was back; -1 if it did not. */
@@ -140,7 +140,10 @@ void write_sysctl(const char *namespace, const char *key, char **values, int n, 
 void run_program(char **words);
 
 /* traffic.c */
-enum event { SAMPLE, START, STOP, LISTEN, FROM, TO, TIMER, COMMAND, CAPTURE, END };
+enum event {
+	SAMPLE, START, STOP, LISTEN, FROM, TO, TIMER, COMMAND, CAPTURE, END,
+	TRANSFER_DUE, TRANSFER_LISTEN, TRANSFER_FROM, TRANSFER_TO /* of connections that come and go */
+};
 void watch(int fd, uint32_t events, enum event event, int index);
 void change_watch(int fd, uint32_t events, enum event event, int index);
 void unwatch(int fd);
@@ -153,6 +156,7 @@ int64_t since_epoch(const struct script *script);
 #define OVER (-1)
 #define READ_MOST (1 << 20) /* most bytes per recv() */
 void make_sockets(struct script *script);
+int make_socket(const struct flow *flow, const struct end *end);
 void connect_to(const struct end *opener, const struct end *listener);
 void accept_from(struct flow *flow, struct end *listener);
 int64_t send_bytes(struct end *end, uint64_t most);
@@ -216,6 +220,16 @@ void receive_reply(struct script *script, int i);
 void stop_datagrams(struct flow *flow);
 void set_echo_filter(int fd);
 void drain(struct script *script);
+
+/* transfers.c */
+void read_transfers(const struct flow *like, const char *list, const char *came);
+void make_transfers(void);
+void arm_transfers(struct script *script);
+void transfer_is_due(struct script *script, int group);
+void accept_transfer(int listener);
+void handle_transfer_from(int number);
+void handle_transfer_to(struct script *script, int number);
+void write_transfers(void);
 
 /* capture.c */
 void open_capture(struct capture *capture);

@@ -181,24 +181,42 @@ static void read_datagrams(struct script *script, char **words)
 			fail("script: %s: %s", *words, strerror(errno));
 }
 
+static void read_socket_option(struct flow *flow, const char *name, const char *value)
+{
+	if (!strcmp(name, "mss"))
+		flow->mss = least(value, 1);
+	else if (!strcmp(name, "dscp"))
+		flow->dscp = least(value, 0);
+	else if (!strcmp(name, "nodelay"))
+		flow->nodelay = least(value, 1);
+	else if (!strcmp(name, "reads"))
+		flow->reads_bps = least(value, 1);
+	else
+		fail("script: sockets have no option %s", name);
+}
+
 /* Of the sockets of the flow before. */
 static void read_option(struct script *script, char **words)
 {
-	struct flow *flow;
-
 	if (!script->n_flows)
 		fail("script: option %s belongs to no flow", words[1]);
-	flow = &script->flows[script->n_flows - 1];
-	if (!strcmp(words[1], "mss"))
-		flow->mss = least(words[2], 1);
-	else if (!strcmp(words[1], "dscp"))
-		flow->dscp = least(words[2], 0);
-	else if (!strcmp(words[1], "nodelay"))
-		flow->nodelay = least(words[2], 1);
-	else if (!strcmp(words[1], "reads"))
-		flow->reads_bps = least(words[2], 1);
-	else
-		fail("script: sockets have no option %s", words[1]);
+	read_socket_option(&script->flows[script->n_flows - 1], words[1], words[2]);
+}
+
+/* None of them is among the flows. */
+static void read_coming(char **words)
+{
+	struct flow like = { .traffic = TRANSFERS };
+	int i;
+
+	like.from = (struct end){ .namespace = words[1], .address = inet_addr(words[3]), .fd = -1 };
+	like.to = (struct end){ .namespace = words[2], .address = inet_addr(words[4]), .fd = -1 };
+	like.cc = words[5];
+	like.sndbuf = number(words[6]);
+	like.rcvbuf = number(words[7]);
+	for (i = 10; words[i] && words[i + 1]; i += 2)
+		read_socket_option(&like, words[i], words[i + 1]);
+	read_transfers(&like, words[8], words[9]);
 }
 
 static void read_port(struct script *script, char **words)
@@ -254,7 +272,7 @@ static const struct {
 	{ "namespace", 2 }, { "run", 4 },     { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
 	{ "udp", 12 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
-	{ "ping", 12 },	    { "drain", 1 },
+	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 },
 };
 
 static void make_traffic(struct script *script)
@@ -262,6 +280,7 @@ static void make_traffic(struct script *script)
 	open_series(script);
 	run_traffic(script);
 	write_counters(script);
+	write_transfers();
 	close_series(script);
 }
 
@@ -291,6 +310,8 @@ static void carry_out(struct script *script, char **words, int n)
 		read_datagrams(script, words);
 	else if (!strcmp(what, "option"))
 		read_option(script, words);
+	else if (!strcmp(what, "transfers"))
+		read_coming(words);
 	else if (!strcmp(what, "hop"))
 		read_hop(script, words);
 	else if (!strcmp(what, "port") || !strcmp(what, "delay"))

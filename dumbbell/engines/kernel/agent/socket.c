@@ -19,10 +19,10 @@ static void set(int fd, int level, int option, const void *value, socklen_t size
 }
 
 /* A socket that is bound to an end of a flow. */
-static int make_socket(const struct flow *flow, const struct end *end)
+int make_socket(const struct flow *flow, const struct end *end)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(end->port), .sin_addr.s_addr = end->address };
-	int type = SOCK_STREAM, protocol = 0, fd;
+	int type = SOCK_STREAM, protocol = 0, fd, on = 1;
 
 	enter_namespace(end->namespace);
 	if (flow->traffic == DATAGRAMS && flow->datagrams.icmp) {
@@ -35,6 +35,8 @@ static int make_socket(const struct flow *flow, const struct end *end)
 	fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
 	if (fd < 0)
 		fail("socket: %s", strerror(errno));
+	if (flow->traffic == TRANSFERS)
+		set(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on), "reuseaddr");
 	if (flow->cc)
 		set(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc), flow->cc);
 	if (flow->rcvbuf)

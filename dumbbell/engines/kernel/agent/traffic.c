@@ -103,6 +103,18 @@ static void handle(struct script *script, enum event event, int i)
 	case CAPTURE:
 		drain_capture(&script->captures[i], script->zero);
 		break;
+	case TRANSFER_DUE:
+		transfer_is_due(script, i);
+		break;
+	case TRANSFER_LISTEN:
+		accept_transfer(i);
+		break;
+	case TRANSFER_FROM:
+		handle_transfer_from(i);
+		break;
+	case TRANSFER_TO:
+		handle_transfer_to(script, i);
+		break;
 	case SAMPLE:
 	case END:
 		break;
@@ -163,8 +175,10 @@ void run_traffic(struct script *script)
 	if (poll_fd < 0)
 		fail("epoll: %s", strerror(errno));
 	make_sockets(script);
+	make_transfers();
 	set_epoch(script);
 	arm_all(script);
+	arm_transfers(script);
 	if (script->sample_ns) {
 		sampler = make_timer(script, 0, script->sample_ns);
 		watch(sampler, EPOLLIN, SAMPLE, 0);
