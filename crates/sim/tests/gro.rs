@@ -23,6 +23,7 @@ fn to_card(interval_ns: Option<u64>) -> Output {
         rate_bps: None,
         limit_packets: None,
         coalesce_ns: interval_ns,
+        own_rtt: None,
     });
     run(&net)
 }
