@@ -27,7 +27,9 @@ def test_all_packets_of_a_connection_have_its_codepoint_beside_the_ecn_field(run
         assert {0, 2} <= set(ecn)
 
 
-@pytest.mark.parametrize("kind", [{"kind": "ping", "interval": "100ms"}, {"kind": "udp", "interval": "100ms", "reply": True}, {"kind": "voip"}])
+@pytest.mark.parametrize(
+    "kind", [{"kind": "ping", "interval": "100ms"}, {"kind": "udp", "interval": "100ms", "reply": True}, {"kind": "voip"}]
+)
 def test_so_have_all_datagrams_and_what_comes_back(run, kind):
     found = run(flows=[{"cc": "cubic", "dscp": "CS1"}], background=[{**kind, "dscp": "EF"}], duration="500ms", capture=True)
     ends = [codepoints(found.captures[f"{side}.pcap"])[0].count(46) for side in ("left", "right")]
