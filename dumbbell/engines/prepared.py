@@ -101,6 +101,9 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
         run, found = resolved if resolved.settings.engine == name else resolved.on(name), engine(name)
         table = found.capabilities()
         planned = make(run, table, kept[name])
+        if run.settings.passive_rtt and not all(path.base_rtt_ns for path in planned.plan.paths):
+            what = "true has nothing to measure: packets are at both ends of a path without delay at the same time"
+            problems[run.problem(("passive_rtt",), what, "an rtt above 0s, or false")] = None
         refusals = list(table.refusals(planned.plan, partial(_others, found.name)))
         if not refusals:
             made = found.compile(planned.plan)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dumbbell.scenario.discipline import Discipline
+from dumbbell.scenario.distributions import Distribution
 from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
@@ -32,14 +33,24 @@ _QUANTITIES: dict[Any, Strategy] = {
     Packets: st.sampled_from(["1p", "10p", "300p"]),
     Limit: st.sampled_from(["1p", "2p", "50p", "1000p", "0.5bdp", "2bdp", "1514B", "64KiB"]),
 }
+_DRAWN: dict[Any, Strategy] = {
+    Duration: st.sampled_from([{"exponential": "20ms"}, {"uniform": ["0s", "0.3s"]}, {"lognormal": {"median": "5ms", "sigma": 1}}]),
+    Size: st.sampled_from(
+        [
+            {"exponential": "15kB"},
+            {"known": "web-search"},
+            {"pareto": {"shape": 1.2, "least": "1kB", "most": "1MB"}},
+            {"mixture": [{"share": 0.9, "of": "1kB"}, {"share": 0.1, "of": {"uniform": ["1B", "1MB"]}}]},
+        ]
+    ),
+}
+"""Distributions, by what is drawn."""
 _MOST_OPTIONAL = 3
 """Keys of a mapping that need not be there."""
 _CC = st.sampled_from(["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce", {"kind": "cubic", "hystart": False}])
 _STACK = st.sampled_from(["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9", {"base": "linux-6.12", "initial_cwnd": 4}])
 _BUFFER_STEPS = st.sampled_from([["4KiB", "128KiB", "6MiB"], ["4KiB", "16KiB", "20KiB"], ["1B", "4608B", "1GiB"]])
-_SIZES = st.sampled_from(
-    ["1B", "20kB", {"exponential": "15kB"}, {"known": "web-search"}, {"pareto": {"shape": 1.2, "least": "1kB", "most": "1MB"}}]
-)
+_SIZES = st.sampled_from(["1B", "20kB"]) | _DRAWN[Size]
 _ARRIVALS = st.sampled_from(
     [
         {"kind": "regular", "every": "40ms"},
@@ -112,6 +123,8 @@ def of_type(annotation: Any, field: FieldInfo | None = None) -> Strategy:
         return _whole(metadata) if parts[0] is int else of_type(parts[0])
     if annotation in _QUANTITIES:
         return _QUANTITIES[annotation]
+    if isinstance(annotation, type) and issubclass(annotation, Distribution):
+        return _DRAWN[(annotation.__pydantic_generic_metadata__["args"] or (Size,))[0]]
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return _OF_MODELS[annotation]() if annotation in _OF_MODELS else of_model(annotation)
     if origin in (Union, UnionType):
