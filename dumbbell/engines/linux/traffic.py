@@ -50,13 +50,21 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
     tcp = workload.over
     if tcp is not None and tcp.segment_bytes != segment_bytes(mtu):
         yield f"mss {tcp.segment_bytes + TIMESTAMPS}"
-    dscp = workload.parameters.get("dscp", 0) if isinstance(workload, Traffic) and tcp is None else tcp and tcp.dscp
-    if dscp:
-        yield f"dscp {dscp}"
+    if codepoint := _codepoint(workload):
+        yield f"dscp {codepoint}"
     if tcp is not None and tcp.host.nodelay:
         yield "nodelay 1"
     if tcp is not None and tcp.host.reads_bps is not None:
         yield f"reads {tcp.host.reads_bps}"
+
+
+def _codepoint(workload: Workload) -> int:
+    """The DSCP of all its packets, 0 to 63."""
+    if workload.over is not None:
+        return workload.over.dscp
+    assert isinstance(workload, Traffic)  # datagrams are
+    codepoint: int = workload.parameters.get("dscp", 0)
+    return codepoint
 
 
 def arrivals_file(workload: int) -> str:
