@@ -21,6 +21,8 @@ _REF = "#/$defs/"
 EXAMPLES = {
     ("", "name"): "two-flows",
     ("", "path"): "{rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}",
+    ("", "stages"): "{dsl: {rate: 10mbit, delay: 5ms, qdisc: fq_codel}, core: {delay: 15ms}}",
+    ("", "paths"): "{home: {forward: [dsl, core]}}",
     ("", "hosts"): "{left: {egress: {rate: 1gbit, qdisc: fq_codel}}}",
     ("", "flows"): "[{cc: cubic, count: 2}, {cc: reno, start: 5s}]",
     ("", "background"): "[{kind: udp, rate: 1mbit}]",
@@ -33,6 +35,8 @@ EXAMPLES = {
     ("Path", "bottleneck"): "{rate: 10mbit, qdisc: fq_codel}",
     ("Path", "forward"): "[{delay: 10ms}, {rate: 10mbit, qdisc: codel}]",
     ("Path", "reverse"): "none",
+    ("NamedPath", "forward"): "[dsl, core]",
+    ("NamedPath", "reverse"): "[core]",
     ("Path", "impairments"): "[{kind: outage, at: 10s, for: 200ms}]",
     ("Series", "flows"): "[cubic]",
     ("Series", "groups"): "all",

@@ -1,4 +1,4 @@
-"""`dumbbell plan FILE`: the number of runs of a scenario and their estimated cost."""
+"""`dumbbell plan FILE`: a sketch of a scenario's network, the number of its runs and their estimated cost."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import typer
 from dumbbell.cli.executor import WorkersOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
+from dumbbell.errors import printable
 
 
 def register(app: typer.Typer) -> None:
@@ -22,12 +23,13 @@ def _plan(
     most_cells: MostCellsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how many runs a scenario has and estimate their time and disk space on this machine.
+    """Sketch the network of a scenario's first run, show how many runs it has, and estimate their time and disk space on this machine.
 
     Of more than 300 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all.
     With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost
+    from dumbbell.plan.sketch import sketch
 
     scenario = read_sample(file, out, most_cells, values or ())
     folder, total, checked = scenario.folder, scenario.total, len(scenario.runs)
@@ -47,4 +49,7 @@ def _plan(
     ]
     if checked < total:
         rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))
+    for line in sketch(scenario.runs[0].plan):
+        typer.echo(printable(line))
+    typer.echo()
     print_columns(rows)

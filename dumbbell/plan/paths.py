@@ -10,6 +10,9 @@ A host's own queue comes first in either direction. A delay of nothing is no sta
 bottleneck is that stage's own propagation delay, and the access line is the line of the delay stage that follows it; they become stages of
 their own where flows differ in RTT or the delay has a limit. Stages of one id are one port, whatever flows pass through it.
 
+One of several paths by name consists of stages of the scenario's `stages`: each is at most one port in either direction, whatever paths
+pass it, with the stage's name for an id. Sizes in `bdp` are those of the first path through it that traffic takes.
+
 The ids are those of this table; explicit stages have the names that they are given, or `delay-N` and `queue-N`. On the reverse path
 `-reverse` is added. Where that makes a string that another stage has already, it gets a number; nothing takes an id apart again.
 """
@@ -24,9 +27,10 @@ from dumbbell.plan.ids import Ids
 from dumbbell.plan.model import Direction, PartOfRtt, Path
 from dumbbell.plan.ports import Ports, Stage
 from dumbbell.plan.provenance import DELAY, PORT, Origin
-from dumbbell.scenario import Bottleneck, Duration, QueueStage, Settings, over_tcp
+from dumbbell.scenario import Bottleneck, Duration, NamedPath, QueueStage, Settings, over_tcp
 from dumbbell.scenario import Path as Written
 from dumbbell.scenario import Stage as WrittenStage
+from dumbbell.scenario.passing import least_rate_bps, path_named
 
 _DELAY, _ACCESS, _BOTTLENECK = Origin(("path",), DELAY), Origin(("path", "access")), Origin(("path", "bottleneck"), PORT)
 
@@ -37,61 +41,90 @@ class Paths:
     def __init__(self, settings: Settings, hosts: Hosts) -> None:
         """The settings must have passed `check`."""
         self._hosts = hosts
-        self.ports = Ports(settings.path_rate_bps, settings.path.frame_bytes)
+        self.ports = Ports(settings.path.frame_bytes)
         self.paths: list[Path] = []
+        self._settings = settings
         self._written = settings.path
         self._separate = settings.path.delay.limit is not None or any(
             each.has_own_rtts or any(rtt != settings.path.rtt for rtt in each.rtts) for each in over_tcp(settings)
         )
-        self._indices: dict[tuple[Duration | None, bool, int | None, int | None, Duration | None], int] = {}
+        self._indices: dict[tuple[str | None, Duration | None, bool, int | None, int | None, Duration | None], int] = {}
         self._ids = Ids()
 
-    def of(self, left: int, right: int, rtt: Duration | None = None, own: bool = False, gro: Duration | None = None) -> int:
-        """The index of the path between two hosts for traffic with this RTT, or without one of its own; `own`: each connection has one.
+    def of(
+        self,
+        left: int,
+        right: int,
+        name: str | None = None,
+        rtt: Duration | None = None,
+        own: bool = False,
+        gro: Duration | None = None,
+    ) -> int:
+        """The index of the path between two hosts for traffic that takes this one of several.
 
-        `gro` is how long interrupts of hosts that receive wait.
+        `rtt` is the RTT that traffic has instead of the path's; `own`: each connection has one. `gro` is how long interrupts of hosts that
+        receive wait.
         """
         rtt = self._written.rtt if rtt is None else rtt
         first, last = (host if self._hosts.egress(host) else None for host in (left, right))
-        if (index := self._indices.get((rtt, own, first, last, gro))) is None:
-            index = self._indices[rtt, own, first, last, gro] = self._add(rtt, own, first, last, gro)
+        if (index := self._indices.get((name, rtt, own, first, last, gro))) is None:
+            index = self._indices[name, rtt, own, first, last, gro] = self._add(name, rtt, own, first, last, gro)
         return index
 
-    def queue(self, name: str | None) -> int:
-        """The queue that data pass with this name; without a name the bottleneck, or the only queue."""
-        stages = self.ports.stages
-        return next(
+    def queue(self, name: str | None, direction: Direction) -> int:
+        """The queue of this name that packets of a direction pass; without a name the bottleneck of the scenario's `path`, or its only
+        queue."""
+        if name in self._settings.stages:
+            return self.ports.position(name if direction == "forward" else f"{name}-reverse")
+        forward = next(
             i
-            for i, stage in enumerate(stages)
-            if stage.queue is not None and stage.direction == "forward" and not stage.on_host and name in (None, stage.id)
+            for i, stage in enumerate(self.ports.stages)
+            if stage.queue is not None and stage.direction == "forward" and stage.origin.location[0] == "path" and name in (None, stage.id)
         )
+        return forward if direction == "forward" else self.ports.opposite(forward)
 
-    def _add(self, rtt: Duration | None, own: bool, left: int | None, right: int | None, gro: Duration | None) -> int:
+    def _add(self, name: str | None, rtt: Duration | None, own: bool, left: int | None, right: int | None, gro: Duration | None) -> int:
         """`left`, `right`: the hosts that have queues of their own; `gro`: how long interrupts of those that receive wait."""
-        if self._written.forward is None:
+        written = path_named(self._settings, name)
+        if isinstance(written, NamedPath):
+            forward, reverse = (self._named(written.passed(direction), direction) for direction in _DIRECTIONS)
+            path_id = name or next(iter(self._settings.paths))
+        elif written.forward is None:
             assert rtt is not None  # checked by the scenario
-            forward, reverse = _own(self._written) if own else _dumbbell(self._written, rtt, self._separate)
-            base_rtt_ns = int(rtt)
+            forward, reverse = _own(written) if own else _dumbbell(written, rtt, self._separate)
+            path_id = "path-own" if own else "path" if rtt == written.rtt else f"path-{rtt}"
         else:
-            forward, reverse = _explicit(self._written, self._written.forward)
-            base_rtt_ns = sum(stage.delay_ns for stage in (*forward, *reverse))
+            forward, reverse = _explicit(written, written.forward)
+            path_id = "path"
+        dumbbell = isinstance(written, Written) and written.forward is None
+        base_rtt_ns = int(rtt) if dumbbell and rtt is not None else sum(stage.delay_ns for stage in (*forward, *reverse))
+        rate_bps = least_rate_bps(self._settings, name)
         if gro is not None:
             forward, reverse = [*forward, _card(gro, "forward")], [*reverse, _card(gro, "reverse")]
-        first, last = self._egress(left, base_rtt_ns), self._egress(right, base_rtt_ns)
-        there = (*first, *(self.ports.index(stage, base_rtt_ns) for stage in forward))
-        back = (*last, *(self.ports.index(stage, base_rtt_ns) for stage in reverse))
-        path_id = self._ids.take("path-own" if own else "path" if rtt == self._written.rtt else f"path-{rtt}")
-        self.paths.append(Path(path_id, there, back, base_rtt_ns, self.ports.path_rate_bps))
+        forward, reverse = [*self._egress(left), *forward], [*self._egress(right), *reverse]
+        there, back = (tuple(self.ports.index(stage, rate_bps, base_rtt_ns) for stage in stages) for stages in (forward, reverse))
+        for host, ports in ((left, there), (right, back)):
+            if host is not None:
+                self._hosts.attach(host, ports[0])
+        self.paths.append(Path(self._ids.take(path_id), there, back, base_rtt_ns, rate_bps))
         return len(self.paths) - 1
 
-    def _egress(self, host: int | None, base_rtt_ns: int) -> tuple[int, ...]:
-        """The port of a host's own queue, if it has one."""
+    def _named(self, names: Sequence[str], direction: Direction) -> list[Stage]:
+        """Of the scenario's `stages`; a direction in which there are none has one that does nothing."""
+        stages = []
+        for name in names:
+            ids = (name, f"{name}-reverse")
+            own, opposite = ids if direction == "forward" else ids[::-1]
+            stages.append(_stage(self._settings.stages[name], own, name, direction, ("stages", name), opposite))
+        return stages or [Stage(f"none-{direction}", "none", direction, Origin(("paths",)), 0)]
+
+    def _egress(self, host: int | None) -> list[Stage]:
+        """A host's own queue, if it has one."""
         stage = None if host is None else self._hosts.egress(host)
-        if host is None or stage is None:
-            return ()
-        port = self.ports.index(stage, base_rtt_ns)
-        self._hosts.attach(host, port)
-        return (port,)
+        return [] if stage is None else [stage]
+
+
+_DIRECTIONS: tuple[Direction, Direction] = ("forward", "reverse")
 
 
 def _card(gro: Duration, direction: Direction) -> Stage:

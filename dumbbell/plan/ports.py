@@ -41,20 +41,23 @@ class Stage:
 class Ports:
     """The ports of a run, in order of first use."""
 
-    path_rate_bps: int
     frame_bytes: int
     """The largest frame."""
     stages: list[Stage] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
     _indices: dict[str, int] = field(default_factory=dict)
 
-    def index(self, stage: Stage, base_rtt_ns: int) -> int:
-        """The port of a stage; stages of one id are one port, whatever paths they are on."""
+    def index(self, stage: Stage, rate_bps: int, base_rtt_ns: int) -> int:
+        """The port of a stage on a path with this rate and RTT; stages of one id are one port, whatever paths they are on."""
         if (index := self._indices.get(stage.id)) is None:
             index = self._indices[stage.id] = len(self.ports)
             self.stages.append(stage)
-            self.ports.append(_port(stage, self.path_rate_bps, base_rtt_ns, self.frame_bytes))
+            self.ports.append(_port(stage, rate_bps, base_rtt_ns, self.frame_bytes))
         return index
+
+    def position(self, stage_id: str) -> int:
+        """The port of a stage that is on some path."""
+        return self._indices[stage_id]
 
     def opposite(self, index: int) -> int:
         """The port of the other direction that mirrors a port or replaces its mirror."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
-from dumbbell.plan.model import Change, Outage, RateChange
+from dumbbell.plan.model import Change, Direction, Outage, RateChange
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import Origin
 from dumbbell.scenario import Impairment, Settings, Start
 from dumbbell.scenario import Outage as WrittenOutage
+
+_BOTH: tuple[Direction, Direction] = ("forward", "reverse")
 
 
 def start_ns(start: Start, position: int, seed: int, name: str) -> int:
@@ -29,9 +31,8 @@ def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin
     found: list[Change] = []
     origins = []
     for i, impairment in enumerate(settings.path.impairments):
-        queue = paths.queue(impairment.stage)
-        ports = [queue] if impairment.direction != "reverse" else []
-        ports += [paths.ports.opposite(queue)] if impairment.direction != "forward" else []
+        directions = _BOTH if impairment.direction == "both" else (impairment.direction,)
+        ports = [paths.queue(impairment.stage, direction) for direction in directions]
         found += [_change(impairment, port) for port in ports]
         origins += [Origin(("path", "impairments", i))] * len(ports)
     return found, origins

@@ -17,8 +17,8 @@ from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
 from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Connections, Duration, Flow, Settings, Start, flow_names
-from dumbbell.scenario.check import shaped_bps
 from dumbbell.scenario.discipline import number
+from dumbbell.scenario.passing import shaped_bps
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.traffic import Background
 
@@ -118,13 +118,14 @@ class Workloads:
         self._connections = first + len(names)
         return made
 
-    def _ends(self, location: Location, written: Connections, direction: Direction) -> tuple[int, int, int]:
+    def _ends(self, location: Location, written: Flow | Background, direction: Direction) -> tuple[int, int, int]:
         """Source, target and path of connections that are written at `location`."""
+        assert isinstance(written, Connections)
         from_side, to_side = _ENDS[direction]
         source = self._hosts.index(written.src, from_side, (*location, "src"))
         target = self._hosts.index(written.dst, to_side, (*location, "dst"))
         rtt = written.rtts[0] if len(written.rtts) == 1 else None
-        return source, target, self._path(source, target, rtt, written.has_own_rtts, written.host.gro)
+        return source, target, self._path(source, target, written.path, rtt, written.has_own_rtts, written.host.gro)
 
     def _over_tcp(self, written: Connections, ends: tuple[int, int, int], workload: str, direction: Direction, **particular: Any) -> Tcp:
         """What connections have in common; `ends` are source, target and path."""
@@ -148,9 +149,11 @@ class Workloads:
             **particular,
         )
 
-    def _path(self, source: int, target: int, rtt: Duration | None = None, own: bool = False, gro: Duration | None = None) -> int:
+    def _path(
+        self, source: int, target: int, name: str | None, rtt: Duration | None = None, own: bool = False, gro: Duration | None = None
+    ) -> int:
         left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
-        return self._paths.of(left, right, rtt, own, gro)
+        return self._paths.of(left, right, name, rtt, own, gro)
 
     def _connection(
         self, start: Start, position: int, name: str, duration: Duration | None, direction: Direction, starts_with: str | None = None
@@ -169,7 +172,7 @@ class Workloads:
         workload, end = self._ids.take(name), int(self._settings.duration)
         first = int(starts[0].first if isinstance(starts, tuple) else starts)
         stop = end if traffic.duration is None else min(first + int(traffic.duration), end)
-        parameters = traffic.planned_at(shaped_bps(self._settings.path, direction))
+        parameters = traffic.planned_at(shaped_bps(self._settings, traffic.path, direction))
         listed: tuple[Connection, ...] = ()
         if not isinstance(starts, tuple):
             parameters |= {"start_ns": first, "stop_ns": stop, **coming_ports(self._table.listeners, self._making, direction)}
@@ -192,11 +195,11 @@ class Workloads:
             ends = self._ends(("background", i), traffic, direction)
             tcp = self._over_tcp(traffic, ends, workload, direction, connections=listed, **common)
             if len(traffic.rtts) > 1:
-                parameters["paths"] = [self._path(tcp.source, tcp.target, rtt, gro=traffic.host.gro) for rtt in traffic.rtts]
+                parameters["paths"] = [self._path(tcp.source, tcp.target, traffic.path, rtt, gro=traffic.host.gro) for rtt in traffic.rtts]
         source, target = (tcp.source, tcp.target) if tcp else (self._hosts.index(None, side) for side in _ENDS[direction])
         return Traffic(
             id=workload,
-            path=tcp.path if tcp else self._path(source, target),
+            path=tcp.path if tcp else self._path(source, target, traffic.path),
             source=source,
             target=target,
             direction=direction,

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dumbbell.scenario.cake import Cake
-from dumbbell.scenario.model import Bottleneck, Flow, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
+from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, OneImpairment, Outage, Path, QueueStage, RateStep, Settings, Stage
+from dumbbell.scenario.passing import (
+    is_a_path,
+    path_named,
+    shaped_bps,
+    stages_taken,
+    taken,
+    written_stages,
+    wrong_choice,
+    wrong_paths,
+)
 from dumbbell.scenario.problems import Location, nearest, one_of
 from dumbbell.scenario.series import NONE
 from dumbbell.scenario.tcp import Connections
@@ -53,6 +63,7 @@ def wrong(settings: Settings, passed: Settings | None = None) -> Wrong:
         yield ("sample",), what, "a shorter interval, or 0s for no samples"
     yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
+    yield from wrong_paths(settings, _stage_names(settings.path) if is_a_path(settings.path) else frozenset())
     for i, impairment in enumerate(settings.path.impairments):
         for location, what, expected in _impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
@@ -77,20 +88,41 @@ class _Around(NamedTuple):
     """All that the check of a single flow or entry of `background` depends on, beside itself."""
 
     duration: Duration
-    has_stages: bool
-    """The path is a list of stages."""
-    has_limit: bool
-    """Its delay has a limit."""
+    paths: Mapping[str | None, _PathFacts]
+    """By name; that of traffic that names none has None."""
     stages: frozenset[str]
-    """Their names."""
-    shaped: tuple[int | None, int | None]
-    """See `shaped_bps`, of data forward and in reverse."""
+    """The names of all stages."""
+    unknown: Mapping[str | None, tuple[tuple[Location, str, str], ...]]
+    """What is wrong with the names of paths."""
 
     @classmethod
     def of(cls, settings: Settings) -> _Around:
-        shaped = shaped_bps(settings.path, "forward"), shaped_bps(settings.path, "reverse")
-        path = settings.path
-        return cls(settings.duration, path.forward is not None, path.delay.limit is not None, _stage_names(settings.path), shaped)
+        names: set[str | None] = {None, *taken(settings)}
+        unknown = {name: found for name in names if (found := tuple(wrong_choice(settings, name)))}
+        paths = {name: _PathFacts.of(settings, name) for name in names if name not in unknown}
+        return cls(settings.duration, paths, _stage_names(settings.path) | settings.stages.keys(), unknown)
+
+
+class _PathFacts(NamedTuple):
+    """What the check of traffic depends on of its path."""
+
+    has_stages: bool
+    """It is made of stages as they are listed, not a dumbbell."""
+    has_limit: bool
+    """Its delay has a limit."""
+    shaped: Mapping[str, int | None]
+    """See `shaped_bps`, by direction."""
+
+    @classmethod
+    def of(cls, settings: Settings, name: str | None) -> _PathFacts:
+        path = path_named(settings, name)
+        shaped: dict[str, int | None] = {direction: shaped_bps(settings, name, direction) for direction in _WAYS}
+        if isinstance(path, NamedPath):
+            return cls(True, False, shaped)
+        return cls(path.forward is not None, path.delay.limit is not None, shaped)
+
+
+_WAYS: tuple[Literal["forward", "reverse"], ...] = ("forward", "reverse")
 
 
 def _named(settings: Settings) -> tuple[object, ...]:
@@ -134,33 +166,15 @@ def flow_names(flows: list[Flow]) -> list[list[str]]:
 
 def _path(settings: Settings) -> Wrong:
     path = settings.path
-    if path.forward is None:
-        if path.rtt is None:
-            yield ("path", "rtt"), "is missing", Duration.EXPECTED
-        if path.bottleneck is None:
-            yield ("path", "bottleneck"), "is missing", "a rate and a qdisc"
-        if isinstance(path.reverse, list):
-            yield ("path", "reverse"), "stages need path.forward", "mirror, none or a bottleneck"
-    else:
-        for key in ("rtt", "delay", "access", "bottleneck"):
-            if key in path.model_fields_set:
-                yield ("path", key), "cannot stand beside path.forward", "the one or the other"
-        if not path.forward:
-            yield ("path", "forward"), "is empty", "at least one stage"
-        elif not any(stage.rate or isinstance(stage, QueueStage) for stage in path.forward):
-            yield ("path", "forward"), "limits no rate anywhere", "a stage with a rate"
-        if isinstance(path.reverse, Bottleneck):
-            yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
-        for name in ("forward", "reverse"):
-            listed = getattr(path, name)
-            names = Counter(stage.name for stage in listed if stage.name) if isinstance(listed, list) else Counter()
-            for i, stage in enumerate(listed if isinstance(listed, list) else ()):
-                if stage.name and names[stage.name] > 1:
-                    yield ("path", name, i, "name"), f"{stage.name!r} is given twice", "names that differ"
-                yield from _too_long(("path", name, i, "delay"), stage.delay)
-                if not isinstance(stage, QueueStage):
-                    yield from _delay_limit(("path", name, i, "limit"), stage.limit)
-                    yield from _too_fast(("path", name, i, "rate"), stage.rate)
+    if path.forward is not None:
+        yield from _listed(path, path.forward)
+    elif is_a_path(path):
+        yield from _dumbbell(path)
+    for location, stage in written_stages(settings):
+        yield from _too_long((*location, "delay"), stage.delay)
+        if not isinstance(stage, QueueStage):
+            yield from _delay_limit((*location, "limit"), stage.limit)
+            yield from _too_fast((*location, "rate"), stage.rate)
     yield from _too_long(("path", "rtt"), path.rtt)
     yield from _too_long(("path", "delay", "extra"), path.delay.extra)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
@@ -169,6 +183,33 @@ def _path(settings: Settings) -> Wrong:
     for location, bottleneck in bottlenecks(settings):
         for where, what, expected in _bottleneck(bottleneck, path.frame_bytes):
             yield location + where, what, expected
+
+
+def _dumbbell(path: Path) -> Wrong:
+    if path.rtt is None:
+        yield ("path", "rtt"), "is missing", Duration.EXPECTED
+    if path.bottleneck is None:
+        yield ("path", "bottleneck"), "is missing", "a rate and a qdisc"
+    if isinstance(path.reverse, list):
+        yield ("path", "reverse"), "stages need path.forward", "mirror, none or a bottleneck"
+
+
+def _listed(path: Path, forward: Sequence[Stage]) -> Wrong:
+    for key in ("rtt", "delay", "access", "bottleneck"):
+        if key in path.model_fields_set:
+            yield ("path", key), "cannot stand beside path.forward", "the one or the other"
+    if not forward:
+        yield ("path", "forward"), "is empty", "at least one stage"
+    elif not any(stage.rate or isinstance(stage, QueueStage) for stage in forward):
+        yield ("path", "forward"), "limits no rate anywhere", "a stage with a rate"
+    if isinstance(path.reverse, Bottleneck):
+        yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
+    for name in _WAYS:
+        listed = getattr(path, name)
+        names = Counter(stage.name for stage in listed if stage.name) if isinstance(listed, list) else Counter()
+        for i, stage in enumerate(listed if isinstance(listed, list) else ()):
+            if stage.name and names[stage.name] > 1:
+                yield ("path", name, i, "name"), f"{stage.name!r} is given twice", "names that differ"
 
 
 def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
@@ -180,10 +221,9 @@ def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
         yield ("path", "bottleneck"), path.bottleneck
     if isinstance(path.reverse, Bottleneck):
         yield ("path", "reverse"), path.reverse
-    for name, listed in (("forward", path.forward), ("reverse", path.reverse)):
-        for i, stage in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(stage, QueueStage):
-                yield ("path", name, i), stage
+    for location, stage in written_stages(settings):
+        if isinstance(stage, QueueStage):
+            yield location, stage
 
 
 def _bottleneck(bottleneck: Bottleneck, frame_bytes: int) -> Wrong:
@@ -241,17 +281,6 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
         yield ("memlimit",), f"{cake.memlimit} {what}", f"{_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
 
 
-def shaped_bps(path: Path, direction: str) -> int | None:
-    """The rate of the first shaped queue that data of a direction pass, those of hosts aside, bit/s; None if there is none."""
-    if path.forward is None:
-        queues: list[object] = [path.bottleneck if direction == "forward" or path.reverse == "mirror" else path.reverse]
-    else:
-        listed = path.forward if direction == "forward" or path.reverse == "mirror" else path.reverse
-        queues = list(listed) if isinstance(listed, list) else []
-    rates = (queue.rate_bps for queue in queues if isinstance(queue, Bottleneck))
-    return next((rate for rate in rates if rate is not None), None)
-
-
 def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:
     if time is not None and time > most:
         yield location, f"{time} is too long", f"at most {most}"
@@ -268,6 +297,9 @@ def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
 
 
 def _flow(flow: Flow, around: _Around) -> Wrong:
+    if flow.path in around.unknown:
+        yield from around.unknown[flow.path]
+        return
     if flow.bytes == 0:
         yield ("bytes",), "0B is nothing to send", "a size above 0"
     if flow.duration == 0:
@@ -277,21 +309,25 @@ def _flow(flow: Flow, around: _Around) -> Wrong:
         key = "first" if flow.start.first >= around.duration else "every" if flow.start.every else "jitter"
         what = f"the last flow may start at {Duration(last)}, after the run's {around.duration}"
         yield ("start", key), what, "an earlier start or a longer duration"
-    yield from _connections(flow, around)
+    yield from _connections(flow, around, around.paths[flow.path])
 
 
 def _background(traffic: Background, around: _Around) -> Wrong:
+    if traffic.path in around.unknown:
+        yield from around.unknown[traffic.path]
+        return
+    path = around.paths[traffic.path]
     yield from traffic.wrong(around.duration)
-    yield from traffic.wrong_with(dict(zip(("forward", "reverse"), around.shaped, strict=True)), around.duration)
+    yield from traffic.wrong_with(path.shaped, around.duration)
     if isinstance(traffic, Connections):
-        yield from _connections(traffic, around)
+        yield from _connections(traffic, around, path)
 
 
-def _connections(written: Connections, around: _Around) -> Wrong:
+def _connections(written: Connections, around: _Around, path: _PathFacts) -> Wrong:
     """What flows and other traffic over TCP have in common."""
-    if (written.rtts or written.has_own_rtts) and around.has_stages:
+    if (written.rtts or written.has_own_rtts) and path.has_stages:
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
-    if written.has_own_rtts and around.has_limit:
+    if written.has_own_rtts and path.has_limit:
         yield ("exact_rtts",), "true needs delays without a limit", "no path.delay.limit, or false"
     yield from _too_long(("rtt",), max(written.rtts, default=None))
     if written.sce_echo and written.ecn is False:
@@ -365,30 +401,52 @@ def _directions(written: Connections) -> tuple[str, ...]:
 def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
     if settings.duration and impairment.at >= settings.duration:
         yield ("at",), f"{impairment.at} is not within the run's {settings.duration}", "an earlier time"
-    path = settings.path
-    if path.forward is None:
-        if impairment.stage is not None:
-            yield ("stage",), "names a stage of a dumbbell", "none, or path.forward"
-        if impairment.direction != "forward" and path.reverse == "none":
-            yield ("direction",), f"{impairment.direction} needs a queue on the reverse path", "forward"
+    if impairment.stage in settings.stages:
+        yield from _impaired_stage(impairment, settings, impairment.stage)
+    elif settings.paths and None not in taken(settings):
+        yield ("stage",), "is missing, all traffic names a path", one_of(settings.stages)
+    elif isinstance(path := path_named(settings, None), NamedPath):
+        yield ("stage",), "is missing" if impairment.stage is None else f"{impairment.stage!r} is none", one_of(path.forward)
     else:
-        queues = [stage.name for stage in path.forward if isinstance(stage, QueueStage)]
-        if impairment.stage is None and len(queues) != 1:
-            yield ("stage",), f"is missing, path.forward has {len(queues)} queue stages", "the name of one"
-        elif impairment.stage is not None and impairment.stage not in queues:
-            yield (
-                ("stage",),
-                f"{impairment.stage!r} is no queue stage of path.forward",
-                one_of([name for name in queues if name]) if any(queues) else "none, or a queue stage with a name",
-            )
-        if impairment.direction != "forward" and path.reverse != "mirror":
-            yield ("direction",), f"{impairment.direction} needs the mirrored stages", "forward, or reverse: mirror"
+        yield from _impaired_path(impairment, path)
     if isinstance(impairment, Outage) and impairment.for_ == 0:
         yield ("for",), "0s is no time at all", "a time above 0"
     if isinstance(impairment, RateStep):
         yield from _too_fast(("rate",), impairment.rate)
         if impairment.rate < _SLOWEST_CAKE:
             yield ("rate",), f"{impairment.rate} is too slow", f"at least {_SLOWEST_CAKE}"
+
+
+def _impaired_stage(impairment: OneImpairment, settings: Settings, name: str) -> Wrong:
+    """Of one of `stages`."""
+    if not isinstance(settings.stages[name], QueueStage):
+        queues = [name for name, stage in settings.stages.items() if isinstance(stage, QueueStage)]
+        yield ("stage",), f"{name!r} is no queue stage", one_of(queues)
+        return
+    for direction in _WAYS if impairment.direction == "both" else (impairment.direction,):
+        if name not in stages_taken(settings, direction):
+            yield ("stage",), f"nothing passes {name!r} in the direction {direction}", "a stage of a path that traffic takes"
+
+
+def _impaired_path(impairment: OneImpairment, path: Path) -> Wrong:
+    """Of the scenario's `path`."""
+    if path.forward is None:
+        if impairment.stage is not None:
+            yield ("stage",), "names a stage of a dumbbell", "none, or path.forward"
+        if impairment.direction != "forward" and path.reverse == "none":
+            yield ("direction",), f"{impairment.direction} needs a queue on the reverse path", "forward"
+        return
+    queues = [stage.name for stage in path.forward if isinstance(stage, QueueStage)]
+    if impairment.stage is None and len(queues) != 1:
+        yield ("stage",), f"is missing, path.forward has {len(queues)} queue stages", "the name of one"
+    elif impairment.stage is not None and impairment.stage not in queues:
+        yield (
+            ("stage",),
+            f"{impairment.stage!r} is no queue stage of path.forward",
+            one_of([name for name in queues if name]) if any(queues) else "none, or a queue stage with a name",
+        )
+    if impairment.direction != "forward" and path.reverse != "mirror":
+        yield ("direction",), f"{impairment.direction} needs the mirrored stages", "forward, or reverse: mirror"
 
 
 def _names(settings: Settings) -> Wrong:

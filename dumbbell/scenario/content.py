@@ -41,6 +41,7 @@ class Content:
 
 
 def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:
-    # Of a scenario that chooses no series the key is what it was before there was a choice.
+    # Of a scenario that chooses no series and has one path the key is what it was before there was a choice.
     usual = {"series"} if settings.series == Series() else set()
+    usual |= {key for key in ("stages", "paths") if not getattr(settings, key)}
     return settings.model_dump(mode="json", include={*keys} - {"name", *usual})

@@ -131,6 +131,25 @@ class Path(Model):
         return self.mtu + ETHERNET_BYTES
 
 
+# --- several paths ---------------------------------------------------------------------------------------------------
+
+
+class NamedPath(Model):
+    """One of several paths, through stages that paths may share."""
+
+    forward: Annotated[list[Name], Field(min_length=1)]
+    """Names of `stages`, in the order in which data pass them."""
+    reverse: Annotated[Literal["return", "none"], Tag("word")] | Annotated[list[Name], Tag("stages")] = "return"
+    """`return`: the other directions of the same stages, from the last to the first; or those of the stages in a list, in its order;
+    `none`: what goes back passes no stage."""
+
+    def passed(self, direction: Literal["forward", "reverse"]) -> list[Name]:
+        """The stages that packets of a direction pass, in order."""
+        if direction == "forward":
+            return self.forward
+        return self.reverse if isinstance(self.reverse, list) else self.forward[::-1] if self.reverse == "return" else []
+
+
 # --- impairments -----------------------------------------------------------------------------------------------------
 
 
@@ -141,7 +160,7 @@ class OneImpairment(Kinded):
     """Virtual time of the run."""
     direction: Literal["forward", "reverse", "both"] = "forward"
     stage: Name | None = None
-    """Of explicit stages, the queue stage concerned; by default the bottleneck, or the only queue stage."""
+    """The queue stage concerned, of `path.forward` or of `stages`; by default the bottleneck, or the only queue stage of the path."""
 
 
 class Outage(OneImpairment):
@@ -190,6 +209,8 @@ class Flow(Connections):
     """Payload of a first, short write, which leaves in a segment of its own: iperf 2 sends 24 bytes ahead of its data."""
     direction: Literal["forward", "reverse"] = "forward"
     """Of the data; ACKs go the other way."""
+    path: Name | None = None
+    """One of `paths`; by default the scenario's `path`, or the only one."""
     opens: Literal["sender", "receiver"] = "sender"
     """Who calls connect(): `receiver` as in a download, whose data begin to flow when the server has heard that the connection is there."""
 
@@ -207,7 +228,13 @@ class Settings(Model):
 
     name: Name
     """Of the results folder, results/NAME."""
-    path: Path
+    path: Path = Field(default_factory=Path)
+    """That of all traffic that names none of `paths`. Its `mtu` and `impairments` are of the whole network; beside `paths` it may have no
+    more than these."""
+    stages: dict[Name, Stage] = Field(default_factory=dict)
+    """What `paths` consist of, by name. A stage is one port for each direction in which something passes it, whatever paths share it."""
+    paths: dict[Name, NamedPath] = Field(default_factory=dict)
+    """Several paths by name, for a `path` of flows and other traffic."""
     hosts: dict[Name, HostQueue] = Field(default_factory=dict)
     """By name: `left` and `right` are those of flows that name none, others are named by a flow's `src` or `dst`."""
     flows: list[Flow] = Field(default_factory=list)
@@ -233,12 +260,3 @@ class Settings(Model):
     def captures(self) -> bool:
         """Whether packets are captured, to keep them or to measure passive RTT."""
         return self.capture or self.passive_rtt
-
-    @property
-    def path_rate_bps(self) -> int:
-        """The least rate of the data's path, bit/s. The settings must have passed `check`."""
-        path = self.path
-        listed = path.forward if path.forward is not None else [path.bottleneck]
-        rates = [stage.rate_bps if isinstance(stage, Bottleneck) else stage.rate for stage in listed if stage is not None]
-        rates.append(path.access.rate if path.access else None)
-        return min(int(rate) for rate in rates if rate is not None)

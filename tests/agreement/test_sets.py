@@ -10,6 +10,7 @@ from dumbbell.agreement.shared import Shared
 from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario
+from dumbbell.scenario.passing import least_rate_bps
 from dumbbell.scenario.units import FRAME_BYTES
 
 _CPU_S_PER_PACKET = 45e-6
@@ -32,7 +33,7 @@ def flows_of(scenario):
 
 
 def kernel_cpu_s(scenario):
-    packets = scenario.path_rate_bps * int(scenario.duration) / (8 * FRAME_BYTES * 1e9)
+    packets = least_rate_bps(scenario) * int(scenario.duration) / (8 * FRAME_BYTES * 1e9)
     return scenario.repeat * (0.6 + _CPU_S_PER_PACKET * packets)
 
 
@@ -97,7 +98,7 @@ def test_the_standard_set_has_every_pair_and_every_condition(shared, wide):
         assert least <= len(found) <= most
         pairs = {(scenario.flows[0].cc.kind, scenario.path.bottleneck.qdisc.kind) for scenario in found}
         assert pairs == {(cc, qdisc) for cc in table.cc for qdisc in table.qdisc}
-        conditions = [(scenario.path_rate_bps, int(scenario.path.rtt)) for scenario in found]
+        conditions = [(least_rate_bps(scenario), int(scenario.path.rtt)) for scenario in found]
         assert len(set(conditions)) == 16
         assert all(conditions.count(condition) >= len(found) // 16 - 1 for condition in conditions)
         counts = [flows_of(scenario) for scenario in found]
@@ -112,7 +113,7 @@ def test_a_drawn_scenario_does_not_depend_on_the_others(shared):
 
 def test_the_random_set_covers_a_wide_range_at_limited_cost(shared):
     found = find_set("random", shared, seed=11, count=300, starts=2).scenarios
-    rates = [scenario.path_rate_bps / 1e6 for scenario in found]
+    rates = [least_rate_bps(scenario) / 1e6 for scenario in found]
     rtts = [int(scenario.path.rtt) / 1e6 for scenario in found]
     assert 0.5 <= min(rates) < 0.6
     assert 80 < max(rates) <= 100

@@ -7,6 +7,7 @@ a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
 from dumbbell.engines.linux.arrivals import ARRIVAL_BYTES, arrivals, coming, group_rows
 from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
+from dumbbell.engines.linux.filters import ping_conflicts
 from dumbbell.engines.linux.hosts import STACK_OPTIONS, host_conflicts
 from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
@@ -30,4 +31,5 @@ __all__ = [
     "host_conflicts",
     "overflow",
     "peer",
+    "ping_conflicts",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dumbbell.engines.linux.arrivals import coming
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
-from dumbbell.plan import Outage, Plan, Traffic
+from dumbbell.plan import Outage, Place, Plan, Refusal, Traffic
 from dumbbell.plan.addresses import CLASS_PORTS
 
 _Match = tuple[str, str, str]
@@ -42,6 +42,15 @@ def filter_lines(plan: Plan, devices: Devices, hosts: Hosts) -> Iterator[str]:
                 one = f"flower ip_proto {protocol}" + (f" {field} {port}" if protocol != "icmp" else "")
                 yield f"{prefix} prio {_PRIORITIES['-' in port]} {one} action mirred egress redirect dev {to}"
         yield f"{prefix} prio 2000 matchall action mirred egress redirect dev {common}"
+
+
+def ping_conflicts(plan: Plan) -> Iterator[Refusal]:
+    """Pings on several paths: ICMP has no ports by which filters could tell them apart."""
+    pings = [(i, workload.path) for i, workload in enumerate(plan.workloads) if workload.transport == "icmp"]
+    for i, path in pings:
+        if path != (first := pings[0][1]):
+            what = f"is {plan.paths[path].id!r}, and another ping takes {plan.paths[first].id!r}"
+            yield Refusal(Place("workload", i), "path", what, "one path for all pings, udp with reply: true, or engine: sim")
 
 
 def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match, str]]:

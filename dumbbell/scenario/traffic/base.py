@@ -37,6 +37,8 @@ class Traffic(Kinded):
     name: Name | None = None
     """By default the kind; several that share a name are numbered."""
     direction: Literal["forward", "reverse", "both"] = "forward"
+    path: Name | None = None
+    """One of `paths`; by default the scenario's `path`, or the only one."""
     duration: Duration | None = None
     """From the start; by default to the end of the run."""
 
