@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dumbbell.agreement.connections import of_application
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.shared import Shared
 from dumbbell.scenario import Exchange, OnOff, Page, Streaming
@@ -13,7 +14,7 @@ _CHANCE = 0.3
 """Probability that a scenario has one."""
 
 
-def application(draw: Draw, shared: Shared, kbit: int, rtt_us: int) -> dict[str, Any] | None:
+def application(draw: Draw, shared: Shared, qdisc: str, kbit: int, rtt_us: int) -> dict[str, Any] | None:
     """An entry of `background`, or None: what it sends is a fraction of the link's rate."""
     kinds = {kind: make for kind, (feature, make) in _KINDS.items() if feature in shared.feature}
     if not kinds or not draw.chance("application", _CHANCE):
@@ -21,7 +22,8 @@ def application(draw: Draw, shared: Shared, kbit: int, rtt_us: int) -> dict[str,
     kind = draw.choice("application of", sorted(kinds))
     own = draw.at("application")
     common = {"kind": kind, "cc": draw.choice("cc", sorted(set(shared.cc) - set(shared.needs_ecn))), "direction": "forward"}
-    entry = common | kinds[kind](own, kbit, rtt_us)
+    opened_by = "receiver" if kind == "onoff" else "server"
+    entry = common | kinds[kind](own, kbit, rtt_us) | of_application(own, shared, qdisc, common["cc"], opened_by)
     if own.chance("other way", 0.5):
         entry["direction"] = "reverse"
     return entry

@@ -22,6 +22,7 @@ _PIE: Mapping[str, Sequence[Any]] = {
 }
 _CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cake": {
+        "diffserv": ("diffserv3", "diffserv4"),
         "isolation": ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"),
         "rtt": ("10ms", "30ms", "300ms"),
         "overhead": (0, 18, 44),
@@ -55,9 +56,9 @@ def is_randomised(kind: str) -> bool:
     return DISCIPLINES[kind].is_randomised
 
 
-def with_defaults(kind: str, packets: int) -> dict[str, Any]:
+def with_defaults(kind: str, packets: int, frame_bytes: int = FRAME_BYTES) -> dict[str, Any]:
     """A qdisc in a scenario's syntax with Linux's defaults; the limit of FIFOs and RED, which have no default, is `packets` frames."""
-    frames = packets * FRAME_BYTES
+    frames = packets * frame_bytes
     thresholds = min(frames, _MOST_RED_BYTES)
     limits: dict[str, dict[str, Any]] = {
         "pfifo": {"limit": f"{packets}p"},
@@ -67,16 +68,16 @@ def with_defaults(kind: str, packets: int) -> dict[str, Any]:
     return {"kind": kind, **limits.get(kind, {})}
 
 
-def drawn(draw: Draw, kind: str, bdp_packets: float) -> dict[str, Any]:
+def drawn(draw: Draw, kind: str, bdp_packets: float, frame_bytes: int) -> dict[str, Any]:
     """A qdisc with drawn parameters; limits are log-uniform from one packet to four bandwidth-delay products, and not less than 40."""
     packets = round(draw.log("limit", 1, max(40.0, 4 * bdp_packets)))
     qdisc: dict[str, Any] = {"kind": kind}
     if kind == "pfifo":
         qdisc["limit"] = f"{packets}p"
     elif kind == "bfifo":  # not a whole number of frames
-        qdisc["limit"] = f"{packets * FRAME_BYTES + draw.whole('odd bytes', 0, FRAME_BYTES - 1)}B"
+        qdisc["limit"] = f"{packets * frame_bytes + draw.whole('odd bytes', 0, frame_bytes - 1)}B"
     elif kind == "red":
-        qdisc |= with_defaults(kind, max(4, packets))
+        qdisc |= with_defaults(kind, max(4, packets), frame_bytes)
     elif kind != "cake" and draw.chance("own limit", _OWN_LIMIT):
         qdisc["limit"] = f"{max(packets, _LEAST_PACKETS.get(kind, 1))}p"
     for key, options in _CHOICES.get(kind, {}).items():

@@ -26,6 +26,8 @@ class Shared:
     option: frozenset[str]
     """Options of the stack linux-6.12."""
     feature: frozenset[str]
+    wants_sce: frozenset[str]
+    """Shared congestion controls that answer to SCE marks; they are known for segments of 1448 bytes alone."""
 
     @classmethod
     def of(cls, first: Capabilities, second: Capabilities) -> Shared:
@@ -39,6 +41,7 @@ class Shared:
             if _STACK in first.stack and _STACK in second.stack
             else frozenset(),
             feature=first.feature & second.feature,
+            wants_sce=frozenset(name for name, cc in first.cc.items() if name in second.cc and cc.wants_sce),
         )
         for what, names in (("congestion control", shared.cc), ("qdisc", shared.qdisc), ("shaper", shared.shaper)):
             if not names:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dumbbell.agreement import connections
 from dumbbell.agreement.applications import application
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
 from dumbbell.scenario import Ping, Scenario, Transfers, Udp
-from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, FRAME_BYTES, Size
 
 _KBIT = (500, 100_000)
 _RTT_MS = (1, 300)
@@ -24,15 +24,9 @@ _PACKETS = 90_000
 """Maximum number of data packets of a run: about 4 CPU seconds of the kernel engine."""
 _SECONDS = (8, 60)
 """Minimum and maximum duration: several round trips at the longest RTT, and the time that one window takes at the lowest rate."""
-_OPTIONS: Mapping[str, Sequence[Any]] = {
-    "initial_cwnd": (2, 4, 20),
-    "reordering": (8,),
-    "rto_min_ms": (40, 1000),
-    "sack_compression": (False,),
-    "tail_loss_probe": (False,),
-}
-"""Option of the stack -> the values that may be drawn instead of the default."""
 _BURSTS = ("1600B", "3028B", "10kB", "64kB")
+_OTHER_MTU, _MTUS = 0.12, (2000, 4000, 9000)
+"""Probability that a path carries larger packets than Ethernet does by default, and how large."""
 
 
 def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
@@ -42,52 +36,54 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     """
     draw = Draw("agree", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
-    bdp_packets = kbit * rtt_us / (8e3 * FRAME_BYTES)
     seconds = run_seconds(kbit)
-    flows = _flows(draw, shared, kbit, seconds)
-    path = _path(draw, shared, kbit, rtt_us, bdp_packets)
+    path = _path(draw, shared, kbit, rtt_us)
+    qdisc = path["bottleneck"]["qdisc"]["kind"]
+    flows = _flows(draw, shared, qdisc, kbit, seconds)
     if path["reverse"] == "none":
         for flow in flows:
             flow.pop("direction", None)
     settings: dict[str, Any] = {"name": f"random-{seed}-{index:03d}", "path": path, "flows": flows, "duration": f"{seconds}s"}
-    if path["bottleneck"]["qdisc"]["kind"] == "cake":
+    if qdisc == "cake":
         _hosts(draw, flows)
     if impairments := _impairments(draw, shared, kbit, seconds):
         path["impairments"] = impairments
     if Udp.feature in shared.feature and draw.chance("udp", 0.15):
-        settings["background"] = [{"kind": "udp", "rate": f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"}]
-    if entry := application(draw, shared, kbit, rtt_us):
+        rate = f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"
+        settings["background"] = [{"kind": "udp", "rate": rate, **connections.codepoint(draw.at("udp"), qdisc)}]
+    if entry := application(draw, shared, qdisc, kbit, rtt_us):
         if path["reverse"] == "none":
             entry["direction"] = "forward" if entry["kind"] == "onoff" else "reverse"
         settings.setdefault("background", []).append(entry)
     if Ping.feature in shared.feature and draw.chance("probes", 0.25):
-        settings.setdefault("background", []).extend(_probes(draw.at("probes")))
+        settings.setdefault("background", []).extend(_probes(draw.at("probes"), qdisc))
     several = sum(flow.get("count", 1) for flow in flows) > 1
     if Transfers.feature in shared.feature and draw.chance("transfers", 0.2):
-        settings.setdefault("background", []).append(_transfers(draw.at("transfers"), shared))
+        settings.setdefault("background", []).append(_transfers(draw.at("transfers"), shared, qdisc))
         several = True
-    if several or is_randomised(path["bottleneck"]["qdisc"]["kind"]):
+    if several or is_randomised(qdisc):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
     return Scenario.model_validate(settings)
 
 
-def _probes(draw: Draw) -> list[dict[str, Any]]:
-    """A ping, and datagrams at random times that are sent back; or one of the two."""
+def _probes(draw: Draw, qdisc: str) -> list[dict[str, Any]]:
+    """A ping, and datagrams at random times that are sent back; or one of the two. They have one codepoint."""
     interval_ms = draw.whole("interval", 20, 200)
-    ping = {"kind": "ping", "interval": f"{interval_ms}ms", "size": f"{draw.whole('ping size', 64, 500)}B"}
-    udp = {
+    ping: dict[str, Any] = {"kind": "ping", "interval": f"{interval_ms}ms", "size": f"{draw.whole('ping size', 64, 500)}B"}
+    udp: dict[str, Any] = {
         "kind": "udp",
         "name": "echo",
         "interval": {"exponential": f"{interval_ms}ms"},
         "size": {"uniform": ["64B", "500B"]},
         "reply": True,
     }
-    return draw.choice("which", ([ping], [udp], [ping, udp]))
+    found = draw.choice("which", ([ping], [udp], [ping, udp]))
+    return [probe | connections.codepoint(draw, qdisc) for probe in found]
 
 
-def _transfers(draw: Draw, shared: Shared) -> dict[str, Any]:
+def _transfers(draw: Draw, shared: Shared, qdisc: str) -> dict[str, Any]:
     """Connections that come and go, a part of the load."""
     mean = f"{round_to_3(draw.log('mean', *_MEAN_BYTES))}B"
     sizes = {
@@ -101,7 +97,7 @@ def _transfers(draw: Draw, shared: Shared) -> dict[str, Any]:
     written["size"] = sizes[draw.choice("size", sorted(sizes))]
     if draw.chance("own rtt", 0.3):
         written["rtt"] = {"lognormal": {"median": f"{_rtt_us(draw)}us", "sigma": 0.5}}
-    return written
+    return written | connections.of_any(draw, shared, qdisc, written["cc"])
 
 
 def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:
@@ -124,33 +120,39 @@ def _rtt_us(draw: Draw) -> int:
     return 100 * round(10 * draw.log("rtt", *_RTT_MS))
 
 
-def _path(draw: Draw, shared: Shared, kbit: int, rtt_us: int, bdp_packets: float) -> dict[str, Any]:
+def _path(draw: Draw, shared: Shared, kbit: int, rtt_us: int) -> dict[str, Any]:
+    other_mtu = not shared.wants_sce and draw.chance("other mtu", _OTHER_MTU)
+    mtu = draw.choice("mtu", _MTUS) if other_mtu else ETHERNET_MTU
+    frame_bytes = mtu + ETHERNET_BYTES
+    bdp_packets = kbit * rtt_us / (8e3 * frame_bytes)
     kind = draw.choice("qdisc", shared.qdisc)
     shapers = shared.shapers(kind)
     shaper = shapers[0] if kind == "cake" and draw.chance("own shaper", 0.7) else draw.choice("shaper", shapers)
-    bottleneck: dict[str, Any] = {"rate": f"{kbit}kbit", "shaper": shaper, "qdisc": drawn(draw.at("qdisc"), kind, bdp_packets)}
+    bottleneck: dict[str, Any] = {"rate": f"{kbit}kbit", "shaper": shaper, "qdisc": drawn(draw.at("qdisc"), kind, bdp_packets, frame_bytes)}
     if shaper in ("tbf", "htb") and draw.chance("other burst", 0.5):
-        bottleneck["burst"] = draw.choice("burst", _BURSTS)
+        bottleneck["burst"] = draw.choice("burst", [burst for burst in _BURSTS if Size.parse(burst) >= frame_bytes])
     delay: dict[str, Any] = {"where": draw.choice("where", ("before", "after", "ack-path"))}
     if draw.chance("delay limit", 0.2):
         delay["limit"] = f"{round(draw.log('delay limit of', max(10.0, bdp_packets / 4), max(100.0, 4 * bdp_packets)))}p"
     if draw.chance("extra delay", 0.1):
         delay["extra"] = f"{100 * draw.whole('extra', 1, 200)}us"
     path: dict[str, Any] = {"rtt": f"{rtt_us}us", "delay": delay, "bottleneck": bottleneck}
+    if mtu != ETHERNET_MTU:
+        path["mtu"] = mtu
     if draw.chance("access", 0.2):
         path["access"] = {"rate": f"{kbit * draw.choice('access rate', (2, 4, 10))}kbit"}
     path["reverse"] = "none" if draw.chance("no reverse queue", 0.3) else "mirror"
     return path
 
 
-def _flows(draw: Draw, shared: Shared, kbit: int, seconds: int) -> list[dict[str, Any]]:
+def _flows(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> list[dict[str, Any]]:
     left = 1 if draw.chance("alone", _ALONE) else 2 + int((_MOST_FLOWS - 1) * draw.unit("flows") ** 1.5)
     several = left > 1
     groups: list[dict[str, Any]] = []
     while left:
         own = draw.at("flows", len(groups))
         count = own.whole("count", 1, left)
-        group = _group(own, shared, kbit, seconds)
+        group = _group(own, shared, qdisc, kbit, seconds)
         if count > 1:
             group["count"] = count
             if own.chance("every", 0.3):
@@ -167,7 +169,7 @@ def _flows(draw: Draw, shared: Shared, kbit: int, seconds: int) -> list[dict[str
     return groups
 
 
-def _group(draw: Draw, shared: Shared, kbit: int, seconds: int) -> dict[str, Any]:
+def _group(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> dict[str, Any]:
     cc = draw.choice("cc", shared.cc)
     group: dict[str, Any] = {"cc": cc}
     if draw.chance("ecn given", 0.5):
@@ -177,14 +179,7 @@ def _group(draw: Draw, shared: Shared, kbit: int, seconds: int) -> dict[str, Any
         group["bytes"] = f"{round(draw.log('bytes', 1e4, max(2e4, capacity / 2)))}B"
     elif draw.chance("stopped", 0.15):
         group["duration"] = f"{draw.whole('duration', 300 * seconds, 700 * seconds)}ms"
-    host = {key: f"{round(draw.log(key, 16, 1024))}KiB" for key in ("rcvbuf", "sndbuf") if draw.chance(f"own {key}", 0.12)}
-    if host:
-        group["host"] = host
-    options = sorted(shared.option & _OPTIONS.keys())
-    if options and draw.chance("option", 0.15):
-        option = draw.choice("which option", options)
-        group["stack"] = {"base": "linux-6.12", option: draw.choice(option, _OPTIONS[option])}
-    return group
+    return group | connections.of_flow(draw, shared, qdisc, cc, kbit)
 
 
 def _hosts(draw: Draw, flows: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
-from dumbbell.scenario import Scenario
+from dumbbell.scenario import Flow, Scenario
 from dumbbell.scenario.passing import least_rate_bps
 from dumbbell.scenario.units import FRAME_BYTES
 
@@ -138,3 +138,24 @@ def test_whatever_both_engines_support_is_drawn(wide):
     assert any(scenario.background for scenario in found)
     assert any(flow.direction == "reverse" for scenario in found for flow in scenario.flows)
     assert "htb" in {scenario.path.bottleneck.shaper_kind for scenario in found}
+    assert len({scenario.path.mtu for scenario in found}) == 4
+    over_tcp = [entry for scenario in found for entry in (*scenario.flows, *scenario.background) if hasattr(entry, "cc")]
+    kinds = {entry.kind: entry for scenario in found for entry in scenario.background}
+    assert set(kinds) == {"exchange", "onoff", "page", "ping", "streaming", "transfers", "udp"}
+    for what in ("mss", "dscp"):
+        assert {type(entry) for entry in over_tcp if getattr(entry, what)} >= {Flow, *(type(kinds[kind]) for kind in ("page", "transfers"))}
+    assert any(entry.dscp for scenario in found for entry in scenario.background if entry.kind == "ping")
+    assert {entry.opens for entry in over_tcp if hasattr(entry, "opens")} == {"sender", "receiver", "client", "server"}
+    assert any(flow.host.reads for scenario in found for flow in scenario.flows)
+    assert any(entry.host.nodelay for entry in over_tcp)
+    assert {scenario.path.bottleneck.qdisc.diffserv for scenario in found if scenario.path.bottleneck.qdisc.kind == "cake"} == {
+        "besteffort",
+        "diffserv3",
+        "diffserv4",
+    }
+
+
+def test_codepoints_are_not_drawn_where_only_one_engine_looks_at_them(wide):
+    found = [scenario for scenario in find_set("random", wide, count=300).scenarios if scenario.path.bottleneck.qdisc.kind == "fq"]
+    assert found
+    assert not any(getattr(entry, "dscp", 0) for scenario in found for entry in (*scenario.flows, *scenario.background))
