@@ -44,6 +44,7 @@ def _table(
         bool, typer.Option("--groups", help="A row a group of connections that come and go, or carry requests and responses.")
     ] = False,
     by_stream: Annotated[bool, typer.Option("--datagrams", help="A row a ping, voice call or other stream that measures.")] = False,
+    by_tin: Annotated[bool, typer.Option("--tins", help="A row a tin of cake.")] = False,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
@@ -54,7 +55,14 @@ def _table(
     """
     from dumbbell.studies.folder import open_folder
 
-    options = (("--tidy", tidy), ("--runs", by_run), ("--groups", by_group), ("--datagrams", by_stream), ("--number", number is not None))
+    options = (
+        ("--tidy", tidy),
+        ("--runs", by_run),
+        ("--groups", by_group),
+        ("--datagrams", by_stream),
+        ("--tins", by_tin),
+        ("--number", number is not None),
+    )
     asked = [name for name, given in options if given]
     if len(asked) > 1:
         raise BadInput(f"{' and '.join(asked)} were given together; expected one of them")
@@ -66,7 +74,10 @@ def _table(
         typer.echo(_tidy(open_folder(folder), kind), nl=False)
         return
     wanted = next((name for name, given in options[1:-1] if given), None)
-    tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(folder), number)]
+    if by_tin:
+        tables = [_tins(open_folder(folder))]
+    else:
+        tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(folder), number)]
     table = tables[0]
     if json:
         print_json({"title": table.title, "rows": table.records()})
@@ -105,6 +116,12 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
         return [tables[wanted](runs, str(path))]
     more = (make(runs, str(path)) for make in (group_table, datagram_table))
     return [summary_table(runs, str(path)), *(table for table in more if table.rows)]
+
+
+def _tins(opened: Folder) -> Table:
+    from dumbbell.comparing.summary import tin_table
+
+    return tin_table(list(opened.runs), str(opened.path))
 
 
 def _numbered(opened: Folder, number: int) -> Table:

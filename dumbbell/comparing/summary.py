@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dumbbell.comparing.tables import Table
+from dumbbell.results import Run, schema
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Summarised
 
 
@@ -38,6 +39,15 @@ def datagram_table(runs: Sequence[Summarised], title: str) -> Table:
     there = [metric for metric in DATAGRAM_METRICS if not all(math.isnan(values[metric]) for _, _, values in streams)]
     rows = [[*cell, name, *(_number(values[metric]) for metric in there)] for cell, name, values in streams]
     return Table(title, [*keys, "stream", *there], rows)
+
+
+def tin_table(runs: Sequence[Run], title: str) -> Table:
+    """One row per tin of a cake that has several, or keywords that few use, without columns that none has."""
+    keys = _keys(runs)
+    tins = [([str(run.cell.get(key, "")) for key in keys], row) for run in runs for row in run.tins.rows()]
+    there = [name for name, quantity in schema().tins.items() if quantity.is_number and any(name in row for _, row in tins)]
+    rows = [[*cell, row["tin"], *(_number(row.get(name, math.nan)) for name in there)] for cell, row in tins]
+    return Table(title, [*keys, "tin", *there], rows)
 
 
 def run_table(runs: Sequence[Summarised], title: str) -> Table:

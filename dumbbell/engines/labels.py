@@ -40,3 +40,8 @@ def group_labels(plan: Plan, names: Sequence[str]) -> Mapping[str, Sequence[str 
         "path": [plan.paths[workload.path].id for workload in groups],
         "cc": [None if workload.over is None else str(workload.over.cc["kind"]) for workload in groups],
     }
+
+
+def tin_labels(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """By column: of each row of the table of tins. A name is that of a port, a slash and what the tin is called there."""
+    return {"tin": names, "port": [name.rpartition("/")[0] for name in names]}

@@ -10,7 +10,7 @@ from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import SeriesFile
-from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, NOT_TCP, PORTS, Table, of_counters
+from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, NOT_ALWAYS, NOT_TCP, PORTS, TINS, Table, of_counters
 
 FORMAT = 3
 """The format that is written."""
@@ -29,7 +29,7 @@ def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
             raise ValueError(f"lacks {key!r}")
         if not fits(record[key]):
             raise ValueError(f"{key} is not {expected}")
-    for key in ("plan", GROUPS):
+    for key in ("plan", *NOT_ALWAYS):
         if not isinstance(record.get(key), dict | None):
             raise ValueError(f"{key} is not a mapping")
     return record
@@ -45,23 +45,23 @@ def stored_files(record: Mapping[str, Any], folder: Path) -> dict[str, StoredFil
     if record["format"] == FORMAT:
         return {name: StoredFile.of_record(folder, name, entry) for name, entry in record["files"].items()}
     sizes = {SERIES: record["series_bytes"]}
-    for table in (record.get(name) for name in (FLOWS, GROUPS, PORTS)):
+    for table in map(record.get, KEYS):
         if isinstance(table, dict) and _is_text(table.get("file")) and _is_count(table.get("bytes")):
             sizes[table["file"]] = table["bytes"]
     return {name: StoredFile(folder / name, size, None) for name, size in sizes.items() if _is_file_name(name)}
 
 
-def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[Table, Table, Table]:
-    """The tables of flows, groups and ports of a checked record. Raises `ValueError` if they do not conform to the schema."""
+def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[Table, Table, Table, Table]:
+    """The tables of flows, groups, ports and tins of a checked record. Raises `ValueError` if they do not conform to the schema."""
     if record["format"] == 1:
         flows, ports = _of_counters(record["counters"])
-        return flows, Table(GROUPS, {}), ports
-    # A run without groups has no table of them.
-    flows, groups, ports = (_table(name, record.get(name, {}), files) for name in (FLOWS, GROUPS, PORTS))
-    for table in (flows, groups, ports):
+        return flows, Table(GROUPS, {}), ports, Table(TINS, {})
+    # A run without groups has no table of them, and likewise of tins.
+    flows, groups, ports, tins = (_table(name, record.get(name, {}), files) for name in (FLOWS, GROUPS, PORTS, TINS))
+    for table in (flows, groups, ports, tins):
         if len(table) <= MOST_LISTED and any(None in table.column(name) for name in needed(table.name)):
             _check_rows(table)
-    return flows, groups, ports
+    return flows, groups, ports, tins
 
 
 def _check_rows(table: Table) -> None:

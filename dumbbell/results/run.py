@@ -14,7 +14,7 @@ from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, SeriesFile, digest, to_frame
 from dumbbell.results.summary import Summary, summarise
-from dumbbell.results.tables import FLOWS, GROUPS, PORTS, Table, counters
+from dumbbell.results.tables import FLOWS, GROUPS, PORTS, TINS, Table, counters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,6 +46,8 @@ class Run:
     """SHA-256 of the canonical series."""
     groups: Table = field(default_factory=lambda: Table(GROUPS, {}))
     """One row per workload whose connections come and go, or carry requests and responses; columns are those of the schema."""
+    tins: Table = field(default_factory=lambda: Table(TINS, {}))
+    """One row per tin of a cake that has several, or keywords that few use; columns are those of the schema."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     """Name and source hashes of the engine, and counters that do not depend on the machine: events, delivered_packets."""
     samples: tuple[Block, ...] | SeriesFile = field(default=(), repr=False, compare=False)
@@ -173,6 +175,11 @@ class Results:
     def ports(self) -> pl.DataFrame:
         """The ports of all runs, in the same form as `flows`."""
         return self._joined([run.ports.frame for run in self.runs])
+
+    @property
+    def tins(self) -> pl.DataFrame:
+        """The tins of all runs, in the same form as `flows`."""
+        return self._joined([run.tins.frame for run in self.runs])
 
     @property
     def counters(self) -> pl.DataFrame:

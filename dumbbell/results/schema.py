@@ -70,6 +70,8 @@ class Schema:
     """Columns of the table of groups, by name."""
     ports: Mapping[str, Quantity]
     """Columns of the table of ports, by name."""
+    tins: Mapping[str, Quantity]
+    """Columns of the table of tins, by name."""
 
     @property
     def units(self) -> Mapping[str, str]:
@@ -77,8 +79,8 @@ class Schema:
         return {name: quantity.unit for quantities in self.series.values() for name, quantity in quantities.items()}
 
     def table(self, name: str) -> Mapping[str, Quantity]:
-        """The columns of `flows`, `groups` or `ports`."""
-        return {"flows": self.flows, "groups": self.groups, "ports": self.ports}[name]
+        """The columns of `flows`, `groups`, `ports` or `tins`."""
+        return {"flows": self.flows, "groups": self.groups, "ports": self.ports, "tins": self.tins}[name]
 
     def sampled(self, kind: str, engine: str) -> tuple[str, ...]:
         """The series of a kind of entity that an engine samples at a fixed interval, in order."""
@@ -94,6 +96,7 @@ def schema() -> Schema:
         flows=_quantities(found["flows"]),
         groups=_quantities(found["groups"]),
         ports=_quantities(found["ports"]),
+        tins=_quantities(found["tins"]),
     )
 
 

@@ -44,7 +44,7 @@ from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked,
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
 from dumbbell.results.summary import Outline, Summary, summarise
-from dumbbell.results.tables import GROUPS, MOST_LISTED
+from dumbbell.results.tables import MOST_LISTED, NOT_ALWAYS
 
 STUDY, RUN, _HOST = "study.json", "run.json", "host.json"
 _STUDY_FORMAT = 2
@@ -217,7 +217,7 @@ class Store:
             return self.get(run.key)
         if isinstance(run.samples, SeriesFile):
             raise ValueError(f"run {run.key[:10]} lies in another store")
-        present = [table for table in (run.flows, run.groups, run.ports) if table.name != GROUPS or len(table)]
+        present = [table for table in (run.flows, run.groups, run.ports, run.tins) if table.name not in NOT_ALWAYS or len(table)]
         files = {SERIES: to_parquet(run.samples)}
         files.update({f"{table.name}.parquet": table.parquet() for table in present if len(table) > MOST_LISTED})
         files.update({name: content if isinstance(content, bytes) else content.read_bytes() for name, content in run.captures.items()})
@@ -324,7 +324,7 @@ class Store:
             record = sealed_record(content, folder / RUN, FORMATS, "a run")
             sealed = record["format"] == FORMAT
             stored = stored_files(checked(record), folder)
-            flows, groups, ports = tables(record, stored)
+            flows, groups, ports, tins = tables(record, stored)
         except ValueError as error:
             if sealed:
                 expected = "expected a run written by dumbbell, and by no later version than this"
@@ -349,6 +349,7 @@ class Store:
             flows=flows,
             groups=groups,
             ports=ports,
+            tins=tins,
             digest=record["digest"],
             engine=record["engine"],
             samples=series_file(record, flows, stored[SERIES]),

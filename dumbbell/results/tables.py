@@ -1,5 +1,6 @@
 """The tables of a run: `flows` (one row per TCP connection or UDP stream), `groups` (one row per workload whose connections come and go, or
-carry requests and responses) and `ports` (one row per port). Columns are those of the schema.
+carry requests and responses), `ports` (one row per port) and `tins` (one row per tin of a cake that has several, or keywords that few use).
+Columns are those of the schema.
 
 A short table is held as lists and stored as JSON; a long one is held as a polars frame and stored as Parquet. Each form is converted to the
 other on demand.
@@ -21,9 +22,11 @@ from dumbbell.results.series import read_parquet
 if TYPE_CHECKING:
     import polars as pl
 
-FLOWS, GROUPS, PORTS = "flows", "groups", "ports"
-KEYS: Mapping[str, str] = {FLOWS: "flow", GROUPS: "group", PORTS: "port"}
+FLOWS, GROUPS, PORTS, TINS = "flows", "groups", "ports", "tins"
+KEYS: Mapping[str, str] = {FLOWS: "flow", GROUPS: "group", PORTS: "port", TINS: "tin"}
 """Table -> the column that names its rows."""
+NOT_ALWAYS = (GROUPS, TINS)
+"""Tables that a run without such rows does not have."""
 TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
 NOT_TCP = (UDP, ICMP)
@@ -41,7 +44,7 @@ class Table:
     """Columns of equal length by name; None where a row has no value. Immutable."""
 
     def __init__(self, name: str, content: Columns | pl.DataFrame | StoredFile, rows: int | None = None) -> None:
-        """`name` is `flows`, `groups` or `ports`; `content` is not checked. A file, which has `rows` rows, is read on first use."""
+        """`name` is one of `KEYS`; `content` is not checked. A file, which has `rows` rows, is read on first use."""
         self.name = name
         self._columns: Columns | None = None
         self._frame: pl.DataFrame | None = None

@@ -3,7 +3,10 @@
 import copy
 
 import pytest
+from pydantic import ValidationError
 from support import PATH, plain_plan
+
+from dumbbell.scenario import ScenarioError
 
 
 def queue(name="bottleneck", **bottleneck):
@@ -83,6 +86,47 @@ def test_every_keyword_of_cake():
         "memory_limit_bytes": 4 << 20,
         "sce": 0,
     }
+
+
+@pytest.mark.parametrize(
+    ("keys", "charged"),
+    [
+        ({"framing": "raw"}, (None, 0, "noatm")),
+        ({"framing": "docsis"}, (18, 64, "noatm")),
+        ({"framing": "ethernet"}, (38, 84, "noatm")),
+        ({"framing": "pppoe_vcmux"}, (32, 0, "atm")),
+        ({"framing": ["pppoe_ptm", "ether_vlan"]}, (34, 0, "ptm")),
+        ({"framing": ["ethernet", "ether_vlan"], "mpu": 68}, (42, 68, "noatm")),
+        ({"framing": "conservative"}, (48, 0, "atm")),
+        ({"framing": "atm", "overhead": 40}, (40, 0, "atm")),
+    ],
+)
+def test_words_for_kinds_of_lines(keys, charged):
+    cake = queue(shaper=None, qdisc={"kind": "cake", **keys})["qdisc"]
+    assert (cake["overhead_bytes"], cake["mpu_bytes"], cake["framing"]) == charged
+
+
+@pytest.mark.parametrize(("word", "ns"), [("datacentre", 10**5), ("metro", 10**7), ("oceanic", 3 * 10**8), ("interplanetary", 10**12)])
+def test_words_for_round_trip_times(word, ns):
+    assert queue(shaper=None, qdisc={"kind": "cake", "rtt": word})["qdisc"]["rtt_ns"] == ns
+
+
+def test_what_few_use_is_in_a_plan_if_it_is_asked_for():
+    assert queue(shaper=None, qdisc={"kind": "cake", "wash": True, "nat": True})["qdisc"]["more"] == {"wash": True}
+
+
+@pytest.mark.parametrize(
+    ("keys", "wrong"),
+    [
+        ({"framing": "docsis", "overhead": 8}, "docsis has an overhead of its own; expected one of both"),
+        ({"framing": ["raw", "ether_vlan"]}, "raw stands beside other words; expected raw alone"),
+        ({"framing": "cable"}, "framing"),
+        ({"rtt": "continental"}, "continental"),
+    ],
+)
+def test_words_that_cannot_be(keys, wrong):
+    with pytest.raises((ScenarioError, ValidationError), match=wrong):
+        queue(shaper=None, qdisc={"kind": "cake", **keys})
 
 
 def test_cake_behind_a_link_does_not_shape():

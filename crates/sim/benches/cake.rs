@@ -7,7 +7,7 @@ use dumbbell_sim::packet::{Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMEN
 use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
-use dumbbell_sim::spec::{CakeDiffserv, CakeFraming, CakeIsolation, QdiscSpec};
+use dumbbell_sim::spec::{CakeDiffserv, CakeFraming, CakeIsolation, CakeMore, QdiscSpec};
 
 /// Shaper rate, bit/s.
 const RATE: u64 = 50_000_000;
@@ -39,6 +39,7 @@ fn spec(isolation: CakeIsolation) -> QdiscSpec {
         memory_limit_bytes: None,
         sce: 1,
         diffserv: CakeDiffserv::Besteffort,
+        more: CakeMore::default(),
     }
 }
 

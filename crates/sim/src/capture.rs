@@ -183,7 +183,8 @@ impl Capture {
             (Some(layout), Some(second)) => flow.header_of_two_way(layout, second, p, &attachment),
         };
         let leftwards = flow.from_right != p.has(flags::ACK);
-        Wire { source, destination, leftwards, id: *id, dscp: flow.tuple.dscp, ecn: record.ecn, header, payload }
+        let dscp = if record.washed { 0 } else { flow.tuple.dscp };
+        Wire { source, destination, leftwards, id: *id, dscp, ecn: record.ecn, header, payload }
     }
 }
 

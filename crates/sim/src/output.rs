@@ -15,6 +15,8 @@ pub struct Output {
     pub groups: Rows,
     /// What each port came to, in order of the network's description.
     pub ports: Rows,
+    /// What each tin came to of a cake with several, or with keywords that few use: `PORT/TIN`.
+    pub tins: Rows,
     /// What the conservation check found wrong; empty is good.
     pub conservation: Vec<String>,
     /// What of these numbers does not mean what its name says; empty is good.

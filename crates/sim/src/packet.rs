@@ -69,6 +69,8 @@ pub mod flags {
     pub const FIN: u16 = 256;
     /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
     pub const CLOSED: u16 = 512;
+    /// A queue has set its codepoint to 0.
+    pub const WASHED: u16 = 1024;
 }
 
 /// Nothing attached.
@@ -135,6 +137,17 @@ impl Packet {
         (self.way.0 >> Way::HOP_BITS) as usize
     }
 
+    /// The codepoint that it has here, `sent` being that of its flow.
+    #[inline]
+    #[must_use]
+    pub fn codepoint(&self, sent: u8) -> u8 {
+        if self.has(flags::WASHED) {
+            0
+        } else {
+            sent
+        }
+    }
+
     /// True if header bit(s) `f` are set.
     #[inline]
     #[must_use]
@@ -156,7 +169,8 @@ impl Packet {
     }
 }
 
-/// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped. Packets of both directions have its DSCP.
+/// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped. Packets of both directions are sent with its
+/// DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTuple {
     /// Address of the data sender.

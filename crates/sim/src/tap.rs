@@ -17,6 +17,8 @@ pub struct Record {
     pub right: bool,
     /// As it is here; routers may change it.
     pub(crate) ecn: Ecn,
+    /// Its codepoint was set to 0 on its way.
+    pub(crate) washed: bool,
     /// Which packet.
     pub(crate) note: u32,
 }
@@ -77,7 +79,7 @@ impl Tap {
         let id = &mut hosts.counts[usize::from(answer)];
         *id = id.wrapping_add(1);
         let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
-        self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn(), note });
+        self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn(), washed: false, note });
         let mut noted = Packet { way: Way::new(hosts.number), ..*packet };
         if packet.attachment != NO_ATTACHMENT {
             noted.attachment = self.attachments.len() as u32;
@@ -91,7 +93,7 @@ impl Tap {
     pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
         let right = self.hosts[packet.flow()].from_right == packet.has(flags::ACK);
         let note = packet.tsval;
-        self.records.push(Record { time, right, ecn: packet.ecn(), note });
+        self.records.push(Record { time, right, ecn: packet.ecn(), washed: packet.has(flags::WASHED), note });
         packet.tsval = self.notes[note as usize].packet.tsval;
     }
 

@@ -19,7 +19,7 @@ from dumbbell.engines import datagrams
 from dumbbell.engines.base import measuring
 from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels, group_labels
-from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, arrivals, came_file, coming, group_rows, overflow, peer
+from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, arrivals, came_file, coming, group_rows, overflow, peer, tins
 from dumbbell.metrics.datagrams import NOT_SENT, UNDER_WAY, Datagrams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
@@ -156,8 +156,8 @@ def _players(plan: Plan, folder: Path) -> Iterator[tuple[Connection, _Player]]:
             yield connection, _Player(workload.parameters, connection.start_ns, chunks_ns, max(end_ns, connection.start_ns))
 
 
-def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Table, list[str]]:
-    """The tables of flows, groups and ports, and violations of conservation, one line each."""
+def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Table, Table, list[str]]:
+    """The tables of flows, groups, ports and tins, and violations of conservation, one line each."""
     from dumbbell.results import Table
 
     counted = _Counted.read(folder / "counters")
@@ -166,6 +166,7 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
         if on_host:
             details |= {(device, handle): entry for (_, handle), entry in _details(folder / f"{device}.json").items()}
     ports, wrong = _ports(plan, devices, counted, details)
+    tins_found = Table.of_rows("tins", list(_tins(plan, devices, details)))
     flows = _flows(plan, counted)
     outcomes = {connection.name: player.outcome for connection, player in _players(plan, folder)}
     for row in flows:
@@ -175,7 +176,7 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
         wrong += datagrams.unaccounted(flows[i]["flow"], stream, flows[i])
         flows[i] |= datagrams.columns(workloads[i], stream)
     groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)])
-    return Table.of_rows("flows", [*flows, *_made(plan, folder)]), groups, Table.of_rows("ports", ports), wrong
+    return Table.of_rows("flows", [*flows, *_made(plan, folder)]), groups, Table.of_rows("ports", ports), tins_found, wrong
 
 
 def _flows(plan: Plan, counted: _Counted) -> list[Row]:
@@ -346,6 +347,14 @@ def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
     """(device, handle) -> the statistics that tc prints of the qdisc, taken just after the counters."""
     entries = json.loads(path.read_text(encoding="utf-8"))
     return {(entry["dev"], entry["handle"]): entry for entry in entries}
+
+
+def _tins(plan: Plan, devices: Devices, details: Mapping[tuple[str, str], Mapping[str, Any]]) -> Iterator[Row]:
+    """The rows of the table of tins."""
+    for port, device, leaf in zip(plan.ports, devices.queues, devices.leaves, strict=True):
+        if not isinstance(port, Link):
+            for row in tins(port.qdisc, details[device, leaf]):
+                yield {**row, "tin": f"{port.id}/{row['tin']}", "port": port.id}
 
 
 def _ports(

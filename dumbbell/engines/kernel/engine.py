@@ -106,7 +106,7 @@ class Kernel(Engine):
                 if found := refusal(plan, str(fault)):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
-            flows, groups, ports, wrong = collect.tables(plan, script.devices, folder)
+            flows, groups, ports, tins, wrong = collect.tables(plan, script.devices, folder)
             blocks = tuple(collect.blocks(plan, folder, flows)) if plan.sample_ns else ()
             captures = {name: (folder / name).read_bytes() for name in script.captures}
         groups_coming = {workload.id for _, workload in coming(plan)}
@@ -122,6 +122,7 @@ class Kernel(Engine):
             flows=flows,
             groups=groups,
             ports=ports,
+            tins=tins,
             digest=digest(blocks),
             engine=_facts(binary) | script.metadata,
             samples=blocks,

@@ -9,7 +9,7 @@ from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
 from dumbbell.engines.linux.filters import ping_conflicts
 from dumbbell.engines.linux.hosts import STACK_OPTIONS, host_conflicts
-from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow
+from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow, tins
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
 from dumbbell.engines.linux.traffic import FEATURES, came_file
 
@@ -32,4 +32,5 @@ __all__ = [
     "overflow",
     "peer",
     "ping_conflicts",
+    "tins",
 ]

@@ -103,8 +103,53 @@ def _cake(cake: Parameters) -> str:
     raw = cake["overhead_bytes"] is None
     overhead = "raw" if raw else f"overhead {cake['overhead_bytes']} mpu {cake['mpu_bytes']} {cake['framing']}"
     memory = "" if cake["memory_limit_bytes"] is None else f" memlimit {cake['memory_limit_bytes']}"
+    more = "".join(f" {word}" for word in cake.get("more", ()))
     tins = cake.get("diffserv", "besteffort")
-    return f"cake {rate} {tins} {cake['isolation']} {overhead} rtt {_us(cake['rtt_ns'])}{memory}"
+    return f"cake {rate} {tins} {cake['isolation']} {overhead} rtt {_us(cake['rtt_ns'])}{memory}{more}"
+
+
+def tins(qdisc: Parameters, statistics: Parameters) -> Iterator[dict[str, Any]]:
+    """What tc shows of each tin of a cake, as columns of the table of tins; `tin` is what it is called in its port.
+
+    None where the port's own row says it all: of a cake with one tin and no keyword that few use.
+    """
+    diffserv = qdisc.get("diffserv", "besteffort")
+    if qdisc["kind"] != "cake" or (diffserv == "besteffort" and "more" not in qdisc):
+        return
+    for i, tin in enumerate(statistics["tins"]):
+        row = {column: tin[shown] for column, shown in _OF_TINS.items()}
+        row |= {f"{name}_ms": tin[f"{shown}_us"] / 1000 for name, shown in _TIMES_OF_TINS.items()}
+        yield {"tin": _NAMES_OF_TINS[diffserv][i], "threshold_bps": tin["threshold_rate"] * 8, **row}
+
+
+_NUMBERED = tuple(f"tin{i}" for i in range(8))
+_NAMES_OF_TINS: Mapping[str, tuple[str, ...]] = {
+    "besteffort": _NUMBERED,
+    "diffserv3": ("bulk", "best_effort", "voice"),
+    "diffserv4": ("bulk", "best_effort", "video", "voice"),
+    "diffserv8": _NUMBERED,
+    "precedence": _NUMBERED,
+}
+"""What tc calls them, in its order."""
+_OF_TINS = {
+    "arrived_packets": "sent_packets",  # counted when they are queued
+    "arrived_bytes": "sent_bytes",
+    "dropped_packets": "drops",
+    "ack_drops": "ack_drops",
+    "ce_marks": "ecn_mark",
+    "backlog_bytes": "backlog_bytes",
+    "sparse_flows": "sparse_flows",
+    "bulk_flows": "bulk_flows",
+    "unresponsive_flows": "unresponsive_flows",
+    "flow_quantum_bytes": "flow_quantum",
+}
+_TIMES_OF_TINS = {
+    "target": "target",
+    "interval": "interval",
+    "peak_delay": "peak_delay",
+    "average_delay": "avg_delay",
+    "base_delay": "base_delay",
+}
 
 
 def _queues(qdisc: Parameters) -> str:

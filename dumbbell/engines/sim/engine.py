@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.base import Engine, expected_packets, expected_samples, measuring
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.labels import flow_labels, group_labels
+from dumbbell.engines.labels import flow_labels, group_labels, tin_labels
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim.capabilities import NAME, capabilities
 from dumbbell.native import native
@@ -98,6 +98,7 @@ class Sim(Engine):
         flows = _table("flows", output["flows"], flow_labels(plan, made), measured)
         wrong = [line for i, stream in streams.items() for line in datagrams.unaccounted(flows.names[i], stream, flows.row(i))]
         ports = _table("ports", output["ports"], {"port": output["ports"]["names"]})
+        tins = _table("tins", output["tins"], tin_labels(output["tins"]["names"]))
         short_lived = {f"flow/{name}" for _, name in made}
         status, reasons = judge(counters(flows, ports), [*output["conservation"], *wrong], plan.links, short_lived, output["warnings"])
         facts |= {"events": output["events"], "delivered_packets": output["delivered_packets"]}
@@ -108,6 +109,7 @@ class Sim(Engine):
             flows=flows,
             groups=groups,
             ports=ports,
+            tins=tins,
             digest=digest(blocks),
             engine=facts,
             samples=tuple(blocks),

@@ -41,6 +41,10 @@ def tc(**more):
             ["qdisc add dev p1 root handle 1: cake bandwidth 10000000bit besteffort flows overhead 18 mpu 0 noatm rtt 30000us"],
         ),
         (
+            {"qdisc": {"kind": "cake", "diffserv": "precedence", "framing": "docsis", "rtt": "lan", "wash": True, "ingress": True}},
+            ["cake bandwidth 10000000bit precedence triple-isolate overhead 18 mpu 64 noatm rtt 1000us wash ingress"],
+        ),
+        (
             {"shaper": "tbf", "qdisc": {"kind": "red", "limit": "100kB", "min": "15kB", "max": "45kB", "ecn": True}},
             ["handle 10: red limit 100000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.020000 bandwidth 10000000bit ecn"],
         ),

@@ -8,7 +8,7 @@ mod waiting;
 
 pub use alone::Alone;
 pub use sampler::{Chosen, Coming, Group, Members, Sampler};
-pub use totals::{flows, ports, FlowRow, GroupTotals, Limits, Volume};
+pub use totals::{flows, ports, tins, FlowRow, GroupTotals, Limits, Volume};
 pub use waiting::{latencies, levels};
 
 use crate::port::{Kind, Port};

@@ -308,6 +308,29 @@ pub const PORT_COLUMNS: &[Quantity] = &[
     time("first_drop_ns", "the first drop; none if there was none").by(Source::Sim).or_none(),
 ];
 
+/// Columns of the table of tins: a row for each tin of a cake that has several of them, or keywords that few use.
+pub const TIN_COLUMNS: &[Quantity] = &[
+    label("tin", "name, unique in the run: that of the port, and that of the tin in it"),
+    label("port", "name of the port"),
+    gauge("threshold_bps", "bit/s", "the part of the rate on which it has first claim; 0 without a rate"),
+    gauge("target_ms", "ms", "COBALT's target"),
+    gauge("interval_ms", "ms", "COBALT's interval"),
+    total("arrived_packets", "packets", "offered"),
+    total("arrived_bytes", "bytes", "offered, headers included"),
+    total("dropped_packets", "packets", "dropped, but for ACKs that were filtered"),
+    total("ack_drops", "packets", "ACKs that were dropped because a later one says all that they say"),
+    total("ce_marks", "packets", "marked CE"),
+    total("sce_marks", "packets", "marked SCE").by(Source::Sim),
+    gauge("backlog_bytes", "bytes", "queued"),
+    gauge("peak_delay_ms", "ms", "moving mean of the sojourn time that follows long ones fast"),
+    gauge("average_delay_ms", "ms", "moving mean of the sojourn time"),
+    gauge("base_delay_ms", "ms", "moving mean of the sojourn time that follows short ones fast"),
+    gauge("sparse_flows", "", "queues with little to send, those that are empty and decay included"),
+    gauge("bulk_flows", "", "queues that always have something to send"),
+    gauge("unresponsive_flows", "", "queues that BLUE drops packets of"),
+    gauge("flow_quantum_bytes", "bytes", "what a queue may send a round"),
+];
+
 /// The whole schema, as the Python package reads it.
 #[must_use]
 pub fn schema() -> serde_json::Value {
@@ -324,6 +347,7 @@ pub fn schema() -> serde_json::Value {
         "flows": FLOW_COLUMNS,
         "groups": GROUP_COLUMNS,
         "ports": PORT_COLUMNS,
+        "tins": TIN_COLUMNS,
     })
 }
 
@@ -390,6 +414,7 @@ mod tests {
             FLOW_COLUMNS,
             GROUP_COLUMNS,
             PORT_COLUMNS,
+            TIN_COLUMNS,
         ] {
             for (i, quantity) in list.iter().enumerate() {
                 assert!(list[..i].iter().all(|other| other.name != quantity.name), "{}", quantity.name);

@@ -2,13 +2,14 @@
 
 use std::ops::AddAssign;
 
-use super::schema::{count, names, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS};
+use super::schema::{count, names, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS, TIN_COLUMNS};
 use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
 use crate::playback::Viewed;
+use crate::port::Kind;
 use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
@@ -395,6 +396,38 @@ pub fn ports(network: &Network) -> Rows {
             "first_drop_ns": c.first_drop.map_or(f64::NAN, |t| t as f64),
         ];
         table.push(&p.id, &row);
+    }
+    table
+}
+
+/// The table of tins.
+#[must_use]
+pub fn tins(network: &Network) -> Rows {
+    let mut table = Rows::new(names(TIN_COLUMNS));
+    for p in &network.ports {
+        let Kind::Queue { qdisc, .. } = &p.kind else { continue };
+        for tin in qdisc.tins() {
+            let row = row![TIN_COLUMNS;
+                "threshold_bps": tin.threshold_bps as f64,
+                "target_ms": tin.target as f64 / 1e6,
+                "interval_ms": tin.interval as f64 / 1e6,
+                "arrived_packets": tin.arrived_packets as f64,
+                "arrived_bytes": tin.arrived_bytes as f64,
+                "dropped_packets": tin.dropped as f64,
+                "ack_drops": tin.ack_drops as f64,
+                "ce_marks": tin.ce_marks as f64,
+                "sce_marks": tin.sce_marks as f64,
+                "backlog_bytes": tin.backlog_bytes as f64,
+                "peak_delay_ms": tin.peak_delay as f64 / 1e6,
+                "average_delay_ms": tin.average_delay as f64 / 1e6,
+                "base_delay_ms": tin.base_delay as f64 / 1e6,
+                "sparse_flows": tin.sparse_flows as f64,
+                "bulk_flows": tin.bulk_flows as f64,
+                "unresponsive_flows": tin.unresponsive_flows as f64,
+                "flow_quantum_bytes": f64::from(tin.flow_quantum),
+            ];
+            table.push(&format!("{}/{}", p.id, tin.name), &row);
+        }
     }
     table
 }

@@ -23,7 +23,7 @@ mod red;
 mod sfq;
 mod truesize;
 
-pub use cake::{Cake, CakeTins};
+pub use cake::{Cake, CakeTins, TinTotals};
 pub use codel::Codel;
 pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
@@ -40,7 +40,7 @@ use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
-use crate::spec::{CakeDiffserv, QdiscSpec};
+use crate::spec::{CakeDiffserv, CakeMore, QdiscSpec};
 use crate::time::Time;
 
 /// The answer to a dequeue.
@@ -193,7 +193,7 @@ impl AnyQdisc {
                 flaws.done()?;
                 Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))
             }
-            QdiscSpec::Cake { diffserv: CakeDiffserv::Besteffort, .. } => {
+            QdiscSpec::Cake { diffserv: CakeDiffserv::Besteffort, more, .. } if more == CakeMore::default() => {
                 Self::Cake(Box::new(Cake::from_spec(spec, frame, rng)?))
             }
             QdiscSpec::Cake { diffserv, .. } => {
@@ -241,6 +241,15 @@ impl AnyQdisc {
             Self::Cake(q) => q.set_rate(rate_bps),
             Self::CakeTins(q) => q.set_rate(rate_bps),
             _ => unreachable!("only cake shapes itself"),
+        }
+    }
+
+    /// What each tin of a cake came to, but of one that has a single tin and no keywords that few use.
+    #[must_use]
+    pub fn tins(&self) -> Vec<TinTotals> {
+        match self {
+            Self::CakeTins(q) => q.totals(),
+            _ => Vec::new(),
         }
     }
 }

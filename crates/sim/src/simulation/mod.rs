@@ -299,6 +299,7 @@ impl World<'_> {
             measuring.filter_map(|each| each.take_datagrams().map(|all| (each.name(0).to_owned(), all))).collect();
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
+        output.tins = crate::probe::tins(&self.network);
         output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables.splice(0..0, self.sampler.finish());
         output

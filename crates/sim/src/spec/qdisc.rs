@@ -69,6 +69,9 @@ pub enum QdiscSpec {
         /// What decides about the tin of a packet.
         #[serde(default)]
         diffserv: CakeDiffserv,
+        /// What it does besides.
+        #[serde(default)]
+        more: CakeMore,
     },
     /// CoDel on one queue.
     Codel {
@@ -275,6 +278,20 @@ pub enum CakeDiffserv {
     Diffserv3,
     /// Four.
     Diffserv4,
+    /// Eight.
+    Diffserv8,
+    /// Eight, by the three high bits of the codepoint alone.
+    Precedence,
+}
+
+/// Keywords of cake that few use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CakeMore {
+    /// Packets leave with codepoint 0.
+    pub wash: bool,
+    /// Packets that are dropped count as sent, since they came over the line that is paced for.
+    pub ingress: bool,
 }
 
 /// Cake's isolation keywords.

@@ -91,7 +91,9 @@ impl Traffic for Measured {
         it.there = arrived;
         if self.reply {
             it.back = Fate::Lost;
-            out.send(End::Receiver, datagram(self.flow, p.len, flags::ACK, p.seq));
+            // The answer to an echo request has the codepoint with which that came.
+            let washed = if self.icmp { p.flags & flags::WASHED } else { 0 };
+            out.send(End::Receiver, datagram(self.flow, p.len, flags::ACK | washed, p.seq));
         }
     }
 

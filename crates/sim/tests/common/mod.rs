@@ -5,9 +5,9 @@
 use dumbbell_sim::output::Output;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
-    CakeDiffserv, CakeFraming, CakeIsolation, CcSpec, ConnectionSpec, DatagramsSpec, Direction, DistributionSpec,
-    ExchangeSpec, HostSettings, HostSpec, NetworkSpec, OnOffSpec, Opener, PageSpec, PathSpec, PortSpec, QdiscSpec,
-    ShaperSpec, Side, StackSpec, StreamingSpec, TcpSpec, TransfersSpec, WorkloadSpec, FORMAT,
+    CakeDiffserv, CakeFraming, CakeIsolation, CakeMore, CcSpec, ConnectionSpec, DatagramsSpec, Direction,
+    DistributionSpec, ExchangeSpec, HostSettings, HostSpec, NetworkSpec, OnOffSpec, Opener, PageSpec, PathSpec,
+    PortSpec, QdiscSpec, ShaperSpec, Side, StackSpec, StreamingSpec, TcpSpec, TransfersSpec, WorkloadSpec, FORMAT,
 };
 use serde_json::Map;
 
@@ -91,6 +91,7 @@ pub fn cake(rate_bps: u64, isolation: CakeIsolation, sce: u32) -> QdiscSpec {
         memory_limit_bytes: None,
         sce,
         diffserv: CakeDiffserv::Besteffort,
+        more: CakeMore::default(),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! CoDel signals packets that waited longer than a gate, at intervals that shrink with the square root of a count; BLUE
 //! drops at random with a probability raised by overflow and lowered by idleness. Each queue has its own state.
-//! Left out: the gate's term that grows with the number of bulk flows, which is zero unless cake works in ingress mode.
+//! The gate's term that grows with the number of bulk flows, which is zero unless cake works in ingress mode, is part of the [`Params`] that
+//! the tins hand over then.
 
 use crate::packet::{DropCause, Ecn};
 use crate::qdisc::ecn::set_ce;
@@ -156,6 +157,17 @@ impl Cobalt {
     #[must_use]
     pub fn at_rest(&self, now: Time) -> bool {
         self.p_drop == 0 && self.count == 0 && now as i64 >= self.drop_next
+    }
+
+    /// BLUE drops of this queue.
+    pub fn is_unresponsive(&self) -> bool {
+        self.p_drop > 0
+    }
+
+    /// [`Self::on_departure`] in a function of its own, for a cake with tins: another copy would change which parts of a cake are inlined.
+    #[inline(never)]
+    pub fn judge(&mut self, p: &Params, now: Time, sojourn: Duration, ecn: &mut Ecn, rng: &mut Rng) -> Signal {
+        self.on_departure(p, now, sojourn, ecn, rng)
     }
 
     /// A packet departs after `sojourn`; marks it CE through `ecn` if it can be.

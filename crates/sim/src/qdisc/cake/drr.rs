@@ -74,6 +74,8 @@ pub(super) struct Drr {
     destinations: Option<Hosts>,
     /// How often the rate, the hosts of a queue or their loads have changed.
     changes: u64,
+    /// Queues that always have something to send.
+    bulk_flows: u64,
 }
 
 /// floor(65535 / load), so that no division is on the path of a packet.
@@ -101,6 +103,7 @@ impl Drr {
             sources: hosts_if(matches!(isolation, DualSrchost | TripleIsolate)),
             destinations: hosts_if(matches!(isolation, DualDsthost | TripleIsolate)),
             changes: 0,
+            bulk_flows: 0,
         };
         drr.set_rate(rate);
         drr
@@ -141,6 +144,22 @@ impl Drr {
         [List::New, List::Old].iter().any(|&list| self.lists.first(list).is_some())
     }
 
+    /// The bytes a queue alone on its hosts may send a round.
+    pub fn quantum(&self) -> u32 {
+        self.quantum
+    }
+
+    /// How many queues have little to send, or only decay.
+    pub fn sparse_flows(&self) -> u64 {
+        let sparse = |set| matches!(set, Set::Sparse | Set::SparseWait | Set::Decaying);
+        self.queues.iter().filter(|queue| sparse(queue.set)).count() as u64
+    }
+
+    /// How many queues always have something to send.
+    pub fn bulk_flows(&self) -> u64 {
+        self.bulk_flows
+    }
+
     /// Assigns a queue to the hosts with these hashes; a bulk queue takes its load along.
     pub fn set_hosts(&mut self, queue: usize, source: u32, destination: u32) {
         let bulk = self.queues[queue].set == Set::Bulk;
@@ -162,6 +181,7 @@ impl Drr {
 
     fn enter_bulk(&mut self, queue: usize) {
         self.changes += 1;
+        self.bulk_flows += 1;
         let q = &mut self.queues[queue];
         q.set = Set::Bulk;
         if let Some(hosts) = &mut self.sources {
@@ -174,6 +194,7 @@ impl Drr {
 
     fn leave_bulk(&mut self, queue: usize) {
         self.changes += 1;
+        self.bulk_flows -= 1;
         let q = &self.queues[queue];
         if let Some(hosts) = &mut self.sources {
             hosts.remove_bulk(q.source);

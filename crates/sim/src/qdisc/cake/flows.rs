@@ -80,6 +80,14 @@ impl Flows {
         usize::from(self.entries[slot].queue).checked_sub(1)
     }
 
+    /// The queue of a packet that has just been put in it.
+    pub fn find(&self, p: &Packet, tuples: &[FlowTuple]) -> usize {
+        let hash = self.hash(&directed(&tuples[p.flow()], p));
+        let place = associate(hash, |i| self.entries[i].tag == hash && self.entries[i].queue > 0, |_| false);
+        let (Place::Mine(i) | Place::Free(i) | Place::Shared(i)) = place;
+        self.queue_at(i).expect("the packet is in a queue")
+    }
+
     /// The hash that decides about the queue.
     #[inline]
     pub fn hash(&self, t: &FlowTuple) -> u32 {

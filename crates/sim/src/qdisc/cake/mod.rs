@@ -1,8 +1,7 @@
 //! cake: shaper, flow isolation and COBALT in one qdisc (Linux 6.12 net/sched/sch_cake.c), with the SCE ramp of the 2019
 //! reference implementation of draft-morton-tsvwg-sce.
 //!
-//! Left out: ingress mode and autorate, NAT, ACK filter, wash, tc filters. Super-packets do not
-//! occur: senders hand over packets one by one, as cake with split-gso makes them.
+//! Left out: NAT, tc filters. Super-packets do not occur: senders hand over packets one by one, as cake with split-gso makes them.
 
 pub mod cobalt;
 mod drr;
@@ -18,13 +17,13 @@ mod shaper;
 mod tests;
 mod tins;
 
-pub use self::tins::CakeTins;
+pub use self::tins::{CakeTins, TinTotals};
 
 use self::cobalt::Params;
 use self::drr::Drr;
 use self::flows::Flows;
 use self::framing::Framing;
-use self::overflow::Overflow;
+use self::overflow::{Overflow, Place};
 use self::sce::Ramp;
 use self::shaper::Shaper;
 use super::truesize::truesize;
@@ -102,6 +101,7 @@ impl Cake {
             memory_limit_bytes,
             sce,
             diffserv: _,
+            more: _,
         } = *spec
         else {
             unreachable!("the discipline is a cake")
@@ -165,7 +165,10 @@ impl Cake {
     fn shed(&mut self, arrived: usize, s: &mut QueueContext) -> bool {
         let mut hit = false;
         while self.memory > self.memory_limit {
-            let slot = self.overflow.victim(&self.drr.queues);
+            if !self.overflow.is_live() {
+                self.overflow.build(self.drr.queues.iter().map(|q| (Place::of(0, q.slot), q.backlog)));
+            }
+            let (_, slot) = self.overflow.victim().parts();
             let victim = self.flows.queue_at(slot);
             hit |= victim == Some(arrived);
             let Some(q) = victim.map(|victim| &mut self.drr.queues[victim]) else {
@@ -179,7 +182,7 @@ impl Cake {
             let len = s.packets[id].bytes();
             q.backlog -= len;
             q.cobalt.on_overflow(&self.cobalt, s.now);
-            self.overflow.shrank(q.slot, q.backlog);
+            self.overflow.shrank(Place::of(0, q.slot), q.backlog);
             self.forget(len);
             s.dropped.push((id, DropCause::Overflow));
         }
@@ -266,7 +269,7 @@ impl Cake {
             self.stats.last_sojourn = sojourn;
         }
         if self.overflow.is_live() {
-            self.overflow.shrank(q.slot, q.backlog);
+            self.overflow.shrank(Place::of(0, q.slot), q.backlog);
             if drop.is_none() {
                 self.overflow.on_sent();
             }
@@ -318,7 +321,7 @@ impl Qdisc for Cake {
         self.bytes += u64::from(len);
         self.memory += u64::from(truesize(len));
         if self.overflow.is_live() {
-            self.overflow.grew(q.slot, q.backlog);
+            self.overflow.grew(Place::of(0, q.slot), q.backlog);
         }
         if q.wants_activation() {
             self.drr.activate(queue, &mut s.rngs[s.port]);

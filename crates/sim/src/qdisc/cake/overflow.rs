@@ -1,15 +1,31 @@
 //! The memory limit: which queue loses its head when it is exceeded.
 
-use super::drr::Queue;
 use super::flows::QUEUES;
 
 /// Dequeues without an overflow after which the heap is no longer kept up to date.
 const IDLE_DEQUEUES: u16 = u16::MAX;
 
-/// Entries of the heap: the queues of eight tins, of which one is in use.
-const ENTRIES: usize = 8 * QUEUES;
-/// An entry of another tin, always empty.
-const OTHER_TIN: u16 = u16::MAX;
+/// Tins for which the heap has room, whether they are in use or not.
+const TINS: usize = 8;
+/// Entries of the heap.
+const ENTRIES: usize = TINS * QUEUES;
+
+/// A queue: its tin, and its slot of the tin's flow table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(u16);
+
+impl Place {
+    /// That of a slot of a tin.
+    #[inline]
+    pub fn of(tin: usize, slot: u16) -> Self {
+        Self(slot * TINS as u16 + tin as u16)
+    }
+
+    /// The tin and the slot.
+    pub fn parts(self) -> (usize, usize) {
+        (usize::from(self.0) % TINS, usize::from(self.0) / TINS)
+    }
+}
 
 /// Finds the queue to drop packets of by a max-heap of backlogs, which is built at the first overflow and kept up to date as long as
 /// overflows recur.
@@ -18,11 +34,11 @@ const OTHER_TIN: u16 = u16::MAX;
 /// hardly ever sinks further: as in Linux, the root is not always the fattest queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overflow {
-    /// Slots of the flow table, or `OTHER_TIN`.
+    /// Queues, by their places.
     heap: Vec<u16>,
-    /// Of each slot, where it is in the heap.
+    /// Of each place, where it is in the heap.
     position: Vec<u16>,
-    /// Of each slot, the bytes held.
+    /// Of each place, the bytes held.
     backlog: Vec<u32>,
     /// Dequeues for which the heap is still kept up to date.
     timeout: u16,
@@ -35,16 +51,16 @@ impl Overflow {
         self.timeout > 0
     }
 
-    /// The queue at `slot` grew to `backlog`.
-    pub fn grew(&mut self, slot: u16, backlog: u32) {
-        self.backlog[usize::from(slot)] = backlog;
-        self.raise(usize::from(self.position[usize::from(slot)]));
+    /// The queue at `place` grew to `backlog`.
+    pub fn grew(&mut self, place: Place, backlog: u32) {
+        self.backlog[usize::from(place.0)] = backlog;
+        self.raise(usize::from(self.position[usize::from(place.0)]));
     }
 
-    /// The queue at `slot` shrank to `backlog`.
-    pub fn shrank(&mut self, slot: u16, backlog: u32) {
-        self.backlog[usize::from(slot)] = backlog;
-        self.sink(usize::from(self.position[usize::from(slot)]));
+    /// The queue at `place` shrank to `backlog`.
+    pub fn shrank(&mut self, place: Place, backlog: u32) {
+        self.backlog[usize::from(place.0)] = backlog;
+        self.sink(usize::from(self.position[usize::from(place.0)]));
     }
 
     /// A packet was sent.
@@ -52,13 +68,10 @@ impl Overflow {
         self.timeout -= 1;
     }
 
-    /// The slot at the root, of which a packet is to be dropped.
-    pub fn victim(&mut self, queues: &[Queue]) -> usize {
-        if !self.is_live() {
-            self.build(queues);
-        }
+    /// The queue at the root, of which a packet is to be dropped.
+    pub fn victim(&mut self) -> Place {
         self.timeout = IDLE_DEQUEUES;
-        usize::from(self.heap[0])
+        Place(self.heap[0])
     }
 
     /// The root holds no packet: the heap is of no use and is built anew next time.
@@ -66,17 +79,15 @@ impl Overflow {
         self.timeout = 0;
     }
 
-    fn build(&mut self, queues: &[Queue]) {
+    /// Builds the heap from these queues.
+    pub fn build(&mut self, queues: impl Iterator<Item = (Place, u32)>) {
         if self.heap.is_empty() {
-            self.heap = vec![OTHER_TIN; ENTRIES];
-            self.position = (0..QUEUES as u16).map(|slot| slot * 8).collect();
-            self.backlog = vec![0; QUEUES];
-            for slot in 0..QUEUES as u16 {
-                self.heap[usize::from(slot) * 8] = slot;
-            }
+            self.heap = (0..ENTRIES as u16).collect();
+            self.position = self.heap.clone();
+            self.backlog = vec![0; ENTRIES];
         }
-        for q in queues {
-            self.backlog[usize::from(q.slot)] = q.backlog;
+        for (place, backlog) in queues {
+            self.backlog[usize::from(place.0)] = backlog;
         }
         for i in (0..ENTRIES / 2).rev() {
             self.sink(i);
@@ -84,15 +95,13 @@ impl Overflow {
     }
 
     fn backlog_at(&self, i: usize) -> u32 {
-        self.backlog.get(usize::from(self.heap[i])).copied().unwrap_or(0)
+        self.backlog[usize::from(self.heap[i])]
     }
 
     fn swap(&mut self, i: usize, j: usize) {
         self.heap.swap(i, j);
         for k in [i, j] {
-            if let Some(position) = self.position.get_mut(usize::from(self.heap[k])) {
-                *position = k as u16;
-            }
+            self.position[usize::from(self.heap[k])] = k as u16;
         }
     }
 

@@ -2,12 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::tests::{cake_lab, limited, spec, Lab};
-use crate::packet::{Ecn, FlowTuple, Packet};
+use super::tests::{limited, spec};
+use crate::packet::{Ecn, FlowTuple, Packet, FULL_FRAME};
 use crate::pool;
-use crate::qdisc::lab::{packet, Answer};
-use crate::qdisc::{Qdisc, Verdict};
+use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
+use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
+use crate::rng::Rng;
 use crate::spec::CakeIsolation::{self, *};
+use crate::spec::{CakeDiffserv, CakeMore, QdiscSpec};
 use crate::time::{Time, MS, NEVER};
 
 /// Flows of a pattern: few enough for queues of their own.
@@ -22,8 +24,17 @@ struct Pattern {
     isolation: CakeIsolation,
     memory: u64,
     sce: u32,
+    /// Tins, and keywords that few use.
+    tins: (CakeDiffserv, CakeMore),
     seed: u64,
     arrivals: Vec<Arrival>,
+}
+
+fn tins() -> impl Strategy<Value = (CakeDiffserv, CakeMore)> {
+    use CakeDiffserv::{Besteffort, Diffserv3, Diffserv4, Diffserv8, Precedence};
+    let diffserv = prop::sample::select(vec![Besteffort, Diffserv3, Diffserv4, Diffserv8, Precedence]);
+    let more = any::<(bool, bool)>().prop_map(|(wash, ingress)| CakeMore { wash, ingress });
+    prop_oneof![Just((Besteffort, CakeMore::default())), (diffserv, more)]
 }
 
 fn pattern() -> impl Strategy<Value = Pattern> {
@@ -33,12 +44,13 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     let sce = prop::sample::select(vec![0, 1, 8, 65534, 65535]);
     let gap = prop_oneof![4 => Just(0), 4 => 0..100_000_u64, 1 => 0..50 * MS];
     let arrivals = prop::collection::vec((0..FLOWS, 60..1515_u32, any::<bool>(), gap), 1..400);
-    (rate, isolation, 2_000..300_000_u64, sce, any::<u64>(), arrivals).prop_map(
-        |(rate_bps, isolation, memory, sce, seed, arrivals)| Pattern {
+    (rate, isolation, 2_000..300_000_u64, sce, tins(), any::<u64>(), arrivals).prop_map(
+        |(rate_bps, isolation, memory, sce, tins, seed, arrivals)| Pattern {
             rate_bps,
             isolation,
             memory,
             sce,
+            tins,
             seed,
             arrivals,
         },
@@ -61,10 +73,17 @@ struct Run {
 
 impl Run {
     fn new(pattern: &Pattern) -> Self {
-        let spec = limited(spec(pattern.rate_bps, pattern.isolation, pattern.sce), pattern.memory);
-        // Three sources and two destinations.
-        let tuples = (0..FLOWS).map(|i| FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80, dscp: 0 });
-        Self { lab: cake_lab(&spec, pattern.seed, tuples.collect()), history: History::default(), offered: (0, 0) }
+        let mut spec = limited(spec(pattern.rate_bps, pattern.isolation, pattern.sce), pattern.memory);
+        if let QdiscSpec::Cake { diffserv, more, .. } = &mut spec {
+            (*diffserv, *more) = pattern.tins;
+        }
+        // Three sources and two destinations; two flows of each of three codepoints.
+        let of =
+            |i: u32| FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80, dscp: [0, 8, 46][i as usize / 2] };
+        let mut rng = Rng::for_component(pattern.seed, "port/q");
+        let qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).unwrap();
+        let lab = Lab::with(qdisc, queue_context(rng, (0..FLOWS).map(of).collect()));
+        Self { lab, history: History::default(), offered: (0, 0) }
     }
 
     fn collect_drops(&mut self) {
@@ -157,7 +176,19 @@ fn run(pattern: &Pattern, serve: fn(&mut Run, Time)) -> History {
         run.arrive(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
     }
     serve(&mut run, Time::MAX);
-    assert_eq!((run.lab.qdisc.packets(), run.lab.qdisc.bytes(), run.lab.qdisc.memory), (0, 0, 0));
+    let memory = match &run.lab.qdisc {
+        AnyQdisc::CakeTins(cake) => cake.memory(),
+        AnyQdisc::Cake(cake) => cake.memory,
+        _ => unreachable!("the discipline is a cake"),
+    };
+    assert_eq!((run.lab.qdisc.packets(), run.lab.qdisc.bytes(), memory), (0, 0, 0));
+    let of_tins = run.lab.qdisc.tins();
+    let offered = of_tins.iter().fold((0, 0), |sum, tin| (sum.0 + tin.arrived_packets, sum.1 + tin.arrived_bytes));
+    let dropped: u64 = of_tins.iter().map(|tin| tin.dropped + tin.ack_drops).sum();
+    if !of_tins.is_empty() {
+        assert_eq!((offered.0 as usize, offered.1), run.offered);
+        assert_eq!(dropped, run.history.dropped.len() as u64);
+    }
     run.history
 }
 

@@ -11,7 +11,7 @@ use crate::packet::{Ecn, FlowTuple, Packet, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
 use crate::rng::Rng;
-use crate::spec::{CakeDiffserv, CakeFraming, CakeIsolation, QdiscSpec};
+use crate::spec::{CakeDiffserv, CakeFraming, CakeIsolation, CakeMore, QdiscSpec};
 use crate::time::MS;
 
 /// A cake with a clock.
@@ -29,6 +29,7 @@ pub(super) fn spec(rate_bps: Option<u64>, isolation: CakeIsolation, sce: u32) ->
         memory_limit_bytes: None,
         sce,
         diffserv: CakeDiffserv::Besteffort,
+        more: CakeMore::default(),
     }
 }
 
@@ -123,6 +124,7 @@ fn every_parameter_out_of_range_is_refused() {
         memory_limit_bytes: Some(1 << 32),
         sce: 2000,
         diffserv: CakeDiffserv::Diffserv4,
+        more: CakeMore::default(),
     };
     let mut rng = Rng::for_component(1, "port/q");
     let flaws = AnyQdisc::build(&refused, FULL_FRAME, &mut rng).unwrap_err();

@@ -1,18 +1,32 @@
 //! Tins: their shares of a full line, priority within them, and limits over all of them.
 
 use super::{limited, separate};
-use crate::packet::{Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
+use crate::packet::{flags, Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::CakeTins;
 use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
 use crate::qdisc::{Qdisc, Verdict};
 use crate::rng::Rng;
-use crate::spec::{CakeDiffserv, CakeIsolation, QdiscSpec};
+use crate::spec::{CakeDiffserv, CakeIsolation, CakeMore, QdiscSpec};
 
 const RATE: u64 = 100_000_000;
 
 /// A flow of each of these codepoints.
 fn lab(rate: Option<u64>, diffserv: CakeDiffserv, memory: u64, codepoints: &[u8]) -> Lab<CakeTins> {
-    let spec: QdiscSpec = limited(super::spec(rate, CakeIsolation::Flows, 0), memory);
+    lab_with(rate, diffserv, CakeMore::default(), memory, codepoints)
+}
+
+/// Likewise with keywords that few use.
+fn lab_with(
+    rate: Option<u64>,
+    diffserv: CakeDiffserv,
+    keywords: CakeMore,
+    memory: u64,
+    codepoints: &[u8],
+) -> Lab<CakeTins> {
+    let mut spec: QdiscSpec = limited(super::spec(rate, CakeIsolation::Flows, 0), memory);
+    if let QdiscSpec::Cake { more, .. } = &mut spec {
+        *more = keywords;
+    }
     let mut rng = Rng::for_component(1, "port/q");
     let tins = CakeTins::from_spec(&spec, diffserv, FULL_FRAME, &mut rng).unwrap();
     let tuples = (0..).zip(codepoints).map(|(i, &dscp)| FlowTuple { dscp, ..separate(i) });
@@ -44,11 +58,15 @@ fn shares(lab: &mut Lab<CakeTins>, flows: usize) -> Vec<f64> {
 
 #[test]
 fn a_full_line_is_shared_by_what_each_tin_has_first_claim_on() {
-    use CakeDiffserv::{Diffserv3, Diffserv4};
+    use CakeDiffserv::{Diffserv3, Diffserv4, Diffserv8, Precedence};
     for (rate, diffserv, codepoints, expected) in [
         // Those above best effort get their part of the rate, and it gets what is left.
         (Some(RATE), Diffserv3, &[0, 8, 46][..], &[11.0 / 16.0, 1.0 / 16.0, 4.0 / 16.0][..]),
         (Some(RATE), Diffserv4, &[0, 1, 34, 46], &[3.0 / 16.0, 1.0 / 16.0, 8.0 / 16.0, 4.0 / 16.0]),
+        // Of eight tins, each with 7/8 of the one before, the last two have (7/8)^7 and (7/8)^6, and leave the rest to the one before.
+        (Some(RATE), Diffserv8, &[46, 48, 0, 1], &[0.448_795, 0.392_696, 0.158_509, 0.0]),
+        (Some(RATE), Precedence, &[40, 48, 56], &[0.158_509, 0.448_795, 0.392_696]),
+        (None, Precedence, &[40, 48, 56], &[130.0 / 341.0, 113.0 / 341.0, 98.0 / 341.0]),
         // Without a rate they have their turns.
         (None, Diffserv3, &[0, 8, 46], &[16.0 / 21.0, 1.0 / 21.0, 4.0 / 21.0]),
         (None, Diffserv4, &[0, 1, 34, 46], &[16.0 / 29.0, 1.0 / 29.0, 8.0 / 29.0, 4.0 / 29.0]),
@@ -135,4 +153,59 @@ fn a_change_of_the_rate_keeps_the_shares() {
     assert!((found[2] - 0.25).abs() < 0.02, "{found:?}");
     let mbit = 8000.0 * 1514.0 * 8000.0 / (lab.now - before) as f64;
     assert!((mbit - 10.0).abs() < 0.2, "{mbit}");
+}
+
+#[test]
+fn washed_packets_leave_with_codepoint_0_after_it_has_chosen_their_tin() {
+    let wash = CakeMore { wash: true, ..CakeMore::default() };
+    for diffserv in [CakeDiffserv::Besteffort, CakeDiffserv::Diffserv3] {
+        let mut lab = lab_with(Some(RATE), diffserv, wash, 1 << 30, &[0, 46]);
+        for flow in [0, 1] {
+            lab.offer(packet(flow, FULL_FRAME, 0, Ecn::Ect0));
+        }
+        for _ in 0..2 {
+            lab.now += 1_000_000;
+            let Answer::Packet(p) = lab.dequeue() else { panic!("a packet is due") };
+            let sent = [0, 46][p.flow()];
+            assert_eq!((p.codepoint(sent), p.ecn(), p.has(flags::WASHED)), (0, Ecn::Ect0, p.flow() == 1));
+        }
+        let found: Vec<(&str, u64)> = lab.qdisc.totals().iter().map(|tin| (tin.name, tin.arrived_packets)).collect();
+        let three = [("bulk", 0), ("best_effort", 1), ("voice", 1)];
+        assert_eq!(found, if diffserv == CakeDiffserv::Besteffort { vec![("tin0", 2)] } else { three.to_vec() });
+    }
+}
+
+#[test]
+fn in_ingress_mode_what_is_dropped_has_taken_its_time() {
+    for (ingress, counted) in [(false, false), (true, true)] {
+        let more = CakeMore { ingress, ..CakeMore::default() };
+        let mut lab = lab_with(Some(RATE), CakeDiffserv::Besteffort, more, 1 << 30, &[0]);
+        lab.offer_full(0, 7000, Ecn::NotEct);
+        let mut sent = 0;
+        while sent < 6000 && send(&mut lab).is_some() {
+            sent += 1;
+        }
+        let dropped = lab.dropped.len() as u64;
+        assert!(dropped >= 10, "{dropped}");
+        let times = sent - 1 + if counted { dropped } else { 0 };
+        let expected = times as f64 * 121_120.0;
+        assert!((lab.now as f64 / expected - 1.0).abs() < 1e-3, "{ingress}: {} ns, not {expected}", lab.now);
+        assert_eq!(lab.qdisc.totals()[0].dropped, dropped);
+    }
+}
+
+#[test]
+fn in_ingress_mode_the_gate_grows_with_the_bulk_flows() {
+    // At 10 Mbit/s a full frame takes 1.2112 ms: 2 x 8 of them are more than the target of 5 ms.
+    let more = CakeMore { ingress: true, ..CakeMore::default() };
+    let mut lab = lab_with(Some(10_000_000), CakeDiffserv::Besteffort, more, 1 << 30, &[0; 8]);
+    assert_eq!(lab.qdisc.gates(), [5_000_000]);
+    for flow in 0..8 {
+        lab.offer_full(flow, 20, Ecn::Ect0);
+    }
+    for _ in 0..20 {
+        send(&mut lab);
+    }
+    assert_eq!(lab.qdisc.totals()[0].bulk_flows, 8);
+    assert_eq!(lab.qdisc.gates(), [16 * 1_211_200]);
 }
