@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 from dumbbell.cli.schema import names
 from dumbbell.comparing.tables import Table
 from dumbbell.scenario.schema import schema
-from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
 Node = Mapping[str, Any]
-_UNITS = {kind.EXPECTED: kind.__name__.lower() for kind in (Rate, Duration, Size, Packets, Limit)} | {Duration.EXPECTED: "time"}
+_UNITS = {kind.EXPECTED: kind.__name__.lower() for kind in (Rate, Duration, Size, Packets, Limit, Share)} | {Duration.EXPECTED: "time"}
 _REF = "#/$defs/"
 
 
@@ -69,7 +69,7 @@ EXAMPLES = {
 
 def units() -> str:
     """The kinds of quantities."""
-    rows = [[f"{_UNITS[kind.EXPECTED]}", kind.EXPECTED.partition(" ")[2]] for kind in (Rate, Duration, Size, Packets, Limit)]
+    rows = [[f"{_UNITS[kind.EXPECTED]}", kind.EXPECTED.partition(" ")[2]] for kind in (Rate, Duration, Size, Packets, Limit, Share)]
     return Table("", ["value", "written as"], rows).markdown()
 
 
@@ -197,7 +197,7 @@ def _ways(models: Mapping[str, Node], ways: Any) -> list[str]:
 
 def _pattern(text: str) -> Any:
     """The pattern of the quantity that `text` is expected for."""
-    kind = next(kind for kind in (Rate, Duration, Size, Packets, Limit) if text == kind.EXPECTED)
+    kind = next(kind for kind in (Rate, Duration, Size, Packets, Limit, Share) if text == kind.EXPECTED)
     return TypeAdapter(kind).json_schema()["pattern"]
 
 

@@ -104,6 +104,9 @@ def playback(
     """What a player came to by `end_ns` whose chunks came at `ends_ns`: when playing began (ns after the start, or None), stalls, ns of
     stalls, and how much was in the buffer at each of the times `at_ns`, s."""
 
+def jitter_table(name: str) -> list[int]:
+    """The table of netem's distribution `normal`, `pareto` or `paretonormal`, in 8192ths of a deviation. ValueError: another name."""
+
 def check(plan: str) -> None:
     """Checks a plan (JSON) without running it. `Refused`: what cannot be run. ValueError: not a plan."""
 

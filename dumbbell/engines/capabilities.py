@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from dumbbell.plan import RUN, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic
+from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
@@ -28,6 +28,8 @@ GROUP_SERIES = "series of groups"
 OWN_RTTS = "RTTs of single connections"
 PORT_SHARES = "shares of ports"
 GRO = "offload gro"
+FAULTS = "faults of links"
+BIT_ERRORS = "bit errors"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 
@@ -204,6 +206,8 @@ def _needs(plan: Plan) -> Iterator[_Need]:
     for i, port in enumerate(plan.ports):
         if isinstance(port, Queue):
             yield from _queue_needs(Place("port", i), port)
+        else:
+            yield from _link_needs(Place("port", i), port)
     for i, change in enumerate(plan.schedule):
         yield _Need(Place("change", i), "", "feature", OUTAGE if isinstance(change, Outage) else RATE_STEP)
     if plan.capture:
@@ -243,6 +247,12 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
 
 _SHAPERS = {"own": "cake"}
 """Shapers that scenarios and tables call by another name."""
+
+
+def _link_needs(place: Place, port: Link) -> Iterator[_Need]:
+    for fault, parameters in (port.faults or {}).items():
+        errors = parameters.get("kind") == "bit-errors"
+        yield _Need(place, f"faults.{fault}", "feature", BIT_ERRORS if errors else FAULTS)
 
 
 def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:

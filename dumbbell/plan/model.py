@@ -63,6 +63,8 @@ class Link:
     """Most packets held; None is unlimited."""
     coalesce_ns: int | None = None
     """It is a network card: how long after the first packet its interrupt tells of all that came."""
+    faults: Parameters | None = None
+    """What it does to packets beside delaying them."""
     own_rtt: PartOfRtt | None = None
     """The part that it adds of the RTT that a connection has of its own; then packets leave by time, in whatever order they came."""
 
@@ -78,6 +80,7 @@ class Link:
             "limit_packets": self.limit_packets,
             **({"coalesce_ns": self.coalesce_ns} if self.coalesce_ns is not None else {}),
             **({} if self.own_rtt is None else {"own_rtt": self.own_rtt}),
+            **({} if self.faults is None else {"faults": self.faults}),
         }
 
 

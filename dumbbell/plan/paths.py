@@ -45,8 +45,11 @@ class Paths:
         self.paths: list[Path] = []
         self._settings = settings
         self._written = settings.path
-        self._separate = settings.path.delay.limit is not None or any(
-            each.has_own_rtts or any(rtt != settings.path.rtt for rtt in each.rtts) for each in over_tcp(settings)
+        has_faults = settings.path.delay.planned_faults() is not None
+        self._separate = (
+            has_faults
+            or settings.path.delay.limit is not None
+            or any(each.has_own_rtts or any(rtt != settings.path.rtt for rtt in each.rtts) for each in over_tcp(settings))
         )
         self._indices: dict[tuple[str | None, Duration | None, bool, int | None, int | None, Duration | None], int] = {}
         self._ids = Ids()
@@ -140,11 +143,14 @@ def _dumbbell(path: Written, rtt: Duration, separate: bool) -> tuple[list[Stage]
     name = "delay" if rtt == path.rtt else f"delay-{rtt}"
     ahead, back = (0, int(rtt)) if where == "ack-path" else (int(rtt) // 2, int(rtt) - int(rtt) // 2)
 
+    faults = path.delay.planned_faults()
+
     def delay(direction: Direction, ns: int, line: int | None = None) -> list[Stage]:
-        if ns == 0 and line is None:
+        if ns == 0 and line is None and (faults is None or path.delay.faults_in not in (direction, "both")):
             return []
         stage_id = name if direction == "forward" else f"{name}-reverse"
-        return [Stage(stage_id, name, direction, _DELAY, ns, rate_bps=line, limit=path.delay.limit if ns else None)]
+        own = faults if path.delay.faults_in in (direction, "both") else None
+        return [Stage(stage_id, name, direction, _DELAY, ns, rate_bps=line, limit=path.delay.limit if ns else None, faults=own)]
 
     line = int(path.access.rate) if path.access else None
     behind = where != "before"
@@ -245,4 +251,5 @@ def _stage(stage: WrittenStage, own: str, name: str, direction: Direction, locat
     if isinstance(stage, QueueStage):
         return Stage(own, name, direction, origin, int(stage.delay), stage, opposite=opposite)
     rate_bps = None if stage.rate is None else int(stage.rate)
-    return Stage(own, name, direction, origin, int(stage.delay), rate_bps=rate_bps, limit=stage.limit, opposite=opposite)
+    facts = {"rate_bps": rate_bps, "limit": stage.limit, "opposite": opposite, "faults": stage.planned_faults()}
+    return Stage(own, name, direction, origin, int(stage.delay), **facts)  # type: ignore[arg-type]

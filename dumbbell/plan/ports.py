@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dumbbell.plan.model import Direction, Link, PartOfRtt, Port, Queue
+from dumbbell.plan.model import Direction, Link, Parameters, PartOfRtt, Port, Queue
 from dumbbell.plan.provenance import Origin
 from dumbbell.plan.shapers import shaper
 from dumbbell.scenario import Bottleneck, Limit
@@ -33,6 +33,8 @@ class Stage:
     """The id of the stage of the other direction that mirrors this one or replaces its mirror."""
     own_rtt: PartOfRtt | None = None
     """Of a delay: the part that it adds of the RTT that a connection has of its own."""
+    faults: Parameters | None = None
+    """Of a delay: what it does to packets beside delaying them."""
     on_host: bool = False
     """It is a host's own queue: impairments of the path do not concern it."""
 
@@ -70,7 +72,8 @@ def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int) 
     if stage.queue is None:
         limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, frame_bytes)
         line = stage.delay_ns, stage.rate_bps, limit
-        return Link(stage.id, stage.name, stage.direction, *line, coalesce_ns=stage.coalesce_ns, own_rtt=stage.own_rtt)
+        more = {"coalesce_ns": stage.coalesce_ns, "own_rtt": stage.own_rtt, "faults": stage.faults}
+        return Link(stage.id, stage.name, stage.direction, *line, **more)  # type: ignore[arg-type]
     rate_bps = stage.queue.rate_bps
     assert rate_bps is not None  # checked by the scenario
     pacing = shaper(stage.queue, rate_bps, frame_bytes)

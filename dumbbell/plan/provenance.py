@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dumbbell.plan.refusal import Place, Refusal
 from dumbbell.scenario.problems import Location
 
-_GROUPS = {"control", "queues", "options", "connections", "streams", "tcp"}
+_GROUPS = {"control", "faults", "queues", "options", "connections", "streams", "tcp"}
 """Parts of names of fields that are only in plans."""
 _UNIT = re.compile(r"_(ns|s|bps|bytes|packets)$")
 
@@ -29,6 +29,7 @@ DELAY: Words = {
     "delay_ns": ("rtt",),
     "rate_bps": ("access", "rate"),
     "limit_packets": ("delay", "limit"),
+    **{f"faults.{key}": ("delay", key) for key in ("loss", "jitter", "reorder", "duplicate", "corrupt")},
 }
 """Of a dumbbell's path."""
 TCP: Words = {

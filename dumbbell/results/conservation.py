@@ -12,22 +12,22 @@ Counters = Mapping[str, Mapping[str, int]]
 Status = Literal["ok", "warn", "invalid"]
 
 _FLOW_SUMS = (
-    ("sent_packets", ("arrived_packets", "dropped_packets", "in_flight_packets")),
-    ("acks_sent", ("acks_arrived", "acks_dropped", "acks_in_flight")),
+    (("sent_packets", "duplicated_packets"), ("arrived_packets", "dropped_packets", "in_flight_packets")),
+    (("acks_sent", "acks_duplicated"), ("acks_arrived", "acks_dropped", "acks_in_flight")),
 )
 _PORT_SUM = (
-    "arrived_packets",
-    ("sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "queued_packets"),
+    ("arrived_packets", "duplicated_packets"),
+    ("sent_packets", "dropped_overflow", "dropped_aqm", "dropped_blue", "dropped_loss", "queued_packets"),
 )
-_DATAGRAM_SUMS = (*_FLOW_SUMS, ("acks_sent", ("arrived_packets",)))
+_DATAGRAM_SUMS = (*_FLOW_SUMS, (("acks_sent",), ("arrived_packets",)))
 """Replies are counted as ACKs, and there is one to each datagram."""
-_SUMS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+_SUMS: Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = {
     "flow": _FLOW_SUMS,
     **dict.fromkeys(("ping", "udp", "voip"), _DATAGRAM_SUMS),
     "port": (_PORT_SUM,),
 }
-_OPTIONAL = {"dropped_blue"}
-"""Counters that an engine may include in another one."""
+_OPTIONAL = {"dropped_blue", "dropped_loss", "duplicated_packets", "acks_duplicated"}
+"""Counters that an engine may include in another one, or that are of links with faults."""
 
 
 @cache
@@ -58,12 +58,15 @@ def judge(
     wrong = list(engine_says)
     odd = list(engine_doubts)
     for entity, values in counters.items():
-        for total, parts in _SUMS[entity.partition("/")[0]]:
-            if not values.keys() >= {total, *parts} - _OPTIONAL:
+        for came, went in _SUMS[entity.partition("/")[0]]:
+            if not values.keys() >= {*came, *went} - _OPTIONAL:
                 continue  # an engine that does not trace single packets has no per-flow packet counters
-            counted = [part for part in parts if part in values]
-            if values[total] != (found := sum(values[part] for part in counted)):
-                wrong.append(f"{entity}: {total} {values[total]} is not {' + '.join(counted)} {found}")
+            total, counted = (
+                [part for part in parts if part in values and (part not in _OPTIONAL or values[part])] for parts in (came, went)
+            )
+            whole, found = (sum(values[part] for part in parts) for parts in (total, counted))
+            if whole != found:
+                wrong.append(f"{entity}: {' + '.join(total)} {whole} is not {' + '.join(counted)} {found}")
         if entity.startswith("port/") and entity.removeprefix("port/") in delay_stages:
             if lost := values["dropped_overflow"]:
                 odd.append(f"{entity}: dropped {lost} packets at the limit of a delay stage")

@@ -2,6 +2,7 @@
 
 from dumbbell.scenario import qdiscs, traffic
 from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
+from dumbbell.scenario.faults import BitErrors, Faults, Gilbert, Jitter, Random, Reorder
 from dumbbell.scenario.model import (
     Access,
     Bottleneck,
@@ -25,10 +26,11 @@ from dumbbell.scenario.series import Choice, Series
 from dumbbell.scenario.sweep import Sample, Sweep
 from dumbbell.scenario.tcp import Cc, Connections, Host, Stack, Start
 from dumbbell.scenario.traffic import *  # noqa: F403
-from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
 __all__ = [
     "Access",
+    "BitErrors",
     "Bottleneck",
     "Cc",
     "Choice",
@@ -36,10 +38,13 @@ __all__ = [
     "Delay",
     "DelayStage",
     "Duration",
+    "Faults",
     "Flow",
+    "Gilbert",
     "Host",
     "HostQueue",
     "Impairment",
+    "Jitter",
     "Limit",
     "NamedPath",
     "Outage",
@@ -47,14 +52,17 @@ __all__ = [
     "Path",
     "Problem",
     "QueueStage",
+    "Random",
     "Rate",
     "RateStep",
+    "Reorder",
     "ResolvedScenario",
     "Sample",
     "Scenario",
     "ScenarioError",
     "Series",
     "Settings",
+    "Share",
     "Size",
     "Stack",
     "Stage",

@@ -8,7 +8,20 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from dumbbell.scenario.cake import Cake
-from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, OneImpairment, Outage, Path, QueueStage, RateStep, Settings, Stage
+from dumbbell.scenario.faults import Faults
+from dumbbell.scenario.model import (
+    Bottleneck,
+    DelayStage,
+    Flow,
+    NamedPath,
+    OneImpairment,
+    Outage,
+    Path,
+    QueueStage,
+    RateStep,
+    Settings,
+    Stage,
+)
 from dumbbell.scenario.passing import (
     is_a_path,
     path_named,
@@ -109,7 +122,7 @@ class _PathFacts(NamedTuple):
     has_stages: bool
     """It is made of stages as they are listed, not a dumbbell."""
     has_limit: bool
-    """Its delay has a limit."""
+    """Its delay has a limit or faults."""
     shaped: Mapping[str, int | None]
     """See `shaped_bps`, by direction."""
 
@@ -119,7 +132,8 @@ class _PathFacts(NamedTuple):
         shaped: dict[str, int | None] = {direction: shaped_bps(settings, name, direction) for direction in _WAYS}
         if isinstance(path, NamedPath):
             return cls(True, False, shaped)
-        return cls(path.forward is not None, path.delay.limit is not None, shaped)
+        limited = path.delay.limit is not None or path.delay.planned_faults() is not None
+        return cls(path.forward is not None, limited, shaped)
 
 
 _WAYS: tuple[Literal["forward", "reverse"], ...] = ("forward", "reverse")
@@ -136,6 +150,7 @@ def is_random(settings: Settings) -> bool:
         any(flow.start.jitter for flow in settings.flows)
         or any(traffic.is_random for traffic in settings.background)
         or any(bottleneck.qdisc.depends_on_seed for _, bottleneck in bottlenecks(settings))
+        or any(link.planned_faults() is not None for link in _delays(settings))
     )
 
 
@@ -173,11 +188,17 @@ def _path(settings: Settings) -> Wrong:
     for location, stage in written_stages(settings):
         yield from _too_long((*location, "delay"), stage.delay)
         if not isinstance(stage, QueueStage):
+            for where, what, expected in stage.wrong_faults(stage.delay):
+                yield (*location, *where), what, expected
             yield from _delay_limit((*location, "limit"), stage.limit)
             yield from _too_fast((*location, "rate"), stage.rate)
     yield from _too_long(("path", "rtt"), path.rtt)
     yield from _too_long(("path", "delay", "extra"), path.delay.extra)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
+    if path.rtt is not None:
+        share = 0 if path.delay.where == "ack-path" and path.delay.faults_in != "reverse" else path.rtt // 2
+        for where, what, expected in path.delay.wrong_faults(Duration(share + path.delay.extra)):
+            yield ("path", "delay", *where), what, expected
     if path.access is not None:
         yield from _too_fast(("path", "access", "rate"), path.access.rate)
     for location, bottleneck in bottlenecks(settings):
@@ -210,6 +231,11 @@ def _listed(path: Path, forward: Sequence[Stage]) -> Wrong:
         for i, stage in enumerate(listed if isinstance(listed, list) else ()):
             if stage.name and names[stage.name] > 1:
                 yield ("path", name, i, "name"), f"{stage.name!r} is given twice", "names that differ"
+
+
+def _delays(settings: Settings) -> list[Faults]:
+    """Every delay that is written."""
+    return [settings.path.delay, *(stage for _, stage in written_stages(settings) if isinstance(stage, DelayStage))]
 
 
 def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
@@ -328,7 +354,7 @@ def _connections(written: Connections, around: _Around, path: _PathFacts) -> Wro
     if (written.rtts or written.has_own_rtts) and path.has_stages:
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
     if written.has_own_rtts and path.has_limit:
-        yield ("exact_rtts",), "true needs delays without a limit", "no path.delay.limit, or false"
+        yield ("exact_rtts",), "true needs delays without a limit and without faults", "no limit and no faults of path.delay, or false"
     yield from _too_long(("rtt",), max(written.rtts, default=None))
     if written.sce_echo and written.ecn is False:
         yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"

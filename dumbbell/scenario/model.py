@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from dumbbell.scenario.base import Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
+from dumbbell.scenario.faults import Faults, Ways
 from dumbbell.scenario.qdiscs import Qdisc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Connections, Start
@@ -50,8 +51,8 @@ class Bottleneck(Model):
 # --- paths ---------------------------------------------------------------------------------------------------------
 
 
-class Delay(Model):
-    """Where the base RTT sits."""
+class Delay(Faults):
+    """Where the base RTT sits, and what happens to packets there."""
 
     where: Literal["before", "after", "ack-path"] = "before"
     """`before`: half of it before the bottleneck's queue of each direction; `after`: half behind each;
@@ -60,6 +61,8 @@ class Delay(Model):
     """More delay per direction, on top of the base RTT and at the same place (`ack-path`: behind the bottleneck)."""
     limit: Limit | None = None
     """Most packets (or `bdp`) held by the delay stage, as netem's limit; without one it never overflows."""
+    faults_in: Ways = "forward"
+    """Direction of the packets that faults concern: `loss`, `gilbert`, `jitter`, `reorder`, `duplicate`, `corrupt`."""
 
 
 class Access(Model):
@@ -68,8 +71,8 @@ class Access(Model):
     rate: Rate
 
 
-class DelayStage(Model):
-    """A stage that delays, optionally behind a store-and-forward line."""
+class DelayStage(Faults):
+    """A stage that delays, optionally behind a store-and-forward line; mirrored, it has the same faults in both directions."""
 
     name: Name | None = None
     delay: Duration = Duration(0)

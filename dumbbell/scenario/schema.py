@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from dumbbell.scenario.scenario import Scenario
-from dumbbell.scenario.units import Limit, Quantity
+from dumbbell.scenario.units import Limit, Quantity, Share
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -79,7 +79,7 @@ class _Generator(GenerateJsonSchema):
 
 def written(value: Any) -> Any:
     """A value of a setting as a scenario file has it."""
-    if isinstance(value, Quantity | Limit):
+    if isinstance(value, Quantity | Limit | Share):
         return str(value)
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_defaults=True)

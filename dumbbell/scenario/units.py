@@ -31,6 +31,10 @@ _MOST_BDP = 10_000
 
 _MOST_CHARACTERS = 100
 """Of a number."""
+_MOST_PLACES = 30
+"""Of a share, zeros behind the point."""
+CERTAIN = (1 << 32) - 1
+"""A probability of 1 in netem."""
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*", re.ASCII)
 
 
@@ -289,6 +293,65 @@ class Limit:
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return _json_schema(cls.EXPECTED, ("p", *Size.UNITS, "bdp"))
+
+
+class Share:
+    """A part of all packets, in per cent."""
+
+    EXPECTED = "a share such as 1% (0% to 100%)"
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Fraction) -> None:
+        self.value = value
+        """From 0 to 1."""
+
+    @classmethod
+    def parse(cls, written: object) -> Share:
+        """Reads the written form; raises `ValueError` with what was expected."""
+        if isinstance(written, cls):
+            return written
+        quoted = _quoted(written)
+        if not isinstance(written, str) or not written.strip().endswith("%"):
+            raise Unfit(f"{quoted} is no share", cls.EXPECTED)
+        digits = written.strip()[:-1].strip()
+        try:
+            number = Decimal(digits) if len(digits) <= _MOST_CHARACTERS and digits.isascii() else None
+        except ArithmeticError:
+            number = None
+        if number is None or not number.is_finite() or not 0 <= number <= 100 or (number and number.adjusted() < -_MOST_PLACES):
+            raise Unfit(f"{quoted} is no share", cls.EXPECTED)
+        return cls(Fraction(number) / 100)
+
+    @property
+    def planned(self) -> int:
+        """As netem has it: 2^32 - 1 is always."""
+        return round(self.value * CERTAIN)
+
+    def __str__(self) -> str:
+        return f"{_decimal(self.value * 100)}%"
+
+    def __repr__(self) -> str:
+        return f"Share.parse({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Share) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(str))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {
+            "type": "string",
+            "pattern": r"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%\s*$",
+            "description": cls.EXPECTED,
+            "examples": ["1%"],
+        }
 
 
 def _json_schema(expected: str, units: Iterable[str], fold: bool = False) -> dict[str, Any]:

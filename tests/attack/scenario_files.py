@@ -14,12 +14,13 @@ from pydantic.fields import FieldInfo
 
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.distributions import Distribution
+from dumbbell.scenario.faults import Jitter
 from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Host, Stack, Start
 from dumbbell.scenario.traffic import Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
-from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
 Strategy = st.SearchStrategy[Any]
 
@@ -31,6 +32,7 @@ _QUANTITIES: dict[Any, Strategy] = {
     Rate: st.sampled_from(["9kbit", "64kbit", "2mbit", "10mbit", "30mbit"]),
     Size: st.sampled_from(["1B", "300B", "1514B", "4608B", "20kB", "256KiB", "3MB"]),
     Packets: st.sampled_from(["1p", "10p", "300p"]),
+    Share: st.sampled_from(["0%", "0.1%", "1%", "20%", "100%"]),
     Limit: st.sampled_from(["1p", "2p", "50p", "1000p", "0.5bdp", "2bdp", "1514B", "64KiB"]),
 }
 _DRAWN: dict[Any, Strategy] = {
@@ -160,6 +162,9 @@ def _stages() -> Strategy:
 _OF_MODELS: dict[type[BaseModel], Callable[[], Strategy]] = {
     Cc: lambda: _CC,
     Stack: lambda: _STACK,
+    Jitter: lambda: st.fixed_dictionaries({}, optional={"keep_order": st.booleans(), "correlation": of_type(Share)}).flatmap(
+        lambda rest: st.sampled_from(["uniform", "normal", "pareto", "paretonormal"]).map(lambda shape: {shape: "3ms", **rest})
+    ),
     Tc: lambda: st.just({"kind": "tc", "command": "hhf limit 1000"}),
     Red: lambda: of_model(Red, limit=_BYTES.map("{}B".format), min=st.just("20kB"), max=st.just("60kB"), avpkt=st.just("1000B")),
     Outage: lambda: of_model(Outage, "direction", at=_AT),

@@ -11,6 +11,7 @@ from dumbbell.native import native
 from dumbbell.plan import RUN, Place, Refusal
 
 from .wrong_arrivals import OF_ARRIVALS, OWN_RTT
+from .wrong_links import CARD, OF_FAULTS
 
 SOURCES = Path(__file__).parents[2] / "crates" / "sim" / "src"
 
@@ -29,8 +30,6 @@ QDISCS = {
     "fq": {"kind": "fq"},
 }
 LONG_NS = 2**60
-CARD = {"kind": "link", "id": "card", "name": "card", "direction": "reverse", "delay_ns": 10**7, "rate_bps": None, "limit_packets": 9}
-CARD["coalesce_ns"] = 1000
 BEYOND = 2**40
 
 
@@ -104,6 +103,7 @@ OF_QDISCS = [
 
 # What is set where in the plan: the entry, its field, what is wrong, what was expected. See `base`.
 OTHERS = [
+    *OF_FAULTS,
     ("format", 2, "run", "format", "2 is out of range", "1 to 1"),
     ("duration_ns", LONG_NS, "run", "duration_ns", f"{LONG_NS // 10**9} s", "at most 17592 s"),
     ("hosts.0.egress", 9, "host 0", "egress", "port 9 of 4", "one that there is"),
@@ -113,8 +113,8 @@ OTHERS = [
     ("paths.0.reverse", [], "path 0", "reverse", "0 ports", "1 to 255"),
     ("ports.0.delay_ns", 2**44, "port 0", "delay_ns", f"{2**44} ns", f"at most {2**44 - 2}"),
     ("ports.0.rate_bps", 0, "port 0", "rate_bps", "0 bit/s", "at least 1"),
-    ("ports.2", CARD, "port 2", "coalesce_ns", "of a line or with a limit", "a network card alone"),
-    ("ports.0", OWN_RTT, "port 0", "own_rtt", "a line or a limit besides", "neither"),
+    ("ports.2", CARD, "port 2", "coalesce_ns", "of a line, with a limit or faults", "a network card alone"),
+    ("ports.0", OWN_RTT, "port 0", "own_rtt", "a line, a limit or faults besides", "none of them"),
     ("ports.1.shaper", {"kind": "link", "rate_bps": 0}, "port 1", "shaper.rate_bps", "0 bit/s", "at least 1"),
     ("ports.1.shaper.burst_bytes", 1513, "port 1", "shaper.burst_bytes", "1513 bytes", "at least 1514"),
     ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),

@@ -200,6 +200,18 @@ fn group_rows<'py>(py: Python<'py>, plan: &str, workload: usize, came: Vec<u8>) 
     rows(py, table)
 }
 
+/// The table of a distribution of jitter: `normal`, `pareto` or `paretonormal`.
+#[pyfunction]
+fn jitter_table(name: &str) -> PyResult<Vec<i16>> {
+    use dumbbell_sim::port::{normal, pareto, paretonormal};
+    match name {
+        "normal" => Ok(normal()),
+        "pareto" => Ok(pareto()),
+        "paretonormal" => Ok(paretonormal()),
+        _ => Err(PyValueError::new_err(format!("{name:?} is no distribution of jitter"))),
+    }
+}
+
 /// What can be simulated, as JSON.
 #[pyfunction]
 fn capabilities() -> String {
@@ -229,6 +241,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(playback::playback, module)?)?;
+    module.add_function(wrap_pyfunction!(jitter_table, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -85,6 +85,13 @@ impl Attachments {
         p.attachment = self.put(attachment);
     }
 
+    /// The copy of a packet gets a copy of what is attached to it.
+    pub fn copy(&mut self, p: &mut Packet) {
+        if p.attachment != NO_ATTACHMENT {
+            p.attachment = self.put(self.get(p));
+        }
+    }
+
     fn put(&mut self, attachment: Attachment) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = attachment;

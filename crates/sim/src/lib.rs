@@ -36,8 +36,10 @@ pub use simulation::{check, simulate, simulate_with};
 const FEATURES: &[&str] = &[
     "RTTs of single connections",
     "SCE",
+    "bit errors",
     "captures",
     "connections opened by the server",
+    "faults of links",
     "first writes",
     "offload gro",
     "slow readers",

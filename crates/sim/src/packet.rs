@@ -67,6 +67,8 @@ pub mod flags {
     pub const PSH: u16 = 128;
     /// The end sends nothing after this.
     pub const FIN: u16 = 256;
+    /// A bit of it is wrong: the checksum of the end that it reaches finds that.
+    pub const CORRUPT: u16 = 2048;
     /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
     pub const CLOSED: u16 = 512;
     /// A queue has set its codepoint to 0.

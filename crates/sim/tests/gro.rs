@@ -24,6 +24,7 @@ fn to_card(interval_ns: Option<u64>) -> Output {
         limit_packets: None,
         coalesce_ns: interval_ns,
         own_rtt: None,
+        faults: None,
     });
     run(&net)
 }

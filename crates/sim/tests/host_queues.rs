@@ -127,6 +127,7 @@ fn a_delay_stage_takes_packets_off_the_account_at_once() {
         limit_packets: Some(100),
         coalesce_ns: None,
         own_rtt: None,
+        faults: None,
     };
     let out = run(&net);
     assert!(counter(&out, "port/bottleneck", "dropped_overflow") > 0, "it is full: nothing holds TCP back");

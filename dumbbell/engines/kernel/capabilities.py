@@ -7,6 +7,7 @@ from functools import cache
 
 from dumbbell.engines.capabilities import (
     CAPTURE,
+    FAULTS,
     HOST_QUEUE,
     OFFLOAD,
     OUTAGE,
@@ -34,7 +35,7 @@ def capabilities() -> Capabilities:
             "shaper": ["link", "tbf", "htb", "cake"],
             "feature": [
                 *(*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, *FEATURES),
-                *(REVERSE, CAPTURE, HOST_QUEUE, SERVER_OPENS, SLOW_READERS),
+                *(REVERSE, CAPTURE, FAULTS, HOST_QUEUE, SERVER_OPENS, SLOW_READERS),
             ],
             "listeners": "own",
         },

@@ -369,18 +369,25 @@ def _ports(
         lost = 0 if on_host else counted.lost.get(peer(device), 0)
         # No filter hands packets to a host's own queue: what came is what it says became of it.
         came = queue.packets + queue.drops + queue.queued if on_host else counted.arrived.get(device, 0)
-        full = queue.drops if isinstance(port, Link) else overflow(details[device, leaf], queue.drops)
+        faults = port.faults if isinstance(port, Link) else None
+        # netem counts all that it drops together, and no copies: these are what it had beyond what came.
+        lost_at_random = queue.drops if faults and "loss" in faults else 0
+        copies = queue.packets + queue.drops + queue.queued - came if faults and "duplicate" in faults else 0
+        full = queue.drops - lost_at_random if isinstance(port, Link) else overflow(details[device, leaf], queue.drops)
         values: Row = {
             "port": port.id,
             "arrived_packets": came,
             "sent_packets": queue.packets,
             "sent_bytes": queue.bytes,
             "dropped_overflow": full,
-            "dropped_aqm": queue.drops - full,
+            "dropped_aqm": queue.drops - full - lost_at_random,
             "dropped_impairment": lost,
             "queued_packets": queue.queued,
             "ce_marks": queue.marks,
         }
+        if faults:
+            values |= {"dropped_loss": lost_at_random, "duplicated_packets": copies}
+            values["reordered_packets"] = int(details[device, leaf]["requeues"])
         if delay is not None:
             last, handed = counted.queues[delay], counted.arrived.get(delay, 0)
             values["delayed_packets"] = last.queued

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.engines.linux.faults import fault_words
 from dumbbell.plan import Link, Port, Queue
 
 _LINK_BUCKET_US = 2
@@ -19,6 +20,9 @@ _CERTAIN = 1 << 32
 _ONLY_IF_ANY = ("drop_overmemory",)
 """Counters that tc shows only above 0."""
 
+_NO_RATE = 10**16
+"""Of a line that takes no time, bit/s: netem divides bits by it, in whole ns."""
+
 Parameters = Mapping[str, Any]
 
 
@@ -30,7 +34,7 @@ def leaf(port: Port) -> str:
 def queue_lines(port: Port, device: str) -> Iterator[str]:
     """The queue of a port."""
     if isinstance(port, Link):
-        yield f"qdisc add dev {device} root handle 1: {netem(port.delay_ns, port.rate_bps, port.limit_packets)}"
+        yield f"qdisc add dev {device} root handle 1: {netem(port.delay_ns, port.rate_bps, port.limit_packets, port.faults)}"
         return
     kind = port.shaper["kind"]
     if kind == "own":
@@ -59,10 +63,13 @@ def link_delay(port: Port) -> str:
     return netem(port.delay_ns, rate, None) if port.delay_ns or rate else ""
 
 
-def netem(delay_ns: int, rate: int | None, limit: int | None) -> str:
-    """netem with a delay, behind a line of a rate if that is given; tc takes whole microseconds."""
-    line = "" if rate is None else f" rate {rate}bit"
-    return f"netem limit {_NO_LIMIT if limit is None else limit} delay {round(delay_ns / 1000)}us{line}"
+def netem(delay_ns: int, rate: int | None, limit: int | None, faults: Parameters | None = None) -> str:
+    """netem with a delay and faults, behind a line of a rate if that is given; tc takes whole microseconds."""
+    words = {} if faults is None else fault_words(faults)
+    # A rate beyond all, at which a packet takes 0 ns, has netem keep the order.
+    line = f" rate {_NO_RATE if rate is None else rate}bit" if rate is not None or "order" in words else ""
+    jitter, others = words.get("jitter", ""), "".join(text for name, text in words.items() if name not in ("jitter", "order"))
+    return f"netem limit {_NO_LIMIT if limit is None else limit} delay {round(delay_ns / 1000)}us{jitter}{others}{line}"
 
 
 def rate_lines(port: Queue, device: str, delay_device: str | None, rate: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ from dumbbell.engines.linux.controls import changed
 from dumbbell.engines.linux.datagrams import drain_lines, list_files
 from dumbbell.engines.linux.devices import NET, Devices
 from dumbbell.engines.linux.draws import draw_files
+from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
@@ -52,6 +53,10 @@ def compile_plan(plan: Plan) -> Script:
     files["end.tc"] = "qdisc show\n"
     files |= draw_files(plan)
     files |= list_files(plan)
+    distributions = distribution_files(plan)
+    files |= distributions
+    # The folder that tc looks for distributions in.
+    folder = "env TC_LIB_DIR=. " if distributions else ""
     parameters = changed(plan)
     files |= {name: value for name, (value, _) in parameters.items()}
     captures = hosts.captures() if plan.capture else {}
@@ -67,7 +72,7 @@ def compile_plan(plan: Plan) -> Script:
         *(f"capture {name} {file}" for name, file in captures.items()),
         f"sample {plan.sample_ns}",
         f"duration {plan.duration_ns}",
-        f"run {NET} - tc -batch {NET}.tc",
+        f"run {NET} - {folder}tc -batch {NET}.tc",
         *(f"run {name} - tc -batch {name}.tc" for name in own),
         "traffic",
         f"run {NET} end.json tc -s -j -batch end.tc",

@@ -199,3 +199,30 @@ def test_a_module_has_one_value_for_all_flows():
     (refusal,) = conflicts(planned("kernel", flows=flows).plan)
     assert (refusal.place.index, refusal.field) == (1, "cc.hystart")
     assert not list(conflicts(planned("kernel", flows=[{"cc": {"kind": "cubic", "hystart": "off"}}, {"cc": "reno"}]).plan))
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ({"loss": "1%"}, "delay 10000us loss random 1.00000000116%"),
+        ({"loss": {"rate": "1%", "correlation": "25%"}}, "delay 10000us loss random 1.00000000116% 25.0000000058%"),
+        ({"gilbert": {"p": "1%", "r": "30%"}}, "delay 10000us loss gemodel 1.00000000116% 29.9999999884% 100% 0%"),
+        ({"jitter": {"uniform": "1500ns"}}, "delay 10000us 1.5us"),
+        ({"jitter": {"normal": "2ms", "correlation": "50%"}}, "delay 10000us 2000us 50.0000000116% distribution normal"),
+        ({"jitter": {"uniform": "2ms", "keep_order": True}}, "delay 10000us 2000us rate 10000000000000000bit"),
+        ({"jitter": {"uniform": "2ms", "keep_order": True}, "rate": "1mbit"}, "delay 10000us 2000us rate 1000000bit"),
+        ({"duplicate": "1%", "corrupt": "100%"}, "delay 10000us duplicate 1.00000000116% corrupt 100%"),
+        ({"reorder": {"share": "50%", "gap": 5}}, "delay 10000us reorder 50.0000000116% gap 5"),
+    ],
+)
+def test_words_of_faults(faults, expected):
+    path = {"forward": [{"delay": "10ms", **faults}, {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "9p"}}], "reverse": "none"}
+    assert f"qdisc add dev p0 root handle 1: netem limit 100000000 {expected}" in tc(path=path)
+
+
+def test_tc_finds_the_distributions_of_jitter():
+    queue = {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "9p"}}
+    script = compiled(path={"forward": [{"delay": "10ms", "jitter": {"pareto": "1ms"}}, queue]})
+    entries = [int(word) for word in script.files["pareto.dist"].split()]
+    assert (len(entries), entries[0], entries[-1]) == (4096, -5461, 32767)
+    assert "run net - env TC_LIB_DIR=. tc -batch net.tc\n" in script.files[SCRIPT]

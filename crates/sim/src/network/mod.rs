@@ -1,6 +1,7 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
 mod applications;
+mod faults;
 mod hosts;
 mod routes;
 mod shares;
@@ -22,13 +23,17 @@ use crate::rng::Rng;
 use crate::tap::Tap;
 use crate::time::{serialisation, Time, NEVER};
 
-/// Packets of one flow that the network dropped or lost.
+/// Packets of one flow that the network dropped or lost, and those that it made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowDrops {
     /// Data.
     pub data: u64,
     /// ACKs.
     pub acks: u64,
+    /// Copies of data that the network made.
+    pub data_copies: u64,
+    /// Copies of ACKs.
+    pub ack_copies: u64,
 }
 
 /// Everything between the ends.
@@ -48,8 +53,9 @@ pub struct Network {
     pub drops: Vec<FlowDrops>,
     /// Packets that have reached an end and wait to be handled at the current time.
     pub arrivals: Queue,
-    /// Notes packets at the hosts.
-    pub tap: Option<Box<Tap>>,
+    tap: Option<Box<Tap>>,
+    /// Packets that have reached an end are noted there, or may have a wrong bit.
+    inspects: bool,
     /// Counts what flows send through ports.
     pub shares: Option<Box<Shares>>,
     /// Hashes what happens to packets.
@@ -71,7 +77,7 @@ impl Network {
         let drops = vec![FlowDrops::default(); routes.flows()];
         let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.id))).collect();
         let (packets, dropped) = (Pool::default(), Vec::new());
-        Self {
+        let mut network = Self {
             events,
             ports,
             routes,
@@ -80,12 +86,30 @@ impl Network {
             drops,
             arrivals: Queue::default(),
             tap: None,
+            inspects: false,
             shares: None,
             fingerprint: Fingerprint::default(),
             releases: None,
             applications: applications::Applications::default(),
             next_in_pipe: NEVER,
-        }
+        };
+        network.expect_corruption();
+        network
+    }
+
+    /// Packets are noted at the hosts.
+    pub fn put_tap(&mut self, tap: Tap) {
+        (self.tap, self.inspects) = (Some(Box::new(tap)), true);
+    }
+
+    /// What notes packets at the hosts, if anything does.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
+    }
+
+    /// What was noted at the hosts.
+    pub fn take_tap(&mut self) -> Option<Box<Tap>> {
+        self.tap.take()
     }
 
     /// The current time.
@@ -135,9 +159,9 @@ impl Network {
     /// Takes the next packet that has reached an end.
     #[inline]
     pub fn arrival(&mut self) -> Option<Packet> {
-        let id = self.arrivals.pop(&self.shared.packets)?;
-        if self.tap.is_some() {
-            self.note_arrival(id);
+        let mut id = self.arrivals.pop(&self.shared.packets)?;
+        if self.inspects {
+            id = self.inspect(id)?;
         }
         let p = self.shared.packets.take(id);
         self.fingerprint.note(self.shared.now, None, &p, PacketEvent::Arrived);
@@ -330,7 +354,7 @@ impl Network {
     #[inline]
     pub fn on_pipe(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        let Some(id) = port.pipe.pop_ahead(&self.shared.packets) else { return self.leave_spread(i) };
+        let Some(id) = port.pipe.pop_ahead(&self.shared.packets) else { return self.leave_faulty(i) };
         let next = port.pipe_time(&self.shared.packets);
         self.next_in_pipe = next;
         self.events.set(PORTS + 2 * i + 1, next);
@@ -423,6 +447,7 @@ impl Network {
             match &port.kind {
                 Kind::Link { .. } | Kind::Card(_) => {}
                 Kind::Spread(line) => line.iter().for_each(|id| look(&self.shared.packets[id].packet)),
+                Kind::Faulty(link) => link.for_each(&self.shared.packets, &mut look),
                 Kind::Queue { qdisc, .. } => qdisc.for_each(&self.shared.packets, &mut look),
             }
         }

@@ -12,7 +12,7 @@ impl Network {
     #[inline(never)]
     pub(super) fn enter_spread(&mut self, i: usize, id: Id) -> Verdict {
         let (port, slot, now) = (&mut self.ports[i], &self.shared.packets[id], self.shared.now);
-        let Kind::Spread(line) = &mut port.kind else { unreachable!("a link has no discipline") };
+        let Kind::Spread(line) = &mut port.kind else { return self.enter_faulty(i, id) };
         if let Some(shares) = &mut self.shares {
             shares.count(i, &slot.packet);
         }

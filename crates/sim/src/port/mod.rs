@@ -2,12 +2,14 @@
 //! their own.
 
 mod change;
+mod faults;
 mod htb;
 mod shaper;
 mod spread;
 mod tbf;
 
 pub use change::{resolve, Change, Schedule};
+pub use faults::{normal, pareto, paretonormal, FaultCounts, Faults};
 pub use htb::Htb;
 pub use shaper::Shaper;
 pub use spread::Spread;
@@ -60,6 +62,8 @@ pub enum Kind {
     },
     /// A delay that connections have of their own.
     Spread(Spread),
+    /// A link that loses, delays unevenly, reorders, duplicates or corrupts packets.
+    Faulty(Box<Faults>),
     /// A queue discipline behind a shaper.
     Queue {
         /// The queue discipline.
@@ -130,25 +134,35 @@ impl Port {
     /// What of it cannot be.
     pub fn build(spec: &PortSpec, mtu: u32, seed: u64) -> Result<Self, Flaws> {
         let (id, delay, kind) = match spec {
-            PortSpec::Link { id, delay_ns, own_rtt: Some(part), rate_bps, limit_packets, coalesce_ns, .. } => {
+            PortSpec::Link {
+                id, delay_ns, own_rtt: Some(part), rate_bps, limit_packets, coalesce_ns, faults, ..
+            } => {
                 let mut flaws = Flaws::default();
-                if rate_bps.is_some() || limit_packets.is_some() || coalesce_ns.is_some() {
-                    flaws.add("own_rtt", "a line or a limit besides", "neither");
+                if rate_bps.is_some() || limit_packets.is_some() || coalesce_ns.is_some() || faults.is_some() {
+                    flaws.add("own_rtt", "a line, a limit or faults besides", "none of them");
                 }
                 flaws.done()?;
                 (id, *delay_ns, Kind::Spread(Spread::new(*part)))
             }
-            PortSpec::Link { id, delay_ns, rate_bps, limit_packets, coalesce_ns, .. } => {
+            PortSpec::Link { id, delay_ns, rate_bps, limit_packets, coalesce_ns, faults, .. } => {
                 let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
                 if *rate_bps == Some(0) {
                     return Err(Flaws::one("rate_bps", "0 bit/s", "at least 1"));
                 }
-                let kind = match coalesce_ns {
-                    None => Kind::Link { rate_bps: *rate_bps, limit, free_at: 0 },
-                    Some(_) if rate_bps.is_some() || limit_packets.is_some() => {
-                        return Err(Flaws::one("coalesce_ns", "of a line or with a limit", "a network card alone"));
+                let kind = match (coalesce_ns, faults) {
+                    (None, Some(faults)) => {
+                        let link = Faults::build(faults, (id, seed), *delay_ns, *rate_bps, limit);
+                        Kind::Faulty(Box::new(Flaws::within("faults", link)?))
                     }
-                    Some(after) => Kind::Card(Interrupts::every(*after)),
+                    (None, None) => Kind::Link { rate_bps: *rate_bps, limit, free_at: 0 },
+                    (Some(_), _) if rate_bps.is_some() || limit_packets.is_some() || faults.is_some() => {
+                        return Err(Flaws::one(
+                            "coalesce_ns",
+                            "of a line, with a limit or faults",
+                            "a network card alone",
+                        ));
+                    }
+                    (Some(after), _) => Kind::Card(Interrupts::every(*after)),
                 };
                 (id, *delay_ns, kind)
             }
@@ -218,8 +232,17 @@ impl Port {
     #[must_use]
     pub fn backlog(&self) -> (usize, u64) {
         match &self.kind {
-            Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) => (0, 0),
+            Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) | Kind::Faulty(_) => (0, 0),
             Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
+        }
+    }
+
+    /// What befell packets on a link with faults.
+    #[must_use]
+    pub fn faults(&self) -> Option<FaultCounts> {
+        match &self.kind {
+            Kind::Faulty(link) => Some(link.counts),
+            _ => None,
         }
     }
 

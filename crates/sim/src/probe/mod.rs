@@ -17,7 +17,7 @@ use crate::qdisc::{Qdisc, QdiscStats};
 /// What the queue discipline of a port counted.
 pub(crate) fn stats(p: &Port) -> QdiscStats {
     match &p.kind {
-        Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) => QdiscStats::default(),
+        Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) | Kind::Faulty(_) => QdiscStats::default(),
         Kind::Queue { qdisc, .. } => *qdisc.stats(),
     }
 }

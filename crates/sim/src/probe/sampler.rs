@@ -179,7 +179,9 @@ fn life(i: usize, f: &Flow, network: &Network) -> Life {
         } else {
             Life::Open
         }
-    } else if f.sender.counters().sent > f.receiver.counters().arrived + network.drops[i].data {
+    } else if f.sender.counters().sent + network.drops[i].data_copies
+        > f.receiver.counters().arrived + network.drops[i].data
+    {
         Life::Draining
     } else {
         Life::None

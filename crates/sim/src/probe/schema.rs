@@ -188,6 +188,7 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("duplicate_packets", "packets", "of these, those that brought nothing new").by(Source::Sim),
     total("dropped_packets", "packets", "data packets dropped on the way").by(Source::Sim),
     gauge("in_flight_packets", "packets", "data packets under way").by(Source::Sim),
+    total("duplicated_packets", "packets", "copies of data packets that links made").by(Source::Sim).or_none(),
     total("retransmits", "packets", "segments sent again").by(Source::EveryEngineOfTcp),
     limited(
         "cwnd_limited_ms",
@@ -203,6 +204,7 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("acks_arrived", "packets", "of these, those that reached the sending host").by(Source::EveryEngineOfTcp),
     total("acks_dropped", "packets", "of these, those dropped on the way").by(Source::Sim),
     gauge("acks_in_flight", "packets", "of these, those under way").by(Source::Sim),
+    total("acks_duplicated", "packets", "copies of such that links made").by(Source::Sim).or_none(),
     total("delivered", "packets", "segments that the sender knows to be delivered").by(Source::EveryEngineOfTcp),
     total("delivered_ce", "packets", "of these, those whose ACK echoed a CE mark").by(Source::EveryEngineOfTcp),
     total("ce_arrived", "packets", "data packets that arrived with a CE mark").by(Source::Sim),
@@ -301,6 +303,17 @@ pub const PORT_COLUMNS: &[Quantity] = &[
     total("dropped_aqm", "packets", "dropped by the queue discipline's own decision"),
     total("dropped_blue", "packets", "of cake, dropped by its BLUE; elsewhere 0").by(Source::Sim),
     total("dropped_impairment", "packets", "handed on and lost in an outage"),
+    total("dropped_loss", "packets", "of a link with faults, lost at random").or_none(),
+    total("duplicated_packets", "packets", "of a link with faults, copies that it made").or_none(),
+    total(
+        "corrupted_packets",
+        "packets",
+        "of a link with faults, handed on with a wrong bit, which costs them their lives at their ends",
+    )
+    .by(Source::Sim)
+    .or_none(),
+    total("reordered_packets", "packets", "of a link with faults, handed on at once, past those that are delayed")
+        .or_none(),
     gauge("queued_packets", "packets", "queued"),
     gauge("delayed_packets", "packets", "handed on and in the port's delay").by(Source::Kernel),
     total("ce_marks", "packets", "marked CE by the queue discipline"),

@@ -9,7 +9,7 @@ use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
 use crate::playback::Viewed;
-use crate::port::Kind;
+use crate::port::{FaultCounts, Kind};
 use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
@@ -35,6 +35,7 @@ impl FlowRow {
             "duplicate_packets": r.duplicates as f64,
             "dropped_packets": drops.data as f64,
             "in_flight_packets": data as f64,
+            "duplicated_packets": drops.data_copies as f64,
             "retransmits": s.retransmits as f64,
             "cwnd_limited_ms": limits.cwnd_ms,
             "rwnd_limited_ms": limits.rwnd_ms,
@@ -44,6 +45,7 @@ impl FlowRow {
             "acks_arrived": s.acks_arrived as f64,
             "acks_dropped": drops.acks as f64,
             "acks_in_flight": acks as f64,
+            "acks_duplicated": drops.ack_copies as f64,
             "delivered": f64::from(sample.delivered),
             "delivered_ce": f64::from(sample.delivered_ce),
             "ce_arrived": r.ce as f64,
@@ -382,6 +384,7 @@ pub fn ports(network: &Network) -> Rows {
     let mut table = Rows::new(names(PORT_COLUMNS));
     for p in &network.ports {
         let (c, st) = (&p.counters, stats(p));
+        let faults = |count: fn(FaultCounts) -> u64| p.faults().map_or(f64::NAN, |f| count(f) as f64);
         let row = row![PORT_COLUMNS;
             "arrived_packets": c.arrived as f64,
             "sent_packets": c.sent as f64,
@@ -390,6 +393,10 @@ pub fn ports(network: &Network) -> Rows {
             "dropped_aqm": c.dropped[DropCause::Aqm as usize] as f64,
             "dropped_blue": c.dropped[DropCause::Blue as usize] as f64,
             "dropped_impairment": c.lost as f64,
+            "dropped_loss": faults(|f| f.lost),
+            "duplicated_packets": faults(|f| f.duplicated),
+            "corrupted_packets": faults(|f| f.corrupted),
+            "reordered_packets": faults(|f| f.reordered),
             "queued_packets": p.backlog().0 as f64,
             "ce_marks": st.ce_marks as f64,
             "sce_marks": st.sce_marks as f64,

@@ -52,7 +52,7 @@ impl<'a> World<'a> {
         }
         network.applications_act_by(application_source(spec));
         if spec.capture {
-            network.tap = Some(Box::new(Tap::new(headers.iter().map(|flow| flow.from_right))));
+            network.put_tap(Tap::new(headers.iter().map(|flow| flow.from_right)));
         }
         for (i, flow) in flows.iter_mut().enumerate() {
             flow.sender.on_host_with_queue(network.routes.has_egress(i, false));

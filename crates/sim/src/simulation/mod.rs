@@ -275,6 +275,9 @@ impl World<'_> {
                 fingerprint.add(value);
             }
             c.dropped.iter().for_each(|&n| fingerprint.add(n));
+            if let Some(f) = p.faults() {
+                [f.lost, f.duplicated, f.corrupted, f.reordered].into_iter().for_each(|n| fingerprint.add(n));
+            }
             fingerprint.add(p.backlog().1);
         }
         fingerprint.value()
@@ -300,7 +303,7 @@ impl World<'_> {
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.tins = crate::probe::tins(&self.network);
-        output.capture = self.network.tap.map(|tap| Box::new(Capture::new(*tap, self.headers)));
+        output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers)));
         output.tables.splice(0..0, self.sampler.finish());
         output
     }
@@ -359,18 +362,24 @@ impl World<'_> {
             let (data, acks) = inside[i];
             let drops = &self.network.drops[i];
             let (s, r) = (f.sender.counters(), f.receiver.counters());
-            check(format!("flow {} data", f.name), s.sent, r.arrived + drops.data + data);
-            check(format!("flow {} ACKs", f.name), r.acks_sent, s.acks_arrived + drops.acks + acks);
+            check(format!("flow {} data", f.name), s.sent + drops.data_copies, r.arrived + drops.data + data);
+            check(format!("flow {} ACKs", f.name), r.acks_sent + drops.ack_copies, s.acks_arrived + drops.acks + acks);
         }
         for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
             let ((data, back), drops) = (inside[i], &self.network.drops[i]);
             let Exchanged { sent, arrived, sent_back, arrived_back } = each.exchanged(which);
-            check(format!("flow {}", each.name(which)), sent, arrived + drops.data + data);
-            check(format!("flow {} back", each.name(which)), sent_back, arrived_back + drops.acks + back);
+            check(format!("flow {}", each.name(which)), sent + drops.data_copies, arrived + drops.data + data);
+            check(
+                format!("flow {} back", each.name(which)),
+                sent_back + drops.ack_copies,
+                arrived_back + drops.acks + back,
+            );
         }
         for p in &self.network.ports {
             let c = &p.counters;
-            check(format!("port {}", p.id), c.arrived, c.sent + c.drops() + p.backlog().0 as u64);
+            let faults = p.faults().unwrap_or_default();
+            let found = c.sent + c.drops() + faults.lost + p.backlog().0 as u64;
+            check(format!("port {}", p.id), c.arrived + faults.duplicated, found);
         }
         wrong
     }

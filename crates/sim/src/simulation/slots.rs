@@ -131,7 +131,7 @@ impl<'a> Slots<'a> {
         }
         let made = ends(tcp, &g.making.stack, index as u32, source, self.controls);
         let (sender, receiver) = made.expect("what was made once can be made again");
-        if let Some(tap) = &mut network.tap {
+        if let Some(tap) = network.tap() {
             tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);
             headers.push(FlowHeaders::tcp(tcp, tuple, receiver.window_scale()));
         }
@@ -314,5 +314,6 @@ fn completion(flow: &Flow) -> Option<Time> {
 /// Every packet of a flow has arrived or was dropped.
 fn is_quiet(flow: &Flow, network: &Network, index: usize) -> bool {
     let (s, r, drops) = (flow.sender.counters(), flow.receiver.counters(), &network.drops[index]);
-    s.sent == r.arrived + drops.data && r.acks_sent == s.acks_arrived + drops.acks
+    s.sent + drops.data_copies == r.arrived + drops.data
+        && r.acks_sent + drops.ack_copies == s.acks_arrived + drops.acks
 }

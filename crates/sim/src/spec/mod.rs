@@ -4,6 +4,7 @@
 
 mod change;
 mod distribution;
+mod faults;
 mod host;
 mod port;
 mod qdisc;
@@ -12,6 +13,7 @@ mod workload;
 
 pub use change::ChangeSpec;
 pub use distribution::{DistributionSpec, DrawnSpec, PartSpec};
+pub use faults::{Chance, FaultsSpec, JitterShape, JitterSpec, LossSpec, ReorderSpec, ShareSpec};
 pub use host::{Direction, HostSpec, PathSpec, Side};
 pub use port::{PartOfRtt, PortSpec, ShaperSpec};
 pub use qdisc::*;

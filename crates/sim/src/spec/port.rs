@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, QdiscSpec};
+use super::{Direction, FaultsSpec, QdiscSpec};
 
 /// A port: somewhere a packet waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub enum PortSpec {
         /// came; such a port has neither line nor limit.
         #[serde(default)]
         own_rtt: Option<PartOfRtt>,
+        /// What it does to packets beside delaying them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        faults: Option<Box<FaultsSpec>>,
     },
     /// A queue discipline behind a shaper, then a propagation delay.
     Queue {
@@ -94,6 +97,15 @@ impl PortSpec {
     pub fn part_of_rtt(&self) -> Option<PartOfRtt> {
         match self {
             Self::Link { own_rtt, .. } => *own_rtt,
+            Self::Queue { .. } => None,
+        }
+    }
+
+    /// What it does to packets beside delaying them.
+    #[must_use]
+    pub fn faults(&self) -> Option<&FaultsSpec> {
+        match self {
+            Self::Link { faults, .. } => faults.as_deref(),
             Self::Queue { .. } => None,
         }
     }

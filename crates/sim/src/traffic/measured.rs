@@ -78,19 +78,25 @@ impl Traffic for Measured {
         out.send(End::Sender, datagram(self.flow, len, 0, seq));
     }
 
-    /// What arrives at the other end is answered at once, in a packet of the same size.
+    /// What arrives at the other end is answered at once, in a packet of the same size; so is a copy. The first to arrive counts.
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         let arrived = Fate::Arrived(out.now());
         let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
         if p.has(flags::ACK) {
             self.back += 1;
-            it.back = arrived;
+            if it.back == Fate::Lost {
+                it.back = arrived;
+            }
             return;
         }
         self.arrived += 1;
-        it.there = arrived;
+        if it.there == Fate::Lost {
+            it.there = arrived;
+        }
         if self.reply {
-            it.back = Fate::Lost;
+            if it.back == Fate::NotSent {
+                it.back = Fate::Lost;
+            }
             // The answer to an echo request has the codepoint with which that came.
             let washed = if self.icmp { p.flags & flags::WASHED } else { 0 };
             out.send(End::Receiver, datagram(self.flow, p.len, flags::ACK | washed, p.seq));
@@ -116,16 +122,22 @@ impl Traffic for Measured {
             "arrived_packets": arrived,
             "dropped_packets": drops.data,
             "in_flight_packets": inside.0,
+            "duplicated_packets": drops.data_copies,
             "acks_sent": of_replies(sent_back),
             "acks_arrived": of_replies(arrived_back),
             "acks_dropped": of_replies(drops.acks),
             "acks_in_flight": of_replies(inside.1),
+            "acks_duplicated": of_replies(drops.ack_copies),
         }
     }
 
     fn on_end_of_run(&mut self, p: &Packet) {
         let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
-        *(if p.has(flags::ACK) { &mut it.back } else { &mut it.there }) = Fate::UnderWay;
+        let fate = if p.has(flags::ACK) { &mut it.back } else { &mut it.there };
+        // Another copy may have arrived.
+        if *fate == Fate::Lost {
+            *fate = Fate::UnderWay;
+        }
     }
 
     fn take_datagrams(&mut self) -> Option<Vec<Datagram>> {

@@ -81,6 +81,7 @@ impl Traffic for Udp {
             "arrived_packets": self.arrived,
             "dropped_packets": drops.data,
             "in_flight_packets": inside.0,
+            "duplicated_packets": drops.data_copies,
         }
     }
 

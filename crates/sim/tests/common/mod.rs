@@ -110,6 +110,7 @@ pub fn link(id: &str, direction: Direction, delay_ns: u64) -> PortSpec {
         limit_packets: None,
         coalesce_ns: None,
         own_rtt: None,
+        faults: None,
     }
 }
 

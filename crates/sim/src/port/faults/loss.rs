@@ -1,0 +1,85 @@
+//! Which packets are lost: at random, in bursts (Linux 6.12 net/sched/sch_netem.c, `loss_event`, `loss_gilb_ell`), or by bit errors.
+
+use super::random::Share;
+use crate::rng::Rng;
+use crate::spec::{Chance, LossSpec};
+
+/// A model of losses.
+#[derive(Clone, Debug)]
+pub(super) enum Loss {
+    Random(Share),
+    Gilbert(Gilbert),
+    BitErrors(BitErrors),
+}
+
+impl Loss {
+    /// As `spec` has it.
+    pub fn new(spec: &LossSpec, rng: Rng) -> Self {
+        match *spec {
+            LossSpec::Random(share) => Self::Random(Share::new(share, rng)),
+            LossSpec::Gilbert { p, r, h, one_minus_k } => {
+                Self::Gilbert(Gilbert { rng, is_bad: false, p, r, h, one_minus_k })
+            }
+            LossSpec::BitErrors { rate } => Self::BitErrors(BitErrors { rng, rate, known: vec![] }),
+        }
+    }
+
+    /// Whether the next packet, whose frame has so many bytes, is lost.
+    pub fn draw(&mut self, bytes: u32) -> bool {
+        match self {
+            Self::Random(share) => share.draw(),
+            Self::Gilbert(chain) => chain.draw(),
+            Self::BitErrors(errors) => errors.draw(bytes),
+        }
+    }
+}
+
+/// Gilbert and Elliott's chain: the state that a packet finds decides about it, and the state moves on with it.
+#[derive(Clone, Debug)]
+pub(super) struct Gilbert {
+    rng: Rng,
+    is_bad: bool,
+    p: Chance,
+    r: Chance,
+    h: Chance,
+    one_minus_k: Chance,
+}
+
+impl Gilbert {
+    fn draw(&mut self) -> bool {
+        if self.is_bad {
+            self.is_bad = self.rng.u32() >= self.r;
+            self.rng.u32() > self.h
+        } else {
+            self.is_bad = self.rng.u32() < self.p;
+            self.rng.u32() < self.one_minus_k
+        }
+    }
+}
+
+/// Errors of bits, each by itself: a frame with one is lost.
+#[derive(Clone, Debug)]
+pub(super) struct BitErrors {
+    rng: Rng,
+    rate: f64,
+    /// For the sizes of frame that came so far, how likely an error is, in parts of 2^64.
+    known: Vec<(u32, u64)>,
+}
+
+impl BitErrors {
+    fn draw(&mut self, bytes: u32) -> bool {
+        let chance = self.chance(bytes);
+        self.rng.u64() < chance
+    }
+
+    pub(super) fn chance(&mut self, bytes: u32) -> u64 {
+        if let Some(&(_, chance)) = self.known.iter().find(|(known, _)| *known == bytes) {
+            return chance;
+        }
+        // 1 - (1 - rate)^bits, without losing the digits of a small rate.
+        let chance = -libm::expm1(8.0 * f64::from(bytes) * libm::log1p(-self.rate));
+        let chance = (chance * 2.0_f64.powi(64)) as u64;
+        self.known.push((bytes, chance));
+        chance
+    }
+}

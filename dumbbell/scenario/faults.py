@@ -1,0 +1,231 @@
+"""What links do to packets beside delaying them: losses, jitter, reordering, duplicates, wrong bits, as Linux's netem defines them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from dumbbell.errors import shortened
+from dumbbell.files import read_regular
+from dumbbell.scenario.base import Model
+from dumbbell.scenario.csv_files import located
+from dumbbell.scenario.problems import Location, Unfit
+from dumbbell.scenario.units import CERTAIN, Duration, Share
+
+_MOST_ENTRIES = 16_384
+"""Of a table of jitter: the kernel's NETEM_DIST_MAX."""
+_MOST_TABLE_BYTES = 1 << 20
+LONGEST_JITTER = Duration.parse("2s")
+"""netem keeps it in 31 bits of ns."""
+_MOST_GAP = 1_000_000
+
+
+_NEVER, _ALWAYS = Share(Fraction(0)), Share(Fraction(1))
+
+
+class Random(Model):
+    """A share of all packets."""
+
+    rate: Share
+    """Of all packets, those concerned."""
+    correlation: Share = _NEVER
+    """How much one draw depends on the one before. Draws are no longer uniform then, so that small shares become smaller."""
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """What the plan has of it."""
+        return {"share": self.rate.planned, "correlation": self.correlation.planned}
+
+
+class BitErrors(Model):
+    """Losses of frames in which a bit is wrong."""
+
+    bit_error_rate: Annotated[float, Field(ge=0, le=1, strict=False)]
+    """Probability that a bit is wrong, each by itself: a frame of n bits is lost with 1 - (1 - rate)^n."""
+
+
+class Gilbert(Model):
+    """Losses in bursts: Gilbert and Elliott's chain of two states, with netem's four parameters and their defaults."""
+
+    p: Share
+    """From the good state to the bad one, per packet."""
+    r: Share | None = None
+    """From the bad state to the good one; by default 100% - p."""
+    one_minus_h: Share = _ALWAYS
+    """Of the packets in the bad state, those that are lost."""
+    one_minus_k: Share = _NEVER
+    """Of the packets in the good state, those that are lost."""
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """What the plan has of it."""
+        r = CERTAIN - self.p.planned if self.r is None else self.r.planned
+        return {
+            "kind": "gilbert",
+            "p": self.p.planned,
+            "r": r,
+            "h": CERTAIN - self.one_minus_h.planned,
+            "one_minus_k": self.one_minus_k.planned,
+        }
+
+
+_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
+
+
+class Jitter(Model):
+    """How the delay varies, from packet to packet: one of `uniform`, `normal`, `pareto`, `paretonormal`, `table`."""
+
+    uniform: Duration | None = None
+    """From the delay less this to the delay and this, all alike."""
+    normal: Duration | None = None
+    """Standard deviation of a normal distribution."""
+    pareto: Duration | None = None
+    """Scale of a Pareto distribution of shape 3 around the delay, netem's table: most are a little below, few far above."""
+    paretonormal: Duration | None = None
+    """Scale of a quarter of a normal and three of a Pareto distribution."""
+    table: str | None = None
+    """A file in the format of tc's distributions (/usr/lib/tc/NAME.dist): whole numbers, 8192 of which are one `deviation`."""
+    deviation: Duration | None = None
+    """Of a `table`, its scale."""
+    keep_order: bool = False
+    """No packet overtakes the one before; without it packets leave by time, as netem has them."""
+    correlation: Share = _NEVER
+    """How much one draw depends on the one before."""
+    entries: SkipJsonSchema[
+        Annotated[list[Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]], Field(min_length=1, max_length=_MOST_ENTRIES)] | None
+    ] = None
+    """What the file says, once it is read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, written: Any, info: ValidationInfo) -> Any:
+        if not isinstance(written, dict) or written.get("entries") is not None or not isinstance(written.get("table"), str):
+            return written
+        return {**written, "entries": _entries(written["table"], info)}
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        shapes = [name for name in (*_SHAPES, "table") if getattr(self, name) is not None]
+        if len(shapes) != 1:
+            raise Unfit(f"{' and '.join(shapes) or 'no distribution'}", f"one of {', '.join(_SHAPES)}, table")
+        if (self.table is None) != (self.deviation is None):
+            what = "a table without a deviation" if self.deviation is None else f"a deviation beside {shapes[0]}"
+            raise Unfit(what, "table: FILE and deviation: TIME")
+        if self.table is None and self.entries is not None:
+            raise Unfit("entries without a table", "table: FILE")
+        if not 0 < self.scale <= LONGEST_JITTER:
+            raise Unfit(f"a jitter of {self.scale}", f"a time above 0, at most {LONGEST_JITTER}")
+        return self
+
+    @property
+    def scale(self) -> Duration:
+        """What one deviation is."""
+        return next(value for name in (*_SHAPES, "deviation") if (value := getattr(self, name)) is not None)  # type: ignore[no-any-return]
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """What the plan has of it."""
+        shape: Any = (
+            {"table": self.entries} if self.entries is not None else next(name for name in _SHAPES if getattr(self, name) is not None)
+        )
+        return {"deviation_ns": int(self.scale), "correlation": self.correlation.planned, "keep_order": self.keep_order, "shape": shape}
+
+
+def _entries(name: str, info: ValidationInfo) -> list[int]:
+    path = located(name, info)
+    try:
+        text = read_regular(path, _MOST_TABLE_BYTES).decode("ascii")
+        return [int(word) for line in text.splitlines() for word in line.partition("#")[0].split()]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or shortened(str(error), 80)
+        raise Unfit(f"cannot read {path}: {reason}", "a file of whole numbers, relative to the scenario's file") from None
+
+
+class Reorder(Model):
+    """Packets that go at once, past those that are delayed."""
+
+    share: Share
+    """Of the packets that may, those that do."""
+    gap: Annotated[int, Field(ge=1, le=_MOST_GAP)] = 1
+    """One in so many may: the others are delayed."""
+    correlation: Share = _NEVER
+    """How much one draw depends on the one before."""
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """What the plan has of it."""
+        return {"share": self.share.planned, "correlation": self.correlation.planned, "gap": self.gap}
+
+
+def _share_tag(value: Any) -> str:
+    if not isinstance(value, dict | Model):
+        return "share"
+    return "BitErrors" if isinstance(value, BitErrors) or (isinstance(value, dict) and "bit_error_rate" in value) else "Random"
+
+
+Loss = Annotated[
+    Annotated[Share, Tag("share")] | Annotated[Random, Tag("Random")] | Annotated[BitErrors, Tag("BitErrors")], Discriminator(_share_tag)
+]
+"""A share, or the model of losses."""
+
+
+def _random_tag(value: Any) -> str:
+    return "Random" if isinstance(value, dict | Model) else "share"
+
+
+Shared = Annotated[Annotated[Share, Tag("share")] | Annotated[Random, Tag("Random")], Discriminator(_random_tag)]
+"""A share, correlated or not."""
+
+
+def _random(written: Share | Random) -> dict[str, Any]:
+    return (Random(rate=written) if isinstance(written, Share) else written).planned
+
+
+class Faults(Model):
+    """What a link does to packets beside delaying them, as netem does it; the order is duplicate, loss, corrupt, reorder, jitter."""
+
+    loss: Loss | None = None
+    """Of the packets that come, those that are lost: `1%`, `{rate: 1%, correlation: 25%}`, or `{bit_error_rate: 1e-8}`."""
+    gilbert: Gilbert | None = None
+    """Losses in bursts, in place of `loss`."""
+    jitter: Jitter | None = None
+    """How the delay varies."""
+    reorder: Reorder | None = None
+    """Packets that go at once, past those that are delayed."""
+    duplicate: Shared | None = None
+    """Of the packets that come, those that come twice: `1%` or `{rate: 1%, correlation: 25%}`."""
+    corrupt: Shared | None = None
+    """Of the packets that pass, those with a wrong bit from here on: the checksum of the end that they reach finds that."""
+
+    def planned_faults(self) -> dict[str, Any] | None:
+        """What the plan has of them; None if there are none."""
+        planned: dict[str, Any] = {}
+        if isinstance(self.loss, BitErrors):
+            planned["loss"] = {"kind": "bit-errors", "rate": self.loss.bit_error_rate}
+        elif self.loss is not None:
+            planned["loss"] = {"kind": "random", **_random(self.loss)}
+        if self.gilbert is not None:
+            planned["loss"] = self.gilbert.planned
+        planned |= {} if self.jitter is None else {"jitter": self.jitter.planned}
+        planned |= {} if self.reorder is None else {"reorder": self.reorder.planned}
+        planned |= {} if self.duplicate is None else {"duplicate": _random(self.duplicate)}
+        planned |= {} if self.corrupt is None else {"corrupt": _random(self.corrupt)}
+        return planned or None
+
+    def wrong_faults(self, delay: Duration) -> list[tuple[Location, str, str]]:
+        """What contradicts itself: key, what is wrong, and what was expected; `delay` is the link's."""
+        found: list[tuple[Location, str, str]] = []
+        if self.loss is not None and self.gilbert is not None:
+            found.append((("gilbert",), "stands beside loss, and a link has one model of losses", "the one or the other"))
+        if delay == 0:
+            found += [
+                ((key,), "needs a delay, which is 0s", "a delay above 0") for key in ("jitter", "reorder") if getattr(self, key) is not None
+            ]
+        return found
+
+
+Ways = Literal["forward", "reverse", "both"]
+"""Directions in which there are faults."""
