@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from dumbbell.scenario.cake import Cake
-from dumbbell.scenario.faults import Faults
 from dumbbell.scenario.model import (
     Bottleneck,
     DelayStage,
@@ -28,8 +27,10 @@ from dumbbell.scenario.passing import (
     shaped_bps,
     stages_taken,
     taken,
+    written_delays,
     written_stages,
     wrong_choice,
+    wrong_faults,
     wrong_paths,
 )
 from dumbbell.scenario.problems import Location, nearest, one_of
@@ -150,7 +151,7 @@ def is_random(settings: Settings) -> bool:
         any(flow.start.jitter for flow in settings.flows)
         or any(traffic.is_random for traffic in settings.background)
         or any(bottleneck.qdisc.depends_on_seed for _, bottleneck in bottlenecks(settings))
-        or any(link.planned_faults() is not None for link in _delays(settings))
+        or any(link.planned_faults() is not None for link in written_delays(settings))
     )
 
 
@@ -188,17 +189,12 @@ def _path(settings: Settings) -> Wrong:
     for location, stage in written_stages(settings):
         yield from _too_long((*location, "delay"), stage.delay)
         if not isinstance(stage, QueueStage):
-            for where, what, expected in stage.wrong_faults(stage.delay):
-                yield (*location, *where), what, expected
             yield from _delay_limit((*location, "limit"), stage.limit)
             yield from _too_fast((*location, "rate"), stage.rate)
     yield from _too_long(("path", "rtt"), path.rtt)
     yield from _too_long(("path", "delay", "extra"), path.delay.extra)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
-    if path.rtt is not None:
-        share = 0 if path.delay.where == "ack-path" and path.delay.faults_in != "reverse" else path.rtt // 2
-        for where, what, expected in path.delay.wrong_faults(Duration(share + path.delay.extra)):
-            yield ("path", "delay", *where), what, expected
+    yield from wrong_faults(settings)
     if path.access is not None:
         yield from _too_fast(("path", "access", "rate"), path.access.rate)
     for location, bottleneck in bottlenecks(settings):
@@ -231,11 +227,6 @@ def _listed(path: Path, forward: Sequence[Stage]) -> Wrong:
         for i, stage in enumerate(listed if isinstance(listed, list) else ()):
             if stage.name and names[stage.name] > 1:
                 yield ("path", name, i, "name"), f"{stage.name!r} is given twice", "names that differ"
-
-
-def _delays(settings: Settings) -> list[Faults]:
-    """Every delay that is written."""
-    return [settings.path.delay, *(stage for _, stage in written_stages(settings) if isinstance(stage, DelayStage))]
 
 
 def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from dumbbell.scenario.model import Bottleneck, NamedPath, Path, QueueStage, Settings, Stage
+from dumbbell.scenario.faults import Faults
+from dumbbell.scenario.model import Bottleneck, DelayStage, NamedPath, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.problems import Location, nearest, one_of
+from dumbbell.scenario.units import Duration
 
 Way = Literal["forward", "reverse"]
 Wrong = Iterator[tuple[Location, str, str]]
@@ -75,6 +77,25 @@ def written_stages(settings: Settings) -> Iterator[tuple[Location, Stage]]:
             yield ("path", name, i), stage
     for name, stage in settings.stages.items():
         yield ("stages", name), stage
+
+
+def written_delays(settings: Settings) -> Iterator[Faults]:
+    """Every delay that is written."""
+    yield settings.path.delay
+    yield from (stage for _, stage in written_stages(settings) if isinstance(stage, DelayStage))
+
+
+def wrong_faults(settings: Settings) -> Wrong:
+    """What is wrong with the faults of delays."""
+    for location, stage in written_stages(settings):
+        if isinstance(stage, DelayStage):
+            for where, what, expected in stage.wrong_faults(stage.delay):
+                yield (*location, *where), what, expected
+    if settings.path.rtt is not None:
+        delay = settings.path.delay
+        share = 0 if delay.where == "ack-path" and delay.faults_in != "reverse" else settings.path.rtt // 2
+        for where, what, expected in delay.wrong_faults(Duration(share + delay.extra)):
+            yield ("path", "delay", *where), what, expected
 
 
 def wrong_paths(settings: Settings, own: frozenset[str]) -> Wrong:
