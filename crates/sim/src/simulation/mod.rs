@@ -157,10 +157,9 @@ impl World<'_> {
             };
             match which {
                 SENDER_TIMER => {
-                    if f.sender.turn(self.network.now()).is_some() {
-                        return self.fire_senders();
+                    if f.sender.turn(&mut self.network).is_some() {
+                        self.fire_senders();
                     }
-                    f.sender.on_timer(&mut self.network);
                 }
                 CONTROL => self.on_control(flow, source),
                 _ => f.receiver.on_timer(which, &mut self.network),
@@ -175,7 +174,16 @@ impl World<'_> {
             if self.looks_ahead {
                 self.look_ahead(port);
             }
-        } else if source == SAMPLER {
+        } else {
+            self.on_sampler_or_change(source);
+        }
+    }
+
+    /// Not inlined: the loop of events would keep its constants in registers.
+    #[cold]
+    #[inline(never)]
+    fn on_sampler_or_change(&mut self, source: usize) {
+        if source == SAMPLER {
             let next = self.sampler.sample(&self.flows, &self.slots, &self.network);
             self.network.events.set(SAMPLER, next);
         } else {

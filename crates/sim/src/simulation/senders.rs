@@ -30,13 +30,9 @@ impl World<'_> {
         let mut due = vec![];
         while let Some(timer) = self.next_sender_timer(now) {
             let sender = &mut flow_of(&mut self.flows, &mut self.slots, self.first_flow_source, timer).sender;
-            match sender.turn(now) {
-                Some(turn) => {
-                    due.push((turn, timer));
-                    self.network.events.set(timer, NEVER);
-                }
-                // It does not fire, but its event moves.
-                None => sender.on_timer(&mut self.network),
+            if let Some(turn) = sender.turn(&mut self.network) {
+                due.push((turn, timer));
+                self.network.events.set(timer, NEVER);
             }
         }
         // Of equal turns the older connection is first, whatever slots they have: events come in that order.

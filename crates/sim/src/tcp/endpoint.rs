@@ -126,12 +126,11 @@ impl Sender {
         }
     }
 
-    /// The timer's event came: where it comes among the timers that fire now, if it fires.
-    #[must_use]
-    pub fn turn(&self, now: Time) -> Option<Turn> {
+    /// The timer's event came: where it comes among the timers that fire now, if it fires. If not, its event moves.
+    pub fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
         match self {
-            Self::Linux(s) => s.turn(now),
-            Self::Bsd(s) => s.turn(now),
+            Self::Linux(s) => s.turn(out),
+            Self::Bsd(s) => s.turn(out),
         }
     }
 

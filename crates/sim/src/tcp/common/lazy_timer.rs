@@ -127,20 +127,25 @@ impl LazyTimer {
         self.deadline(clock).map_or(NEVER, |(expires, set_in)| clock.fires(set_in, expires))
     }
 
-    /// The event has come, and it fires with it.
+    /// Its event has come, and it fires with it.
     pub fn is_due(&self, clock: &impl Ticks, now: Time) -> bool {
         self.fires(clock) <= now
     }
 
-    /// Where it comes among the timers that fire now, if its event has come and it fires with it.
-    pub fn turn(&self, clock: &impl Ticks, now: Time) -> Option<Turn> {
+    /// The event has come: where it comes among the timers that fire now, if it fires, which it is then to be [told](Self::expired). Else the
+    /// event moves to where the deadline is.
+    pub fn turn(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> Option<Turn> {
+        let fires = self.fires(clock);
+        if fires > out.now() {
+            self.arm(clock, fires, out);
+            return None;
+        }
         let set_at = match self.deadline {
             Deadline::None => return None,
             Deadline::Tick { set_at, .. } => set_at,
             Deadline::After { from, .. } => from,
         };
-        let turn = if clock.is_last_set_first() { Turn(!set_at, !self.place) } else { Turn(set_at, self.place) };
-        self.is_due(clock, now).then_some(turn)
+        Some(if clock.is_last_set_first() { Turn(!set_at, !self.place) } else { Turn(set_at, self.place) })
     }
 
     /// It fires as the `place`th of those that fire now.

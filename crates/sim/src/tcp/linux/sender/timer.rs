@@ -81,10 +81,9 @@ impl Sender {
         self.timer.lazy.clear();
     }
 
-    /// The timer's event came: where it comes among the timers that fire now, if it fires.
-    #[must_use]
-    pub fn turn(&self, now: Time) -> Option<Turn> {
-        self.timer.lazy.turn(&self.clock, now)
+    /// The timer's event came: where it comes among the timers that fire now, if it fires. If not, its event moves.
+    pub fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
+        self.timer.lazy.turn(&self.clock, out)
     }
 
     /// Fires the timer, as the `place`th of those that fire now.
