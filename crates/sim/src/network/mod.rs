@@ -56,7 +56,7 @@ pub struct Network {
     tap: Option<Box<Tap>>,
     /// Packets that have reached an end are noted there, or may have a wrong bit.
     inspects: bool,
-    /// Counts what flows send through ports.
+    /// Counts what flows send through [watched](Port::watched_until) ports.
     pub shares: Option<Box<Shares>>,
     /// Hashes what happens to packets.
     pub fingerprint: Fingerprint,
@@ -187,10 +187,22 @@ impl Network {
     }
 
     /// Offers a packet to port `i`.
+    #[inline(never)]
     fn enqueue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
         port.counters.arrived += 1;
-        let Kind::Link { rate_bps, limit, free_at } = &mut port.kind else { return self.queue(i, id) };
+        if matches!(port.kind, Kind::Link { .. }) {
+            self.enter_link(i, id)
+        } else {
+            self.queue(i, id)
+        }
+    }
+
+    /// A packet arrives at port `i`, which is a link.
+    #[inline(never)]
+    fn enter_link(&mut self, i: usize, id: Id) -> Verdict {
+        let port = &mut self.ports[i];
+        let Kind::Link { rate_bps, limit, free_at } = &mut port.kind else { unreachable!("only links come here") };
         if port.pipe.len() >= *limit {
             self.fingerprint.note(
                 self.shared.now,
@@ -230,6 +242,7 @@ impl Network {
     }
 
     /// Hands a packet to the discipline of port `i`, and serves the port unless its shaper's timer will.
+    #[inline(never)]
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
         let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
@@ -282,12 +295,8 @@ impl Network {
     #[inline(always)]
     fn leave(&mut self, i: usize, id: Id, out: Time) {
         let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
-        let slot = &mut packets[id];
-        if let Some(shares) = &mut self.shares {
-            shares.count(i, &slot.packet);
-        }
         port.counters.sent += 1;
-        port.counters.sent_bytes += u64::from(slot.bytes());
+        port.counters.sent_bytes += u64::from(packets[id].bytes());
         if self.shared.now < port.watched_until {
             return self.leave_watched(i, id, out);
         }
@@ -312,10 +321,13 @@ impl Network {
         port.pipe.push(id, packets);
     }
 
-    /// A packet leaves the shaper of port `i`, which is on a host or has an outage.
+    /// A packet leaves the shaper of port `i`, which is on a host, has an outage, or counts whose packets leave.
     #[cold]
     #[inline(never)]
     fn leave_watched(&mut self, i: usize, id: Id, out: Time) {
+        if let Some(shares) = &mut self.shares {
+            shares.count(i, &self.shared.packets[id].packet);
+        }
         self.note_release(i, id);
         let port = &mut self.ports[i];
         if self.shared.now >= port.outage_until {
@@ -344,7 +356,6 @@ impl Network {
     /// The shaper of port `i` wakes up.
     #[inline]
     pub fn on_shaper(&mut self, i: usize) {
-        self.events.begin(PORTS + 2 * i);
         self.next_in_pipe = NEVER;
         let next = self.serve(i);
         self.events.set(PORTS + 2 * i, next);

@@ -1,5 +1,6 @@
 //! What each flow, and each workload that makes connections, sent through certain ports.
 
+use super::Network;
 use crate::packet::Packet;
 
 /// Bytes that left certain ports, by flow, and by workload of the connections that come and go.
@@ -12,6 +13,18 @@ pub struct Shares {
     made_by: Vec<Option<usize>>,
     /// Of each counted port the flows, then the workloads.
     bytes: Vec<u64>,
+}
+
+impl Network {
+    /// Counts what flows send through ports from now on.
+    pub fn count_shares(&mut self, shares: Option<Box<Shares>>) {
+        for (port, first) in self.ports.iter_mut().zip(shares.iter().flat_map(|shares| &shares.first)) {
+            if first.is_some() {
+                port.watch();
+            }
+        }
+        self.shares = shares;
+    }
 }
 
 impl Shares {

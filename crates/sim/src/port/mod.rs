@@ -38,7 +38,8 @@ pub struct Port {
     pub outage_until: Time,
     /// It is on a host, whose TCP is told of what leaves.
     on_host: bool,
-    /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host.
+    /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host and where
+    /// flows' shares are counted.
     pub watched_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
@@ -200,7 +201,13 @@ impl Port {
 
     /// It is the port through which a host's packets leave.
     pub fn put_on_host(&mut self) {
-        (self.on_host, self.watched_until) = (true, NEVER);
+        self.on_host = true;
+        self.watch();
+    }
+
+    /// Something besides passing it on is always to be done about a packet that leaves.
+    pub fn watch(&mut self) {
+        self.watched_until = NEVER;
     }
 
     /// It is on a host, whose TCP is told of what leaves.

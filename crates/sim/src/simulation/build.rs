@@ -73,7 +73,7 @@ impl<'a> World<'a> {
         if spec.sample_ns > 0 {
             network.events.set(SAMPLER, 0);
         }
-        network.shares = series::shares(spec);
+        network.count_shares(series::shares(spec));
         let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &flows, &network.ports);
         let end = spec.duration_ns;
         let looks_ahead = network.routes.flows() >= MANY_FLOWS;
