@@ -32,6 +32,7 @@ EXAMPLES = {
     ("", "engine"): "kernel",
     ("", "sweep"): "{path.rtt: [10ms, 40ms], flows.0.cc: [cubic, reno]}",
     ("", "repeat"): "10",
+    ("Trace", "file"): "traces/cellular.down",
     ("Path", "bottleneck"): "{rate: 10mbit, qdisc: fq_codel}",
     ("Path", "forward"): "[{delay: 10ms}, {rate: 10mbit, qdisc: codel}]",
     ("Path", "reverse"): "none",

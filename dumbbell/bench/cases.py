@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dumbbell.scenario.trace import pack
+
 _USUAL = ("cubic", "100mbit", "40ms")
 _CAKE: dict[str, Any] = {"kind": "cake"}
 _FQ_CODEL: dict[str, Any] = {"kind": "fq_codel", "ecn": True}
@@ -128,6 +130,20 @@ def _transfers() -> Case:
     return Case(name, "1,000,000 transfers of 15 kB, half the load of 1 Gbit/s, 240 s", scenario, {"run_cpu_s": 10.0}, repeats=2)
 
 
+def _trace() -> Case:
+    """A line that gives out packets by its trace: eight opportunities a millisecond."""
+    name = "cubic-trace"
+    trace = {"file": "eight.down", "format": "mahimahi", "packed": pack([ms for ms in range(1, 1001) for _ in range(8)])}
+    scenario = {
+        "name": name,
+        "path": {"rtt": "40ms", "bottleneck": {"trace": trace, "qdisc": _FQ_CODEL}, "reverse": "none"},
+        "flows": [{"cc": "cubic"}],
+        "duration": "60s",
+        "sample": "0s",
+    }
+    return Case(name, "one flow, fq_codel behind a trace of opportunities", scenario, {"packets_per_cpu_s": 5e6})
+
+
 CASES: Mapping[str, Case] = {
     case.name: case
     for case in (
@@ -156,6 +172,7 @@ CASES: Mapping[str, Case] = {
         _many_flows(1000, packets=2e6),
         _many_flows(10_000, packets=1e6),
         _very_long(relative_to="cubic-pfifo-bdp-300"),
+        _trace(),
         _transfers(),
     )
 }

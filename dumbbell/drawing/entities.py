@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -154,24 +154,6 @@ def ports(run: Run, name: str) -> list[Line]:
         Line(port, run.series(f"port/{port}", name), _PORT_COLOURS[i % len(_PORT_COLOURS)], _stroke(directions.get(port, "forward")))
         for i, port in enumerate(entity.removeprefix("port/") for entity in shown)
     ]
-
-
-def rates(run: Run) -> dict[str, Series]:
-    """By port, the rate of each queue over time, bit/s: a step at each change."""
-    plan: Mapping[str, Any] = run.plan or {}
-    end_s = plan.get("duration_ns", 0) / _NS_PER_S
-    found = {}
-    for i, port in enumerate(plan.get("ports", ())):
-        rate_bps = port.get("shaper", {}).get("rate_bps") or port.get("qdisc", {}).get("rate_bps")
-        if port["kind"] != "queue" or not rate_bps:
-            continue
-        times, values = [0.0], [float(rate_bps)]
-        steps = [change for change in plan["schedule"] if change["kind"] == "rate" and change["port"] == i]
-        for change in sorted(steps, key=lambda each: int(each["at_ns"])):
-            times += [change["at_ns"] / _NS_PER_S] * 2
-            values += [values[-1], float(change["rate_bps"])]
-        found[str(port["id"])] = np.array([*times, end_s]), np.array([*values, values[-1]])
-    return found
 
 
 def _sampled_flows(run: Run) -> list[_Flow]:

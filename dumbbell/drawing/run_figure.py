@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _WINDOWS = 60
 """Goodput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
+_CAPACITY = {"forward": style.REFERENCE_COLOUR, "reverse": "#999999"}
 _APPLICATIONS = {"latency_ms": "latency of\nrequests (ms)", "buffer_s": "playing time\nin the buffer (s)"}
 _PROBES = (
     (("rtt_ms",), "RTT of\nprobes (ms)"),
@@ -69,7 +70,7 @@ def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -
     together = "\neach group together," if several else ""
     alive = [Line(each.label, run.series(each.entity, "flows"), each.colour, each.stroke) for each in drawn if each.entity[:6] == "group/"]
     return [
-        Panel(f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)", [*goodput, *_capacity(run)]),
+        Panel(f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)", [*goodput, *_capacity(run, window_s)]),
         Panel("srtt (ms)", lines("srtt_ms")),
         Panel("cwnd (packets)", lines("cwnd")),
         *([Panel("open\nconnections", alive)] if alive else ()),
@@ -86,24 +87,28 @@ def _sum(received: Sequence[Series]) -> Series:
     return times, np.sum([np.interp(times, t_s, values, left=0.0) for t_s, values in received], axis=0)
 
 
-def _capacity(run: Run) -> list[Line]:
+def _capacity(run: Run, window_s: float) -> list[Line]:
     """The rates of the slowest queues of both directions; one line where they are the same."""
+    from dumbbell.results.capacity import capacities
+
     directions = {port["id"]: port["direction"] for port in (run.plan or {}).get("ports", ())}
     slowest: dict[str, Line] = {}
-    for port, (t_s, bps) in sorted(entities.rates(run).items(), key=lambda each: float(each[1][1].min())):
-        slowest.setdefault(directions[port], Line("capacity", (t_s, bps / 1e6), style.REFERENCE_COLOUR, "dotted"))
+    for port, capacity in sorted(capacities(run).items(), key=lambda each: each[1].mean_mbit()):
+        label = "capacity" if directions[port] == "forward" else "capacity, back"
+        slowest.setdefault(directions[port], Line(label, capacity.steps(window_s), _CAPACITY[directions[port]], "dotted"))
     same = len({tuple(line.series[1]) for line in slowest.values()}) == 1
     return list(slowest.values())[:1] if same else list(slowest.values())
 
 
 def _queues(run: Run) -> list[Panel]:
-    rates = entities.rates(run)
-    delays = []
-    for line in entities.ports(run, "backlog_bytes"):
-        if line.label in rates:
-            t_s, waiting = line.series
-            steps, bps = rates[line.label]
-            rate_bps = bps[np.searchsorted(steps, t_s, side="right").clip(1, len(steps)) - 1]
-            delays.append(Line(line.label, (t_s, waiting * 8 / rate_bps * 1e3), line.colour, line.stroke))
-    delay = [Panel("queue delay,\nbacklog/rate (ms)", delays)] if delays else []
+    from dumbbell.results.capacity import capacities
+
+    known = capacities(run)
+    delays = [
+        Line(line.label, (line.series[0], known[line.label].delay_ms(line.series)), line.colour, line.stroke)
+        for line in entities.ports(run, "backlog_bytes")
+        if line.label in known
+    ]
+    traced = any(known[line.label].opportunities_s is not None for line in delays)
+    delay = [Panel(f"queue delay,\n{'by its trace' if traced else 'backlog/rate'} (ms)", delays)] if delays else []
     return [*delay, Panel("backlog (packets)", entities.ports(run, "backlog_packets"))]

@@ -27,6 +27,7 @@ HOST_QUEUE = "queues of hosts"
 GROUP_SERIES = "series of groups"
 OWN_RTTS = "RTTs of single connections"
 PORT_SHARES = "shares of ports"
+OPPORTUNITIES = "opportunities of a trace, only rates (trace: {file: ..., bin: 100ms} makes rates of them)"
 GRO = "offload gro"
 FAULTS = "faults of links"
 BIT_ERRORS = "bit errors"
@@ -258,7 +259,10 @@ def _link_needs(place: Place, port: Link) -> Iterator[_Need]:
 def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:
     yield _Need(place, "qdisc.kind", "qdisc", kind_written(port.qdisc))
     shaper = str(port.shaper["kind"])
-    yield _Need(place, "shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
+    if shaper == "trace":
+        yield _Need(place, "trace", "feature", OPPORTUNITIES)
+    else:
+        yield _Need(place, "shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
     if port.qdisc.get("sce"):
         yield _Need(place, "qdisc.sce", "feature", SCE)
     for parameter, feature in features(port.qdisc):

@@ -6,6 +6,7 @@ RFC 5166: throughput is what the receiving application reads, utilisation is thr
 
 from __future__ import annotations
 
+from dumbbell.metrics.capacity import drain_ms, mean_rate, opportunity_rate_mbit
 from dumbbell.metrics.congestion import Reduction, avoidance_start, bursts, initial_reductions, reductions
 from dumbbell.metrics.delay import binned, mean, percentile, pooled, queueing_delay_ms
 from dumbbell.metrics.fairness import coefficient_of_variation, jain, jain_by_step, time_to_fair_share
@@ -33,6 +34,7 @@ __all__ = [
     "bursts",
     "coefficient_of_variation",
     "confidence_interval",
+    "drain_ms",
     "elapsed_throughput_mbit",
     "first_increase",
     "in_window",
@@ -40,6 +42,8 @@ __all__ = [
     "jain",
     "jain_by_step",
     "mean",
+    "mean_rate",
+    "opportunity_rate_mbit",
     "percentile",
     "pooled",
     "queueing_delay_ms",

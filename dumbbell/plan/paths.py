@@ -41,7 +41,7 @@ class Paths:
     def __init__(self, settings: Settings, hosts: Hosts) -> None:
         """The settings must have passed `check`."""
         self._hosts = hosts
-        self.ports = Ports(settings.path.frame_bytes)
+        self.ports = Ports(settings.path.frame_bytes, int(settings.duration))
         self.paths: list[Path] = []
         self._settings = settings
         self._written = settings.path

@@ -45,6 +45,8 @@ class Ports:
 
     frame_bytes: int
     """The largest frame."""
+    duration_ns: int
+    """Of the run."""
     stages: list[Stage] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
     _indices: dict[str, int] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class Ports:
         if (index := self._indices.get(stage.id)) is None:
             index = self._indices[stage.id] = len(self.ports)
             self.stages.append(stage)
-            self.ports.append(_port(stage, rate_bps, base_rtt_ns, self.frame_bytes))
+            self.ports.append(_port(stage, rate_bps, base_rtt_ns, self.frame_bytes, self.duration_ns))
         return index
 
     def position(self, stage_id: str) -> int:
@@ -68,7 +70,7 @@ class Ports:
         return self._indices[opposite]
 
 
-def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int) -> Port:
+def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int, duration_ns: int) -> Port:
     if stage.queue is None:
         limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, frame_bytes)
         line = stage.delay_ns, stage.rate_bps, limit
@@ -76,7 +78,7 @@ def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int) 
         return Link(stage.id, stage.name, stage.direction, *line, **more)  # type: ignore[arg-type]
     rate_bps = stage.queue.rate_bps
     assert rate_bps is not None  # checked by the scenario
-    pacing = shaper(stage.queue, rate_bps, frame_bytes)
+    pacing = shaper(stage.queue, rate_bps, frame_bytes, duration_ns)
     facts = PortFacts(rate_bps, base_rtt_ns, shaped_here=pacing["kind"] == "own", frame_bytes=frame_bytes)
     discipline = stage.queue.qdisc.planned(facts)
     return Queue(stage.id, stage.name, stage.direction, discipline, pacing, stage.delay_ns)

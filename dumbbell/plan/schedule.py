@@ -27,7 +27,7 @@ def start_ns(start: Start, position: int, seed: int, name: str) -> int:
 
 
 def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin]]:
-    """The changes of ports in the order of the scenario, ports of the data's direction first; and where each is set."""
+    """The changes of ports and where each is set: as the scenario lists them, ports of the data's direction first; then those of traces."""
     found: list[Change] = []
     origins = []
     for i, impairment in enumerate(settings.path.impairments):
@@ -35,6 +35,12 @@ def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin
         ports = [paths.queue(impairment.stage, direction) for direction in directions]
         found += [_change(impairment, port) for port in ports]
         origins += [Origin(("path", "impairments", i))] * len(ports)
+    for port, stage in enumerate(paths.ports.stages):
+        if stage.queue is not None and stage.queue.trace is not None:
+            # The first rate is that of the shaper from the start on.
+            steps = [RateChange(port, *step) for step in stage.queue.trace.steps(int(settings.duration))][1:]
+            found += steps
+            origins += [Origin((*stage.origin.location, "bottleneck", "trace"))] * len(steps)
     return found, origins
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 from dumbbell.scenario import Bottleneck
 
 _BEYOND_FRAME = {"tbf": 26, "htb": 86}
 """What a bucket holds by default beyond the largest frame, bytes: 1540 and 1600 in the kernel runs of the study oracle."""
+_NS_PER_MS = 10**6
 
 
-def shaper(bottleneck: Bottleneck, rate_bps: int, frame_bytes: int) -> dict[str, Any]:
-    """What paces a queue; `own`: the queue discipline itself."""
+def shaper(bottleneck: Bottleneck, rate_bps: int, frame_bytes: int, duration_ns: int) -> dict[str, Any]:
+    """What paces a queue in a run of this duration, from its start on; `own`: the queue discipline itself."""
+    if (trace := bottleneck.trace) is not None:
+        if (at_ms := trace.opportunities_ms) is not None:
+            # Those after the end of the run would only be stored.
+            return {"kind": "trace", "at_ms": at_ms[: bisect_right(at_ms, duration_ns // _NS_PER_MS) + 1], "rate_bps": rate_bps}
+        _, rate_bps = next(trace.steps(duration_ns))
     kind = bottleneck.shaper_kind
     if kind == "cake":
         return {"kind": "own"}

@@ -93,7 +93,8 @@ def _facts(port: Port) -> tuple[str, str, str, str]:
     delay = f"{Duration(port.delay_ns)}" if port.delay_ns else ""
     if isinstance(port, Queue):
         rate_bps = port.shaper.get("rate_bps") or port.qdisc.get("rate_bps")
-        return port.name, f"{Rate(rate_bps)}" if rate_bps else "", str(port.qdisc["kind"]), delay
+        rate = "trace" if port.shaper["kind"] == "trace" else f"{Rate(rate_bps)}" if rate_bps else ""
+        return port.name, rate, str(port.qdisc["kind"]), delay
     return port.name, "" if port.rate_bps is None else f"{Rate(port.rate_bps)}", "", f"+{delay or '0s'}" if port.own_rtt else delay
 
 

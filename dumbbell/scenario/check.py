@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast, too_long
 from dumbbell.scenario.cake import Cake
-from dumbbell.scenario.model import (
-    Bottleneck,
-    DelayStage,
-    Flow,
-    NamedPath,
-    OneImpairment,
-    Outage,
-    Path,
-    QueueStage,
-    RateStep,
-    Settings,
-    Stage,
-)
+from dumbbell.scenario.impaired import wrong_impairment
+from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.passing import (
+    WAYS,
     is_a_path,
     path_named,
     shaped_bps,
-    stages_taken,
     taken,
     written_delays,
     written_stages,
@@ -36,19 +26,13 @@ from dumbbell.scenario.passing import (
 from dumbbell.scenario.problems import Location, nearest, one_of
 from dumbbell.scenario.series import NONE
 from dumbbell.scenario.tcp import Connections
+from dumbbell.scenario.trace import MOST_STEPS, Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
-Wrong = Iterator[tuple[Location, str, str]]
-"""Where, what is wrong, and what was expected."""
-
 _LONGEST_RUN = Duration.parse("4h")
-_LONGEST_DELAY = Duration.parse("1000s")
 _LONGEST_LAW = Duration.parse("200s")
 """The longest time that queue disciplines can keep in 32 bits."""
-_FASTEST = Rate.parse("1000gbit")
-_SLOWEST_CAKE = Rate.parse("8bit")
-"""Cake counts in bytes per second."""
 _LEAST_QUANTUM = 256
 """Smallest quantum of fq_codel and fq_pie, bytes; the kernel raises smaller ones to it."""
 LEAST_BUFFER = Size.parse("4608B")
@@ -75,11 +59,11 @@ def wrong(settings: Settings, passed: Settings | None = None) -> Wrong:
     elif settings.sample > settings.duration:
         what = f"{settings.sample} is longer than the run's {settings.duration}"
         yield ("sample",), what, "a shorter interval, or 0s for no samples"
-    yield from _too_long(("duration",), settings.duration, _LONGEST_RUN)
+    yield from too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
     yield from wrong_paths(settings, _stage_names(settings.path) if is_a_path(settings.path) else frozenset())
     for i, impairment in enumerate(settings.path.impairments):
-        for location, what, expected in _impairment(impairment, settings):
+        for location, what, expected in wrong_impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
     around = _Around.of(settings)
     known = {id(each) for each in (*passed.flows, *passed.background)} if passed is not None and around == _Around.of(passed) else ()
@@ -130,14 +114,11 @@ class _PathFacts(NamedTuple):
     @classmethod
     def of(cls, settings: Settings, name: str | None) -> _PathFacts:
         path = path_named(settings, name)
-        shaped: dict[str, int | None] = {direction: shaped_bps(settings, name, direction) for direction in _WAYS}
+        shaped: dict[str, int | None] = {direction: shaped_bps(settings, name, direction) for direction in WAYS}
         if isinstance(path, NamedPath):
             return cls(True, False, shaped)
         limited = path.delay.limit is not None or path.delay.planned_faults() is not None
         return cls(path.forward is not None, limited, shaped)
-
-
-_WAYS: tuple[Literal["forward", "reverse"], ...] = ("forward", "reverse")
 
 
 def _named(settings: Settings) -> tuple[object, ...]:
@@ -187,18 +168,18 @@ def _path(settings: Settings) -> Wrong:
     elif is_a_path(path):
         yield from _dumbbell(path)
     for location, stage in written_stages(settings):
-        yield from _too_long((*location, "delay"), stage.delay)
+        yield from too_long((*location, "delay"), stage.delay)
         if not isinstance(stage, QueueStage):
             yield from _delay_limit((*location, "limit"), stage.limit)
-            yield from _too_fast((*location, "rate"), stage.rate)
-    yield from _too_long(("path", "rtt"), path.rtt)
-    yield from _too_long(("path", "delay", "extra"), path.delay.extra)
+            yield from too_fast((*location, "rate"), stage.rate)
+    yield from too_long(("path", "rtt"), path.rtt)
+    yield from too_long(("path", "delay", "extra"), path.delay.extra)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
     yield from wrong_faults(settings)
     if path.access is not None:
-        yield from _too_fast(("path", "access", "rate"), path.access.rate)
+        yield from too_fast(("path", "access", "rate"), path.access.rate)
     for location, bottleneck in bottlenecks(settings):
-        for where, what, expected in _bottleneck(bottleneck, path.frame_bytes):
+        for where, what, expected in _bottleneck(bottleneck, path.frame_bytes, settings.duration):
             yield location + where, what, expected
 
 
@@ -221,7 +202,7 @@ def _listed(path: Path, forward: Sequence[Stage]) -> Wrong:
         yield ("path", "forward"), "limits no rate anywhere", "a stage with a rate"
     if isinstance(path.reverse, Bottleneck):
         yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
-    for name in _WAYS:
+    for name in WAYS:
         listed = getattr(path, name)
         names = Counter(stage.name for stage in listed if stage.name) if isinstance(listed, list) else Counter()
         for i, stage in enumerate(listed if isinstance(listed, list) else ()):
@@ -243,15 +224,17 @@ def bottlenecks(settings: Settings) -> Iterator[tuple[Location, Bottleneck]]:
             yield location, stage
 
 
-def _bottleneck(bottleneck: Bottleneck, frame_bytes: int) -> Wrong:
+def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) -> Wrong:
     qdisc, shaper = bottleneck.qdisc, bottleneck.shaper_kind
-    yield from _too_fast(("rate",), bottleneck.rate)
+    yield from too_fast(("rate",), bottleneck.rate)
     if isinstance(qdisc, Cake):
         for where, what, expected in _cake(qdisc, bottleneck):
             yield ("qdisc", *where), what, expected
     elif shaper == "cake":
         yield ("shaper",), f"{qdisc.kind} cannot shape", "the shaper link, tbf or htb"
-    if bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
+    if bottleneck.trace is not None:
+        yield from _trace(bottleneck, bottleneck.trace, duration)
+    elif bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
         yield ("rate",), "is missing", "a rate such as 10mbit"
     if bottleneck.burst is not None:
         if shaper not in ("tbf", "htb"):
@@ -275,9 +258,24 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int) -> Wrong:
     for key in ("target", "interval", "tupdate", "ce_threshold"):
         if (time := parameters.get(key)) == 0 and key != "ce_threshold":
             yield ("qdisc", key), "0s is no time at all", "a time above 0"
-        yield from _too_long(("qdisc", key), time, _LONGEST_LAW)
+        yield from too_long(("qdisc", key), time, _LONGEST_LAW)
     if (quantum := parameters.get("quantum")) is not None and quantum < _LEAST_QUANTUM:
         yield ("qdisc", "quantum"), f"{int(quantum)}B is below what the kernel takes", f"at least {_LEAST_QUANTUM}B"
+
+
+def _trace(bottleneck: Bottleneck, trace: Trace, duration: Duration) -> Wrong:
+    if bottleneck.rate is not None:
+        yield ("rate",), f"{bottleneck.rate} stands beside a trace", "the one or the other"
+    if isinstance(bottleneck.qdisc, Cake) and bottleneck.qdisc.rate is not None:
+        yield ("qdisc", "rate"), f"{bottleneck.qdisc.rate} stands beside a trace", "the one or the other"
+    if trace.opportunities_ms is not None:
+        for key in ("shaper", "burst"):
+            if getattr(bottleneck, key) is not None:
+                yield (key,), "has no place beside opportunities, which pace by themselves", f"no {key}, or a trace of rates or with a bin"
+    elif (count := trace.steps_each_s * int(duration) / 10**9) > MOST_STEPS:
+        yield ("trace",), f"has about {round(count)} rates in a run of {duration}", f"at most {MOST_STEPS}, such as longer bins"
+    if isinstance(trace.bin, Duration):
+        yield from too_long(("trace", "bin"), trace.bin, duration)
 
 
 def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
@@ -287,25 +285,15 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
     elif None not in (bottleneck.rate, cake.rate) and bottleneck.rate != cake.rate:
         yield ("rate",), f"{cake.rate} differs from the bottleneck's {bottleneck.rate}", "one rate"
     elif bottleneck.shaper_kind == "cake" and (rate := bottleneck.rate_bps) is not None:
-        yield from _too_fast(("rate",), Rate(rate))
-        if rate < _SLOWEST_CAKE:
-            yield ("rate",), f"{Rate(rate)} is too slow for cake", f"at least {_SLOWEST_CAKE}"
+        yield from too_fast(("rate",), Rate(rate))
+        if rate < SLOWEST_CAKE:
+            yield ("rate",), f"{Rate(rate)} is too slow for cake", f"at least {SLOWEST_CAKE}"
     if cake.rtt == 0:
         yield ("rtt",), "0s leaves COBALT no interval", "a time such as 100ms"
-    yield from _too_long(("rtt",), cake.rtt)
+    yield from too_long(("rtt",), cake.rtt)
     if cake.memlimit is not None and not _LEAST_MEMLIMIT <= cake.memlimit <= _MOST_MEMLIMIT:
         what = "holds no packet" if cake.memlimit < _LEAST_MEMLIMIT else "is too much"
         yield ("memlimit",), f"{cake.memlimit} {what}", f"{_LEAST_MEMLIMIT} to {_MOST_MEMLIMIT}"
-
-
-def _too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:
-    if time is not None and time > most:
-        yield location, f"{time} is too long", f"at most {most}"
-
-
-def _too_fast(location: Location, rate: Rate | None) -> Wrong:
-    if rate is not None and rate > _FASTEST:
-        yield location, f"{rate} is too fast", f"at most {_FASTEST}"
 
 
 def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
@@ -346,7 +334,7 @@ def _connections(written: Connections, around: _Around, path: _PathFacts) -> Wro
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
     if written.has_own_rtts and path.has_limit:
         yield ("exact_rtts",), "true needs delays without a limit and without faults", "no limit and no faults of path.delay, or false"
-    yield from _too_long(("rtt",), max(written.rtts, default=None))
+    yield from too_long(("rtt",), max(written.rtts, default=None))
     if written.sce_echo and written.ecn is False:
         yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
     if written.src is not None and written.src == written.dst:
@@ -413,57 +401,6 @@ def _directions(written: Connections) -> tuple[str, ...]:
     """Of a flow, or of other traffic."""
     direction: str = getattr(written, "direction")  # noqa: B009
     return ("forward", "reverse") if direction == "both" else (direction,)
-
-
-def _impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
-    if settings.duration and impairment.at >= settings.duration:
-        yield ("at",), f"{impairment.at} is not within the run's {settings.duration}", "an earlier time"
-    if impairment.stage in settings.stages:
-        yield from _impaired_stage(impairment, settings, impairment.stage)
-    elif settings.paths and None not in taken(settings):
-        yield ("stage",), "is missing, all traffic names a path", one_of(settings.stages)
-    elif isinstance(path := path_named(settings, None), NamedPath):
-        yield ("stage",), "is missing" if impairment.stage is None else f"{impairment.stage!r} is none", one_of(path.forward)
-    else:
-        yield from _impaired_path(impairment, path)
-    if isinstance(impairment, Outage) and impairment.for_ == 0:
-        yield ("for",), "0s is no time at all", "a time above 0"
-    if isinstance(impairment, RateStep):
-        yield from _too_fast(("rate",), impairment.rate)
-        if impairment.rate < _SLOWEST_CAKE:
-            yield ("rate",), f"{impairment.rate} is too slow", f"at least {_SLOWEST_CAKE}"
-
-
-def _impaired_stage(impairment: OneImpairment, settings: Settings, name: str) -> Wrong:
-    """Of one of `stages`."""
-    if not isinstance(settings.stages[name], QueueStage):
-        queues = [name for name, stage in settings.stages.items() if isinstance(stage, QueueStage)]
-        yield ("stage",), f"{name!r} is no queue stage", one_of(queues)
-        return
-    for direction in _WAYS if impairment.direction == "both" else (impairment.direction,):
-        if name not in stages_taken(settings, direction):
-            yield ("stage",), f"nothing passes {name!r} in the direction {direction}", "a stage of a path that traffic takes"
-
-
-def _impaired_path(impairment: OneImpairment, path: Path) -> Wrong:
-    """Of the scenario's `path`."""
-    if path.forward is None:
-        if impairment.stage is not None:
-            yield ("stage",), "names a stage of a dumbbell", "none, or path.forward"
-        if impairment.direction != "forward" and path.reverse == "none":
-            yield ("direction",), f"{impairment.direction} needs a queue on the reverse path", "forward"
-        return
-    queues = [stage.name for stage in path.forward if isinstance(stage, QueueStage)]
-    if impairment.stage is None and len(queues) != 1:
-        yield ("stage",), f"is missing, path.forward has {len(queues)} queue stages", "the name of one"
-    elif impairment.stage is not None and impairment.stage not in queues:
-        yield (
-            ("stage",),
-            f"{impairment.stage!r} is no queue stage of path.forward",
-            one_of([name for name in queues if name]) if any(queues) else "none, or a queue stage with a name",
-        )
-    if impairment.direction != "forward" and path.reverse != "mirror":
-        yield ("direction",), f"{impairment.direction} needs the mirrored stages", "forward, or reverse: mirror"
 
 
 def _names(settings: Settings) -> Wrong:

@@ -12,6 +12,7 @@ from dumbbell.scenario.faults import Faults, Ways
 from dumbbell.scenario.qdiscs import Qdisc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Connections, Start
+from dumbbell.scenario.trace import Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Rate, Size
 
@@ -26,6 +27,8 @@ class Bottleneck(Model):
 
     rate: Rate | None = None
     """Rate of the shaper, counted in Ethernet frames; may be left out if the qdisc has a rate of its own."""
+    trace: Trace | None = None
+    """Instead of a rate: a file with the capacity as it varies, in mahimahi's format or as rates."""
     shaper: ShaperKind | None = None
     """`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` is the qdisc's own shaper.
 
@@ -38,11 +41,14 @@ class Bottleneck(Model):
     @property
     def shaper_kind(self) -> ShaperKind:
         """The shaper; the default one if none is given."""
-        return self.shaper or ("cake" if isinstance(self.qdisc, Cake) else "link")
+        by_rate = self.trace is None or self.trace.opportunities_ms is None
+        return self.shaper or ("cake" if isinstance(self.qdisc, Cake) and by_rate else "link")
 
     @property
     def rate_bps(self) -> int | None:
-        """The rate at which packets leave, bit/s; None if nothing limits it."""
+        """The rate at which packets leave, bit/s, that of a trace on average; None if nothing limits it."""
+        if self.trace is not None:
+            return self.trace.mean_bps
         own = self.qdisc.rate if isinstance(self.qdisc, Cake) else None
         rate = self.rate if self.rate is not None else own
         return None if rate is None else int(rate)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
+from dumbbell.scenario.bounds import Wrong
 from dumbbell.scenario.faults import Faults
 from dumbbell.scenario.model import Bottleneck, DelayStage, NamedPath, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.problems import Location, nearest, one_of
 from dumbbell.scenario.units import Duration
 
 Way = Literal["forward", "reverse"]
-Wrong = Iterator[tuple[Location, str, str]]
-"""Where, what is wrong, and what was expected."""
+WAYS: tuple[Way, Way] = ("forward", "reverse")
 
 _OF_ALL = {"mtu", "impairments"}
 """Keys of `path` that concern all paths."""

@@ -62,6 +62,9 @@ pub fn resolve(spec: &ChangeSpec, ports: &[PortSpec]) -> Result<(Time, usize, Ch
     };
     let mut flaws = Flaws::default();
     if let Change::Rate(rate_bps) = what {
+        if matches!(shaper, ShaperSpec::Trace { .. }) {
+            return Err(Flaws::one("port", "has the opportunities of a trace", "one with a rate"));
+        }
         let least = if *shaper == ShaperSpec::Own { cake::LEAST_RATE_BPS } else { 1 };
         flaws.at_least("rate_bps", rate_bps, "bit/s", least);
     }

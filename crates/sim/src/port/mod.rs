@@ -4,6 +4,7 @@
 mod change;
 mod faults;
 mod htb;
+mod opportunities;
 mod shaper;
 mod spread;
 mod tbf;
@@ -226,6 +227,7 @@ impl Port {
             }
             // A packet on the line is out when it would have been.
             (Change::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
+            (Change::Rate(_), Shaper::Trace(_)) => unreachable!("a trace's rate changes by itself"),
             (Change::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),
             (Change::Rate(rate), Shaper::Own) => qdisc.set_rate(rate),
             (Change::Rate(rate), Shaper::Tbf(tbf)) => {

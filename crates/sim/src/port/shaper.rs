@@ -1,6 +1,7 @@
 //! Shapers: when the next packet may leave a queue discipline.
 
 use super::htb::Htb;
+use super::opportunities::Opportunities;
 use super::tbf::Tbf;
 use crate::pool::Queue;
 use crate::qdisc::{AnyQdisc, Dequeued, Qdisc, QdiscVisitor, QueueContext};
@@ -22,6 +23,8 @@ pub enum Shaper {
     Tbf(Tbf),
     /// A class of a hierarchical token bucket.
     Htb(Htb),
+    /// Opportunities of a trace.
+    Trace(Box<Opportunities>),
     /// The qdisc shapes itself.
     Own,
 }
@@ -33,6 +36,7 @@ impl Shaper {
     /// No rate, or a bucket that is too small.
     pub fn build(spec: &ShaperSpec, frame: u32) -> Result<Self, Flaws> {
         match *spec {
+            ShaperSpec::Trace { ref at_ms, .. } => Ok(Self::Trace(Box::new(Opportunities::new(at_ms)?))),
             ShaperSpec::Link { rate_bps: 0 }
             | ShaperSpec::Tbf { rate_bps: 0, .. }
             | ShaperSpec::Htb { rate_bps: 0, .. } => Err(Flaws::one("rate_bps", "0 bit/s", "at least 1")),
@@ -56,6 +60,7 @@ impl Shaper {
     pub fn out(&self, now: Time) -> Time {
         match self {
             Self::Link { free_at, .. } => *free_at,
+            Self::Trace(line) => line.out(),
             Self::Tbf(_) | Self::Htb(_) | Self::Own => now,
         }
     }
@@ -104,6 +109,26 @@ impl QdiscVisitor for Service<'_> {
                 }
                 next
             }),
+            Shaper::Trace(line) => {
+                let at = if qdisc.packets() > 0 { line.ready(now) } else { line.next(false, now) };
+                if at > now {
+                    return at;
+                }
+                // One at a time: each may be out at another time.
+                let next = match qdisc.dequeue(s) {
+                    Dequeued::Packet(id) => {
+                        line.take(s.packets[id].bytes(), now);
+                        leaving.push(id, &mut s.packets);
+                        line.next(qdisc.packets() > 0, now)
+                    }
+                    Dequeued::Wait(t) => t,
+                    Dequeued::Empty => line.next(false, now),
+                };
+                if next == NEVER {
+                    qdisc.found_empty(line.out().max(now));
+                }
+                next
+            }
             Shaper::Own => qdisc.release(s, leaving),
         }
     }

@@ -117,9 +117,10 @@ impl PortSpec {
             Self::Link { rate_bps, .. } => *rate_bps,
             Self::Queue { shaper: ShaperSpec::Own, qdisc: QdiscSpec::Cake { rate_bps, .. }, .. } => *rate_bps,
             Self::Queue { shaper, .. } => match shaper {
-                ShaperSpec::Link { rate_bps } | ShaperSpec::Tbf { rate_bps, .. } | ShaperSpec::Htb { rate_bps, .. } => {
-                    Some(*rate_bps)
-                }
+                ShaperSpec::Link { rate_bps }
+                | ShaperSpec::Tbf { rate_bps, .. }
+                | ShaperSpec::Htb { rate_bps, .. }
+                | ShaperSpec::Trace { rate_bps, .. } => Some(*rate_bps),
                 ShaperSpec::Own => None,
             },
         }
@@ -161,6 +162,13 @@ pub enum ShaperSpec {
         rate_bps: u64,
         /// Bucket, bytes.
         burst_bytes: u64,
+    },
+    /// A packet leaves at the opportunities of a trace, each of 1504 bytes; the trace repeats after its last one.
+    Trace {
+        /// Those of one period, ms from its start, not decreasing.
+        at_ms: Vec<u32>,
+        /// The mean rate that they make, bit/s: what is told where a rate is asked for.
+        rate_bps: u64,
     },
     /// The qdisc shapes itself (cake).
     Own,
