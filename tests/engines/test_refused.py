@@ -431,27 +431,6 @@ def test_what_only_several_settings_together_give():
     assert refused(plan) == [Refusal(Place("port", 1), "qdisc.control.bandwidth_bps", "8 bit/s", "a faster line")]
 
 
-@pytest.mark.parametrize(
-    ("at_ms", "what", "expected"),
-    [
-        ([], "no time at all", "opportunities, the last after 0 ms"),
-        ([0, 0], "no time at all", "opportunities, the last after 0 ms"),
-        ([2, 1], "in no order", "times that do not decrease"),
-    ],
-)
-def test_what_is_no_trace(at_ms, what, expected):
-    plan = base()
-    plan["schedule"] = []
-    plan["ports"][1]["shaper"] = {"kind": "trace", "at_ms": at_ms, "rate_bps": 1}
-    assert refused(plan) == [Refusal(Place("port", 1), "shaper.at_ms", what, expected)]
-
-
-def test_the_rate_of_a_trace_does_not_change():
-    plan = base()
-    plan["ports"][1]["shaper"] = {"kind": "trace", "at_ms": [1, 2], "rate_bps": 1}
-    assert [each.what for each in refused(plan) if each.place.kind == "change"] == ["has the opportunities of a trace"]
-
-
 def test_a_round_trip_takes_time():
     plan = base()
     plan["paths"][0] |= {"forward": [0], "reverse": [2]}
@@ -516,6 +495,6 @@ def test_no_refusal_is_missing_here():
     provoked = {field for _, field, *_ in OF_QDISCS} | {field for _, _, _, field, *_ in OTHERS} | {option for _, option, *_ in OF_STACKS}
     provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS, *OF_DRAWS, *OF_SOURCES, *OF_PAGES, *OF_STREAMING)}
     provoked |= {field for _, _, field, _ in OF_ARRIVALS}
-    provoked |= {"on.ns", "opener", "ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
+    provoked |= {"shaper.at_ms", "on.ns", "opener", "ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()
