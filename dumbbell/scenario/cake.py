@@ -16,8 +16,13 @@ _SCE_RAMPS: dict[bool | str, int] = {False: 0, True: 1, "single": 65535, "single
 """The kernel's number for each keyword of the SCE ramp."""
 
 
-_MORE = ("wash", "ingress")
+_MORE = ("wash", "ingress", "ack_filter", "autorate_ingress")
 """Keys that few use, which a plan has only if they are set."""
+_Filter = Literal["off", "on", "aggressive"]
+
+
+def _switch(given: object) -> object:
+    return {False: "off", True: "on"}[given] if isinstance(given, bool) else given
 
 
 def _known(framing: object) -> object:
@@ -128,6 +133,10 @@ class Cake(Discipline):
     """Packets leave with codepoint 0, after it has decided about their tin."""
     ingress: bool = False
     """What it drops counts as sent, as behind the line that it paces for; and COBALT waits longer the more bulk flows there are."""
+    ack_filter: Annotated[_Filter, BeforeValidator(_switch, json_schema_input_type=_Filter | bool)] = "off"
+    """Drops ACKs that a later one in their queue makes needless: of two such the older; `aggressive`: also a single one right before it."""
+    autorate_ingress: bool = False
+    """The rate follows that at which packets come, beginning with `rate`. Not allowed behind another shaper."""
     nat: bool = False
     """Host isolation by the addresses behind NAT. There is none here, so that this changes nothing."""
     sce: Annotated[bool | Literal["single", "single-steep"] | int, BeforeValidator(_sce)] = False
@@ -170,5 +179,5 @@ class Cake(Discipline):
             "memory_limit_bytes": number(self.memlimit),
             "sce": _SCE_RAMPS[self.sce] if isinstance(self.sce, bool | str) else self.sce,
             **({"diffserv": self.diffserv} if self.diffserv != "besteffort" else {}),
-            **({"more": more} if (more := {name: True for name in _MORE if getattr(self, name)}) else {}),
+            **({"more": more} if (more := {name: value for name in _MORE if (value := getattr(self, name)) not in (False, "off")}) else {}),
         }

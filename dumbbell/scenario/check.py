@@ -288,6 +288,8 @@ def _cake(cake: Cake, bottleneck: Bottleneck) -> Wrong:
         yield from too_fast(("rate",), Rate(rate))
         if rate < SLOWEST_CAKE:
             yield ("rate",), f"{Rate(rate)} is too slow for cake", f"at least {SLOWEST_CAKE}"
+    if cake.autorate_ingress and bottleneck.shaper_kind != "cake":
+        yield ("autorate_ingress",), f"cake has no rate of its own behind the shaper {bottleneck.shaper_kind}", "the shaper cake"
     if cake.rtt == 0:
         yield ("rtt",), "0s leaves COBALT no interval", "a time such as 100ms"
     yield from too_long(("rtt",), cake.rtt)

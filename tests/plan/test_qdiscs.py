@@ -111,8 +111,18 @@ def test_words_for_round_trip_times(word, ns):
     assert queue(shaper=None, qdisc={"kind": "cake", "rtt": word})["qdisc"]["rtt_ns"] == ns
 
 
-def test_what_few_use_is_in_a_plan_if_it_is_asked_for():
-    assert queue(shaper=None, qdisc={"kind": "cake", "wash": True, "nat": True})["qdisc"]["more"] == {"wash": True}
+@pytest.mark.parametrize(
+    ("keys", "more"),
+    [
+        ({"wash": True, "nat": True}, {"wash": True}),
+        ({"ack_filter": "on", "ingress": True}, {"ingress": True, "ack_filter": "on"}),
+        ({"ack_filter": True}, {"ack_filter": "on"}),
+        ({"ack_filter": "aggressive", "autorate_ingress": True}, {"ack_filter": "aggressive", "autorate_ingress": True}),
+    ],
+)
+def test_what_few_use_is_in_a_plan_if_it_is_asked_for(keys, more):
+    assert queue(shaper=None, qdisc={"kind": "cake", **keys})["qdisc"]["more"] == more
+    assert "more" not in queue(shaper=None, qdisc={"kind": "cake", "ack_filter": "off", "nat": True})["qdisc"]
 
 
 @pytest.mark.parametrize(
@@ -121,12 +131,13 @@ def test_what_few_use_is_in_a_plan_if_it_is_asked_for():
         ({"framing": "docsis", "overhead": 8}, "docsis has an overhead of its own; expected one of both"),
         ({"framing": ["raw", "ether_vlan"]}, "raw stands beside other words; expected raw alone"),
         ({"framing": "cable"}, "framing"),
+        ({"autorate_ingress": True, "shaper": "htb"}, "cake has no rate of its own behind the shaper htb; expected the shaper cake"),
         ({"rtt": "continental"}, "continental"),
     ],
 )
 def test_words_that_cannot_be(keys, wrong):
     with pytest.raises((ScenarioError, ValidationError), match=wrong):
-        queue(shaper=None, qdisc={"kind": "cake", **keys})
+        queue(shaper=keys.pop("shaper", None), qdisc={"kind": "cake", **keys})
 
 
 def test_cake_behind_a_link_does_not_shape():

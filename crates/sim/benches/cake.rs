@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
-use dumbbell_sim::packet::{Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
+use dumbbell_sim::attachment::Attachments;
+use dumbbell_sim::packet::{Carries, Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
 use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
@@ -47,12 +48,27 @@ fn spec(isolation: CakeIsolation) -> QdiscSpec {
 fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, standing: u32) {
     let spec = spec(isolation);
     let tuples: Vec<FlowTuple> = (0..flows)
-        .map(|i| FlowTuple { src: 10 + i, dst: 20 + i, sport: 40_000 + i as u16, dport: 5001, dscp: 0 })
+        .map(|i| FlowTuple {
+            src: 10 + i,
+            dst: 20 + i,
+            sport: 40_000 + i as u16,
+            dport: 5001,
+            dscp: 0,
+            carries: Carries::OneWay,
+        })
         .collect();
     let mut rng = Rng::for_component(1, "port/bench");
     let mut qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).expect("the spec is valid");
     let (packets, dropped) = (Pool::default(), vec![]);
-    let mut s = QueueContext { now: 0, port: 0, rngs: vec![rng], packets, dropped, tuples };
+    let mut s = QueueContext {
+        now: 0,
+        port: 0,
+        rngs: vec![rng],
+        packets,
+        dropped,
+        tuples,
+        attachments: Attachments::default(),
+    };
     for flow in (0..flows).cycle().take((flows * standing) as usize) {
         let id = s.packets.put(packet(flow));
         qdisc.enqueue(id, &mut s);

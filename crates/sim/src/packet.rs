@@ -171,6 +171,18 @@ impl Packet {
     }
 }
 
+/// What the packets of a flow are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carries {
+    /// Segments of a TCP connection one end of which sends data.
+    #[default]
+    OneWay,
+    /// Segments of a TCP connection both ends of which send data.
+    BothWays,
+    /// Datagrams.
+    Datagrams,
+}
+
 /// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped. Packets of both directions are sent with its
 /// DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +197,8 @@ pub struct FlowTuple {
     pub dport: u16,
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
     pub dscp: u8,
+    /// What its packets are.
+    pub carries: Carries,
 }
 
 /// Why a packet was dropped.

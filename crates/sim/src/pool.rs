@@ -208,6 +208,27 @@ impl Queue {
         self.len += 1;
     }
 
+    /// The newest packet.
+    #[must_use]
+    pub fn last(&self) -> Option<Id> {
+        (self.len > 0).then_some(Id(self.last))
+    }
+
+    /// The slots of the packets in order.
+    pub fn ids<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = Id> + use<'a> {
+        std::iter::successors(self.first(), |&id| Some(Id(pool[id].next))).take(self.len())
+    }
+
+    /// Takes a packet out of the list that is not its last; `before` is the one before it.
+    pub fn remove(&mut self, before: Option<Id>, id: Id, pool: &mut Pool) {
+        let next = pool[id].next;
+        match before {
+            Some(before) => pool[before].next = next,
+            None => self.first = next,
+        }
+        self.len -= 1;
+    }
+
     /// The oldest packet.
     #[inline]
     #[must_use]
@@ -257,7 +278,7 @@ impl Queue {
 
     /// The packets in order.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> + use<'a> {
-        std::iter::successors(self.first(), |&id| Some(Id(pool[id].next))).take(self.len()).map(|id| &pool[id].packet)
+        self.ids(pool).map(|id| &pool[id].packet)
     }
 }
 

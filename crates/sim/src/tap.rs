@@ -1,7 +1,7 @@
 //! A tap at every host: notes packets when they leave it and when they arrive, for captures ([`crate::capture`] makes headers of them).
 //!
-//! A packet is noted once, when it leaves. On its way it carries the number of that note in place of its timestamp value, which nothing
-//! in the network looks at; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
+//! A packet is noted once, when it leaves. On its way it carries the number of that note in place of its timestamp value, of which the network
+//! only asks (cake's ACK filter) which of two is later; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
 //! for what it repeats.
 
 use crate::attachment::{Attachment, Attachments};

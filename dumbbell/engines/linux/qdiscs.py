@@ -76,7 +76,9 @@ def rate_lines(port: Queue, device: str, delay_device: str | None, rate: int) ->
     """What changes the rate of a port while it works."""
     kind = port.shaper["kind"]
     if kind == "own":
-        yield f"qdisc change dev {device} root handle 1: cake bandwidth {rate}bit"
+        # A bandwidth ends autorate unless that is asked for again.
+        autorate = " autorate-ingress" if "autorate_ingress" in port.qdisc.get("more", {}) else ""
+        yield f"qdisc change dev {device} root handle 1: cake bandwidth {rate}bit{autorate}"
         return
     yield from _shaper(port.shaper, device, rate, "change")
     if kind == "tbf" and port.qdisc["kind"] in ("pfifo", "bfifo"):
@@ -110,9 +112,17 @@ def _cake(cake: Parameters) -> str:
     raw = cake["overhead_bytes"] is None
     overhead = "raw" if raw else f"overhead {cake['overhead_bytes']} mpu {cake['mpu_bytes']} {cake['framing']}"
     memory = "" if cake["memory_limit_bytes"] is None else f" memlimit {cake['memory_limit_bytes']}"
-    more = "".join(f" {word}" for word in cake.get("more", ()))
+    more = "".join(f" {_MORE_OF_CAKE.get((key, value), key)}" for key, value in cake.get("more", {}).items())
     tins = cake.get("diffserv", "besteffort")
     return f"cake {rate} {tins} {cake['isolation']} {overhead} rtt {_us(cake['rtt_ns'])}{memory}{more}"
+
+
+_MORE_OF_CAKE = {
+    ("ack_filter", "on"): "ack-filter",
+    ("ack_filter", "aggressive"): "ack-filter-aggressive",
+    ("autorate_ingress", True): "autorate-ingress",
+}
+"""tc's words for keys that few use, where they are not the key itself."""
 
 
 def tins(qdisc: Parameters, statistics: Parameters) -> Iterator[dict[str, Any]]:

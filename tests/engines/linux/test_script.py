@@ -45,6 +45,10 @@ def tc(**more):
             ["cake bandwidth 10000000bit precedence triple-isolate overhead 18 mpu 64 noatm rtt 1000us wash ingress"],
         ),
         (
+            {"qdisc": {"kind": "cake", "ack_filter": "aggressive", "autorate_ingress": True}},
+            ["besteffort triple-isolate raw rtt 100000us ack-filter-aggressive autorate-ingress"],
+        ),
+        (
             {"shaper": "tbf", "qdisc": {"kind": "red", "limit": "100kB", "min": "15kB", "max": "45kB", "ecn": True}},
             ["handle 10: red limit 100000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.020000 bandwidth 10000000bit ecn"],
         ),

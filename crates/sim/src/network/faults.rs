@@ -75,7 +75,7 @@ impl Network {
         self.faults(i).counts.duplicated += 1;
         let copies = &mut self.drops[packet.flow()];
         *(if packet.has(flags::ACK) { &mut copies.ack_copies } else { &mut copies.data_copies }) += 1;
-        self.attachments.copy(&mut packet);
+        self.shared.attachments.copy(&mut packet);
         self.shared.packets.put(packet)
     }
 

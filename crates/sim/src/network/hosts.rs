@@ -39,7 +39,7 @@ impl Network {
         let Some(releases) = self.releases.as_mut().filter(|_| self.ports[i].is_on_host() && on_its_host) else {
             return;
         };
-        releases.packets.push((p, self.attachments.get(&p)));
+        releases.packets.push((p, self.shared.attachments.get(&p)));
         self.events.set(releases.source, self.shared.now);
     }
 

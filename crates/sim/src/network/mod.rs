@@ -47,8 +47,6 @@ pub struct Network {
     pub routes: Routes,
     /// The current time, packets under way, addresses and what else queues may touch.
     pub shared: QueueContext,
-    /// What is attached to packets under way.
-    pub attachments: Attachments,
     /// Drops by flow.
     pub drops: Vec<FlowDrops>,
     /// Packets that have reached an end and wait to be handled at the current time.
@@ -81,8 +79,15 @@ impl Network {
             events,
             ports,
             routes,
-            shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples },
-            attachments: Attachments::default(),
+            shared: QueueContext {
+                now: 0,
+                port: 0,
+                rngs,
+                packets,
+                dropped,
+                tuples,
+                attachments: Attachments::default(),
+            },
             drops,
             arrivals: Queue::default(),
             tap: None,
@@ -173,7 +178,7 @@ impl Network {
     #[inline(never)]
     fn note_departure(&mut self, id: Id) {
         if let Some(tap) = &mut self.tap {
-            tap.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.attachments);
+            tap.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.shared.attachments);
         }
     }
 
@@ -390,7 +395,7 @@ impl Network {
     /// A packet soon goes on from port `i`, its way then being `way`. True if that is its end, or if only a queue lies before that in which
     /// nothing waits.
     fn expect(&self, i: usize, p: &Packet, way: Way) -> bool {
-        self.attachments.prefetch(p);
+        self.shared.attachments.prefetch(p);
         let Some(port) = self.routes.next(i, p, way.hops()) else { return true };
         let Kind::Queue { qdisc, .. } = &self.ports[port].kind else { return false };
         qdisc.expect(p);
@@ -427,7 +432,7 @@ impl Network {
     #[cold]
     fn forget(&mut self, id: Id) {
         let p = self.shared.packets.take(id);
-        self.attachments.take(&p);
+        self.shared.attachments.take(&p);
         let d = &mut self.drops[p.flow()];
         if p.has(flags::ACK) {
             d.acks += 1;
@@ -490,11 +495,11 @@ impl Outbox for Network {
     }
 
     fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.attachments.attach(p, attachment);
+        self.shared.attachments.attach(p, attachment);
     }
 
     fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.attachments.take(p)
+        self.shared.attachments.take(p)
     }
 
     #[inline]

@@ -45,7 +45,7 @@ impl Hasher {
 #[inline]
 pub(super) fn directed(t: &FlowTuple, p: &Packet) -> FlowTuple {
     if p.has(flags::ACK) {
-        FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport, dscp: t.dscp }
+        FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport, dscp: t.dscp, carries: t.carries }
     } else {
         *t
     }

@@ -1,7 +1,8 @@
 //! For tests: a discipline with a clock.
 
 use super::{AnyQdisc, Dequeued, Qdisc, QueueContext, Verdict};
-use crate::packet::{DropCause, Ecn, FlowTuple, Packet, Way, NO_ATTACHMENT};
+use crate::attachment::{Attachment, Attachments};
+use crate::packet::{Carries, DropCause, Ecn, FlowTuple, Packet, Way, NO_ATTACHMENT};
 use crate::pool::Pool;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
@@ -42,14 +43,24 @@ pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
 
 /// What the queue of a network with one port may touch.
 pub(crate) fn queue_context(rng: Rng, tuples: Vec<FlowTuple>) -> QueueContext {
-    QueueContext { now: 0, port: 0, rngs: vec![rng], packets: Pool::default(), dropped: vec![], tuples }
+    QueueContext {
+        now: 0,
+        port: 0,
+        rngs: vec![rng],
+        packets: Pool::default(),
+        dropped: vec![],
+        tuples,
+        attachments: Attachments::default(),
+    }
 }
 
 impl Lab {
     /// At time 0, for up to 64 flows of hosts of their own.
     pub fn new(spec: &QdiscSpec, seed: u64) -> Self {
         let mut rng = Rng::for_component(seed, "qdisc/lab");
-        let tuples = (0..64).map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80, dscp: 0 }).collect();
+        let tuples = (0..64)
+            .map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80, dscp: 0, carries: Carries::OneWay })
+            .collect();
         let qdisc = AnyQdisc::build(spec, crate::packet::FULL_FRAME, &mut rng).unwrap();
         Self::with(qdisc, queue_context(rng, tuples))
     }
@@ -73,6 +84,11 @@ impl<Q: Qdisc> Lab<Q> {
     pub fn offer(&mut self, p: Packet) -> Verdict {
         let id = self.shared.packets.put(p);
         self.act(|qdisc, s| qdisc.enqueue(id, s))
+    }
+
+    /// Attaches something to a packet that is to be offered.
+    pub fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        self.shared.attachments.attach(p, attachment);
     }
 
     /// Offers `count` full packets of a flow.

@@ -36,6 +36,7 @@ pub use red::Red;
 pub use sfq::Sfq;
 
 use self::peek_buffer::PeekByDequeue;
+use crate::attachment::Attachments;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
@@ -69,6 +70,8 @@ pub struct QueueContext {
     pub dropped: Vec<(Id, DropCause)>,
     /// Addresses and ports of each flow, for hashing; index is that of the flow.
     pub tuples: Vec<FlowTuple>,
+    /// What few of the packets carry beside their header.
+    pub attachments: Attachments,
 }
 
 /// Counters that every queue keeps.

@@ -6,7 +6,7 @@ use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, PORTS};
-use crate::packet::{FlowTuple, ETHERNET, FULL_FRAME};
+use crate::packet::{Carries, FlowTuple, ETHERNET, FULL_FRAME};
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
@@ -285,10 +285,14 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
 /// The addresses and ports of all flows, bulk flows first.
 fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
     let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), each.ports));
-    bulk.chain(spec.listed().map(|(workload, each)| tuple(spec, workload.heading(), each.ports))).collect()
+    let listed = spec.listed().map(|(workload, each)| {
+        let carries = workload.tcp().map_or(Carries::Datagrams, |_| Carries::BothWays);
+        FlowTuple { carries, ..tuple(spec, workload.heading(), each.ports) }
+    });
+    bulk.chain(listed).collect()
 }
 
-/// The addresses and ports of a flow between two hosts.
+/// The addresses and ports of a bulk flow between two hosts.
 pub(super) fn tuple(spec: &NetworkSpec, heading: Heading, [sport, dport]: [u16; 2]) -> FlowTuple {
     FlowTuple {
         src: spec.hosts[heading.from].number,
@@ -296,6 +300,7 @@ pub(super) fn tuple(spec: &NetworkSpec, heading: Heading, [sport, dport]: [u16; 
         sport,
         dport,
         dscp: heading.dscp,
+        carries: Carries::OneWay,
     }
 }
 

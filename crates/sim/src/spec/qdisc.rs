@@ -292,6 +292,23 @@ pub struct CakeMore {
     pub wash: bool,
     /// Packets that are dropped count as sent, since they came over the line that is paced for.
     pub ingress: bool,
+    /// Which ACKs are dropped because a later one says all that they say.
+    pub ack_filter: CakeAckFilter,
+    /// The rate follows that at which packets come.
+    pub autorate_ingress: bool,
+}
+
+/// Cake's keywords for filtering ACKs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CakeAckFilter {
+    /// None.
+    #[default]
+    Off,
+    /// The first of two.
+    On,
+    /// Also a single one right before.
+    Aggressive,
 }
 
 /// Cake's isolation keywords.

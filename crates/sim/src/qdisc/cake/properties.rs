@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 
 use super::tests::{limited, spec};
-use crate::packet::{Ecn, FlowTuple, Packet, FULL_FRAME};
+use crate::packet::{flags, Carries, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
 use crate::pool;
 use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
 use crate::rng::Rng;
 use crate::spec::CakeIsolation::{self, *};
-use crate::spec::{CakeDiffserv, CakeMore, QdiscSpec};
+use crate::spec::{CakeAckFilter, CakeDiffserv, CakeMore, QdiscSpec};
 use crate::time::{Time, MS, NEVER};
 
 /// Flows of a pattern: few enough for queues of their own.
@@ -33,7 +33,10 @@ struct Pattern {
 fn tins() -> impl Strategy<Value = (CakeDiffserv, CakeMore)> {
     use CakeDiffserv::{Besteffort, Diffserv3, Diffserv4, Diffserv8, Precedence};
     let diffserv = prop::sample::select(vec![Besteffort, Diffserv3, Diffserv4, Diffserv8, Precedence]);
-    let more = any::<(bool, bool)>().prop_map(|(wash, ingress)| CakeMore { wash, ingress });
+    let filter = prop::sample::select(vec![CakeAckFilter::Off, CakeAckFilter::On, CakeAckFilter::Aggressive]);
+    let more = (any::<(bool, bool, bool)>(), filter).prop_map(|((wash, ingress, autorate_ingress), ack_filter)| {
+        CakeMore { wash, ingress, ack_filter, autorate_ingress }
+    });
     prop_oneof![Just((Besteffort, CakeMore::default())), (diffserv, more)]
 }
 
@@ -69,6 +72,7 @@ struct Run {
     lab: Lab,
     history: History,
     offered: (usize, u64),
+    ingress: bool,
 }
 
 impl Run {
@@ -78,12 +82,18 @@ impl Run {
             (*diffserv, *more) = pattern.tins;
         }
         // Three sources and two destinations; two flows of each of three codepoints.
-        let of =
-            |i: u32| FlowTuple { src: i % 3, dst: i % 2, sport: i as u16, dport: 80, dscp: [0, 8, 46][i as usize / 2] };
+        let of = |i: u32| FlowTuple {
+            src: i % 3,
+            dst: i % 2,
+            sport: i as u16,
+            dport: 80,
+            dscp: [0, 8, 46][i as usize / 2],
+            carries: Carries::OneWay,
+        };
         let mut rng = Rng::for_component(pattern.seed, "port/q");
         let qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).unwrap();
         let lab = Lab::with(qdisc, queue_context(rng, (0..FLOWS).map(of).collect()));
-        Self { lab, history: History::default(), offered: (0, 0) }
+        Self { lab, history: History::default(), offered: (0, 0), ingress: pattern.tins.1.ingress }
     }
 
     fn collect_drops(&mut self) {
@@ -154,10 +164,15 @@ impl Run {
                         break;
                     }
                     self.lab.now = t;
-                    // Allowed to send now, so it must.
-                    let Answer::Packet(p) = self.lab.dequeue() else { panic!("idle when allowed to send") };
+                    // Allowed to send now, so it must, unless in ingress mode a packet that it dropped has taken the time.
+                    let answer = self.lab.dequeue();
+                    let drops = self.lab.dropped.len();
                     self.collect_drops();
-                    self.history.sent.push((t, p.flow(), p.seq, p.len, p.ecn()));
+                    match answer {
+                        Answer::Packet(p) => self.history.sent.push((t, p.flow(), p.seq, p.len, p.ecn())),
+                        Answer::Wait(_) if self.ingress && drops > 0 => {}
+                        Answer::Wait(_) | Answer::Empty => panic!("idle when allowed to send"),
+                    }
                 }
             }
             self.check();
@@ -173,7 +188,10 @@ fn run(pattern: &Pattern, serve: fn(&mut Run, Time)) -> History {
     for (seq, &(flow, len, ect, gap)) in (0..).zip(&pattern.arrivals) {
         let at = run.lab.now + gap;
         serve(&mut run, at);
-        run.arrive(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
+        let p = packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct });
+        // The last flow sends ACKs, each for more than the one before.
+        let ack = Packet { flags: p.flags | flags::ACK, len: ACK_FRAME as u16, ..p };
+        run.arrive(if flow + 1 == FLOWS { ack } else { p });
     }
     serve(&mut run, Time::MAX);
     let memory = match &run.lab.qdisc {

@@ -3,7 +3,7 @@
 use super::super::lab::{packet, Lab};
 use super::super::{Qdisc, Verdict};
 use super::{Fq, NONE};
-use crate::packet::{DropCause, Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Carries, DropCause, Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
 use crate::rng::Rng;
 use crate::spec::{FqSpec, QdiscSpec};
 use crate::time::MS;
@@ -128,8 +128,9 @@ fn a_flow_never_seen_waits_until_the_second_band_has_sent_its_part() {
 
 #[test]
 fn a_flow_that_was_idle_for_long_is_removed_by_a_younger_one_of_its_tree() {
-    let tuples: Vec<FlowTuple> =
-        (0..2000).map(|i| FlowTuple { src: i, dst: 1, sport: 1, dport: 80, dscp: 0 }).collect();
+    let tuples: Vec<FlowTuple> = (0..2000)
+        .map(|i| FlowTuple { src: i, dst: 1, sport: 1, dport: 80, dscp: 0, carries: Carries::OneWay })
+        .collect();
     let made = || Fq::new(&SPEC, &mut Rng::for_component(1, "qdisc/lab")).unwrap();
     let hash = |flow: usize| made().hasher.flow(&tuples[flow]) as usize % 1024;
     let older = (0..).find(|&flow| made().other[hash(flow)] != NONE).unwrap();

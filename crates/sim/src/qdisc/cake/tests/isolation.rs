@@ -1,14 +1,14 @@
 //! How flows and hosts share a cake.
 
 use super::{cake_lab, separate, spec, Lab};
-use crate::packet::{flags, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{flags, Carries, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::flows::{associate, Place, QUEUES};
 use crate::qdisc::lab::packet;
 use crate::spec::CakeIsolation;
 
 #[test]
 fn two_flows_between_one_pair_of_hosts_share_equally() {
-    let pair = |port| FlowTuple { src: 1, dst: 2, sport: port, dport: 5001, dscp: 0 };
+    let pair = |port| FlowTuple { src: 1, dst: 2, sport: port, dport: 5001, dscp: 0, carries: Carries::OneWay };
     for isolation in [CakeIsolation::TripleIsolate, CakeIsolation::Flows, CakeIsolation::DualDsthost] {
         let mut lab = cake_lab(&spec(Some(50_000_000), isolation, 0), 1, vec![pair(40_000), pair(40_001)]);
         let sent = lab.saturate(&[FULL_FRAME, 500], 40_000);
@@ -21,10 +21,19 @@ fn two_flows_between_one_pair_of_hosts_share_equally() {
 fn shares_of_hosts() {
     // Three flows of source 1 and one of source 2, to one destination.
     let tuples: Vec<FlowTuple> = [(1, 1), (1, 2), (1, 3), (2, 4)]
-        .map(|(src, sport)| FlowTuple { src, dst: 9, sport, dport: 5001, dscp: 0 })
+        .map(|(src, sport)| FlowTuple { src, dst: 9, sport, dport: 5001, dscp: 0, carries: Carries::OneWay })
         .into();
-    let backwards: Vec<FlowTuple> =
-        tuples.iter().map(|t| FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport, dscp: 0 }).collect();
+    let backwards: Vec<FlowTuple> = tuples
+        .iter()
+        .map(|t| FlowTuple {
+            src: t.dst,
+            dst: t.src,
+            sport: t.dport,
+            dport: t.sport,
+            dscp: 0,
+            carries: Carries::OneWay,
+        })
+        .collect();
     let last_share = |isolation, tuples: &[FlowTuple]| {
         let mut lab = cake_lab(&spec(Some(50_000_000), isolation, 0), 1, tuples.to_vec());
         let sent = lab.saturate(&[FULL_FRAME; 4], 20_000);
@@ -55,6 +64,7 @@ fn triple_isolation_divides_by_the_busier_host() {
         sport: n,
         dport: 5001,
         dscp: 0,
+        carries: Carries::OneWay,
     });
     let mut lab = cake_lab(&spec(Some(50_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples.into());
     let sent = lab.saturate(&[FULL_FRAME; 4], 20_000);
@@ -173,8 +183,17 @@ fn hash_spreads_flows_evenly() {
 
 #[test]
 fn acks_are_flows_of_the_other_direction() {
-    let tuples =
-        vec![separate(0), FlowTuple { src: separate(0).dst, dst: separate(0).src, sport: 5_001, dport: 0, dscp: 0 }];
+    let tuples = vec![
+        separate(0),
+        FlowTuple {
+            src: separate(0).dst,
+            dst: separate(0).src,
+            sport: 5_001,
+            dport: 0,
+            dscp: 0,
+            carries: Carries::OneWay,
+        },
+    ];
     let mut lab = cake_lab(&spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples);
     let data = packet(0, FULL_FRAME, 0, Ecn::Ect0);
     let ack = Packet { flags: flags::ACK, ..packet(0, ACK_FRAME, 0, Ecn::NotEct) };

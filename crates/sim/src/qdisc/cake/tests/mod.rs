@@ -1,5 +1,6 @@
 //! A whole cake against the closed forms of its parts.
 
+mod ack_filter;
 mod isolation;
 mod memory;
 mod pacing;
@@ -7,7 +8,7 @@ mod signals;
 mod tins;
 
 use super::Cake;
-use crate::packet::{Ecn, FlowTuple, Packet, FULL_FRAME};
+use crate::packet::{Carries, Ecn, FlowTuple, Packet, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
 use crate::rng::Rng;
@@ -43,7 +44,14 @@ pub(super) fn limited(mut spec: QdiscSpec, bytes: u64) -> QdiscSpec {
 
 /// Flow `i`: its own source and destination host.
 fn separate(i: u32) -> FlowTuple {
-    FlowTuple { src: 0x0a00_0001 + i, dst: 0x0a01_0001 + i, sport: i as u16, dport: 5_001, dscp: 0 }
+    FlowTuple {
+        src: 0x0a00_0001 + i,
+        dst: 0x0a01_0001 + i,
+        sport: i as u16,
+        dport: 5_001,
+        dscp: 0,
+        carries: Carries::OneWay,
+    }
 }
 
 /// A cake between flows with these addresses.

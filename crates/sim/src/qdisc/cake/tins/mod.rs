@@ -5,11 +5,14 @@
 //!
 //! Leaves out: tins by marks or by priority.
 
+mod ack_filter;
+mod estimate;
 mod scheme;
 mod totals;
 
 pub use totals::TinTotals;
 
+use self::estimate::Estimate;
 use self::scheme::CODEPOINTS;
 use self::totals::Counters;
 use super::cobalt::Params;
@@ -21,7 +24,7 @@ use crate::pool::{self, Id, Pool};
 use crate::qdisc::{Dequeued, Qdisc, QdiscStats, QdiscVisitor, QueueContext};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
-use crate::spec::{CakeDiffserv, CakeMore, QdiscSpec};
+use crate::spec::{CakeAckFilter, CakeDiffserv, CakeMore, QdiscSpec};
 use crate::time::{Time, NEVER};
 
 /// A tin.
@@ -82,6 +85,8 @@ pub struct CakeTins {
     pace: Pace,
     overflow: Overflow,
     memory_limit: u64,
+    /// The rate at which packets come, if the shaper is to follow it.
+    estimate: Option<Estimate>,
     /// The packet that a peek dequeued, and its length (see [`crate::qdisc::peek_buffer`]).
     peek_buffer: Option<(Id, u32)>,
     stats: QdiscStats,
@@ -137,6 +142,7 @@ impl CakeTins {
             pace: Pace { shaper: whole.shaper.clone(), failsafe: 0 },
             overflow: Overflow::default(),
             memory_limit: 0,
+            estimate: rate.filter(|_| more.autorate_ingress).map(Estimate::new),
             peek_buffer: None,
             stats: QdiscStats::default(),
         };
@@ -200,6 +206,25 @@ impl CakeTins {
                 self.overflow.shrank(place, queue.backlog);
             }
         }
+    }
+
+    /// Drops the ACK that the packet which came last in a queue makes needless, if there is one.
+    fn filter_acks(&mut self, t: usize, queue: usize, s: &mut QueueContext) {
+        let cake = &mut self.tins[t].cake;
+        let q = &mut cake.drr.queues[queue];
+        let Some((before, id)) = ack_filter::needless(self.more.ack_filter, &q.packets, s) else { return };
+        let len = s.packets[id].bytes();
+        q.packets.remove(before, id, &mut s.packets);
+        q.backlog -= len;
+        cake.forget(len);
+        self.tins[t].counters.ack_drops += 1;
+        if self.more.ingress {
+            self.charge(t, len, s.now, true);
+        }
+        if let Some(estimate) = &mut self.estimate {
+            estimate.take_back(len);
+        }
+        s.dropped.push((id, DropCause::Aqm));
     }
 
     /// Drops heads of the fattest queues until the memory limit holds; true if queue `arrived`, of a tin, lost a packet.
@@ -383,11 +408,18 @@ impl Qdisc for CakeTins {
         }
         tin.counters.packets += 1;
         tin.counters.bytes += u64::from(len);
-        tin.cake.enqueue(id, s);
-        if !self.overflow.is_live() && self.memory() <= self.memory_limit {
+        if let Some(rate) = self.estimate.as_mut().and_then(|estimate| estimate.on_arrival(s.now, len)) {
+            self.take_rate(Some(rate));
+        }
+        self.tins[t].cake.enqueue(id, s);
+        let filters = self.more.ack_filter != CakeAckFilter::Off;
+        if !filters && !self.overflow.is_live() && self.memory() <= self.memory_limit {
             return Verdict::Queued;
         }
         let queue = self.tins[t].cake.flows.find(&s.packets[id].packet, &s.tuples);
+        if filters {
+            self.filter_acks(t, queue, s);
+        }
         self.note_backlog(t, queue, true);
         if self.memory() <= self.memory_limit || !self.shed((t, queue), s) {
             Verdict::Queued

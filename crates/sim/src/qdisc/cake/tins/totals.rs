@@ -4,7 +4,7 @@ use super::Tin;
 use crate::time::Duration;
 
 /// A mean of delays that moves by a power of two's part of each.
-fn moved(mean: u64, sample: u64, shift: u32) -> u64 {
+pub(super) fn moved(mean: u64, sample: u64, shift: u32) -> u64 {
     mean - (mean >> shift) + (sample >> shift)
 }
 

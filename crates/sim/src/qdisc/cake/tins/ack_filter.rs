@@ -1,0 +1,137 @@
+//! The ACK filter: which ACK in a queue a newer one of its connection makes needless (Linux 6.12 net/sched/sch_cake.c, `cake_ack_filter`,
+//! `cake_tcph_may_drop`, `cake_tcph_sack_compare`).
+
+use crate::attachment::{Attachments, Blocks};
+use crate::packet::{flags, Carries, Packet, HEADERS};
+use crate::pool::{Id, Pool, Queue};
+use crate::qdisc::QueueContext;
+use crate::spec::CakeAckFilter;
+
+/// What the filter reads of a TCP header.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    /// The number that it acknowledges all before, segments.
+    ack: u32,
+    /// It opens a connection, or acknowledges nothing.
+    opens: bool,
+    /// It has nothing but an ACK.
+    bare: bool,
+    /// ECE and CWR.
+    echoes: u16,
+    timestamps: (u32, u32),
+    blocks: Blocks,
+}
+
+/// Flags that say more than an ACK may. What was the NS bit is one of the reserved ones.
+const TELLING: u16 = flags::SYN | flags::FIN | flags::PSH | flags::ESCE;
+
+impl Header {
+    /// That of a packet, if it is one of TCP.
+    fn of(p: &Packet, carries: Carries, attachments: &Attachments) -> Option<Self> {
+        let opens = p.has(flags::SYN);
+        let attached = attachments.get(p);
+        let header = HEADERS + attached.blocks.option_bytes();
+        let ack = match carries {
+            Carries::Datagrams => return None,
+            Carries::BothWays if !p.has(flags::ACK) => attached.other_seq,
+            Carries::OneWay if !p.has(flags::ACK) => 1 + u32::from(p.has(flags::CLOSED)),
+            Carries::OneWay | Carries::BothWays => p.seq,
+        };
+        Some(Self {
+            ack,
+            opens,
+            bare: p.flags & TELLING == 0 && u32::from(p.len) == header,
+            echoes: p.flags & (flags::ECE | flags::CWR),
+            timestamps: (p.tsval, p.tsecr),
+            blocks: attached.blocks,
+        })
+    }
+
+    /// It may be dropped because of `newer`, which is of the same connection and direction, as far as ECN is not concerned.
+    fn is_covered_by(&self, newer: &Self) -> bool {
+        let later = after(self.timestamps.0, newer.timestamps.0) || after(self.timestamps.1, newer.timestamps.1);
+        if !self.bare || later || after(self.ack, newer.ack) {
+            return false;
+        }
+        match compare(self, newer) {
+            More::First => false,
+            More::Neither => self.ack != newer.ack,
+            More::Second => true,
+        }
+    }
+}
+
+/// Which of two headers says more by its SACK blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum More {
+    First,
+    Neither,
+    Second,
+}
+
+/// Compares SACK blocks. The first says more also if each has something that the other has not, and if it reports a duplicate.
+fn compare(a: &Header, b: &Header) -> More {
+    let (of_a, of_b) = (a.blocks.as_slice(), b.blocks.as_slice());
+    match (of_a.is_empty(), of_b.is_empty()) {
+        (true, true) => return More::Neither,
+        (false, true) => return More::First,
+        (true, false) => return More::Second,
+        (false, false) => {}
+    }
+    let covered = |&(start, end): &(u32, u32)| of_b.iter().any(|&(s, e)| !after(s, start) && !after(end, e));
+    if of_a.iter().any(|block| after(a.ack, block.0) || !covered(block)) {
+        return More::First;
+    }
+    let size = |blocks: &[(u32, u32)]| blocks.iter().map(|&(start, end)| end.wrapping_sub(start)).sum::<u32>();
+    if size(of_b) > size(of_a) {
+        More::Second
+    } else {
+        More::Neither
+    }
+}
+
+/// A number comes after another one.
+fn after(a: u32, b: u32) -> bool {
+    (b.wrapping_sub(a) as i32) < 0
+}
+
+/// The packet of a queue that the one which was added last makes needless, and the packet before it.
+pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -> Option<(Option<Id>, Id)> {
+    let read = |id: Id, pool: &Pool| {
+        let p = &pool[id].packet;
+        (p.flow(), p.has(flags::ACK), Header::of(p, s.tuples[p.flow()].carries, &s.attachments))
+    };
+    let last = queue.last()?;
+    let (flow, back, Some(newer)) = read(last, &s.packets) else { return None };
+    if newer.opens {
+        return None;
+    }
+    let mut eligible: Option<(Option<Id>, Id)> = None;
+    let mut echoes = 0;
+    let (mut found, mut before) = (0, None);
+    for id in queue.ids(&s.packets).take(queue.len() - 1) {
+        let previous = before.replace(id);
+        let (its_flow, its_way, Some(header)) = read(id, &s.packets) else { continue };
+        if (its_flow, its_way) != (flow, back) {
+            continue;
+        }
+        // What the one before it echoed would be lost.
+        if eligible.is_some() && header.echoes != echoes {
+            eligible = None;
+            found -= 1;
+        }
+        if !header.is_covered_by(&newer) {
+            continue;
+        }
+        if eligible.is_none() {
+            (eligible, echoes) = (Some((previous, id)), header.echoes);
+        }
+        found += 1;
+        if found > 1 {
+            return eligible;
+        }
+    }
+    // With a single one, only if it is next to the new one and echoes the same.
+    let next_to = eligible.is_some_and(|(_, id)| before == Some(id));
+    eligible.filter(|_| filter == CakeAckFilter::Aggressive && next_to && echoes == newer.echoes)
+}

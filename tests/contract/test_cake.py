@@ -1,0 +1,28 @@
+"""What every engine promises about cake's keywords."""
+
+import pytest
+
+UP = {"rate": "300kbit", "qdisc": {"kind": "cake", "ack_filter": "on"}}
+
+
+def test_acks_that_later_ones_make_needless_are_dropped(run):
+    found = run(path={"rtt": "20ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "cake"}}, "reverse": UP}, duration="5s")
+    (tin,) = found.tins.rows()
+    port = found.counters["port/bottleneck-reverse"]
+    # A line of 300 kbit/s carries 568 ACKs a second, and some 850 come.
+    assert 0.2 < tin["ack_drops"] / tin["arrived_packets"] < 0.5
+    assert tin["dropped_packets"] == 0
+    assert (tin["tin"], tin["ack_drops"]) == ("bottleneck-reverse/tin0", port["dropped_aqm"])
+    assert tin["peak_delay_ms"] < 10
+    assert found.counters["flow/cubic"]["rx_bytes"] * 8 / 5 > 18e6
+
+
+def test_a_rate_that_follows_what_comes(run):
+    qdisc = {"kind": "cake", "autorate_ingress": True}
+    shaped = {"rate": "50mbit", "shaper": "cake", "qdisc": qdisc}
+    forward = [{"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "50p"}}, {"delay": "10ms"}, shaped]
+    pings = [{"kind": "ping", "interval": "7ms"}]
+    found = run(path={"forward": forward, "reverse": [{"delay": "10ms"}]}, background=pings, duration="20s")
+    (tin,) = found.tins.rows()
+    # It sees bursts of 10 Mbit/s and gaps; 15/16 of that is the most.
+    assert tin["threshold_bps"] == pytest.approx(8.5e6, rel=0.1)
