@@ -22,7 +22,9 @@ _PIE: Mapping[str, Sequence[Any]] = {
 }
 _CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cake": {
-        "diffserv": ("diffserv3", "diffserv4"),
+        "diffserv": ("diffserv3", "diffserv4", "diffserv8", "precedence"),
+        "wash": (True,),
+        "ingress": (True,),
         "isolation": ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"),
         "rtt": ("10ms", "30ms", "300ms"),
         "overhead": (0, 18, 44),

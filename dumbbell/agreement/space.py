@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dumbbell.agreement import connections
+from dumbbell.agreement import connections, networks
 from dumbbell.agreement.applications import application
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
@@ -38,6 +38,8 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
     seconds = run_seconds(kbit)
     path = _path(draw, shared, kbit, rtt_us)
+    faults = networks.faults(draw.at("faults"), shared, path["delay"]["where"], rtt_us)
+    path["delay"] |= faults
     qdisc = path["bottleneck"]["qdisc"]["kind"]
     flows = _flows(draw, shared, qdisc, kbit, seconds)
     if path["reverse"] == "none":
@@ -46,7 +48,11 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     settings: dict[str, Any] = {"name": f"random-{seed}-{index:03d}", "path": path, "flows": flows, "duration": f"{seconds}s"}
     if qdisc == "cake":
         _hosts(draw, flows)
-    if impairments := _impairments(draw, shared, kbit, seconds):
+    impairments = _impairments(draw, shared, kbit, seconds)
+    if trace := networks.rates(draw.at("trace"), shared, kbit, seconds):
+        path["bottleneck"] = {"trace": trace} | {key: value for key, value in path["bottleneck"].items() if key != "rate"}
+        impairments = [each for each in impairments if each["kind"] != "rate"]
+    if impairments:
         path["impairments"] = impairments
     if Udp.feature in shared.feature and draw.chance("udp", 0.15):
         rate = f"{max(8, round(kbit * draw.log('udp rate', 0.02, 0.6)))}kbit"
@@ -61,7 +67,10 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     if Transfers.feature in shared.feature and draw.chance("transfers", 0.2):
         settings.setdefault("background", []).append(_transfers(draw.at("transfers"), shared, qdisc))
         several = True
-    if several or is_randomised(qdisc):
+    networks.several_paths(draw.at("several paths"), settings, shared, kbit, rtt_us)
+    if "paths" not in settings:
+        networks.host_queue(draw.at("host queue"), settings, shared, kbit, rtt_us)
+    if several or is_randomised(qdisc) or faults:
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
