@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from dumbbell.engines.base import Engine, expected_packets, expected_samples, measuring
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.labels import flow_labels, group_labels, tin_labels
@@ -41,8 +43,8 @@ class Sim(Engine):
         native()
 
     def compile(self, plan: Plan) -> str:
-        """The plan as JSON, which is what the simulator reads."""
-        return json.dumps(plan.plain())
+        """The plan as JSON, which is what the simulator reads. By pydantic's serialiser, as this is done for every cell of a sweep."""
+        return to_json(plan.plain()).decode()
 
     def as_text(self, compiled: str) -> str:
         """The plan."""
