@@ -37,6 +37,9 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
+    /// There is one: what is to be noted has to be looked up.
+    pub const IS_TAKEN: bool = cfg!(any(test, feature = "fingerprint"));
+
     /// Notes what happened to `p` at port `port`.
     #[cfg(any(test, feature = "fingerprint"))]
     pub fn note(&mut self, now: Time, port: Option<usize>, p: &Packet, what: PacketEvent) {

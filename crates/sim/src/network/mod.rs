@@ -209,12 +209,7 @@ impl Network {
         let port = &mut self.ports[i];
         let Kind::Link { rate_bps, limit, free_at } = &mut port.kind else { unreachable!("only links come here") };
         if port.pipe.len() >= *limit {
-            self.fingerprint.note(
-                self.shared.now,
-                Some(i),
-                &self.shared.packets[id].packet,
-                PacketEvent::Offered(Verdict::Dropped),
-            );
+            self.note(i, id, PacketEvent::Offered(Verdict::Dropped));
             self.shared.dropped.push((id, DropCause::Overflow));
             self.count_drops(i, Some(id));
             return Verdict::Dropped;
@@ -224,12 +219,7 @@ impl Network {
             out = out.max(*free_at) + serialisation(u64::from(self.shared.packets[id].bytes()), rate);
             *free_at = out;
         }
-        self.fingerprint.note(
-            self.shared.now,
-            Some(i),
-            &self.shared.packets[id].packet,
-            PacketEvent::Offered(Verdict::Queued),
-        );
+        self.note(i, id, PacketEvent::Offered(Verdict::Queued));
         self.leave(i, id, out);
         Verdict::Queued
     }
@@ -240,8 +230,7 @@ impl Network {
     fn gather(&mut self, i: usize, id: Id) -> Verdict {
         let Kind::Card(interrupts) = &mut self.ports[i].kind else { return self.enter_spread(i, id) };
         let out = interrupts.tell(self.shared.now);
-        let offered = PacketEvent::Offered(Verdict::Queued);
-        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, offered);
+        self.note(i, id, PacketEvent::Offered(Verdict::Queued));
         self.leave(i, id, out);
         Verdict::Queued
     }
@@ -253,8 +242,8 @@ impl Network {
         let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
         self.shared.port = i;
         let verdict = qdisc.enqueue(id, &mut self.shared);
-        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Offered(verdict));
         let (next, refilled) = (port.next, port.refilled);
+        self.note(i, id, PacketEvent::Offered(verdict));
         if !self.shared.dropped.is_empty() {
             self.count_drops(i, (verdict == Verdict::Dropped).then_some(id));
         }
@@ -299,31 +288,28 @@ impl Network {
     /// A packet leaves the shaper of port `i` at `out` and enters the pipe.
     #[inline(always)]
     fn leave(&mut self, i: usize, id: Id, out: Time) {
-        let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
-        port.counters.sent += 1;
-        port.counters.sent_bytes += u64::from(packets[id].bytes());
-        if self.shared.now < port.watched_until {
+        if self.shared.now < self.ports[i].watched_until {
             return self.leave_watched(i, id, out);
         }
-        self.enter_pipe(i, id, out);
+        self.let_out(i, id, out);
     }
 
     /// A packet left port `i` at `out`: it enters the pipe, or goes on at once if that takes no time.
     #[inline(always)]
-    fn enter_pipe(&mut self, i: usize, id: Id, out: Time) {
-        let (port, packets) = (&mut self.ports[i], &mut self.shared.packets);
-        let slot = &mut packets[id];
+    fn let_out(&mut self, i: usize, id: Id, out: Time) {
+        let (port, slot, now) = (&mut self.ports[i], &mut self.shared.packets[id], self.shared.now);
+        port.counters.sent += 1;
+        port.counters.sent_bytes += u64::from(slot.bytes());
         self.fingerprint.note(out, Some(i), &slot.packet, PacketEvent::Left);
         let arrives = out + port.delay;
-        if arrives == self.shared.now && port.pipe.is_empty() {
-            self.pass_on(i, id);
-            return;
-        }
-        slot.time = arrives;
         if port.pipe.is_empty() {
+            if arrives == now {
+                return self.pass_on(i, id);
+            }
             self.events.set(PORTS + 2 * i + 1, arrives);
         }
-        port.pipe.push(id, packets);
+        slot.time = arrives;
+        port.pipe.push(id, &mut self.shared.packets);
     }
 
     /// A packet leaves the shaper of port `i`, which is on a host, has an outage, or counts whose packets leave.
@@ -334,13 +320,23 @@ impl Network {
             shares.count(i, &self.shared.packets[id].packet);
         }
         self.note_release(i, id);
-        let port = &mut self.ports[i];
-        if self.shared.now >= port.outage_until {
-            return self.enter_pipe(i, id, out);
+        let (port, now) = (&mut self.ports[i], self.shared.now);
+        if now >= port.outage_until {
+            return self.let_out(i, id, out);
         }
+        port.counters.sent += 1;
+        port.counters.sent_bytes += u64::from(self.shared.packets[id].bytes());
         port.counters.lost += 1;
-        self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, PacketEvent::Lost);
+        self.note(i, id, PacketEvent::Lost);
         self.forget(id);
+    }
+
+    /// Notes what happens to a packet at port `i` now.
+    #[inline(always)]
+    fn note(&mut self, i: usize, id: Id, what: PacketEvent) {
+        if Fingerprint::IS_TAKEN {
+            self.fingerprint.note(self.shared.now, Some(i), &self.shared.packets[id].packet, what);
+        }
     }
 
     /// A packet goes on from port `i` to the next on its way, or to its end. Its hop count is not written in the second case: the packet is
@@ -417,12 +413,7 @@ impl Network {
             if refused != Some(id) {
                 self.note_release(i, id);
             }
-            self.fingerprint.note(
-                self.shared.now,
-                Some(i),
-                &self.shared.packets[id].packet,
-                PacketEvent::Dropped(cause),
-            );
+            self.note(i, id, PacketEvent::Dropped(cause));
             self.forget(id);
         }
         self.shared.dropped = dropped;

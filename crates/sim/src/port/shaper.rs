@@ -76,7 +76,7 @@ struct Service<'a> {
 impl QdiscVisitor for Service<'_> {
     type Output = Time;
 
-    #[inline]
+    #[inline(always)]
     fn visit<Q: Qdisc>(self, qdisc: &mut Q) -> Time {
         let Self { shaper, s, leaving } = self;
         let now = s.now;
