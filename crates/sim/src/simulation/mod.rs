@@ -109,17 +109,22 @@ impl World<'_> {
             self.dispatch(source);
             while let Some(p) = self.network.arrival() {
                 // Every connection comes here, so that its packets are handled in this loop and not by a call.
-                let from_start = self.flows.len();
-                let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow(p.flow())) else {
-                    self.on_other_arrival(&p);
-                    continue;
+                let (flow, in_slot) = match self.flows.get_mut(p.flow()) {
+                    Some(flow) => (flow, false),
+                    None => match self.slots.flow(p.flow()) {
+                        Some(flow) => (flow, true),
+                        None => {
+                            self.on_other_arrival(&p);
+                            continue;
+                        }
+                    },
                 };
                 if p.has(flags::ACK) {
                     flow.sender.on_ack(&p, &mut self.network);
                 } else {
                     flow.receiver.on_packet(&p, &mut self.network);
                 }
-                if p.flow() >= from_start {
+                if in_slot {
                     self.slots.check(p.flow(), &mut self.network);
                 }
             }

@@ -256,7 +256,7 @@ impl Sender {
 
     /// Takes in the window of an ACK; true if more may be sent than before.
     pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
-        if bytes != self.peer.bytes() && self.has_data() {
+        if bytes != self.peer.bytes() && self.view.packets_out == 0 && self.has_data() {
             self.restart_after_idle();
         }
         self.peer.update(bytes, ack)
@@ -334,7 +334,7 @@ impl Sender {
         if acked > 0 {
             a.flags |= flag::DATA_ACKED;
         }
-        if prior_sacked > 0 {
+        if prior_sacked > 0 && acked > 0 {
             self.board.trim_runs(una);
         }
         if self.view.packets_out > 0 && self.board.get(una).marks & mark::SACKED != 0 {

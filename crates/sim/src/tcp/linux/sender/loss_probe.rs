@@ -93,11 +93,16 @@ impl Sender {
     }
 
     /// Ends a probe episode.
+    #[inline]
     pub(in crate::tcp::linux) fn process_tlp_ack(&mut self, ack: u32, flags: u32) {
-        let Some(high) = self.probe.high_seq else { return };
-        if ack < high {
-            return;
+        if let Some(high) = self.probe.high_seq.filter(|&high| ack >= high) {
+            self.answer_loss_probe(ack, high, flags);
         }
+    }
+
+    /// The ACK is for all that was sent until the probe, `high` being the first segment beyond it.
+    #[inline(never)]
+    fn answer_loss_probe(&mut self, ack: u32, high: u32, flags: u32) {
         if !self.probe.retransmitted || flags & flag::DSACK_TLP != 0 {
             self.probe.end();
         } else if ack > high {

@@ -26,31 +26,42 @@ impl Sender {
                 }
             }
         }
-        let mut sorted = Blocks::default();
-        for &(start, end) in &blocks[usize::from(duplicate)..] {
-            if start < end && end <= self.view.snd_nxt && start > self.view.snd_una && end > a.prior_una {
-                sorted.insert((start, end));
+        let (una, nxt, prior_una) = (self.view.snd_una, self.view.snd_nxt, a.prior_una);
+        let counts = |&(start, end): &(u32, u32)| start < end && end <= nxt && start > una && end > prior_una;
+        if let [block] = blocks[usize::from(duplicate)..] {
+            // Most ACKs have one: nothing is to be sorted.
+            if counts(&block) {
+                self.tag_block(block, a);
             }
-        }
-        for &(start, end) in sorted.as_slice() {
-            let holes = self.board.holes_within(start, end);
-            for &(s, e) in &holes {
-                for seq in s..e {
-                    self.tag_one(seq, false, a);
-                    self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
-                }
-            }
-            if !holes.is_empty() {
-                self.board.add_run(start, end);
-            }
-            self.board.recycle(holes);
-            a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
+        } else {
+            let mut sorted = Blocks::default();
+            blocks[usize::from(duplicate)..]
+                .iter()
+                .filter(|block| counts(block))
+                .for_each(|&block| sorted.insert(block));
+            sorted.as_slice().iter().for_each(|&block| self.tag_block(block, a));
         }
         self.mark_lost_retrans();
         let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
         if (self.view.state != CaState::Loss || self.undo.is_possible()) && frto_done {
             self.check_reordering(a.reord);
         }
+    }
+
+    /// Tags what a block covers and no block before it did.
+    fn tag_block(&mut self, (start, end): (u32, u32), a: &mut AckState) {
+        let holes = self.board.holes_within(start, end);
+        for &(s, e) in &holes {
+            for seq in s..e {
+                self.tag_one(seq, false, a);
+                self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
+            }
+        }
+        if !holes.is_empty() {
+            self.board.add_run(start, end);
+        }
+        self.board.recycle(holes);
+        a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
     }
 
     /// True if the first block reports a duplicate that our retransmissions can explain.
