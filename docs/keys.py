@@ -45,6 +45,7 @@ EXAMPLES = {
     ("Series", "shares"): "[bottleneck]",
     ("Host", "sysctls"): "{net.ipv4.tcp_early_retrans: 0}",
     ("Tc", "command"): "hhf limit 1000",
+    ("FqCodel", "ce_threshold_selector"): "1/3",
     ("Transfers", "size"): "{exponential: 15kB}",
     ("Transfers", "rtt"): "{lognormal: {median: 40ms, sigma: 0.8}}",
     ("Transfers", "arrivals"): "{kind: poisson, load: 0.5}",

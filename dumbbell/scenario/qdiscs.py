@@ -16,25 +16,16 @@ from dumbbell.scenario.units import Duration, Limit, Packets, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))
 _MS = 10**6
+_SFQ_FLOWS = 128
 _MiB32 = Size.parse("32MiB")
 _NS_PER_S = 10**9
+_DS_FIELD = 0xFF
+"""All bits of the DS field and the ECN field."""
 _CERTAIN = 1 << 32
 """RED's probability 1 in a plan."""
 
-__all__ = [
-    "Bfifo",
-    "Cake",
-    "Codel",
-    "Fq",
-    "FqCodel",
-    "FqPie",
-    "Pfifo",
-    "Pie",
-    "Qdisc",
-    "Red",
-    "Sfq",
-    "Tc",
-]  # exported by dumbbell and dumbbell.scenario
+# Exported by dumbbell and dumbbell.scenario.
+__all__ = ["Bfifo", "Cake", "Codel", "Fq", "FqCodel", "FqPie", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
 
 OTHER_KERNELS = "qdiscs of other kernels"
 ADAPTIVE_RED = "adaptive RED"
@@ -83,12 +74,17 @@ _FLOORS: Mapping[_CodelVariant, str] = {"linux-6.12": "mtu", "linux-3.10": "larg
 """The backlog that a variant always tolerates."""
 
 
+_Selector = Annotated[str, Field(pattern=r"^(0x[0-9a-fA-F]{1,2}|[0-9]{1,3})/(0x[0-9a-fA-F]{1,2}|[0-9]{1,3})$")]
+
+
 def _codel(qdisc: Codel | FqCodel) -> dict[str, Any]:
+    selector = qdisc.ce_threshold_selector if isinstance(qdisc, FqCodel) else None
     return {
         "target_ns": int(qdisc.target),
         "interval_ns": int(qdisc.interval),
         "ecn": qdisc.ecn,
         "ce_threshold_ns": number(qdisc.ce_threshold),
+        **({} if selector is None else {"ce_threshold_selector": [int(part, 0) for part in selector.split("/")]}),
         "floor": _FLOORS[qdisc.variant],
         "forgets_when_empty": qdisc.variant == "linux-6.12",
     }
@@ -161,12 +157,23 @@ class FqCodel(Discipline):
     ecn: bool = True
     ce_threshold: Duration | None = None
     """Packets that waited longer than this are CE-marked."""
+    ce_threshold_selector: _Selector | None = None
+    """VALUE/MASK: `ce_threshold` is only for packets whose DS field, with the ECN field, is VALUE where MASK has ones. `1/3`: ECT(1)."""
 
     @model_validator(mode="after")
     def _of_its_time(self) -> FqCodel:
         if self.variant == "linux-3.10":
-            _without(self, "linux-3.10", ("memory_limit", "drop_batch", "ce_threshold"))
+            _without(self, "linux-3.10", ("memory_limit", "drop_batch", "ce_threshold", "ce_threshold_selector"))
         return self
+
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """A selector without a threshold, or of more than eight bits."""
+        if self.ce_threshold_selector is None:
+            return
+        if self.ce_threshold is None:
+            yield ("ce_threshold_selector",), "there is no ce_threshold that it could be for", "both"
+        if any(int(part, 0) > _DS_FIELD for part in self.ce_threshold_selector.split("/")):
+            yield ("ce_threshold_selector",), f"{self.ce_threshold_selector} has more than eight bits", "VALUE/MASK such as 0x1/0x3"
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
@@ -306,6 +313,8 @@ class Red(Discipline):
     ecn: bool = False
     harddrop: bool = False
     """Drops instead of marking above `max`."""
+    nodrop: bool = False
+    """With `ecn`: packets that cannot be marked pass where others are marked."""
     adaptive: bool = False
     """Adapts the probability (Adaptive RED, Floyd et al. 2001); today's tc cannot start it on today's kernel."""
     gentle: bool = False
@@ -313,6 +322,8 @@ class Red(Discipline):
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """Compares sizes that are in the same unit; tc derives the weight of the average from them."""
+        if self.nodrop and not self.ecn:
+            yield ("nodrop",), "without ecn nothing is marked, and Linux refuses it", "ecn: true besides"
         if self.min.unit == self.max.unit and self.max.value <= self.min.value:
             yield ("max",), f"{self.max} is not above min", f"more than {self.min}"
         if self.avpkt == 0:
@@ -337,6 +348,7 @@ class Red(Discipline):
             "bandwidth_bps": port.rate_bps,
             "ecn": self.ecn,
             "harddrop": self.harddrop,
+            **({"nodrop": True} if self.nodrop else {}),
             "adaptive": self.adaptive,
             "gentle": self.gentle,
         }
@@ -366,6 +378,8 @@ class Sfq(Discipline):
     """Most packets of a flow."""
     headdrop: bool = False
     """Drops the oldest packet instead of the newest."""
+    flows: Annotated[int, Field(ge=1, le=65408)] = _SFQ_FLOWS
+    """Most queues, `divisor` at most; packets of further flows are dropped while all are taken."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """Values that the kernel refuses or tc cannot express."""
@@ -386,6 +400,7 @@ class Sfq(Discipline):
             "depth_packets": int(self.depth),
             "perturb_s": int(self.perturb) // _NS_PER_S,
             "headdrop": self.headdrop,
+            **({"flows": self.flows} if self.flows != _SFQ_FLOWS else {}),
         }
 
 
@@ -401,6 +416,8 @@ class Fq(Discipline):
     """By default two of the largest frames."""
     initial_quantum: Size | None = None
     """By default ten of the largest frames."""
+    refill_delay: Duration | None = None
+    """A flow that paused for longer has a whole turn again; by default 40 ms."""
     ce_threshold: Duration | None = None
     """Packets that waited longer than this are CE-marked."""
 
@@ -412,6 +429,7 @@ class Fq(Discipline):
             "flow_limit_packets": int(self.flow_limit),
             "quantum_bytes": _frames(self.quantum, port, 2),
             "initial_quantum_bytes": _frames(self.initial_quantum, port, 10),
+            **({} if self.refill_delay is None else {"refill_delay_ns": int(self.refill_delay)}),
             "ce_threshold_ns": number(self.ce_threshold),
         }
 

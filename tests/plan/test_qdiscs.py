@@ -133,11 +133,15 @@ def test_what_few_use_is_in_a_plan_if_it_is_asked_for(keys, more):
         ({"framing": "cable"}, "framing"),
         ({"autorate_ingress": True, "shaper": "htb"}, "cake has no rate of its own behind the shaper htb; expected the shaper cake"),
         ({"rtt": "continental"}, "continental"),
+        ({"kind": "fq_codel", "ce_threshold_selector": "1/3"}, "there is no ce_threshold that it could be for"),
+        ({"kind": "fq_codel", "ce_threshold": "1ms", "ce_threshold_selector": "0x1/0x1ff"}, "ce_threshold_selector"),
+        ({"kind": "fq_codel", "ce_threshold": "1ms", "ce_threshold_selector": "1/300"}, "more than eight bits"),
+        ({"kind": "red", "limit": "1bdp", "min": "3kB", "max": "9kB", "nodrop": True}, "without ecn nothing is marked"),
     ],
 )
 def test_words_that_cannot_be(keys, wrong):
     with pytest.raises((ScenarioError, ValidationError), match=wrong):
-        queue(shaper=keys.pop("shaper", None), qdisc={"kind": "cake", **keys})
+        queue(shaper=keys.get("shaper"), qdisc={"kind": "cake", **{key: value for key, value in keys.items() if key != "shaper"}})
 
 
 def test_cake_behind_a_link_does_not_shape():

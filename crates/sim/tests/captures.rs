@@ -23,6 +23,7 @@ fn crowded() -> NetworkSpec {
         interval_ns: 100 * MS,
         ecn: true,
         ce_threshold_ns: Some(10 * MS),
+        ce_threshold_selector: None,
         floor: CodelFloor::Mtu,
         forgets_when_empty: true,
     };

@@ -84,6 +84,7 @@ fn what_the_port_drops_makes_room_as_well() {
         interval_ns: 100 * MS,
         ecn: false,
         ce_threshold_ns: None,
+        ce_threshold_selector: None,
         floor: CodelFloor::Mtu,
         forgets_when_empty: true,
     };

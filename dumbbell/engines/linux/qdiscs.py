@@ -185,6 +185,9 @@ def _fq_codel(qdisc: Parameters) -> str:
 
 def _codel_law(control: Parameters) -> str:
     threshold = "" if control["ce_threshold_ns"] is None else f" ce_threshold {_us(control['ce_threshold_ns'])}"
+    if "ce_threshold_selector" in control:
+        value, mask = control["ce_threshold_selector"]
+        threshold += f" ce_threshold_selector {value}/{mask}"
     return f"target {_us(control['target_ns'])} interval {_us(control['interval_ns'])} {_flag('ecn', control['ecn'])}{threshold}"
 
 
@@ -203,7 +206,7 @@ def _pie_law(control: Parameters) -> str:
 
 def _red(red: Parameters) -> str:
     control = red["control"]
-    flags = "".join(f" {name}" for name in ("ecn", "harddrop") if control[name])
+    flags = "".join(f" {name}" for name in ("ecn", "harddrop", "nodrop") if control.get(name))
     sizes = f"min {control['min_bytes']} max {control['max_bytes']} avpkt {control['avpkt_bytes']} burst {control['burst_packets']}"
     law = f"probability {control['max_p'] / _CERTAIN:.6f} bandwidth {control['bandwidth_bps']}bit"
     return f"red limit {red['limit_bytes']} {sizes} {law}{flags}"
@@ -211,13 +214,15 @@ def _red(red: Parameters) -> str:
 
 def _sfq(qdisc: Parameters) -> str:
     head = " headdrop" if qdisc["headdrop"] else ""
-    sizes = f"quantum {qdisc['quantum_bytes']} depth {qdisc['depth_packets']}"
+    flows = f" flows {qdisc['flows']}" if "flows" in qdisc else ""
+    sizes = f"quantum {qdisc['quantum_bytes']} depth {qdisc['depth_packets']}{flows}"
     return f"sfq limit {qdisc['limit_packets']} divisor {qdisc['divisor']} {sizes} perturb {qdisc['perturb_s']}{head}"
 
 
 def _fq(qdisc: Parameters) -> str:
     sizes = f"quantum {qdisc['quantum_bytes']} initial_quantum {qdisc['initial_quantum_bytes']}"
-    return f"fq limit {qdisc['limit_packets']} flow_limit {qdisc['flow_limit_packets']} {sizes}"
+    refill = f" refill_delay {_us(qdisc['refill_delay_ns'])}" if "refill_delay_ns" in qdisc else ""
+    return f"fq limit {qdisc['limit_packets']} flow_limit {qdisc['flow_limit_packets']} {sizes}{refill}"
 
 
 def _flag(name: str, on: bool) -> str:

@@ -45,6 +45,19 @@ def tc(**more):
             ["cake bandwidth 10000000bit precedence triple-isolate overhead 18 mpu 64 noatm rtt 1000us wash ingress"],
         ),
         (
+            {"qdisc": {"kind": "fq_codel", "ce_threshold": "1ms", "ce_threshold_selector": "0x1/0x3"}},
+            ["ecn ce_threshold 1000us ce_threshold_selector 1/3"],
+        ),
+        ({"qdisc": {"kind": "sfq", "flows": 40}}, ["sfq limit 127 divisor 1024 quantum 1514 depth 127 flows 40 perturb 0"]),
+        (
+            {"qdisc": {"kind": "fq", "refill_delay": "10ms"}},
+            ["fq limit 10000 flow_limit 100 quantum 3028 initial_quantum 15140 refill_delay 10000us"],
+        ),
+        (
+            {"qdisc": {"kind": "red", "limit": "100kB", "min": "15kB", "max": "45kB", "ecn": True, "nodrop": True}},
+            ["bandwidth 10000000bit ecn nodrop"],
+        ),
+        (
             {"qdisc": {"kind": "cake", "ack_filter": "aggressive", "autorate_ingress": True}},
             ["besteffort triple-isolate raw rtt 100000us ack-filter-aggressive autorate-ingress"],
         ),

@@ -3,6 +3,7 @@
 mod applications;
 mod faults;
 mod hosts;
+mod inside;
 mod routes;
 mod shares;
 mod spread;
@@ -74,20 +75,12 @@ impl Network {
     pub fn new(ports: Vec<Port>, routes: Routes, tuples: Vec<FlowTuple>, events: EventSet, seed: u64) -> Self {
         let drops = vec![FlowDrops::default(); routes.flows()];
         let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.id))).collect();
-        let (packets, dropped) = (Pool::default(), Vec::new());
+        let (packets, dropped, attachments) = (Pool::default(), Vec::new(), Attachments::default());
         let mut network = Self {
             events,
             ports,
             routes,
-            shared: QueueContext {
-                now: 0,
-                port: 0,
-                rngs,
-                packets,
-                dropped,
-                tuples,
-                attachments: Attachments::default(),
-            },
+            shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples, attachments },
             drops,
             arrivals: Queue::default(),
             tap: None,
@@ -430,35 +423,6 @@ impl Network {
         } else {
             d.data += 1;
         }
-    }
-
-    /// Packets inside the network by flow: data and ACKs.
-    #[must_use]
-    pub fn inside(&self) -> Vec<(u64, u64)> {
-        let mut counts = vec![(0, 0); self.routes.flows()];
-        self.for_each_inside(|p| {
-            let count = &mut counts[p.flow()];
-            if p.has(flags::ACK) {
-                count.1 += 1;
-            } else {
-                count.0 += 1;
-            }
-        });
-        counts
-    }
-
-    /// Every packet under way.
-    pub fn for_each_inside(&self, mut look: impl FnMut(&Packet)) {
-        for port in &self.ports {
-            port.pipe.iter(&self.shared.packets).for_each(&mut look);
-            match &port.kind {
-                Kind::Link { .. } | Kind::Card(_) => {}
-                Kind::Spread(line) => line.iter().for_each(|id| look(&self.shared.packets[id].packet)),
-                Kind::Faulty(link) => link.for_each(&self.shared.packets, &mut look),
-                Kind::Queue { qdisc, .. } => qdisc.for_each(&self.shared.packets, &mut look),
-            }
-        }
-        self.arrivals.iter(&self.shared.packets).for_each(&mut look);
     }
 }
 

@@ -169,6 +169,7 @@ mod tests {
             interval_ns: 100 * MS,
             ecn: true,
             ce_threshold_ns: None,
+            ce_threshold_selector: None,
             floor: CodelFloor::Mtu,
             forgets_when_empty: true,
         };

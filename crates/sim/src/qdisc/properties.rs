@@ -27,12 +27,14 @@ struct Pattern {
 fn codel() -> impl Strategy<Value = CodelSpec> {
     let threshold = prop::option::of(0..20 * MS);
     let floor = prop::sample::select(vec![CodelFloor::Mtu, CodelFloor::LargestSeen]);
-    (0..20 * MS, MS..50 * MS, any::<bool>(), threshold, floor, any::<bool>()).prop_map(
-        |(target_ns, interval_ns, ecn, ce_threshold_ns, floor, forgets_when_empty)| CodelSpec {
+    let selector = prop::option::of((0..4_u8, 0..4_u8));
+    (0..20 * MS, MS..50 * MS, any::<bool>(), threshold, selector, floor, any::<bool>()).prop_map(
+        |(target_ns, interval_ns, ecn, ce_threshold_ns, ce_threshold_selector, floor, forgets_when_empty)| CodelSpec {
             target_ns,
             interval_ns,
             ecn,
             ce_threshold_ns,
+            ce_threshold_selector,
             floor,
             forgets_when_empty,
         },
@@ -54,8 +56,8 @@ fn pie() -> impl Strategy<Value = PieSpec> {
 }
 
 fn red() -> impl Strategy<Value = RedSpec> {
-    (1500..20_000_u64, 1..60_000_u64, 1..=1_u64 << 32, 0..40_u64, any::<(bool, bool, bool, bool)>()).prop_map(
-        |(min_bytes, more, max_p, burst, (ecn, harddrop, adaptive, gentle))| RedSpec {
+    (1500..20_000_u64, 1..60_000_u64, 1..=1_u64 << 32, 0..40_u64, any::<(bool, bool, bool, bool, bool)>()).prop_map(
+        |(min_bytes, more, max_p, burst, (ecn, harddrop, nodrop, adaptive, gentle))| RedSpec {
             min_bytes,
             max_bytes: min_bytes + more,
             max_p,
@@ -64,6 +66,7 @@ fn red() -> impl Strategy<Value = RedSpec> {
             bandwidth_bps: 10_000_000,
             ecn,
             harddrop,
+            nodrop,
             adaptive,
             gentle,
         },
@@ -71,26 +74,37 @@ fn red() -> impl Strategy<Value = RedSpec> {
 }
 
 fn sfq() -> impl Strategy<Value = SfqSpec> {
-    (2..100_u64, 1..12_u32, 1..4000_u32, 2..130_u64, 0..3_u32, any::<bool>()).prop_map(
-        |(limit_packets, log, quantum_bytes, depth_packets, perturb_s, headdrop)| SfqSpec {
+    let flows = prop::option::of(1..200_u32);
+    (2..100_u64, 1..12_u32, 1..4000_u32, 2..130_u64, 0..3_u32, any::<bool>(), flows).prop_map(
+        |(limit_packets, log, quantum_bytes, depth_packets, perturb_s, headdrop, flows)| SfqSpec {
             limit_packets,
             divisor: 1 << log,
             quantum_bytes,
             depth_packets,
             perturb_s,
             headdrop,
+            flows,
         },
     )
 }
 
 fn fq() -> impl Strategy<Value = FqSpec> {
-    (1..100_u64, 1..50_u64, 1..4000_u32, 0..20_000_u32, prop::option::of(0..20 * MS)).prop_map(
-        |(limit_packets, flow_limit_packets, quantum_bytes, initial_quantum_bytes, ce_threshold_ns)| FqSpec {
+    let time = || prop::option::of(0..20 * MS);
+    (1..100_u64, 1..50_u64, 1..4000_u32, 0..20_000_u32, time(), time()).prop_map(
+        |(
             limit_packets,
             flow_limit_packets,
             quantum_bytes,
             initial_quantum_bytes,
             ce_threshold_ns,
+            refill_delay_ns,
+        )| FqSpec {
+            limit_packets,
+            flow_limit_packets,
+            quantum_bytes,
+            initial_quantum_bytes,
+            ce_threshold_ns,
+            refill_delay_ns,
         },
     )
 }

@@ -155,6 +155,9 @@ pub struct CodelSpec {
     pub ecn: bool,
     /// Marks everything that waited longer, ns.
     pub ce_threshold_ns: Option<u64>,
+    /// Only if the DS field and the ECN field beside it are the first number where the second one has ones.
+    #[serde(default)]
+    pub ce_threshold_selector: Option<(u8, u8)>,
     /// See [`CodelFloor`].
     pub floor: CodelFloor,
     /// A queue that was found empty has not been above the target for any time (Linux 6.12; 3.10 does not).
@@ -227,6 +230,9 @@ pub struct RedSpec {
     pub ecn: bool,
     /// Drops above `max_bytes` nevertheless.
     pub harddrop: bool,
+    /// Lets pass what would be marked and cannot be.
+    #[serde(default)]
+    pub nodrop: bool,
     /// Adapts `max_p`.
     pub adaptive: bool,
     /// Above `max_bytes` the probability rises to 1 at twice of it, instead of being 1.
@@ -249,6 +255,9 @@ pub struct SfqSpec {
     pub perturb_s: u32,
     /// Drops the oldest packet of a queue instead of the newest.
     pub headdrop: bool,
+    /// Most queues; `None`: 128.
+    #[serde(default)]
+    pub flows: Option<u32>,
 }
 
 /// fq's parameters.
@@ -263,6 +272,9 @@ pub struct FqSpec {
     pub quantum_bytes: u32,
     /// Bytes of a flow's first turn.
     pub initial_quantum_bytes: u32,
+    /// A flow that paused for longer has a whole turn again, ns; `None`: 40 ms.
+    #[serde(default)]
+    pub refill_delay_ns: Option<u64>,
     /// Marks everything that waited longer, ns.
     pub ce_threshold_ns: Option<u64>,
 }

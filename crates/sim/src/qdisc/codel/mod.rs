@@ -2,7 +2,7 @@
 //! longer than a target for an interval (RFC 8289; Linux 6.12 include/net/codel_impl.h, net/sched/sch_codel.c; what 3.10 has
 //! otherwise is data, see [`CodelSpec`]).
 //!
-//! Times are as Linux keeps them, in units of 1024 ns and 32 bits. Left out: the mask and selector of `ce_threshold`.
+//! Times are as Linux keeps them, in units of 1024 ns and 32 bits.
 
 use super::ecn::mark_ce;
 use super::peek_buffer::{Backlog, PeekByDequeue};
@@ -46,6 +46,8 @@ pub(super) struct Law {
     interval: Tick,
     ecn: bool,
     ce_threshold: Option<Tick>,
+    /// What the threshold is for: where the second number has ones, the DS field has the bits of the first one.
+    selector: (u8, u8),
     floor: CodelFloor,
     /// The device's largest frame, bytes.
     frame: u32,
@@ -121,6 +123,7 @@ impl Law {
             interval: ticks(spec.interval_ns),
             ecn: spec.ecn,
             ce_threshold: spec.ce_threshold_ns.map(ticks),
+            selector: spec.ce_threshold_selector.unwrap_or((0, 0)),
             floor: spec.floor,
             frame,
             forgets_when_empty: spec.forgets_when_empty,
@@ -181,11 +184,22 @@ impl Law {
             self.signal(source, late, at, s, stats);
         }
         if let Some(threshold) = self.ce_threshold {
-            stats.ce_marks += u64::from(after(source.state().sojourn, threshold) && mark(source, &mut s.packets));
+            let exceeded = after(source.state().sojourn, threshold) && self.selects(source, s);
+            stats.ce_marks += u64::from(exceeded && mark(source, &mut s.packets));
         }
         let id = source.pop(&s.packets)?;
         stats.last_sojourn = s.now - s.packets[id].time;
         Some(id)
+    }
+
+    /// The threshold is for the head.
+    fn selects(&self, source: &impl Source, s: &QueueContext) -> bool {
+        let (value, mask) = self.selector;
+        mask == 0
+            || source.head().is_some_and(|id| {
+                let p = &s.packets[id].packet;
+                (p.codepoint(s.tuples[p.flow()].dscp) << 2 | p.ecn().bits()) & mask == value
+            })
     }
 
     /// An episode goes on or begins: marks the head or drops heads, after which the head may pass. Out of line, because most packets pass

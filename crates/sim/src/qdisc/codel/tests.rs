@@ -16,6 +16,7 @@ fn spec(ecn: bool) -> CodelSpec {
         interval_ns: 100 * MS,
         ecn,
         ce_threshold_ns: None,
+        ce_threshold_selector: None,
         floor: CodelFloor::Mtu,
         forgets_when_empty: true,
     }
@@ -201,4 +202,21 @@ fn a_full_queue_drops_what_arrives() {
     assert!(lab.peek().is_some());
     lab.offer_full(0, 1, Ecn::NotEct);
     assert_eq!(lab.dropped.len(), 1);
+}
+
+#[test]
+fn the_threshold_is_for_the_fields_that_are_selected() {
+    // ECT(1), and the codepoint EF (46) beside any ECN field; flows of the lab have codepoint 0.
+    for (selector, of_ect0, of_ect1) in
+        [(None, 1, 1), (Some((1, 3)), 0, 1), (Some((46 << 2, 63 << 2)), 0, 0), (Some((2, 3)), 1, 0)]
+    {
+        for (ecn, marks) in [(Ecn::Ect0, of_ect0), (Ecn::Sce, of_ect1), (Ecn::NotEct, 0)] {
+            let control = CodelSpec { ce_threshold_ns: Some(MS), ce_threshold_selector: selector, ..spec(false) };
+            let mut lab = lab(control);
+            lab.offer_full(0, 1, ecn);
+            lab.now += 2 * MS;
+            assert!(lab.take().is_some());
+            assert_eq!(lab.qdisc.stats().ce_marks, marks, "{selector:?} {ecn:?}");
+        }
+    }
 }

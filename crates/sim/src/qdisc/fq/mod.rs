@@ -10,7 +10,7 @@
 //!   flow's band, and so a flow that is seen for the first time stands in the first band: the second goes on until it has sent
 //!   its 192 KiB or has nothing to send, and only then does the new flow get its first turn. Later turns are in the second band.
 //!
-//! Left out: pacing and what goes with it (sockets, maxrate, horizon, low_rate_threshold), bands by DSCP.
+//! Left out: pacing and what goes with it (sockets, maxrate, horizon, low_rate_threshold), `orphan_mask`, `buckets`, bands by DSCP.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ use crate::time::{Time, US};
 const FLOWS: usize = 1024;
 /// Packets that may bypass the flows.
 const FAST_PATH: usize = 8;
-/// Pause after which a flow gets a quantum, ticks.
+/// Pause after which a flow gets a quantum unless it is told otherwise, ticks.
 const REFILL_TICKS: u64 = 40;
 /// Age at which an idle flow may be removed, ticks.
 const REMOVAL_TICKS: u64 = 3000;
@@ -72,6 +72,8 @@ struct Parameters {
     quantum: i64,
     initial_quantum: i64,
     ce_threshold: Option<u64>,
+    /// Pause after which a flow gets a quantum, ticks.
+    refill_ticks: u64,
 }
 
 /// An fq.
@@ -119,6 +121,8 @@ impl Fq {
                 quantum: i64::from(spec.quantum_bytes.clamp(LEAST_QUANTUM, MAX_QUANTUM)),
                 initial_quantum: i64::from(spec.initial_quantum_bytes),
                 ce_threshold: spec.ce_threshold_ns.map(|ns| ns / US * US),
+                // In whole microseconds, which Linux rounds up to ticks.
+                refill_ticks: spec.refill_delay_ns.map_or(REFILL_TICKS, |ns| (ns / US * US).div_ceil(JIFFY)),
             },
             hasher: Hasher::new(rng),
             by_hash: vec![0; FLOWS].into(),
@@ -258,7 +262,7 @@ impl PeekByDequeue for Fq {
         }
         if let Some(left) = flow.left.take() {
             self.lists.move_to_end(f, List::New);
-            if s.now / JIFFY > left + REFILL_TICKS {
+            if s.now / JIFFY > left + self.parameters.refill_ticks {
                 flow.credit = flow.credit.max(self.parameters.quantum);
             }
         }

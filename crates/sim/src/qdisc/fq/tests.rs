@@ -14,6 +14,7 @@ const SPEC: FqSpec = FqSpec {
     quantum_bytes: 2 * FULL_FRAME,
     initial_quantum_bytes: 10 * FULL_FRAME,
     ce_threshold_ns: None,
+    refill_delay_ns: None,
 };
 
 fn lab(spec: FqSpec) -> Lab {
@@ -86,8 +87,8 @@ fn a_new_flow_goes_first_and_cannot_starve_the_others() {
 
 /// How many full packets flow 0 sends in its first turn after it sent one of a credit of 1600 bytes, left the round of others,
 /// and paused.
-fn turn_after(pause: u64) -> usize {
-    let mut lab = busy(FqSpec { initial_quantum_bytes: 1600, ..SPEC });
+fn turn_after(pause: u64, refill_delay_ns: Option<u64>) -> usize {
+    let mut lab = busy(FqSpec { initial_quantum_bytes: 1600, refill_delay_ns, ..SPEC });
     lab.offer_full(0, 1, Ecn::NotEct);
     lab.offer_full(1, 40, Ecn::NotEct);
     // Flow 1 is in the midst of a turn of two packets.
@@ -102,9 +103,12 @@ fn turn_after(pause: u64) -> usize {
 #[test]
 fn a_pause_refills_the_credit() {
     // 86 bytes are left: enough for one packet more. A quantum is two packets.
-    assert_eq!(turn_after(30 * MS), 1);
-    assert_eq!(turn_after(41 * MS), 1);
-    assert_eq!(turn_after(43 * MS), 2);
+    assert_eq!(turn_after(30 * MS, None), 1);
+    assert_eq!(turn_after(41 * MS, None), 1);
+    assert_eq!(turn_after(43 * MS, None), 2);
+    // 9.5 ms are rounded up to ticks, and the tick of the pause's beginning is odd.
+    assert_eq!(turn_after(11 * MS, Some(19 * MS / 2)), 1);
+    assert_eq!(turn_after(13 * MS, Some(19 * MS / 2)), 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //!   puts it (`__red_change` looks at `tc_red_qopt`, iproute2 6.1 sends `TCA_RED_FLAGS`).
 //! - The parameters are what tc makes of its keywords (see [`tc`]).
 //!
-//! Left out: `nodrop`, qevents, offload, a change while it works.
+//! Left out: qevents, offload, a change while it works.
 
 mod average;
 mod mark;
@@ -39,6 +39,7 @@ pub struct Red {
     state: State,
     ecn: bool,
     harddrop: bool,
+    nodrop: bool,
     /// Of the adaptation.
     timer: Option<Timer>,
     queue: Fifo,
@@ -68,6 +69,7 @@ impl Red {
             state: State::default(),
             ecn: spec.ecn,
             harddrop: spec.harddrop,
+            nodrop: spec.nodrop,
             timer,
             queue: Fifo::new(Limit::Bytes(limit_bytes)),
             stats: QdiscStats::default(),
@@ -99,6 +101,9 @@ impl Qdisc for Red {
             let verdict = self.queue.enqueue(id, s);
             self.stats.ce_marks += u64::from(verdict == Verdict::Queued);
             return verdict;
+        }
+        if may_mark && self.nodrop {
+            return self.queue.enqueue(id, s);
         }
         // As Linux: the packet is gone, yet its sender hears of congestion only.
         s.dropped.push((id, DropCause::Aqm));

@@ -24,6 +24,7 @@ pub(super) const SPEC: RedSpec = RedSpec {
     bandwidth_bps: 10_000_000,
     ecn: false,
     harddrop: false,
+    nodrop: false,
     adaptive: false,
     gentle: false,
 };
@@ -184,6 +185,21 @@ fn marks_replace_drops_but_for_hard_ones_where_asked() {
         } else {
             assert!(lab.dropped.is_empty() && lab.qdisc.stats().ce_marks > marks + 500);
         }
+    }
+}
+
+#[test]
+fn what_cannot_be_marked_passes_where_that_is_asked() {
+    let mut lab = lab(RedSpec { ecn: true, nodrop: true, ..SPEC }, 10_000_000);
+    steady(&mut lab, 60_000, 5000, Ecn::NotEct);
+    lab.offer_full(0, 1000, Ecn::NotEct);
+    assert!(lab.dropped.is_empty() && lab.qdisc.stats().ce_marks == 0);
+    // Without ECN nothing would be marked, and it is dropped; so it is with `harddrop` above the upper threshold.
+    for spec in [RedSpec { nodrop: true, ..SPEC }, RedSpec { ecn: true, nodrop: true, harddrop: true, ..SPEC }] {
+        let mut lab = self::lab(spec, 10_000_000);
+        steady(&mut lab, 60_000, 5000, Ecn::NotEct);
+        lab.offer_full(0, 1000, Ecn::NotEct);
+        assert!(lab.dropped.len() > 500);
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The timer that changes the hash is deferrable in Linux: it waits for other work, as here it waits for a packet.
 //!
-//! Left out: RED on each queue (`redflowlimit` and what goes with it), `flows` (128 slots at most, as without it), tc filters.
+//! Left out: RED on each queue (`redflowlimit` and what goes with it), tc filters.
 
 mod depths;
 
@@ -22,8 +22,10 @@ use crate::spec::SfqSpec;
 
 /// Largest depth of a slot, packets.
 const MAX_DEPTH: u64 = 127;
-/// Slots, at most.
+/// Slots, unless it is told otherwise.
 const FLOWS: u64 = 128;
+/// Slots, at most.
+const MAX_FLOWS: u64 = 65_408;
 /// Buckets, at most.
 const MAX_DIVISOR: u32 = 65_536;
 /// Least quantum, bytes; a smaller one is raised to it.
@@ -81,9 +83,10 @@ impl Sfq {
         flaws.range("quantum_bytes", spec.quantum_bytes, "bytes", 1..=MAX_QUANTUM);
         flaws.at_least("depth_packets", spec.depth_packets, "packets", 1);
         flaws.at_least("limit_packets", spec.limit_packets, "packets", 2);
+        flaws.at_least("flows", spec.flows.unwrap_or(1), "queues", 1);
         flaws.done()?;
         let depth = spec.depth_packets.min(MAX_DEPTH);
-        let flows = FLOWS.min(u64::from(spec.divisor));
+        let flows = spec.flows.map_or(FLOWS, u64::from).min(MAX_FLOWS).min(u64::from(spec.divisor));
         let limit = spec.limit_packets.min(depth * flows);
         flaws.at_least("depth_packets", limit, "packets in all queues together", 2);
         flaws.done()?;

@@ -15,6 +15,7 @@ const SPEC: SfqSpec = SfqSpec {
     depth_packets: 127,
     perturb_s: 0,
     headdrop: false,
+    flows: None,
 };
 
 fn lab(spec: SfqSpec) -> Lab {
@@ -173,4 +174,21 @@ fn limits_are_bounded_as_linux_bounds_them() {
     ] {
         assert_eq!(build(spec).unwrap_err().fields(), fields);
     }
+}
+
+#[test]
+fn packets_of_more_flows_than_there_are_queues_are_dropped() {
+    for (flows, expected) in [(Some(3), 3), (None, 60)] {
+        let mut lab = lab(SfqSpec { divisor: 65_536, flows, ..SPEC });
+        for flow in 0..60 {
+            lab.offer_full(flow, 1, Ecn::NotEct);
+        }
+        assert_eq!((lab.qdisc.packets(), lab.dropped.len()), (expected, 60 - expected));
+    }
+    // A queue that is empty is free for another flow.
+    let mut lab = lab(SfqSpec { divisor: 65_536, flows: Some(1), ..SPEC });
+    lab.offer_full(0, 1, Ecn::NotEct);
+    assert_eq!(lab.take().map(|p| p.flow()), Some(0));
+    lab.offer_full(1, 1, Ecn::NotEct);
+    assert!(lab.dropped.is_empty());
 }

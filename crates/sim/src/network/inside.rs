@@ -1,0 +1,37 @@
+//! What is under way in the network: every packet, and how many each flow has.
+
+use super::Network;
+use crate::packet::{flags, Packet};
+use crate::port::Kind;
+use crate::qdisc::Qdisc;
+
+impl Network {
+    /// Packets inside the network by flow: data and ACKs.
+    #[must_use]
+    pub fn inside(&self) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.routes.flows()];
+        self.for_each_inside(|p| {
+            let count = &mut counts[p.flow()];
+            if p.has(flags::ACK) {
+                count.1 += 1;
+            } else {
+                count.0 += 1;
+            }
+        });
+        counts
+    }
+
+    /// Every packet under way.
+    pub fn for_each_inside(&self, mut look: impl FnMut(&Packet)) {
+        for port in &self.ports {
+            port.pipe.iter(&self.shared.packets).for_each(&mut look);
+            match &port.kind {
+                Kind::Link { .. } | Kind::Card(_) => {}
+                Kind::Spread(line) => line.iter().for_each(|id| look(&self.shared.packets[id].packet)),
+                Kind::Faulty(link) => link.for_each(&self.shared.packets, &mut look),
+                Kind::Queue { qdisc, .. } => qdisc.for_each(&self.shared.packets, &mut look),
+            }
+        }
+        self.arrivals.iter(&self.shared.packets).for_each(&mut look);
+    }
+}
