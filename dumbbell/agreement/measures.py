@@ -66,8 +66,11 @@ DEFINITIONS: Mapping[str, str] = {
     "latency_p95": "their 95th percentile",
     "transactions": "their number",
     "stalled": "how long an entry's players stalled in all; where any did on either engine",
-    "transfers_median": "median time from connect() to the last byte read over the connections that came and went and are complete",
-    "transfers_p95": "95th percentile of the same times",
+    "transfers_median": (
+        "median time from connect() to the last byte read over the connections that came and went and are complete, the mean of that over "
+        "the draws of their arrivals (one a start, the same on both engines)"
+    ),
+    "transfers_p95": "95th percentile of the same times, likewise",
 }
 """The definition of each metric, with its time window and the scenarios to which it applies."""
 COMPLETED = "completed"

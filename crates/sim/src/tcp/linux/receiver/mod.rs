@@ -448,7 +448,10 @@ impl Receiver {
     #[inline(always)]
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
         self.unread = Unread::default();
-        self.buffer.on_read(self.rcv_nxt, out.now());
+        // Segments out of order do not wake it, and only a read adapts the buffer (`tcp_rcv_space_adjust`).
+        if some {
+            self.buffer.on_read(self.rcv_nxt, out.now());
+        }
         // Otherwise nothing is acknowledged: what was read usually had its ACK before, and leaves the window as it is.
         let may_acknowledge = if some {
             self.pushed || !self.early.is_empty() || self.buffer.may_open_wide() || self.is_more_than_one_full()

@@ -81,6 +81,20 @@ fn the_first_segment_out_of_order_widens_the_window_before_it_is_charged() {
 }
 
 #[test]
+fn only_what_is_read_adapts_the_buffer() {
+    for stack in ["linux-6.12", "linux-3.9"] {
+        let mut sink = Sink::new(stack, None);
+        sink.receiver.buffer.rtt_by_timestamp(1, 11 * MS);
+        (1..31).for_each(|seq| drop(sink.segment(seq)));
+        sink.out.now += 10 * MS;
+        (32..35).for_each(|seq| drop(sink.segment(seq)));
+        assert!(sink.receiver.buffer.is_to_tune(sink.out.now), "{stack}: nothing was read since");
+        sink.segment(31);
+        assert!(!sink.receiver.buffer.is_to_tune(sink.out.now), "{stack}");
+    }
+}
+
+#[test]
 fn two_segments_earn_an_ack() {
     for stack in ["linux-6.12", "linux-3.9"] {
         let found = acks(stack, 61, &[62, 63, 64, 65]);
