@@ -201,9 +201,8 @@ impl TwoWayEnd {
                 return 0;
             }
             let rtt_us = self.receiver.accepted(out.now());
-            let once = self.syn_ack_timeout == SYN_ACK_TIMEOUT;
             let (sender, mut out) = self.sending(out, Blocks::default());
-            sender.accept(&ack, once.then_some(rtt_us), &mut out);
+            sender.accept(&ack, rtt_us, &mut out);
         }
         if !self.sender.is_established() {
             return 0;

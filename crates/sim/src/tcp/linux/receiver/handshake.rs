@@ -7,6 +7,9 @@ use crate::packet::{flags, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::Time;
 
+/// Retransmission timeout of a connection whose handshake gave no sample of the RTT, ms (TCP_TIMEOUT_FALLBACK).
+const FALLBACK_RTO_MS: u64 = 3000;
+
 impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
     pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
@@ -21,9 +24,13 @@ impl Receiver {
         }
     }
 
-    /// Answers a SYN with the timestamp `tsval`.
+    /// Answers a SYN with the timestamp `tsval`. One that comes again is answered by the SYN-ACK that was sent, which echoes the first
+    /// (`tcp_check_req`).
     pub(super) fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
-        self.form.tsecr = tsval;
+        if self.rtt.syn_acks == 0 {
+            self.form.tsecr = tsval;
+        }
+        self.rtt.syn_acks += 1;
         self.rtt.syn_ack_us = out.now() / 1000;
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
         let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
@@ -33,9 +40,17 @@ impl Receiver {
 
     pub(super) fn establish(&mut self, now: Time) {
         self.established = true;
-        self.rtt.srtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
-        // One sample: RTO is three times it, with the variance's floor.
-        self.rtt.rto = self.clock.in_ticks(self.rtt.srtt_us + (self.rtt.srtt_us * 2).max(200_000));
+        if self.rtt.syn_acks > 1 {
+            self.rtt.rto = self.clock.from_ms(FALLBACK_RTO_MS);
+        } else {
+            self.note_rtt(now / 1000 - self.rtt.syn_ack_us);
+        }
         self.buffer.establish(now / 1000);
+    }
+
+    /// The only sample of an end that sends no data, us: RTO is three times it, with the variance's floor.
+    pub(super) fn note_rtt(&mut self, rtt_us: u64) {
+        self.rtt.srtt_us = rtt_us.max(1);
+        self.rtt.rto = self.clock.in_ticks(self.rtt.srtt_us + (self.rtt.srtt_us * 2).max(200_000));
     }
 }

@@ -10,7 +10,7 @@ use crate::packet::{flags, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
-use crate::time::NEVER;
+use crate::time::{MS, NEVER};
 
 /// First and longest timeout of a SYN, ms (TCP_TIMEOUT_INIT, TCP_RTO_MAX).
 const TIMEOUT_MS: u64 = 1000;
@@ -83,6 +83,10 @@ impl Receiver {
             out.set_timer(self.opening.source, NEVER);
             self.form.tsecr = p.tsval;
             self.establish(out.now());
+            if self.opening.retransmits > 0 {
+                // The timestamps tell which SYN this answers (tcp_ack_update_rtt).
+                self.note_rtt(1000 * (out.now() / MS).saturating_sub(u64::from(p.tsecr)).max(1));
+            }
         }
         self.send_ack(self.rcv_nxt, out);
     }

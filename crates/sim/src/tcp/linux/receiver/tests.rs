@@ -11,14 +11,19 @@ struct Sink {
 
 impl Sink {
     fn new(stack: &str, rcvbuf: Option<u64>) -> Self {
+        let mut sink = Self::listening(stack, rcvbuf);
+        sink.packet(0, SYN_FRAME, flags::SYN);
+        sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
+        sink
+    }
+
+    /// Nothing has come yet.
+    fn listening(stack: &str, rcvbuf: Option<u64>) -> Self {
         let mut spec = bulk_flow();
         spec.stack.name = stack.into();
         spec.host.rcvbuf = rcvbuf;
         let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
-        let mut sink = Self { receiver, out: TestOutbox::new(SOURCES) };
-        sink.packet(0, SYN_FRAME, flags::SYN);
-        sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
-        sink
+        Self { receiver, out: TestOutbox::new(SOURCES) }
     }
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.
@@ -41,6 +46,20 @@ fn acks(stack: &str, before: u32, seqs: &[u32]) -> Vec<usize> {
     let mut sink = Sink::new(stack, Some(200_000));
     (1..=before).for_each(|seq| drop(sink.segment(seq)));
     seqs.iter().map(|&seq| sink.segment(seq).len()).collect()
+}
+
+#[test]
+fn a_syn_that_comes_again_is_answered_by_the_echo_of_the_first() {
+    let mut sink = Sink::listening("linux-6.12", None);
+    let echoes: Vec<u32> = (0..2).flat_map(|_| sink.packet(0, SYN_FRAME, flags::SYN)).map(|p| p.tsecr).collect();
+    assert_eq!(echoes, [1, 1]);
+    sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
+    // Which of the two the handshake ended with is not known: no sample, and a timeout of 3 s.
+    let rto = sink.receiver.clock.from_ms(3000);
+    assert_eq!((sink.receiver.rtt.srtt_us, sink.receiver.rtt.rto), (0, rto));
+    let known = Sink::new("linux-6.12", None).receiver.rtt;
+    assert_eq!(known.srtt_us, 1000);
+    assert!(known.rto < rto);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub(super) struct Handshake {
     /// When the first was sent, us.
     sent_us: u64,
     retransmits: u32,
+    /// The SYN-ACK was sent more than once: what ends the handshake may answer any of them.
+    is_resent: bool,
     /// The flow was cut off: nobody listens any more.
     pub is_over: bool,
 }
@@ -60,8 +62,13 @@ impl Sender {
             return;
         }
         if matches!(self.phase, Phase::Closed | Phase::SynReceived) {
+            if self.phase == Phase::Closed {
+                self.form.tsecr = p.tsval;
+            } else {
+                // tcp_check_req: a SYN that comes again is answered by the SYN-ACK that was sent, which echoes the first.
+                self.handshake.is_resent = true;
+            }
             self.phase = Phase::SynReceived;
-            self.form.tsecr = p.tsval;
             self.answer_syn(out);
         }
     }
@@ -79,14 +86,14 @@ impl Sender {
     /// Nothing came after the SYN-ACK.
     pub(super) fn on_syn_ack_timeout(&mut self, out: &mut impl Outbox) {
         self.handshake.retransmits += 1;
+        self.handshake.is_resent = true;
         self.answer_syn(out);
     }
 
     /// The packet that ends the handshake arrives, at the server: its application begins to write.
     pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
         let rtt_us = (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
-        let once = self.handshake.retransmits == 0;
-        self.establish(p, once.then_some(rtt_us));
+        self.establish(p, (!self.handshake.is_resent).then_some(rtt_us));
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
         self.write_refilled(out);
     }
@@ -96,9 +103,13 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
-        let rtt_us = self.view.mstamp_us - self.handshake.sent_us;
-        let once = self.handshake.retransmits == 0;
-        self.establish(p, once.then_some(rtt_us.max(1) as u32));
+        // Of a SYN that was sent again the timestamps tell which one this answers (tcp_ack_update_rtt).
+        let rtt_us = if self.handshake.retransmits == 0 {
+            self.view.mstamp_us - self.handshake.sent_us
+        } else {
+            1000 * u64::from(self.ts_ms().saturating_sub(p.tsecr).max(1))
+        };
+        self.establish(p, Some(rtt_us.max(1) as u32));
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, ack);
@@ -106,7 +117,7 @@ impl Sender {
         self.write_refilled(out);
     }
 
-    /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if that was sent once.
+    /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if it is known which.
     pub(super) fn establish(&mut self, p: &Packet, rtt_us: Option<u32>) {
         self.phase = Phase::Established;
         self.clear_timer();
@@ -117,8 +128,9 @@ impl Sender {
         self.board.highest_sacked = 1;
         self.usage.begin(1);
         self.peer.update(p.window, 1);
-        if let Some(rtt_us) = rtt_us {
-            self.take_rtt(rtt_us, rtt_us, false);
+        match rtt_us {
+            Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),
+            None => self.rtt.fall_back(),
         }
         if self.handshake.retransmits > 1 {
             self.window.cwnd = 1;

@@ -10,6 +10,8 @@ const MIN_RTT_WINDOW_S: u32 = 300;
 
 /// RFC 6298 initial timeout, ms.
 const INITIAL_RTO_MS: u64 = 1000;
+/// That of a connection whose handshake gave no sample, ms (TCP_TIMEOUT_FALLBACK).
+const FALLBACK_RTO_MS: u64 = 3000;
 /// Largest retransmission timeout, ms.
 const RTO_MAX_MS: u64 = 120_000;
 /// So many doublings of a tick exceed the largest timeout.
@@ -163,6 +165,11 @@ impl RttEstimator {
     #[inline]
     pub(in crate::tcp::linux) fn rto_max(&self) -> u64 {
         self.rto_max
+    }
+
+    /// The handshake gave no sample (tcp_metrics.c `tcp_init_metrics`, TCP_TIMEOUT_FALLBACK).
+    pub fn fall_back(&mut self) {
+        (self.rto_us, self.backoff) = (FALLBACK_RTO_MS * 1000, 0);
     }
 
     /// A timeout doubles the next one.

@@ -52,6 +52,28 @@ impl Pair {
 }
 
 #[test]
+fn timestamps_tell_which_syn_is_answered() {
+    let spec = bulk_flow();
+    let stack = Stack::from_spec(&spec.stack).unwrap();
+    for (echo_ms, rtt_ms) in [(0, 1120), (1100, 20)] {
+        let s = Sender::new(0, 0, &spec, stack.clone(), AnyCc::Reno(Reno), Needs::default());
+        let mut pair = Pair { s, out: TestOutbox::new(1) };
+        pair.s.connect(&mut pair.out);
+        assert_eq!(pair.out.take_sent().len(), 1);
+        // Nothing comes, and the SYN goes again after a second: its answer or itself was lost, which the echo tells.
+        for ms in 1..=1100 {
+            pair.out.now = ms * MS;
+            pair.s.on_timer(&mut pair.out);
+        }
+        assert_eq!(pair.out.take_sent().len(), 1);
+        pair.out.now = 1120 * MS;
+        let p = pair.out.ack_packet(1, &[], echo_ms, flags::SYN);
+        pair.s.on_ack(&p, &mut pair.out);
+        assert_eq!(pair.s.rtt.srtt_us8(), 8000 * rtt_ms);
+    }
+}
+
+#[test]
 fn a_drop_at_the_hosts_own_port_ends_the_burst_and_reduces_the_window() {
     // The ACK of the handshake and four segments are queued, the fifth is dropped.
     let verdicts = [[Verdict::Queued; 5].as_slice(), &[Verdict::Dropped]].concat();
