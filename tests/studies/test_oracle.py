@@ -94,6 +94,7 @@ def test_scenarios_are_the_kernel_s():
     pfifo = runs["cubic_50m_80ms_pfifobdp"].dump()
     assert pfifo["path"]["bottleneck"] == {
         "rate": "50mbit",
+        "trace": None,
         "shaper": "tbf",
         "burst": "1540B",
         "qdisc": {"kind": "pfifo", "limit": "331p"},
