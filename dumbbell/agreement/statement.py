@@ -39,10 +39,10 @@ class Bar:
 
 
 BARS = (
-    Bar("goodput", MEDIAN, 0.01),
-    Bar("goodput", P95, 0.05),
-    Bar("rtt_mean", MEDIAN, 0.03),
-    Bar("rtt_mean", P95, 0.10),
+    Bar("goodput", MEDIAN, 0.005),
+    Bar("goodput", P95, 0.04),
+    Bar("rtt_mean", MEDIAN, 0.02),
+    Bar("rtt_mean", P95, 0.08),
     Bar("queue_delay", P95, 0.15),
     Bar("probe_rtt", MEDIAN, 0.02),
     Bar("probe_rtt", P95, 0.08),
