@@ -61,17 +61,18 @@ def wrong(settings: Settings, passed: Settings | None = None) -> Wrong:
         yield ("sample",), what, "a shorter interval, or 0s for no samples"
     yield from too_long(("duration",), settings.duration, _LONGEST_RUN)
     yield from _path(settings)
-    yield from wrong_paths(settings, _stage_names(settings.path) if is_a_path(settings.path) else frozenset())
+    if settings.stages or settings.paths or not is_a_path(settings.path):
+        yield from wrong_paths(settings, _stage_names(settings.path) if is_a_path(settings.path) else frozenset())
     for i, impairment in enumerate(settings.path.impairments):
         for location, what, expected in wrong_impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
     around = _Around.of(settings)
     known = {id(each) for each in (*passed.flows, *passed.background)} if passed is not None and around == _Around.of(passed) else ()
     for i, flow in enumerate(settings.flows):
-        for location, what, expected in _flow(flow, around) if id(flow) not in known else ():
+        for location, what, expected in _flow(flow, around, settings) if id(flow) not in known else ():
             yield ("flows", i, *location), what, expected
     for i, traffic in enumerate(settings.background):
-        for location, what, expected in _background(traffic, around) if id(traffic) not in known else ():
+        for location, what, expected in _background(traffic, around, settings) if id(traffic) not in known else ():
             yield ("background", i, *location), what, expected
     if passed is None or _named(settings) != _named(passed):
         if not over_tcp(settings):
@@ -88,8 +89,8 @@ class _Around(NamedTuple):
     duration: Duration
     paths: Mapping[str | None, _PathFacts]
     """By name; that of traffic that names none has None."""
-    stages: frozenset[str]
-    """The names of all stages."""
+    lists: tuple[object, object, object]
+    """What has the names of stages."""
     unknown: Mapping[str | None, tuple[tuple[Location, str, str], ...]]
     """What is wrong with the names of paths."""
 
@@ -98,7 +99,7 @@ class _Around(NamedTuple):
         names: set[str | None] = {None, *taken(settings)}
         unknown = {name: found for name in names if (found := tuple(wrong_choice(settings, name)))}
         paths = {name: _PathFacts.of(settings, name) for name in names if name not in unknown}
-        return cls(settings.duration, paths, _stage_names(settings.path) | settings.stages.keys(), unknown)
+        return cls(settings.duration, paths, (settings.path.forward, settings.path.reverse, settings.stages), unknown)
 
 
 class _PathFacts(NamedTuple):
@@ -303,7 +304,7 @@ def _delay_limit(location: Location, limit: Limit | None) -> Wrong:
         yield location, f"{limit} is in bytes, a delay stage counts packets", Packets.EXPECTED
 
 
-def _flow(flow: Flow, around: _Around) -> Wrong:
+def _flow(flow: Flow, around: _Around, settings: Settings) -> Wrong:
     if flow.path in around.unknown:
         yield from around.unknown[flow.path]
         return
@@ -316,10 +317,10 @@ def _flow(flow: Flow, around: _Around) -> Wrong:
         key = "first" if flow.start.first >= around.duration else "every" if flow.start.every else "jitter"
         what = f"the last flow may start at {Duration(last)}, after the run's {around.duration}"
         yield ("start", key), what, "an earlier start or a longer duration"
-    yield from _connections(flow, around, around.paths[flow.path])
+    yield from _connections(flow, settings, around.paths[flow.path])
 
 
-def _background(traffic: Background, around: _Around) -> Wrong:
+def _background(traffic: Background, around: _Around, settings: Settings) -> Wrong:
     if traffic.path in around.unknown:
         yield from around.unknown[traffic.path]
         return
@@ -327,10 +328,10 @@ def _background(traffic: Background, around: _Around) -> Wrong:
     yield from traffic.wrong(around.duration)
     yield from traffic.wrong_with(path.shaped, around.duration)
     if isinstance(traffic, Connections):
-        yield from _connections(traffic, around, path)
+        yield from _connections(traffic, settings, path)
 
 
-def _connections(written: Connections, around: _Around, path: _PathFacts) -> Wrong:
+def _connections(written: Connections, settings: Settings, path: _PathFacts) -> Wrong:
     """What flows and other traffic over TCP have in common."""
     if (written.rtts or written.has_own_rtts) and path.has_stages:
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
@@ -354,7 +355,7 @@ def _connections(written: Connections, around: _Around, path: _PathFacts) -> Wro
     if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
         yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"
     for key in ("src", "dst"):
-        if (name := getattr(written, key)) in around.stages:
+        if (name := getattr(written, key)) is not None and name in _stage_names(settings.path) | settings.stages.keys():
             yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
 
 
