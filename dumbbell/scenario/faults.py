@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import Discriminator, Field, GetJsonSchemaHandler, Tag, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import CoreSchema
 
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
@@ -76,7 +77,10 @@ _SHAPES = ("uniform", "normal", "pareto", "paretonormal")
 
 
 class Jitter(Model):
-    """How the delay varies, from packet to packet: one of `uniform`, `normal`, `pareto`, `paretonormal`, `table`."""
+    """How the delay varies, from packet to packet: one of `uniform`, `normal`, `pareto`, `paretonormal`, `table`.
+
+    A time alone is `uniform`.
+    """
 
     uniform: Duration | None = None
     """From the delay less this to the delay and this, all alike."""
@@ -102,6 +106,8 @@ class Jitter(Model):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, written: Any, info: ValidationInfo) -> Any:
+        if isinstance(written, str):
+            return {"uniform": written}
         if not isinstance(written, dict) or written.get("entries") is not None or not isinstance(written.get("table"), str):
             return written
         return {**written, "entries": _entries(written["table"], info)}
@@ -119,6 +125,10 @@ class Jitter(Model):
         if not 0 < self.scale <= LONGEST_JITTER:
             raise Unfit(f"a jitter of {self.scale}", f"a time above 0, at most {LONGEST_JITTER}")
         return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _alone_or_mapping(cls.__name__, "uniform", handler(schema))
 
     @property
     def scale(self) -> Duration:
@@ -144,8 +154,13 @@ def _entries(name: str, info: ValidationInfo) -> list[int]:
         raise Unfit(f"cannot read {path}: {reason}", "a file of whole numbers, relative to the scenario's file") from None
 
 
+def _alone_or_mapping(name: str, alone: str, mapping: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of what is one value, or a mapping of that and further keys."""
+    return {"title": name, "description": mapping.pop("description"), "anyOf": [mapping["properties"][alone], mapping]}
+
+
 class Reorder(Model):
-    """Packets that go at once, past those that are delayed."""
+    """Packets that go at once, past those that are delayed: a share, or keys."""
 
     share: Share
     """Of the packets that may, those that do."""
@@ -153,6 +168,15 @@ class Reorder(Model):
     """One in so many may: the others are delayed."""
     correlation: Share = _NEVER
     """How much one draw depends on the one before."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, written: Any) -> Any:
+        return {"share": written} if isinstance(written, str | Share) else written
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _alone_or_mapping(cls.__name__, "share", handler(schema))
 
     @property
     def planned(self) -> dict[str, Any]:

@@ -51,6 +51,11 @@ def test_the_plan_has_every_fault():
     assert stage(jitter={"normal": "2ms"}) == {"jitter": jitter}
 
 
+def test_a_value_alone_is_enough():
+    assert stage(reorder="1%") == stage(reorder={"share": "1%"})
+    assert stage(jitter="2ms") == stage(jitter={"uniform": "2ms"})
+
+
 def test_the_defaults_of_gilbert_are_those_of_tc():
     p, r = share("1%"), share("30%")
     assert stage(gilbert={"p": "1%"})["loss"] == {"kind": "gilbert", "p": p, "r": CERTAIN - p, "h": 0, "one_minus_k": 0}
