@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fingerprint", &["packet", "time"]),
     ("tap", &["attachment", "packet", "time"]),
     ("outbox", &["attachment", "packet", "time"]),
-    ("qdisc", &["packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
+    ("qdisc", &["attachment", "packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
     ("port", &["packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
     (
         "network",
