@@ -153,8 +153,8 @@ def test_recording_keeps_the_ratios_to_other_builds(monkeypatch, tmp_path):
 def test_both_simulators_get_the_same_scenario():
     for setting in side_by_side.SETTINGS.values():
         described = network(setting.scenario())
-        assert f'"duration_ns": {setting.duration_s * 10**9}' in described
-        assert described.count('"delay_ns": 10000000') == 4
+        assert f'"duration_ns":{setting.duration_s * 10**9}' in described
+        assert described.count('"delay_ns":10000000') == 4
         arguments = setting.arguments()
         assert f"--duration={setting.duration_s}" in arguments
         assert f"--limit={setting.limit_packets}" in arguments

@@ -87,7 +87,8 @@ def test_of_many_flows_a_group_has_one_line_in_the_legend_and_its_goodput_togeth
     assert len(axes[label].lines) == 3  # two groups, and the capacity of both directions
     t_s, short = axes[label].lines[1].get_data()
     received = sum(row["rx_bytes"] for row in found.flows.rows() if row["group"] == "short")
-    assert np.trapezoid(short, t_s) == pytest.approx(received * 8 / 1e6, rel=0.05)
+    # What comes in the last window counts for a part of it.
+    assert np.trapezoid(short, t_s) == pytest.approx(received * 8 / 1e6, rel=0.08)
 
 
 def test_of_many_groups_those_of_a_control_are_one():

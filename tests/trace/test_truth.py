@@ -54,10 +54,12 @@ def test_the_senders_rtt_includes_the_delay_of_acks(qdisc):
     run = simulated(path=path_with(qdisc), sample="1ms", capture=True)
     at_s, sender_ms = run.series("flow/cubic", "rtt_ms")
     rtt_ms = latest_at(flow_rtt(run)["flow/cubic"], at_s)
+    # An ACK covers two segments, and the first of them waits one frame time for the second.
+    assert -0.2 * FRAME_MS < np.nanmean(sender_ms[at_s > 5]) - np.nanmean(rtt_ms[at_s > 5]) < 1.2 * FRAME_MS
     for q in (5, 25, 50, 75, 95):
         wait_ms = np.percentile(sender_ms[at_s > 5], q) - np.percentile(rtt_ms[at_s > 5], q)
-        # An ACK covers two segments, and the first of them waits one frame time for the second.
-        assert -0.2 * FRAME_MS < wait_ms < 1.2 * FRAME_MS, q
+        # Both change by whole frames, so that a percentile can be one frame off.
+        assert -0.2 * FRAME_MS < wait_ms < 2.2 * FRAME_MS, q
 
 
 def test_without_delayed_acks_pairs_and_acks_agree():
