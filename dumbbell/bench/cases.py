@@ -115,6 +115,24 @@ def _very_long(relative_to: str) -> Case:
     return Case(name, "BDP of 413,000 packets (100 Gbit/s, 50 ms), cubic, pfifo of a BDP", scenario, {"cost_ratio": 2.0}, relative_to)
 
 
+def _loss() -> Case:
+    """A link that draws for each packet whether it is lost."""
+    name = "cubic-loss"
+    scenario = {
+        "name": name,
+        "path": {
+            "rtt": "40ms",
+            "delay": {"loss": "0.01%"},
+            "bottleneck": {"rate": "100mbit", "qdisc": _FQ_CODEL},
+            "reverse": "none",
+        },
+        "flows": [{"cc": "cubic"}],
+        "duration": "60s",
+        "sample": "0s",
+    }
+    return Case(name, "one flow, fq_codel behind a link that loses 0.01 %", scenario, {"packets_per_cpu_s": 5e6})
+
+
 def _transfers() -> Case:
     """A million short transfers in four minutes, half the load of a gigabit."""
     name = "transfers-1000000"
@@ -172,6 +190,7 @@ CASES: Mapping[str, Case] = {
         _many_flows(1000, packets=2e6),
         _many_flows(10_000, packets=1e6),
         _very_long(relative_to="cubic-pfifo-bdp-300"),
+        _loss(),
         _trace(),
         _transfers(),
     )

@@ -75,3 +75,13 @@ def test_a_flow_survives_all_of_it(run):
     found = run(path=path(**faults), flows=[{"cc": "cubic", "bytes": "2MB"}], duration="30s")
     assert found.status == "ok", found.reasons
     assert found.counters["flow/cubic"]["rx_bytes"] == 2_000_000
+
+
+def test_copies_of_datagrams_that_measure_count_and_are_no_datagrams(run):
+    path = {"rtt": "20ms", "delay": {"duplicate": "10%", "faults_in": "both"}, "bottleneck": {"rate": "10mbit", "qdisc": "fq_codel"}}
+    udp = {"kind": "udp", "interval": "10ms", "size": "200B", "reply": True}
+    found = run(path=path, flows=[{"cc": "reno", "duration": "1s"}], background=[udp], duration="4s")
+    assert found.status == "ok", found.reasons
+    row = found.counters["udp/udp"]
+    assert row["sent_packets"] == 400
+    assert row["acks_arrived"] > 420

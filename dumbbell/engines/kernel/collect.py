@@ -173,7 +173,7 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
         row |= outcomes.get(row["flow"], {})
     workloads = measuring(plan)
     for i, stream in streams(plan, folder).items():
-        wrong += datagrams.unaccounted(flows[i]["flow"], stream, flows[i])
+        wrong += datagrams.unaccounted(plan, flows[i]["flow"], stream, flows[i])
         flows[i] |= datagrams.columns(workloads[i], stream)
     groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)])
     return Table.of_rows("flows", [*flows, *_made(plan, folder)]), groups, Table.of_rows("ports", ports), tins_found, wrong

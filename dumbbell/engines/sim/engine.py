@@ -98,7 +98,7 @@ class Sim(Engine):
         measured = {i: datagrams.columns(workloads[i], stream) for i, stream in streams.items()}
         blocks += datagrams.blocks(plan, streams)
         flows = _table("flows", output["flows"], flow_labels(plan, made), measured)
-        wrong = [line for i, stream in streams.items() for line in datagrams.unaccounted(flows.names[i], stream, flows.row(i))]
+        wrong = [line for i, stream in streams.items() for line in datagrams.unaccounted(plan, flows.names[i], stream, flows.row(i))]
         ports = _table("ports", output["ports"], {"port": output["ports"]["names"]})
         tins = _table("tins", output["tins"], tin_labels(output["tins"]["names"]))
         short_lived = {f"flow/{name}" for _, name in made}
