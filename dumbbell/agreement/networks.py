@@ -11,8 +11,10 @@ from dumbbell.engines.capabilities import FAULTS, HOST_QUEUE, RATE_STEP
 from dumbbell.scenario.trace import pack
 from dumbbell.scenario.units import FRAME_BYTES
 
-_FAULTS, _TRACE, _SEVERAL, _EGRESS = 0.2, 0.1, 0.15, 0.25
-"""Probabilities; the last of scenarios with a single group of flows and nothing else over TCP."""
+_FAULTS, _TRACE = 0.2, 0.1
+"""Probabilities, of any scenario."""
+_SEVERAL, _EGRESS = 0.375, 0.25
+"""Probabilities, of the scenarios that allow it: a plain dumbbell; a single group of flows and nothing else over TCP."""
 _NS_PER_S = 10**9
 
 
@@ -21,9 +23,9 @@ def faults(draw: Draw, shared: Shared, where: str, rtt_us: int) -> dict[str, Any
     if FAULTS not in shared.feature or not draw.chance("any", _FAULTS):
         return {}
     scale = f"{max(1, round(rtt_us * draw.log('jitter', 0.002, 0.1)))}us"
-    jitter = {draw.choice("shape", ("uniform", "normal", "pareto", "paretonormal")): scale}
+    jitter: dict[str, Any] = {draw.choice("shape", ("uniform", "normal", "pareto", "paretonormal")): scale}
     if draw.chance("in order", 0.6):
-        jitter["keep_order"] = True  # type: ignore[assignment]
+        jitter["keep_order"] = True
     kinds: dict[str, dict[str, Any]] = {
         "loss": {"loss": _share(draw, "loss", 1e-4, 0.02)},
         "gilbert": {"gilbert": {"p": _share(draw, "p", 1e-4, 0.01), "r": _share(draw, "r", 0.2, 0.9)}},
@@ -62,7 +64,7 @@ def several_paths(draw: Draw, settings: dict[str, Any], shared: Shared, kbit: in
     path, background = settings["path"], settings.get("background", [])
     delay, rated = path["delay"], any("rtt" in each for each in (*settings["flows"], *background))
     plain = "access" not in path and "limit" not in delay and delay["where"] != "ack-path" and not rated
-    if not plain or shared.wants_sce or not draw.chance("any", _SEVERAL / 0.4):
+    if not plain or shared.wants_sce or not draw.chance("any", _SEVERAL):
         return
     link = {key: value for key, value in delay.items() if key not in ("where", "extra", "faults_in")}
     rate = round(kbit * draw.log("rate", 0.6, 2.0))

@@ -115,22 +115,29 @@ def _very_long(relative_to: str) -> Case:
     return Case(name, "BDP of 413,000 packets (100 Gbit/s, 50 ms), cubic, pfifo of a BDP", scenario, {"cost_ratio": 2.0}, relative_to)
 
 
-def _loss() -> Case:
-    """A link that draws for each packet whether it is lost."""
-    name = "cubic-loss"
+def _one_flow(name: str, title: str, path: dict[str, Any]) -> Case:
+    """One cubic flow through what a link or a line has beside a rate and a delay; nothing queues on the way back."""
     scenario = {
         "name": name,
-        "path": {
-            "rtt": "40ms",
-            "delay": {"loss": "0.01%"},
-            "bottleneck": {"rate": "100mbit", "qdisc": _FQ_CODEL},
-            "reverse": "none",
-        },
+        "path": {"rtt": "40ms", **path, "reverse": "none"},
         "flows": [{"cc": "cubic"}],
         "duration": "60s",
         "sample": "0s",
     }
-    return Case(name, "one flow, fq_codel behind a link that loses 0.01 %", scenario, {"packets_per_cpu_s": 5e6})
+    return Case(name, title, scenario, {"packets_per_cpu_s": 5e6})
+
+
+def _loss() -> Case:
+    """A link that draws for each packet whether it is lost."""
+    path = {"delay": {"loss": "0.01%"}, "bottleneck": {"rate": "100mbit", "qdisc": _FQ_CODEL}}
+    return _one_flow("cubic-loss", "one flow, fq_codel behind a link that loses 0.01 %", path)
+
+
+def _trace() -> Case:
+    """A line that gives out packets by its trace: eight opportunities a millisecond."""
+    trace = {"file": "eight.down", "format": "mahimahi", "packed": pack([ms for ms in range(1, 1001) for _ in range(8)])}
+    path = {"bottleneck": {"trace": trace, "qdisc": _FQ_CODEL}}
+    return _one_flow("cubic-trace", "one flow, fq_codel behind a trace of opportunities", path)
 
 
 def _transfers() -> Case:
@@ -146,20 +153,6 @@ def _transfers() -> Case:
         "sample": "0s",
     }
     return Case(name, "1,000,000 transfers of 15 kB, half the load of 1 Gbit/s, 240 s", scenario, {"run_cpu_s": 10.0}, repeats=2)
-
-
-def _trace() -> Case:
-    """A line that gives out packets by its trace: eight opportunities a millisecond."""
-    name = "cubic-trace"
-    trace = {"file": "eight.down", "format": "mahimahi", "packed": pack([ms for ms in range(1, 1001) for _ in range(8)])}
-    scenario = {
-        "name": name,
-        "path": {"rtt": "40ms", "bottleneck": {"trace": trace, "qdisc": _FQ_CODEL}, "reverse": "none"},
-        "flows": [{"cc": "cubic"}],
-        "duration": "60s",
-        "sample": "0s",
-    }
-    return Case(name, "one flow, fq_codel behind a trace of opportunities", scenario, {"packets_per_cpu_s": 5e6})
 
 
 CASES: Mapping[str, Case] = {

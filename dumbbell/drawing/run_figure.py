@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _WINDOWS = 60
 """Goodput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
 _CAPACITY = {"forward": style.REFERENCE_COLOUR, "reverse": "#999999"}
+"""Colours of the lines of capacity, by direction."""
 _APPLICATIONS = {"latency_ms": "latency of\nrequests (ms)", "buffer_s": "playing time\nin the buffer (s)"}
 _PROBES = (
     (("rtt_ms",), "RTT of\nprobes (ms)"),

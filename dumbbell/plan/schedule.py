@@ -40,7 +40,7 @@ def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin
             # The first rate is that of the shaper from the start on.
             steps = [RateChange(port, *step) for step in stage.queue.trace.steps(int(settings.duration))][1:]
             found += steps
-            origins += [Origin((*stage.origin.location, "bottleneck", "trace"))] * len(steps)
+            origins += [Origin((*stage.origin.location, "trace"))] * len(steps)
     return found, origins
 
 
