@@ -13,6 +13,13 @@ pub struct Needs {
     pub sce: bool,
     /// It sets window and pacing rate itself after every ACK, by its `cong_control`.
     pub cong_control: bool,
+    /// It reads the delivery rate of the samples ([`RateSample::rate`](super::RateSample::rate)).
+    pub rate_samples: bool,
+}
+
+impl Needs {
+    /// What a control needs that works by windows, RTTs and losses alone.
+    pub const NOTHING: Self = Self { ecn: false, sce: false, cong_control: false, rate_samples: false };
 }
 
 /// A version of Linux: `Version(3, 18)` is 3.18.

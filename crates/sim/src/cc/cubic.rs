@@ -25,7 +25,7 @@ const ACK_RATIO_LIMIT: u32 = 32 << ACK_RATIO_SHIFT;
 pub(super) const CONTROL: Control = Control {
     name: "cubic",
     summary: "CUBIC with HyStart (RFC 9438, Linux 6.12)",
-    needs: Needs { ecn: false, sce: false, cong_control: false },
+    needs: Needs::NOTHING,
     since: Version(2, 6),
     parameters: &[
         Parameter::flag(

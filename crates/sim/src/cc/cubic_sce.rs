@@ -12,7 +12,7 @@ use crate::packet::MSS;
 pub(super) const CONTROL: Control = Control {
     name: "cubic-sce",
     summary: "CUBIC that answers SCE marks (SCE tree, in progress in 2019)",
-    needs: Needs { ecn: false, sce: true, cong_control: false },
+    needs: Needs { sce: true, ..Needs::NOTHING },
     since: Version(5, 1),
     parameters: &[SCALE_BYTES],
     build: |p| AnyCc::CubicSce(CubicSce::new(p)),

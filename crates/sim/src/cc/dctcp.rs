@@ -14,7 +14,7 @@ const MAX_ALPHA: u32 = 1024;
 pub(super) const CONTROL: Control = Control {
     name: "dctcp",
     summary: "Data Center TCP (RFC 8257, Linux 6.12)",
-    needs: Needs { ecn: true, sce: false, cong_control: false },
+    needs: Needs { ecn: true, ..Needs::NOTHING },
     since: Version(3, 18),
     parameters: &[
         Parameter::integer("shift_g", 4, 0, 10, "gain of the share of marked segments: 2^-shift_g (module parameter dctcp_shift_g)"),

@@ -7,7 +7,7 @@ use super::{AnyCc, Control, Needs, Version};
 pub(super) const CONTROL: Control = Control {
     name: "dctcp-sce",
     summary: "DCTCP's response to SCE marks (SCE tree, June 2019)",
-    needs: Needs { ecn: false, sce: true, cong_control: false },
+    needs: Needs { sce: true, ..Needs::NOTHING },
     since: Version(5, 1),
     parameters: &[SCALE_BYTES, SSTHRESH_RATCHET, CUT_TWICE],
     build: |p| AnyCc::SceWindow(SceWindow::new(p, Response::HalfWindow)),

@@ -18,7 +18,7 @@ pub use any::{AnyCc, CustomControl};
 pub use control::{find, names_in, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;
-pub use view::{CaState, Event, Growth, RateSample, View, Window, INFINITE_SSTHRESH};
+pub use view::{CaState, DeliveryRate, Event, Growth, RateSample, View, Window, INFINITE_SSTHRESH};
 
 /// A congestion control: it sees a connection through a [`View`], hears of ACKs, losses and other [`Event`]s, and sets the [`Window`].
 ///

@@ -6,7 +6,7 @@ use super::{AnyCc, CongestionControl, Control, Needs, Version, View, Window};
 pub(super) const CONTROL: Control = Control {
     name: "reno",
     summary: "NewReno growth as Linux counts it (RFC 5681, RFC 3465)",
-    needs: Needs { ecn: false, sce: false, cong_control: false },
+    needs: Needs::NOTHING,
     since: Version(2, 6),
     parameters: &[],
     build: |_| AnyCc::Reno(Reno),

@@ -7,7 +7,7 @@ use super::{AnyCc, Control, Needs, Parameter, Version};
 pub(super) const CONTROL: Control = Control {
     name: "reno-sce",
     summary: "Reno that answers SCE marks (SCE tree, June 2019)",
-    needs: Needs { ecn: false, sce: true, cong_control: false },
+    needs: Needs { sce: true, ..Needs::NOTHING },
     since: Version(5, 1),
     parameters: &[
         SCALE_BYTES,

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::packet::MSS;
+
 /// "No threshold yet", as Linux prints it, segments.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -79,6 +81,12 @@ pub struct View {
     pub slow_start_ignores_limited_flag: bool,
     /// What the window grows by.
     pub growth: Growth,
+    /// Segments ever deemed lost.
+    pub lost: u32,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// When something was delivered last, us; only kept for a control that needs rate samples.
+    pub delivered_us: u64,
 }
 
 impl View {
@@ -106,6 +114,9 @@ impl View {
             is_cwnd_limited: false,
             slow_start_ignores_limited_flag,
             growth,
+            lost: 0,
+            mss: MSS,
+            delivered_us: 0,
         }
     }
 
@@ -140,13 +151,16 @@ pub struct Window {
     ///
     /// [`CongestionControl::cong_control`]: super::CongestionControl::cong_control
     pub pacing_rate: u64,
+    /// What is sent until so many segments are delivered does not show the rate of the path, as the application limits it; 0: it does. Set when
+    /// an application writes that has kept the sender waiting, and by a control that holds back itself. Only kept for one that needs rate samples.
+    pub app_limited: u32,
 }
 
 impl Window {
     /// The window that a connection starts with, segments.
     #[must_use]
     pub fn new(cwnd: u32, ssthresh: u32) -> Self {
-        Self { cwnd, ssthresh, cwnd_cnt: 0, pacing_rate: u64::MAX }
+        Self { cwnd, ssthresh, cwnd_cnt: 0, pacing_rate: u64::MAX, app_limited: u32::MAX }
     }
 
     /// First window that slow start does not raise any more.
@@ -234,9 +248,6 @@ impl Window {
 }
 
 /// What an ACK brought. It is made for each ACK and filled while that is processed; each hook says what it may read.
-///
-/// Of Linux's `rate_sample` it has what today's controls use: the interval over which segments were delivered, the number delivered before,
-/// and whether the application limited sending are not taken yet.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct RateSample {
@@ -256,6 +267,33 @@ pub struct RateSample {
     pub ece: bool,
     /// SCE echo.
     pub esce: bool,
+    /// How fast segments are delivered.
+    pub rate: DeliveryRate,
+}
+
+/// How fast segments were delivered from when the segment was sent that was sent last of those newly delivered. Only taken for a control that
+/// [needs it](super::Needs::rate_samples).
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct DeliveryRate {
+    /// Over so many us; negative: the sample says nothing about the rate. For [`CongestionControl::cong_control`] and `cong_avoid` only.
+    ///
+    /// [`CongestionControl::cong_control`]: super::CongestionControl::cong_control
+    pub interval_us: i64,
+    /// Segments delivered in that time; negative if it is not known. Likewise.
+    pub delivered: i32,
+    /// Of these, acknowledged with an ECN echo. Likewise.
+    pub delivered_ce: u32,
+    /// Segments delivered, ever, when that segment was sent; 0: it is not known. May be read from `pkts_acked` on.
+    pub prior_delivered: u32,
+    /// Segments in flight when it was sent, itself included.
+    pub tx_in_flight: u32,
+    /// Segments deemed lost since it was sent.
+    pub lost: i32,
+    /// The application limited what was sent before it.
+    pub is_app_limited: bool,
+    /// The ACK is that of a lone short segment, and may have been delayed.
+    pub is_ack_delayed: bool,
 }
 
 impl RateSample {
@@ -264,7 +302,17 @@ impl RateSample {
     #[must_use]
     pub(crate) fn progress(v: &View, acked: u32, rtt_us: i64, esce: bool) -> Self {
         let prior_in_flight = v.packets_out + acked;
-        Self { rtt_us, acked, delivered: acked, losses: 0, prior_in_flight, window_update: true, ece: false, esce }
+        Self {
+            rtt_us,
+            acked,
+            delivered: acked,
+            losses: 0,
+            prior_in_flight,
+            window_update: true,
+            ece: false,
+            esce,
+            rate: DeliveryRate::default(),
+        }
     }
 }
 

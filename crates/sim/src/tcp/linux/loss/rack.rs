@@ -180,13 +180,13 @@ impl Sender {
 
     pub(in crate::tcp::linux) fn on_reorder_timeout(&mut self, out: &mut impl Outbox) {
         let prior = self.view.in_flight();
-        let lost = self.rec.lost();
+        let lost = self.view.lost;
         self.rack_detect_loss();
         if prior != self.view.in_flight() {
             if self.view.state != CaState::Recovery {
                 self.enter_recovery(false);
                 if !self.needs.cong_control {
-                    let newly_lost = self.rec.lost() - lost;
+                    let newly_lost = self.view.lost - lost;
                     self.reduce_cwnd(1, newly_lost, 0);
                 }
             }
@@ -212,7 +212,7 @@ impl Sender {
         } else {
             return;
         }
-        self.rec.count_lost();
+        self.view.lost += 1;
         self.board.push_lost(seq);
     }
 }

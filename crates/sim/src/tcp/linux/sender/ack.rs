@@ -162,6 +162,7 @@ impl Sender {
     }
 
     fn fill_and_write(&mut self, out: &mut impl Outbox) -> u32 {
+        self.note_write();
         self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
         self.write_refilled(out)
     }
@@ -192,6 +193,7 @@ impl Sender {
         let prior_una = self.view.snd_una;
         let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
         a.sample.prior_in_flight = self.view.in_flight();
+        self.begin_sample();
         if ack < prior_una {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
@@ -202,7 +204,7 @@ impl Sender {
             return;
         }
         let prior_packets = self.view.packets_out;
-        let (prior_delivered, prior_lost) = (self.view.delivered, self.rec.lost());
+        let (prior_delivered, prior_lost) = (self.view.delivered, self.view.lost);
         let prior_sacked_seq = self.highest_sacked_seq();
         let ece = p.has(flags::ECE) && self.ecn.is_on();
         if ack > prior_una {
@@ -249,7 +251,8 @@ impl Sender {
             self.set_xmit_timer(out);
         }
         a.sample.delivered = self.view.delivered - prior_delivered;
-        a.sample.losses = self.rec.lost() - prior_lost;
+        a.sample.losses = self.view.lost - prior_lost;
+        self.sample_rate(&mut a.sample, a.flags & flag::MAYBE_DELAYED != 0);
         self.steer_window(&a);
         self.send_recovery(a.rexmit, out);
     }
@@ -327,6 +330,7 @@ impl Sender {
             self.board.unlist(seq);
         }
         let acked = una - a.prior_una;
+        self.note_deliveries(a.prior_una..una);
         self.view.packets_out -= acked;
         if self.view.packets_out == 0 {
             self.chrono_acknowledged();
@@ -368,6 +372,7 @@ impl Sender {
             a.flags |= flag::SET_XMIT_TIMER;
         }
         a.sample.rtt_us = ca_rtt;
+        self.sample_transmission(&mut a.sample);
         self.cc.pkts_acked(&self.view, &mut self.window, &a.sample);
     }
 

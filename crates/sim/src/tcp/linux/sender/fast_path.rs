@@ -61,7 +61,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        let sent = if self.sends_in_steps { self.send_allowed(out) } else { self.send_allowed_in_one_run(out) };
+        let sent = if self.sends_plainly { self.send_allowed_in_one_run(out) } else { self.send_allowed(out) };
         self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
     }
 
@@ -90,10 +90,10 @@ impl Sender {
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);
         }
-        if open && !self.stack.ack_event_first {
+        if open && self.tells_at_once {
             self.cc.on_progress(&self.view, &mut self.window, acked, ca_rtt_us as i64, esce);
         } else {
-            self.steer_window_separately(acked, ca_rtt_us as i64, ece, esce);
+            self.steer_window_separately(prior_una, ca_rtt_us as i64, ece, esce, maybe_delayed);
         }
         self.update_pacing_rate();
         ca_rtt_us
@@ -107,14 +107,20 @@ impl Sender {
         self.cc.on_ack(&self.view, &mut self.window, &RateSample { ece, prior_in_flight, ..progress });
     }
 
-    /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before.
+    /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before, or with a
+    /// rate sample.
     #[inline(never)]
-    fn steer_window_separately(&mut self, acked: u32, rtt_us: i64, ece: bool, esce: bool) {
-        let sample = RateSample { ece, ..RateSample::progress(&self.view, acked, rtt_us, esce) };
+    fn steer_window_separately(&mut self, prior_una: u32, rtt_us: i64, ece: bool, esce: bool, maybe_delayed: bool) {
+        let acked = self.view.snd_una - prior_una;
+        let mut sample = RateSample { ece, ..RateSample::progress(&self.view, acked, rtt_us, esce) };
+        self.begin_sample();
+        self.note_deliveries(prior_una..self.view.snd_una);
+        self.sample_transmission(&mut sample);
         self.cc.pkts_acked(&self.view, &mut self.window, &sample);
         if !self.stack.ack_event_first {
             self.cc.on_ack(&self.view, &mut self.window, &sample);
         }
+        self.sample_rate(&mut sample, maybe_delayed);
         if self.view.state == CaState::Open {
             self.cc.cong_avoid(&self.view, &mut self.window, sample.acked);
             return;

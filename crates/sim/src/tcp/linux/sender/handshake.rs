@@ -94,6 +94,7 @@ impl Sender {
     pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
         let rtt_us = (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
         self.establish(p, (!self.handshake.is_resent).then_some(rtt_us));
+        self.note_write();
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
         self.write_refilled(out);
     }
@@ -113,6 +114,7 @@ impl Sender {
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, ack);
+        self.note_write();
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
         self.write_refilled(out);
     }

@@ -11,6 +11,9 @@ mod loss_probe;
 mod peer_window;
 mod persist;
 mod prr;
+mod rate;
+#[cfg(test)]
+mod rate_tests;
 mod recovery;
 mod reordering;
 mod rtt;
@@ -36,6 +39,7 @@ use self::loss_probe::LossProbe;
 use self::peer_window::PeerWindow;
 use self::persist::Persist;
 use self::prr::Prr;
+use self::rate::RateSampler;
 use self::recovery::Recovery;
 use self::reordering::Reordering;
 use self::rtt::{RttEstimator, WindowedMin};
@@ -97,6 +101,10 @@ pub struct Sender {
     pub(in crate::tcp::linux) phase: Phase,
     /// Between two TSO segments or segments something is decided: there is TSO, or the host has a queue of its own.
     pub(in crate::tcp::linux) sends_in_steps: bool,
+    /// An ACK on the fast path may let all that it allows go in one run, and nothing is noted of that but on the scoreboard.
+    sends_plainly: bool,
+    /// On the fast path congestion control is told of an ACK in one call.
+    tells_at_once: bool,
     /// Sequence numbers, counts and estimates: what congestion control sees.
     pub view: View,
     /// What congestion control sets.
@@ -116,6 +124,8 @@ pub struct Sender {
     pub(in crate::tcp::linux) cc: AnyCc,
     /// What congestion control needs.
     pub(in crate::tcp::linux) needs: Needs,
+    /// Only for a control that needs its samples.
+    sampler: Option<Box<RateSampler>>,
     pub(in crate::tcp::linux) buffer: SendBuffer,
     pub(in crate::tcp::linux) layout: Layout,
     /// The short end of a write is not held back (`TCP_NODELAY`).
@@ -151,7 +161,9 @@ impl Sender {
             fast_path_open: false,
             phase: Phase::Closed,
             sends_in_steps: spec.host.tso,
-            view: View::new(stack.hz, stack.growth, limited),
+            sends_plainly: !spec.host.tso && !needs.rate_samples,
+            tells_at_once: !stack.ack_event_first && !needs.rate_samples,
+            view: View { mss, ..View::new(stack.hz, stack.growth, limited) },
             window: Window::new(stack.initial_cwnd, ssthresh),
             form: Packet {
                 way: Way::new(flow),
@@ -173,6 +185,7 @@ impl Sender {
             board: Scoreboard::default(),
             cc,
             needs,
+            sampler: needs.rate_samples.then(Box::default),
             buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end()),
             layout,
             nodelay: spec.host.nodelay,

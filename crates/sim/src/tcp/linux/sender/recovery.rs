@@ -12,7 +12,7 @@ use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 
-/// The episode that the sender is in. Told when one begins, of timeouts, and of what is found lost; asked by whatever depends on whether the
+/// The episode that the sender is in. Told when one begins and of timeouts; asked by whatever depends on whether the
 /// episode is over.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp::linux) struct Recovery {
@@ -22,8 +22,6 @@ pub(in crate::tcp::linux) struct Recovery {
     frto: bool,
     /// Timeouts since the last progress.
     timeouts: u32,
-    /// Segments ever deemed lost.
-    lost: u32,
 }
 
 impl Recovery {
@@ -36,16 +34,6 @@ impl Recovery {
     /// The episode takes in all that is outstanding now.
     pub fn extend_to(&mut self, snd_nxt: u32) {
         self.high_seq = snd_nxt;
-    }
-
-    /// Segments ever deemed lost.
-    pub fn lost(&self) -> u32 {
-        self.lost
-    }
-
-    /// One more is deemed lost.
-    pub fn count_lost(&mut self) {
-        self.lost += 1;
     }
 
     /// Something new was acknowledged.
@@ -75,6 +63,9 @@ impl Sender {
         self.cc.on_event(&self.view, &mut self.window, Event::State(new));
         self.view.state = new;
         self.fast_path_open = false;
+        if new == CaState::Open {
+            self.set_reneged(false);
+        }
     }
 
     pub(in crate::tcp::linux) fn init_reduction(&mut self) {

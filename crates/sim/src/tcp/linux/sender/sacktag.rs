@@ -24,6 +24,7 @@ impl Sender {
                 for seq in start.max(a.prior_una)..end {
                     self.tag_one(seq, true, a);
                 }
+                self.note_deliveries(start.max(self.view.snd_una)..end);
             }
         }
         let (una, nxt, prior_una) = (self.view.snd_una, self.view.snd_nxt, a.prior_una);
@@ -56,6 +57,7 @@ impl Sender {
                 self.tag_one(seq, false, a);
                 self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
             }
+            self.note_deliveries(s..e);
         }
         if !holes.is_empty() {
             self.board.add_run(start, end);

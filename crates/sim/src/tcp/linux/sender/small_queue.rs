@@ -40,6 +40,11 @@ impl SmallQueue {
     pub fn is_on(&self) -> bool {
         self.on
     }
+
+    /// Nothing of the connection lies in the host's queue.
+    pub fn is_empty(&self) -> bool {
+        self.allocated == 0
+    }
 }
 
 impl Sender {
@@ -47,6 +52,7 @@ impl Sender {
     pub fn on_host_with_queue(&mut self, has: bool) {
         self.small_queue.on = has;
         self.sends_in_steps = has || self.tso.enabled;
+        self.sends_plainly &= !has;
     }
 
     /// A packet of this sender has left the host's queue, sent on or dropped. True if the sender waited for that: then

@@ -54,6 +54,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn append(&mut self, bytes: u64, out: &mut impl Outbox) {
         self.refresh(out.now());
         self.restart_after_idle();
+        self.note_write();
         self.layout.append(bytes, self.view.snd_nxt);
         self.release(false);
         self.write(out, false);

@@ -11,9 +11,9 @@ use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
 /// A sender over a path of 20 ms, and its receiver.
-struct Pair {
-    s: Sender,
-    out: TestOutbox,
+pub(super) struct Pair {
+    pub s: Sender,
+    pub out: TestOutbox,
 }
 
 impl Pair {
@@ -21,19 +21,28 @@ impl Pair {
     fn new(cc: AnyCc, needs: Needs, verdicts: &[Verdict]) -> Self {
         let spec = bulk_flow();
         let stack = Stack::from_spec(&spec.stack).unwrap();
-        let mut pair = Self { s: Sender::new(0, 0, &spec, stack, cc, needs), out: TestOutbox::new(1) };
-        pair.s.connect(&mut pair.out);
-        pair.out.take_sent();
-        pair.out.verdicts = verdicts.iter().copied().collect();
-        pair.receive(1, &[], flags::SYN);
+        let mut pair = Self::of(Sender::new(0, 0, &spec, stack, cc, needs), TestOutbox::new(1));
+        pair.out.verdicts = std::iter::once(Verdict::Queued).chain(verdicts.iter().copied()).collect();
+        pair.connect();
         pair
+    }
+
+    pub fn of(s: Sender, out: TestOutbox) -> Self {
+        Self { s, out }
+    }
+
+    /// Does the handshake.
+    pub fn connect(&mut self) {
+        self.s.connect(&mut self.out);
+        self.out.take_sent();
+        self.receive(1, &[], flags::SYN);
     }
 
     fn reno(verdicts: &[Verdict]) -> Self {
         Self::new(AnyCc::Reno(Reno), Needs::default(), verdicts)
     }
 
-    fn custom(control: impl CustomControl + 'static) -> Self {
+    pub fn custom(control: impl CustomControl + 'static) -> Self {
         let needs = control.needs();
         Self::new(AnyCc::Custom(Box::new(control)), needs, &[])
     }
@@ -46,7 +55,7 @@ impl Pair {
         self.s.on_ack(&p, &mut self.out);
     }
 
-    fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) {
+    pub fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) {
         self.receive(ack, blocks, 0);
     }
 }

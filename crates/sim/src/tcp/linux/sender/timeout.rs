@@ -96,6 +96,7 @@ impl Sender {
         if reneging {
             self.view.sacked_out = 0;
             self.board.clear_runs();
+            self.set_reneged(true);
         }
         for seq in una..nxt {
             let s = self.board.get_mut(seq);

@@ -156,9 +156,13 @@ impl Sender {
         if self.view.in_flight() == 0 {
             self.cc.on_event(&self.view, &mut self.window, Event::TxStart);
         }
-        let end = self.view.snd_nxt.saturating_add(n);
+        let (from, end) = (self.view.snd_nxt, self.view.snd_nxt.saturating_add(n));
         let tso_end = if self.tso.enabled && self.stack.tso_push && n > 1 { end - 1 } else { NONE };
-        self.send_segments(out, self.buffer.written.min(end), tso_end)
+        let to = self.buffer.written.min(end);
+        if self.sampler.is_some() {
+            self.note_departure(from..to, self.view.mstamp_us);
+        }
+        self.send_segments(out, to, tso_end)
     }
 
     /// Sends the new segments below `to`; returns how many went. They are counted together. `tso_end` is the last one of a TSO segment; it is
@@ -305,6 +309,9 @@ impl Sender {
         let noted = self.noted_at_retransmission();
         self.board.unlist(seq);
         self.board.append(seq);
+        if !dropped && self.sampler.is_some() {
+            self.note_departure(seq..seq + 1, now);
+        }
         let segment = self.board.get_mut(seq);
         segment.marks |= mark::EVER_RETRANS;
         if !dropped {

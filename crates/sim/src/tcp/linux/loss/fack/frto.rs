@@ -157,7 +157,7 @@ impl Sender {
         if s.marks & mark::SACKED == 0 {
             s.marks |= mark::LOST;
             self.view.lost_out += 1;
-            self.rec.count_lost();
+            self.view.lost += 1;
             self.board.push_lost(seq);
         }
     }

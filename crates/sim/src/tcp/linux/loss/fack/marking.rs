@@ -41,7 +41,7 @@ impl Sender {
         if s.marks & (mark::SACKED | mark::LOST) == 0 {
             s.marks |= mark::LOST;
             self.view.lost_out += 1;
-            self.rec.count_lost();
+            self.view.lost += 1;
             self.board.push_lost(seq);
         }
     }
@@ -104,7 +104,7 @@ impl Sender {
                     self.view.lost_out += 1;
                 }
                 self.view.retrans_out -= 1;
-                self.rec.count_lost();
+                self.view.lost += 1;
                 self.board.push_lost(seq);
             } else {
                 low = low.min(s.noted);

@@ -1,0 +1,243 @@
+//! Delivery rate samples (Linux 6.12 net/ipv4/tcp_rate.c; draft-cheng-iccrg-delivery-rate-estimation): what is noted of a segment whenever it is
+//! sent, and what comes of that when it is delivered. What was in flight then and has been lost since is noted as google/bbr (branch v3) does it,
+//! `tcp_rate_skb_sent`.
+//!
+//! Only taken for a control that asks for it, beside the scoreboard, so that others pay nothing.
+
+use std::ops::Range;
+
+use super::scoreboard::mark;
+use super::Sender;
+use crate::cc::{DeliveryRate, RateSample, View};
+
+/// What is noted of a segment when it is sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Transmission {
+    /// When the segment left that had been delivered last, us.
+    first_tx_us: u64,
+    /// When something had been delivered last, us; 0: this segment is SACKed, and tells no more.
+    delivered_us: u64,
+    /// Segments delivered.
+    delivered: u32,
+    /// Of these, with an ECN echo.
+    delivered_ce: u32,
+    /// Segments in flight, this one included.
+    in_flight: u32,
+    /// Segments ever deemed lost.
+    lost: u32,
+    /// The application limited sending.
+    is_app_limited: bool,
+}
+
+/// What is known of the segments in flight, and what the ACK in hand has come to. Told of everything sent and delivered; asked at the end of an ACK.
+#[derive(Clone, Debug)]
+pub(in crate::tcp::linux) struct RateSampler {
+    /// By sequence number, in a ring as large as the largest flight.
+    ring: Vec<Transmission>,
+    /// When the segment left that was sent last of those delivered, us.
+    first_tx_us: u64,
+    /// The transmission of the segment sent last of those that the ACK in hand delivers, which segment that is, and for how long segments had been
+    /// sent then since the one delivered last before it, us.
+    latest: Option<Transmission>,
+    latest_seq: u32,
+    send_us: u64,
+    /// The receiver gave up what it had SACKed, and the timeout after that is not over; and so it was before the ACK in hand.
+    reneged: bool,
+    reneged_before: bool,
+}
+
+impl Default for RateSampler {
+    fn default() -> Self {
+        Self {
+            ring: vec![Transmission::default(); 64],
+            first_tx_us: 0,
+            latest: None,
+            latest_seq: 0,
+            send_us: 0,
+            reneged: false,
+            reneged_before: false,
+        }
+    }
+}
+
+impl RateSampler {
+    fn begin(&mut self) {
+        self.latest = None;
+        self.reneged_before = self.reneged;
+    }
+
+    fn slot(&mut self, seq: u32) -> &mut Transmission {
+        let mask = self.ring.len() - 1;
+        &mut self.ring[seq as usize & mask]
+    }
+
+    /// The segments of `run` leave at `departure_us`, while `[una, run.start)` is outstanding, or one of these again. `at_once`: as a TSO segment.
+    fn sent(&mut self, v: &mut View, app_limited: bool, run: Range<u32>, departure_us: u64, at_once: bool) {
+        while (run.end.max(v.snd_nxt) - v.snd_una) as usize > self.ring.len() {
+            self.grow(v.snd_una..run.start);
+        }
+        if v.packets_out == 0 {
+            (self.first_tx_us, v.delivered_us) = (departure_us, departure_us);
+        }
+        let (count, before) = (run.end - run.start, v.in_flight());
+        for (seq, nth) in run.zip(1..) {
+            *self.slot(seq) = Transmission {
+                first_tx_us: self.first_tx_us,
+                delivered_us: v.delivered_us,
+                delivered: v.delivered,
+                delivered_ce: v.delivered_ce,
+                in_flight: before + if at_once { count } else { nth },
+                lost: v.lost,
+                is_app_limited: app_limited,
+            };
+        }
+    }
+
+    /// Doubles the ring; `flight` is what is in it.
+    fn grow(&mut self, flight: Range<u32>) {
+        let larger = vec![Transmission::default(); 2 * self.ring.len()];
+        let old = std::mem::replace(&mut self.ring, larger);
+        for seq in flight {
+            *self.slot(seq) = old[seq as usize & (old.len() - 1)];
+        }
+    }
+
+    /// Segment `seq`, sent last at `sent_us`, is delivered, or is SACKed already.
+    fn delivered(&mut self, seq: u32, sent_us: u64, sacked: bool) {
+        let t = *self.slot(seq);
+        if t.delivered_us == 0 {
+            return;
+        }
+        if self.latest.is_none() || (sent_us, seq) > (self.first_tx_us, self.latest_seq) {
+            (self.latest, self.latest_seq) = (Some(t), seq);
+            self.first_tx_us = sent_us;
+            self.send_us = sent_us.saturating_sub(t.first_tx_us);
+        }
+        if sacked {
+            self.slot(seq).delivered_us = 0;
+        }
+    }
+
+    /// The sample, once the ACK in hand has been processed: all but whether it may be delayed.
+    fn rate(&self, v: &View) -> DeliveryRate {
+        let Some(t) = self.latest.filter(|_| !self.reneged_before) else {
+            return DeliveryRate { interval_us: -1, delivered: -1, ..self.transmission(v) };
+        };
+        let ack_us = v.mstamp_us.saturating_sub(t.delivered_us);
+        let interval_us = self.send_us.max(ack_us);
+        DeliveryRate {
+            interval_us: if interval_us < u64::from(v.min_rtt_us) { -1 } else { interval_us as i64 },
+            delivered: v.delivered.wrapping_sub(t.delivered) as i32,
+            delivered_ce: v.delivered_ce.wrapping_sub(t.delivered_ce),
+            ..self.transmission(v)
+        }
+    }
+
+    /// What the sample has of the transmission itself.
+    fn transmission(&self, v: &View) -> DeliveryRate {
+        let Some(t) = self.latest else { return DeliveryRate::default() };
+        DeliveryRate {
+            prior_delivered: t.delivered,
+            tx_in_flight: t.in_flight,
+            lost: v.lost.wrapping_sub(t.lost) as i32,
+            is_app_limited: t.is_app_limited,
+            ..DeliveryRate::default()
+        }
+    }
+}
+
+impl Sender {
+    /// The segments of `run` are sent, new ones or one again, and not counted yet.
+    #[inline(never)]
+    pub(super) fn note_departure(&mut self, run: Range<u32>, departure_us: u64) {
+        if let Some(sampler) = &mut self.sampler {
+            let limited = self.window.app_limited != 0;
+            sampler.sent(&mut self.view, limited, run, departure_us, self.tso.enabled);
+        }
+    }
+
+    /// An ACK arrives.
+    pub(super) fn begin_sample(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.begin();
+        }
+    }
+
+    /// The receiver gave up what it had SACKed, or the timeout after that is over.
+    pub(super) fn set_reneged(&mut self, reneged: bool) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.reneged = reneged;
+        }
+    }
+
+    /// The segments of `run` are delivered: acknowledged, or SACKed, now or before. Those below the cumulative point are not told of as SACKed.
+    #[inline(never)]
+    pub(super) fn note_deliveries(&mut self, run: Range<u32>) {
+        if let Some(sampler) = &mut self.sampler {
+            for seq in run {
+                let segment = self.board.get(seq);
+                sampler.delivered(seq, segment.sent_us(), segment.marks & mark::SACKED != 0);
+            }
+        }
+    }
+
+    /// What is known of the sample before losses are looked for.
+    pub(super) fn sample_transmission(&self, sample: &mut RateSample) {
+        if let Some(sampler) = &self.sampler {
+            sample.rate = sampler.transmission(&self.view);
+        }
+    }
+
+    /// The ACK in hand is processed, but for the control: fills the sample's rate.
+    #[inline(never)]
+    pub(super) fn sample_rate(&mut self, sample: &mut RateSample, maybe_delayed: bool) {
+        let Some(sampler) = &self.sampler else { return };
+        let limit = self.window.app_limited;
+        if limit != 0 && (self.view.delivered.wrapping_sub(limit) as i32) > 0 {
+            self.window.app_limited = 0;
+        }
+        if sample.delivered > 0 {
+            self.view.delivered_us = self.view.mstamp_us;
+        }
+        sample.rate = DeliveryRate { is_ack_delayed: maybe_delayed, ..sampler.rate(&self.view) };
+    }
+
+    /// The application is about to write: if nothing has kept the sender from sending but that there was nothing to send, what is in flight does not
+    /// show the rate of the path (`tcp_rate_check_app_limited`).
+    pub(super) fn note_write(&mut self) {
+        if self.sampler.is_none() {
+            return;
+        }
+        let v = &self.view;
+        let unsent = self.buffer.written - v.snd_nxt;
+        let has_full = unsent > 1 || (unsent == 1 && self.layout.payload(v.snd_nxt) == self.layout.mss());
+        if !has_full && self.small_queue.is_empty() && v.in_flight() < self.window.cwnd && v.lost_out <= v.retrans_out {
+            self.window.app_limited = v.delivered.wrapping_add(v.in_flight()).max(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Growth;
+
+    #[test]
+    fn an_interval_below_the_least_round_trip_is_none_and_so_is_one_after_reneging() {
+        let mut v = View::new(1000, Growth::Segments, false);
+        (v.snd_una, v.snd_nxt, v.delivered, v.min_rtt_us) = (1, 1, 1, 20_000);
+        let mut sampler = RateSampler::default();
+        sampler.sent(&mut v, false, 1..2, 100_000, false);
+        (v.snd_nxt, v.packets_out, v.delivered, v.mstamp_us) = (2, 1, 2, 119_999);
+        for (reneged, now, expected) in
+            [(false, 119_999, (1, -1)), (false, 120_000, (1, 20_000)), (true, 120_000, (-1, -1))]
+        {
+            sampler.reneged = reneged;
+            sampler.begin();
+            sampler.delivered(1, 100_000, false);
+            v.mstamp_us = now;
+            let rate = sampler.rate(&v);
+            assert_eq!((rate.delivered, rate.interval_us), expected);
+        }
+    }
+}
