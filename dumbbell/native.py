@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import EnvironmentFault
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+@cache
 def native() -> ModuleType:
     """The native module. Raises `EnvironmentFault` if it is not built."""
     try:

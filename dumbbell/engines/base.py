@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
-from dumbbell.plan import RUN, Plan, Refusal, Traffic
+from dumbbell.plan import RUN, Kept, Plan, Refusal, Traffic
 from dumbbell.scenario import Duration, ResolvedScenario
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class Engine(ABC):
         """Raises `EnvironmentFault` in one line if this machine lacks what the engine needs."""
 
     @abstractmethod
-    def compile(self, plan: Plan) -> Any:
-        """Compiles a plan that the engine's table does not refuse; plain data, the same on every machine."""
+    def compile(self, plan: Plan, kept: Kept | None = None, /) -> Any:
+        """Compiles a plan that the engine's table does not refuse; plain data, the same on every machine. `kept`: see `plan.make`."""
 
     @abstractmethod
     def as_text(self, compiled: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic
+from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
 from dumbbell.scenario import Host, nearest, one_of
@@ -106,14 +106,19 @@ class Capabilities:
         own = {"listeners": table["listeners"]} if "listeners" in table else {}
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
 
-    def refusals(self, plan: Plan, others: Callable[[], Sequence[Capabilities]] = tuple) -> Iterator[Refusal]:
-        """Everything in a plan that the engine cannot run; a refusal names those of the `others` that have what this engine lacks."""
-        for need in _needs(plan):
+    def refusals(self, plan: Plan, others: Callable[[], Sequence[Capabilities]] = tuple, passed: Plan | None = None) -> Iterator[Refusal]:
+        """Everything in a plan that the engine cannot run; a refusal names those of the `others` that have what this engine lacks.
+
+        The very workloads that are in a plan that has passed as well are not looked at again.
+        """
+        known = set() if passed is None else set(map(id, passed.workloads))
+        workloads = [(i, workload) for i, workload in enumerate(plan.workloads) if id(workload) not in known]
+        for need in _needs(plan, workloads):
             if need.name in self._known(need) or not self._has_owner(need):
                 continue  # an unknown owner has a refusal of its own
             holders = [other.engine for other in others() if need.name in other._known(need)]
             yield Refusal(need.place, need.field, *self._lack(need, holders))
-        for place, name, what, expected in self._contradictions(plan):
+        for place, name, what, expected in self._contradictions(workloads):
             yield Refusal(place, name, what, f"{expected}; the engine is {self.engine}")
 
     def _has_owner(self, need: _Need) -> bool:
@@ -138,8 +143,8 @@ class Capabilities:
         expected = one_of(known) if known else "none"
         return f"unknown {noun} {need.name!r}{nearest(need.name, known)}", f"{expected}; the engine is {self.engine}"
 
-    def _contradictions(self, plan: Plan) -> Iterator[tuple[Place, str, str, str]]:
-        for i, prefix, workload in plan.over_tcp:
+    def _contradictions(self, workloads: Sequence[tuple[int, Workload]]) -> Iterator[tuple[Place, str, str, str]]:
+        for i, prefix, workload in over_tcp(workloads):
             for name, what, expected in self._contradictions_of(workload):
                 yield Place("workload", i), prefix + name, what, expected
 
@@ -190,16 +195,17 @@ def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]
             yield f"host.{key}", what, f"at most {MOST_BUFFER // 2}B"
 
 
-def _needs(plan: Plan) -> Iterator[_Need]:
+def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_Need]:
+    """What a plan asks for; of its workloads only what these do, which are given with their positions."""
     for i, host in enumerate(plan.hosts):
         if host.egress is not None:
             yield _Need(Place("host", i), "egress", "feature", HOST_QUEUE)
-    for i, prefix, workload in plan.over_tcp:
+    for i, prefix, workload in over_tcp(workloads):
         yield from _tcp_needs(Place("workload", i), prefix, workload)
         if workload.host.reads_bps is not None:
             feature = SLOW_READERS if isinstance(plan.workloads[i], Tcp) else f"{SLOW_READERS} of other traffic than flows"
             yield _Need(Place("workload", i), f"{prefix}host.reads_bps", "feature", feature)
-    for i, each in enumerate(plan.workloads):
+    for i, each in workloads:
         if isinstance(each, Traffic):
             yield _Need(Place("workload", i), "", "feature", each.feature)
             if "rtt_ns" in each.parameters:

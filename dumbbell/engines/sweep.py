@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dumbbell.engines.prepared import Prepared, prepare, prepared_each
+from dumbbell.engines.prepared import Prepared, collector_paused, prepare, prepared_each
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
@@ -84,13 +84,14 @@ class PreparedSweep:
         self._cells: list[str] = []
         self._kept: list[Prepared] = []
         keep = scenario.run_count <= MOST_KEPT
-        for run in prepared_each(scenario.runs(most_runs)):
-            self._keys += bytes.fromhex(run.key)
-            self._costs.append(run.cpu_s)
-            self._engines.append(run.engine)
-            self._cells.append(json.dumps(run.resolved.cell))
-            if keep:
-                self._kept.append(run)
+        with collector_paused():
+            for run in prepared_each(scenario.runs(most_runs)):
+                self._keys += bytes.fromhex(run.key)
+                self._costs.append(run.cpu_s)
+                self._engines.append(run.engine)
+                self._cells.append(json.dumps(run.resolved.cell))
+                if keep:
+                    self._kept.append(run)
 
     def __len__(self) -> int:
         return len(self._costs)

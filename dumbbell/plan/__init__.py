@@ -20,9 +20,11 @@ from dumbbell.plan.model import (
     Tcp,
     Traffic,
     Workload,
+    over_tcp,
 )
 from dumbbell.plan.provenance import Origin, Provenance
 from dumbbell.plan.refusal import RUN, Place, Refusal
+from dumbbell.plan.text import as_json
 from dumbbell.plan.workloads import Table
 
 __all__ = [
@@ -51,5 +53,7 @@ __all__ = [
     "Tcp",
     "Traffic",
     "Workload",
+    "as_json",
     "make",
+    "over_tcp",
 ]

@@ -13,6 +13,9 @@ from dumbbell.scenario import HostQueue
 from dumbbell.scenario.problems import Location
 
 _SIDES: tuple[Side, Side] = ("left", "right")
+_SHARED = tuple(Host(side, side, number) for number, side in enumerate(_SIDES, 1))
+"""Those that flows have by default."""
+_NOWHERE = Origin(())
 _LEAVING: Mapping[Side, Direction] = {"left": "forward", "right": "reverse"}
 """Direction of what leaves a host of a side."""
 
@@ -22,11 +25,11 @@ class Hosts:
 
     def __init__(self, written: Mapping[str, HostQueue]) -> None:
         """`written`: the queues that hosts have of their own, by the host's name."""
-        self._ids = Ids()
+        self._ids = Ids(_SIDES)
         self._written = written
-        self.hosts = [Host(self._ids.take(side), side, number) for number, side in enumerate(_SIDES, 1)]
-        self._names: list[str] = list(_SIDES)
-        self.origins = [Origin(()) for _ in _SIDES]
+        self.hosts = [*_SHARED]
+        self._names: list[str] = [*_SIDES]
+        self.origins = [_NOWHERE, _NOWHERE]
         self._indices: dict[tuple[str | None, Side], int] = {(None, side): i for i, side in enumerate(_SIDES)}
         self._numbers: dict[str, int] = {}
 
@@ -43,9 +46,10 @@ class Hosts:
 
     def egress(self, index: int) -> Stage | None:
         """The queue that everything of a host leaves through, if it has one."""
-        host, name = self.hosts[index], self._names[index]
+        name = self._names[index]
         if (written := self._written.get(name)) is None:
             return None
+        host = self.hosts[index]
         origin = Origin(("hosts", name, "egress"), PORT)
         return Stage(f"{host.id}-egress", f"{name}-egress", _LEAVING[host.side], origin, 0, written.egress, on_host=True)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class Ids:
     """Gives every entry of a list an id of its own."""
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """`taken`: those that entries have already."""
+        self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def take(self, *wanted: str) -> str:

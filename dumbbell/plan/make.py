@@ -28,6 +28,9 @@ class Planned:
         return resolved.problem(self.provenance.location(refusal), refusal.what, refusal.expected)
 
 
+_PATH = Origin(("path",))
+
+
 def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> Planned:
     """The plan of a run for an engine, whose table says what a congestion control needs and what a stack does with sizes of buffers.
 
@@ -36,8 +39,11 @@ def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> 
     settings = resolved.settings
     hosts = Hosts(settings.hosts)
     paths = Paths(settings, hosts)
-    workloads = Workloads(settings, table, paths, hosts, kept or Kept())
+    kept = kept or Kept()
+    workloads = Workloads(settings, table, paths, hosts, kept)
     schedule, schedule_origins = changes(settings, paths)
+    ports = tuple(paths.ports.ports)
+    chosen = settings.flows, settings.background, settings.series, [port.id for port in ports]
     plan = Plan(
         seed=settings.seed,
         duration_ns=int(settings.duration),
@@ -45,18 +51,18 @@ def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> 
         capture=settings.captures,
         mtu_bytes=settings.path.mtu,
         hosts=tuple(hosts.hosts),
-        ports=tuple(paths.ports.ports),
+        ports=ports,
         paths=tuple(paths.paths),
         workloads=tuple(workloads.workloads),
         schedule=tuple(schedule),
-        series=series(resolved, paths.ports.ports, workloads.origins),
+        series=kept.get("series", None, chosen, lambda: series(resolved, ports, workloads.origins)),
     )
     capture = ("capture",) if settings.capture else ("passive_rtt",)
     provenance = Provenance(
         run=Origin((), {"capture": capture}),
         hosts=tuple(hosts.origins),
         ports=tuple(stage.origin for stage in paths.ports.stages),
-        paths=(Origin(("path",)),) * len(paths.paths),
+        paths=(_PATH,) * len(paths.paths),
         workloads=tuple(workloads.origins),
         schedule=tuple(schedule_origins),
     )

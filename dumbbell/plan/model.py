@@ -10,7 +10,7 @@ a field: nothing is ever read out of a name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -367,6 +367,14 @@ class Traffic(Workload):
         return {"kind": self.named, **self.place(), **self.parameters, "streams": [stream.plain() for stream in self.streams]}
 
 
+def over_tcp(workloads: Iterable[tuple[int, Workload]]) -> Iterator[tuple[int, str, Tcp]]:
+    """Of workloads with their positions, those over TCP: position, what comes before its fields in the plan, and what its connections have
+    in common."""
+    for i, workload in workloads:
+        if (over := workload.over) is not None:
+            yield i, "" if over is workload else "tcp.", over
+
+
 # --- what changes ------------------------------------------------------------------------------------------------------
 
 
@@ -459,10 +467,8 @@ class Plan:
 
     @property
     def over_tcp(self) -> Iterator[tuple[int, str, Tcp]]:
-        """Of every workload over TCP its position, what comes before its fields in the plan, and what its connections have in common."""
-        for i, workload in enumerate(self.workloads):
-            if workload.over is not None:
-                yield i, "" if workload.over is workload else "tcp.", workload.over
+        """See the function `over_tcp`."""
+        return over_tcp(enumerate(self.workloads))
 
     @property
     def flows(self) -> Iterator[tuple[Workload, Connection]]:
@@ -474,8 +480,8 @@ class Plan:
         """The ids of the ports that only delay."""
         return {port.id for port in self.ports if isinstance(port, Link)}
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
+    def plain(self, workloads: bool = True) -> dict[str, Any]:
+        """As JSON; without `workloads` these are an empty list."""
         return {
             "format": FORMAT,
             "seed": self.seed,
@@ -486,7 +492,7 @@ class Plan:
             "hosts": [host.plain() for host in self.hosts],
             "ports": [port.plain() for port in self.ports],
             "paths": [path.plain() for path in self.paths],
-            "workloads": [workload.plain() for workload in self.workloads],
+            "workloads": [workload.plain() for workload in self.workloads] if workloads else [],
             "schedule": [change.plain() for change in self.schedule],
             "series": self.series.plain(),
         }

@@ -20,7 +20,6 @@ The ids are those of this table; explicit stages have the names that they are gi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
@@ -190,7 +189,7 @@ def _own(path: Written) -> tuple[list[Stage], list[Stage]]:
             return stage
         stage_id = "delay-own" if stage.direction == "forward" else "delay-own-reverse"
         part = parts[stage.direction]
-        return replace(stage, id=stage_id, name="delay-own", delay_ns=int(path.delay.extra), own_rtt=part)
+        return stage._replace(id=stage_id, name="delay-own", delay_ns=int(path.delay.extra), own_rtt=part)
 
     forward, reverse = _dumbbell(path, _SOME, separate=True)
     return [own(stage) for stage in forward], [own(stage) for stage in reverse]

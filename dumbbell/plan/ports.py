@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dumbbell.plan.model import Direction, Link, Parameters, PartOfRtt, Port, Queue
 from dumbbell.plan.provenance import Origin
@@ -11,8 +12,7 @@ from dumbbell.scenario import Bottleneck, Limit
 from dumbbell.scenario.discipline import PortFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """A port to be: its limits may still be relative to the RTT of the first path through it."""
 
     id: str
@@ -56,8 +56,19 @@ class Ports:
         if (index := self._indices.get(stage.id)) is None:
             index = self._indices[stage.id] = len(self.ports)
             self.stages.append(stage)
-            self.ports.append(_port(stage, rate_bps, base_rtt_ns, self.frame_bytes, self.duration_ns))
+            self.ports.append(self._port(stage, rate_bps, base_rtt_ns))
         return index
+
+    def _port(self, stage: Stage, path_rate_bps: int, base_rtt_ns: int) -> Port:
+        if stage.queue is None:
+            limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, self.frame_bytes)
+            more = limit, stage.coalesce_ns, stage.faults, stage.own_rtt
+            return Link(stage.id, stage.name, stage.direction, stage.delay_ns, stage.rate_bps, *more)
+        rate_bps = stage.queue.rate_bps
+        assert rate_bps is not None  # checked by the scenario
+        pacing = shaper(stage.queue, rate_bps, self.frame_bytes, self.duration_ns)
+        facts = PortFacts(rate_bps, base_rtt_ns, shaped_here=pacing["kind"] == "own", frame_bytes=self.frame_bytes)
+        return Queue(stage.id, stage.name, stage.direction, stage.queue.qdisc.planned(facts), pacing, stage.delay_ns)
 
     def position(self, stage_id: str) -> int:
         """The port of a stage that is on some path."""
@@ -68,17 +79,3 @@ class Ports:
         opposite = self.stages[index].opposite
         assert opposite is not None  # checked by the scenario
         return self._indices[opposite]
-
-
-def _port(stage: Stage, path_rate_bps: int, base_rtt_ns: int, frame_bytes: int, duration_ns: int) -> Port:
-    if stage.queue is None:
-        limit = None if stage.limit is None else stage.limit.packets(stage.rate_bps or path_rate_bps, base_rtt_ns, frame_bytes)
-        line = stage.delay_ns, stage.rate_bps, limit
-        more = {"coalesce_ns": stage.coalesce_ns, "own_rtt": stage.own_rtt, "faults": stage.faults}
-        return Link(stage.id, stage.name, stage.direction, *line, **more)  # type: ignore[arg-type]
-    rate_bps = stage.queue.rate_bps
-    assert rate_bps is not None  # checked by the scenario
-    pacing = shaper(stage.queue, rate_bps, frame_bytes, duration_ns)
-    facts = PortFacts(rate_bps, base_rtt_ns, shaped_here=pacing["kind"] == "own", frame_bytes=frame_bytes)
-    discipline = stage.queue.qdisc.planned(facts)
-    return Queue(stage.id, stage.name, stage.direction, discipline, pacing, stage.delay_ns)

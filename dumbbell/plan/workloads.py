@@ -80,13 +80,13 @@ class Workloads:
         self._settings, self._table, self._paths, self._hosts, self._kept = settings, table, paths, hosts, kept
         self._ids = Ids()
         self._connections = self._making = 0
-        for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
+        named = kept.get("names", None, (settings.flows,), lambda: flow_names(settings.flows))
+        for i, (flow, names) in enumerate(zip(settings.flows, named, strict=True)):
             self.workloads.append(self._tcp(i, flow, names))
             self.origins.append(Origin(("flows", i), TCP))
-        self._names = {"tcp": Ids(), "udp": Ids()}
-        for workload in self.workloads:
-            for connection in workload.flows:
-                self._names["tcp"].take(connection.name)
+        if not settings.background:
+            return
+        self._names = {"tcp": Ids(name for names in named for name in names), "udp": Ids()}
         for i, (traffic, name) in enumerate(zip(settings.background, _names(settings.background), strict=True)):
             for direction in _directions(traffic):
                 wanted = f"{name}-reverse" if traffic.direction == "both" and direction == "reverse" else name

@@ -52,8 +52,22 @@ _MOST_TOLD = 100
 """Unknown names in a list that are reported."""
 
 
-def wrong(settings: Settings, passed: Settings | None = None) -> Wrong:
-    """Every contradiction. What settings have in common with those that have passed is not looked at again."""
+class Check:
+    """Checks settings, one after another. What they have in common with the last ones that passed is not looked at again."""
+
+    def __init__(self) -> None:
+        self._passed: tuple[Settings, _Around] | None = None
+
+    def wrong(self, settings: Settings) -> list[tuple[Location, str, str]]:
+        """Every contradiction: where, what is wrong, and what was expected."""
+        around = _Around.of(settings)
+        found = list(_wrong(settings, around, self._passed))
+        if not found:
+            self._passed = settings, around
+        return found
+
+
+def _wrong(settings: Settings, around: _Around, passed: tuple[Settings, _Around] | None) -> Wrong:
     if settings.duration == 0:
         yield ("duration",), "0s is no time at all", "a time above 0"
     elif settings.sample > settings.duration:
@@ -66,15 +80,15 @@ def wrong(settings: Settings, passed: Settings | None = None) -> Wrong:
     for i, impairment in enumerate(settings.path.impairments):
         for location, what, expected in wrong_impairment(impairment, settings):
             yield ("path", "impairments", i, *location), what, expected
-    around = _Around.of(settings)
-    known = {id(each) for each in (*passed.flows, *passed.background)} if passed is not None and around == _Around.of(passed) else ()
+    before, around_before = passed or (None, None)
+    known = {id(each) for each in (*before.flows, *before.background)} if before is not None and around == around_before else ()
     for i, flow in enumerate(settings.flows):
         for location, what, expected in _flow(flow, around, settings) if id(flow) not in known else ():
             yield ("flows", i, *location), what, expected
     for i, traffic in enumerate(settings.background):
         for location, what, expected in _background(traffic, around, settings) if id(traffic) not in known else ():
             yield ("background", i, *location), what, expected
-    if passed is None or _named(settings) != _named(passed):
+    if before is None or _named(settings) != _named(before):
         if not over_tcp(settings):
             yield ("flows",), "are none, and no other traffic is over TCP", "at least one flow, or background of such a kind"
         yield from _host_queues(settings)

@@ -10,6 +10,9 @@ from typing import Any, Self
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.series import Series
 
+_in_order = json.JSONEncoder(sort_keys=True).encode
+_USUAL = Series()
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -18,7 +21,7 @@ class Content:
     data: dict[str, Any]
     """Not to be changed."""
     json: dict[str, str]
-    """By key; the keys in it are in order."""
+    """By key: the key and its value, with the keys in that in order."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -31,17 +34,19 @@ class Content:
 
     def replaced(self, changed: Mapping[str, Any]) -> Self:
         """With other values of some keys."""
-        texts = {key: json.dumps(value, sort_keys=True) for key, value in changed.items()}
+        texts = {key: f'"{key}": {_in_order(value)}' for key, value in changed.items()}
         return type(self)({**self.data, **changed}, {**self.json, **texts})
 
     @property
     def text(self) -> str:
         """The whole as JSON with sorted keys."""
-        return "{" + ", ".join(f'"{key}": {self.json[key]}' for key in sorted(self.json)) + "}"
+        return f"{{{', '.join([self.json[key] for key in sorted(self.json)])}}}"
 
 
 def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:
     # Of a scenario that chooses no series and has one path the key is what it was before there was a choice.
-    usual = {"series"} if settings.series == Series() else set()
-    usual |= {key for key in ("stages", "paths") if not getattr(settings, key)}
-    return settings.model_dump(mode="json", include={*keys} - {"name", *usual})
+    left_out = {"name"}
+    if settings.series == _USUAL:
+        left_out.add("series")
+    left_out.update([key for key in ("stages", "paths") if not getattr(settings, key)])
+    return settings.model_dump(mode="json", include={*keys} - left_out)

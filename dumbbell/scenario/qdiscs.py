@@ -474,12 +474,12 @@ DISCIPLINES: Mapping[str, type[Discipline]] = {model.model_fields["kind"].defaul
 _PLANNED: Mapping[str, type[Discipline]] = {
     planned: model for kind, model in DISCIPLINES.items() for planned in (model.kinds_planned or (kind,))
 }
+_WRITTEN = {planned: str(model.model_fields["kind"].default) for planned, model in _PLANNED.items()}
 
 
 def kind_written(planned: Parameters) -> str:
     """The kind, as scenarios and tables call it, of a queue discipline in a plan."""
-    model = _PLANNED.get(planned["kind"])
-    return str(model.model_fields["kind"].default if model else planned["kind"])
+    return _WRITTEN.get(planned["kind"]) or str(planned["kind"])
 
 
 def features(planned: Parameters) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from dumbbell.scenario import source
 from dumbbell.scenario.base import LONG
-from dumbbell.scenario.check import is_random, wrong
+from dumbbell.scenario.check import Check, is_random
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.keys import assigned_at, covers
@@ -21,6 +21,7 @@ from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.sweep import Sweep
 
 Coordinate = str | int | float
+_AS_WRITTEN = frozenset((str, int, float))
 MOST_RUNS = 100_000
 """Runs of a scenario, unless more are allowed."""
 SAMPLE = 100
@@ -56,7 +57,7 @@ class ResolvedScenario:
     def on(self, engine: str) -> ResolvedScenario:
         """The same on another engine."""
         known = None if self.known is None else self.known.replaced({"engine": engine})
-        return replace(self, settings=self.settings.model_copy(update={"engine": engine}), known=known)
+        return ResolvedScenario(self.settings.model_copy(update={"engine": engine}), self.cell, self.origin, known)
 
     @property
     def content(self) -> Content:
@@ -165,7 +166,8 @@ class Scenario(Settings):
         if self.run_count > most:
             what = f"{self.run_count} runs ({self.cell_count} cells, repeat: {self.repeat})"
             raise ScenarioError([self.locate(("sweep" if self.sweep else "repeat",), what, f"at most {most}, or --most-cells")])
-        if problems := [self.locate(*found) for found in wrong(self)]:
+        check = Check()
+        if problems := [self.locate(*found) for found in check.wrong(self)]:
             raise ScenarioError(problems)
         keys = [key.split(".") for key in (self.sweep.keys if self.sweep else ())]
         written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
@@ -177,7 +179,7 @@ class Scenario(Settings):
         for index in cells:
             coordinates, cell = self._cell(index)
             changed = _changed(before, coordinates)
-            settings = self._resolve(shared, settings, coordinates, changed, cell)
+            settings = self._resolve(shared, settings, coordinates, changed, cell, check)
             before, known = coordinates, known.of_cell(settings, changed)
             if (same := seen.setdefault(blake2b(known.text.encode(), digest_size=16).digest(), index)) != index:
                 what = f"{_cell_text(self._cell(same)[1])} and {_cell_text(cell)} are the same run"
@@ -196,7 +198,13 @@ class Scenario(Settings):
         return coordinates, {key: _label(value) for key, value in coordinates.items()}
 
     def _resolve(
-        self, shared: dict[str, Any], before: Settings, coordinates: dict[str, Any], changed: set[str], cell: dict[str, Coordinate]
+        self,
+        shared: dict[str, Any],
+        before: Settings,
+        coordinates: dict[str, Any],
+        changed: set[str],
+        cell: dict[str, Coordinate],
+        check: Check,
     ) -> Settings:
         """The settings of a cell. It has all keys but those that are `changed` in common with the cell before."""
         assigned: Any = dict(shared)
@@ -214,7 +222,7 @@ class Scenario(Settings):
             settings = Settings.model_validate(assigned, context=self._source and self._source.context)
         except ValidationError as error:
             raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
-        if problems := [self.locate(*found, cell) for found in wrong(settings, before)]:
+        if problems := [self.locate(*found, cell) for found in check.wrong(settings)]:
             raise ScenarioError(problems)
         return settings
 
@@ -266,10 +274,10 @@ def _below(keys: list[list[str]], *words: str) -> list[list[str]]:
 
 def _label(value: Any) -> Coordinate:
     """A sweep's value as a coordinate: numbers and text as written, the rest in one compact line."""
+    if type(value) in _AS_WRITTEN:
+        return value  # type: ignore[no-any-return]
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int | float) and type(value) in (int, float):
-        return value
     if value is None:
         return "none"
     if isinstance(value, dict):

@@ -217,13 +217,15 @@ class Limit:
 
     EXPECTED = "a limit such as 180p, 64KiB or 0.5bdp"
 
-    __slots__ = ("unit", "value")
+    __slots__ = ("_text", "unit", "value")
 
     def __init__(self, value: Fraction, unit: str) -> None:
         self.value = value
         """Packets, bytes or bandwidth-delay products."""
         self.unit = unit
         """`p`, `B` or `bdp`."""
+        self._text: str | None = None
+        """Once it has been asked for."""
 
     @classmethod
     def parse(cls, written: object) -> Limit:
@@ -269,11 +271,14 @@ class Limit:
         return self.packets(rate_bps, base_rtt_ns, frame_bytes) * frame_bytes
 
     def __str__(self) -> str:
-        if self.unit == "p":
-            return str(Packets(self.value))
-        if self.unit == "B":
-            return str(Size(self.value))
-        return f"{_decimal(self.value)}bdp"
+        if self._text is None:
+            if self.unit == "p":
+                self._text = str(Packets(self.value))
+            elif self.unit == "B":
+                self._text = str(Size(self.value))
+            else:
+                self._text = f"{_decimal(self.value)}bdp"
+        return self._text
 
     def __repr__(self) -> str:
         return f"Limit.parse({str(self)!r})"

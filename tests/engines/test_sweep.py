@@ -1,5 +1,6 @@
 """Large sweeps: what is prepared is made again when it is needed, and nothing but the memory shows it."""
 
+import gc
 import tracemalloc
 
 import pytest
@@ -52,6 +53,24 @@ def test_all_are_checked_before_any_runs(monkeypatch):
     wrong.sweep.grid["path.bottleneck.rate"][2] = "1bogus"
     with pytest.raises(ScenarioError, match="'1bogus' has an unknown unit"):
         PreparedSweep(wrong)
+
+
+def test_preparing_leaves_no_cycles(monkeypatch):
+    """The collector is off meanwhile."""
+    monkeypatch.setattr(sweep, "MOST_KEPT", 0)
+
+    def cycles(cells):
+        wanted = scenario(cells)
+        gc.collect()
+        gc.disable()
+        try:
+            PreparedSweep(wanted)
+            return gc.collect()
+        finally:
+            gc.enable()
+
+    cycles(5)  # imports
+    assert cycles(60) == cycles(5)
 
 
 def test_memory_hardly_grows_with_the_number_of_runs(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from dumbbell.engines import engine
 from dumbbell.engines.prepared import prepare
-from dumbbell.plan import Kept, make
+from dumbbell.plan import Kept, as_json, make
 from dumbbell.scenario import Scenario, ScenarioError
 
 PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "codel", "limit": "1bdp", "target": "5ms"}}}
@@ -61,6 +61,25 @@ def test_what_is_equal_but_not_the_same_is_planned_anew():
     kept, table = Kept(), engine("sim").capabilities()
     runs = scenario({"flows.1.stack.initial_cwnd": [1, True, 1.0]}).runs()
     assert [str(make(run, table, kept).plan.workloads[1].options["initial_cwnd"]) for run in runs] == ["1", "True", "1.0"]
+
+
+@pytest.mark.parametrize("sweep", SWEEPS)
+def test_a_plan_that_shares_workloads_is_the_same_text(sweep):
+    kept, table = Kept(), engine("sim").capabilities()
+    plans = [make(run, table, kept).plan for run in scenario(sweep).runs()]
+    for plan in plans:
+        assert as_json(plan, kept) == json.dumps(plan.plain(), separators=(",", ":"))
+
+
+def test_a_flow_that_is_refused_is_refused_in_every_cell_that_has_it():
+    runs = scenario({"flows.0.cc": ["cubic", "nope", "dctcp"], "path.rtt": ["1ms", "2ms"]}).runs()
+    with pytest.raises(ScenarioError) as refused:
+        prepare(runs)
+    cells = [f"flows.0.cc: nope, path.rtt: {rtt}" for rtt in ("1ms", "2ms")]
+    assert len(refused.value.problems) == len(cells)
+    assert all(
+        "unknown cc 'nope'" in str(problem) and cell in str(problem) for problem, cell in zip(refused.value.problems, cells, strict=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from dumbbell.engines.kernel.attribution import refusal
 from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan, conflicts, host_conflicts, ping_conflicts
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
-from dumbbell.plan import RUN, Place, Plan, Refusal
+from dumbbell.plan import RUN, Kept, Place, Plan, Refusal
 from dumbbell.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Kernel(Engine):
         """Raises `EnvironmentFault` if the kernel is not built or a guest cannot be booted here."""
         _ready()
 
-    def compile(self, plan: Plan) -> Script:
+    def compile(self, plan: Plan, _kept: Kept | None = None) -> Script:
         """The script and the other files for the guest."""
         return compile_plan(plan)
 

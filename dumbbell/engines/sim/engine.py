@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
-
 from dumbbell.engines.base import Engine, expected_packets, expected_samples, measuring
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.labels import flow_labels, group_labels, tin_labels
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim.capabilities import NAME, capabilities
 from dumbbell.native import native
-from dumbbell.plan import RUN, Plan, Refusal, Traffic, make
+from dumbbell.plan import RUN, Kept, Plan, Refusal, Traffic, as_json, make
 from dumbbell.scenario import Duration, Scenario
 
 if TYPE_CHECKING:
@@ -42,9 +40,9 @@ class Sim(Engine):
         """Raises `EnvironmentFault` if the native module is not built."""
         native()
 
-    def compile(self, plan: Plan) -> str:
-        """The plan as JSON, which is what the simulator reads. By pydantic's serialiser, as this is done for every cell of a sweep."""
-        return to_json(plan.plain()).decode()
+    def compile(self, plan: Plan, kept: Kept | None = None) -> str:
+        """The plan as JSON, which is what the simulator reads."""
+        return as_json(plan, kept or Kept())
 
     def as_text(self, compiled: str) -> str:
         """The plan."""
