@@ -18,7 +18,7 @@ use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
-use crate::port::{Kind, Port};
+use crate::port::{Kind, Port, Shaper};
 use crate::qdisc::{Qdisc, QueueContext};
 use crate::rng::Rng;
 use crate::tap::Tap;
@@ -231,6 +231,9 @@ impl Network {
     /// Hands a packet to the discipline of port `i`, and serves the port unless its shaper's timer will.
     #[inline(never)]
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
+        if self.ports[i].next == self.shared.now {
+            self.serve_line(i);
+        }
         let port = &mut self.ports[i];
         let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
         self.shared.port = i;
@@ -269,6 +272,16 @@ impl Network {
             self.leave(i, id, out);
         }
         next
+    }
+
+    /// A packet arrives at port `i` just as its shaper may send another. A line takes that one first: what an ACK lets out follows the
+    /// departure that led to the ACK, and hosts take some time for it, though none here.
+    #[cold]
+    #[inline(never)]
+    fn serve_line(&mut self, i: usize) {
+        if matches!(self.ports[i].kind, Kind::Queue { shaper: Shaper::Link { .. }, .. }) {
+            self.on_shaper(i);
+        }
     }
 
     /// A change of rate filled the bucket of port `i` without moving the timer: as in Linux, the next arrival finds that out.
