@@ -30,7 +30,7 @@ class Drawn:
     label: str
     """In the legend; several may share one."""
     colour: str
-    stroke: Stroke
+    direction: str
     look: str
     """What looks alike has it in common."""
     thin: bool = False
@@ -43,6 +43,11 @@ class Drawn:
     def line(self, series: Series) -> Line:
         """One of its series, until it was over."""
         return Line(self.label, until(series, self.end_s), self.colour, self.stroke, thin=self.thin)
+
+    @property
+    def stroke(self) -> Stroke:
+        """Of its lines."""
+        return _stroke(self.direction)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def flows(run: Run) -> list[Drawn]:
             flow.entity,
             _label(flow, look, alike[look]),
             shades[look],
-            _stroke(flow.direction),
+            flow.direction,
             look,
             thin=alike[look] > MOST_SHOWN,
             end_s=flow.end_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ _WINDOWS = 60
 """Goodput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
 _CAPACITY = {"forward": style.REFERENCE_COLOUR, "reverse": "#999999"}
 """Colours of the lines of capacity, by direction."""
+_MOST_ALIKE = 20.0
+"""Medians that are further apart than by this factor are drawn on a logarithmic axis."""
 _APPLICATIONS = {"latency_ms": "latency of\nrequests (ms)", "buffer_s": "playing time\nin the buffer (s)"}
 _PROBES = (
     (("rtt_ms",), "RTT of\nprobes (ms)"),
@@ -49,12 +51,18 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
     window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))
     panels = [
         *(_flows(run, drawn, window_s, sample_s) if drawn else ()),
-        *(Panel(label, lines) for name, label in _APPLICATIONS.items() if (lines := entities.others(run, name))),
+        *(_application(label, lines) for name, label in _APPLICATIONS.items() if (lines := entities.others(run, name))),
         *(Panel(label, lines, from_zero=False) for names, label in _PROBES if (lines := entities.others(run, *names))),
         *_queues(run),
     ]
     cell = ", ".join(f"{key}: {value}" for key, value in run.cell.items())
     return timeline(f"{run.name} ({cell})" if cell else run.name, panels, size, start_s, stop_s)
+
+
+def _application(label: str, lines: Sequence[Line]) -> Panel:
+    """A logarithmic axis where one of them would lie on the axis of the other."""
+    medians = [float(np.nanmedian(line.series[1])) for line in lines if np.any(np.isfinite(line.series[1]))]
+    return Panel(label, lines, logarithmic=bool(medians) and max(medians) > _MOST_ALIKE * min(medians) > 0)
 
 
 def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -> list[Panel]:
@@ -71,8 +79,11 @@ def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -
     together = "\neach group together," if several else ""
     alive = [Line(each.label, run.series(each.entity, "flows"), each.colour, each.stroke) for each in drawn if each.entity[:6] == "group/"]
     return [
-        Panel(f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)", [*goodput, *_capacity(run, window_s)]),
-        Panel("srtt (ms)", lines("srtt_ms")),
+        Panel(
+            f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)",
+            [*goodput, *_capacity(run, {each.direction for each in drawn}, window_s)],
+        ),
+        Panel("srtt (ms)", [replace(line, series=_with_gaps(line.series, sample_s)) for line in lines("srtt_ms")]),
         Panel("cwnd (packets)", lines("cwnd")),
         *([Panel("open\nconnections", alive)] if alive else ()),
     ]
@@ -88,15 +99,23 @@ def _sum(received: Sequence[Series]) -> Series:
     return times, np.sum([np.interp(times, t_s, values, left=0.0) for t_s, values in received], axis=0)
 
 
-def _capacity(run: Run, window_s: float) -> list[Line]:
-    """The rates of the slowest queues of both directions; one line where they are the same."""
+def _with_gaps(series: Series, sample_s: float) -> Series:
+    """NaN where samples are missing, as of a group while none of its connections is open."""
+    t_s, values = series
+    after = np.flatnonzero(np.diff(t_s) > 1.5 * sample_s) + 1
+    return np.insert(t_s, after, t_s[after - 1] + sample_s), np.insert(values.astype(float), after, np.nan)
+
+
+def _capacity(run: Run, shown: Collection[str], window_s: float) -> list[Line]:
+    """The rates of the slowest queues of the directions that are shown; one line where they are the same."""
     from dumbbell.results.capacity import capacities
 
     directions = {port["id"]: port["direction"] for port in (run.plan or {}).get("ports", ())}
     slowest: dict[str, Line] = {}
     for port, capacity in sorted(capacities(run).items(), key=lambda each: each[1].mean_mbit()):
-        label = "capacity" if directions[port] == "forward" else "capacity, back"
-        slowest.setdefault(directions[port], Line(label, capacity.steps(window_s), _CAPACITY[directions[port]], "dotted"))
+        if (direction := directions[port]) in shown:
+            label = "capacity" if direction == "forward" else "capacity, back"
+            slowest.setdefault(direction, Line(label, capacity.steps(window_s), _CAPACITY[direction], "dotted"))
     same = len({tuple(line.series[1]) for line in slowest.values()}) == 1
     return list(slowest.values())[:1] if same else list(slowest.values())
 

@@ -53,6 +53,7 @@ class Panel:
     mark: float | None = None
     """A y value to mark with a thin line."""
     from_zero: bool = True
+    logarithmic: bool = False
 
 
 def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
@@ -96,7 +97,9 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
             if panel.mark is not None:
                 axis.axhline(panel.mark, color="#888888", linewidth=0.7, linestyle=(0, (1, 2)))
                 top = max(top, panel.mark)
-            if panel.from_zero:
+            if panel.logarithmic:
+                axis.set_yscale("log")
+            elif panel.from_zero:
                 axis.set_ylim(0, top * 1.08 if top > 0 else 1)
             axis.set_ylabel(panel.title)
             axis.grid(True, axis="both")

@@ -113,3 +113,32 @@ def test_probes_have_panels_of_round_trips_and_of_either_way():
     assert (there.is_dashed(), back.is_dashed()) == (False, True)
     assert there.get_color() == back.get_color()
     assert {"ping", "echo"} <= set(legend)
+
+
+def test_only_directions_that_carry_data_have_a_capacity():
+    path = {
+        "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}},
+        "reverse": {"rate": "100mbit", "qdisc": "fq_codel"},
+    }
+    _, down_only = panels(made([{"cc": "reno"}], path))
+    _, both = panels(made([{"cc": "reno"}, {"cc": "reno", "direction": "reverse"}], path))
+    assert ("capacity, back" in down_only, "capacity, back" in both) == (False, True)
+
+
+def test_times_without_any_connection_are_gaps():
+    background = [{"kind": "transfers", "name": "few", "cc": "reno", "arrivals": {"kind": "regular", "every": "3s"}, "size": "200kB"}]
+    axes, _ = panels(made([], background=background, series={"groups": "all"}))
+    (srtt,) = axes["srtt (ms)"].lines
+    t_s, values = srtt.get_data()
+    assert np.isnan(values).sum() == 1
+    assert t_s[np.isnan(values)][0] < 2
+    assert np.nanmin(values) >= 20
+
+
+def test_latencies_far_apart_have_a_logarithmic_axis():
+    def scale(burst):
+        writes = [{"kind": "onoff", "cc": "reno", "burst": each, "off": "500ms"} for each in ("5kB", burst)]
+        axes, _ = panels(made([{"cc": "reno"}], {"bottleneck": {"rate": "10mbit", "qdisc": "fq_codel"}}, background=writes))
+        return axes["latency of\nrequests (ms)"].get_yscale()
+
+    assert (scale("6kB"), scale("2MB")) == ("linear", "log")
