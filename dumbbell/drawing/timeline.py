@@ -99,6 +99,8 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
                 top = max(top, panel.mark)
             if panel.logarithmic:
                 axis.set_yscale("log")
+                # Powers are written in mathtext by default, which the labels of files from others must not be.
+                axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             elif panel.from_zero:
                 axis.set_ylim(0, top * 1.08 if top > 0 else 1)
             axis.set_ylabel(panel.title)
