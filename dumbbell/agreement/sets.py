@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
-from dumbbell.agreement.space import jitter, run_seconds, scenario
+from dumbbell.agreement.space import alone, jitter, run_seconds, scenario, usual
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
@@ -50,16 +50,27 @@ class ScenarioSet:
         return self.name if self.seed is None else f"{self.name}-{self.seed}"
 
 
-def find_set(name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None) -> ScenarioSet:
-    """The set with this name; `count` is allowed for `random` only. Raises `BadInput` if there is no such set."""
+def find_set(
+    name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None, cc: str | None = None
+) -> ScenarioSet:
+    """The set with this name; `count` and `cc` are allowed for `random` only. With `cc` its scenarios have one flow, with this control.
+
+    Raises `BadInput` if there is no such set, or the engines share no such control.
+    """
     if name not in STARTS:
         raise BadInput(f"set {name!r} is unknown{nearest(name, STARTS)}; expected one of {', '.join(STARTS)}")
     starts = STARTS[name] if starts is None else starts
     if name == "random":
         seed, count = _SEED if seed is None else seed, _COUNT if count is None else count
+        if cc is not None:
+            if cc not in shared.cc:
+                raise BadInput(f"congestion control {cc!r} is not shared{nearest(cc, shared.cc)}; expected one of {', '.join(shared.cc)}")
+            made = tuple(alone(seed, index, shared, cc, starts) for index in range(count))
+            return ScenarioSet(f"{name}-{cc}", seed, starts, made)
         return ScenarioSet(name, seed, starts, tuple(scenario(seed, index, shared, starts) for index in range(count)))
-    if count is not None:
-        raise BadInput(f"the set {name} has always the same scenarios; expected --count with the set random alone")
+    for option, given in (("--count", count), ("--cc", cc)):
+        if given is not None:
+            raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the set random alone")
     made = _smoke(shared, starts) if name == "smoke" else _standard(shared, starts)
     return ScenarioSet(name, seed, starts, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
 
@@ -73,7 +84,7 @@ def as_yaml(scenario: Scenario) -> str:
 
 
 def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
-    ccs, qdiscs = shared.cc, shared.qdisc
+    ccs, qdiscs = usual(shared), shared.qdisc
     longest = max(len(ccs), len(qdiscs))
     for i in range(max(9, longest)):
         # Pairs both lists cyclically: every name occurs, and repeated names of one list meet different names of the other.
@@ -91,10 +102,11 @@ def _smoke(shared: Shared, starts: int) -> Iterator[Scenario]:
 
 def _standard(shared: Shared, starts: int) -> Iterator[Scenario]:
     """All conditions for every pair if the total allows it; otherwise a subset for each pair, with all conditions equally frequent."""
-    pairs = [(cc, qdisc) for cc in shared.cc for qdisc in shared.qdisc]
+    ccs = usual(shared)
+    pairs = [(cc, qdisc) for cc in ccs for qdisc in shared.qdisc]
     each = max(1, min(len(_CONDITIONS), round(_STANDARD / len(pairs))))
     for p, (cc, qdisc) in enumerate(pairs):
-        other = shared.cc[(shared.cc.index(cc) + 1) % len(shared.cc)]
+        other = ccs[(ccs.index(cc) + 1) % len(ccs)]
         for j in range(each):
             condition = ((p * each + j) * _STRIDE) % len(_CONDITIONS)
             mbit, ms = _CONDITIONS[condition]

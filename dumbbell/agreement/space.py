@@ -13,6 +13,10 @@ from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
 from dumbbell.scenario import Ping, Scenario, Transfers, Udp
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, FRAME_BYTES, Size
 
+RANDOMISED = frozenset({"cdg", "lp", "nv"})
+"""Congestion controls that draw random numbers."""
+_USUAL, _OTHERS = ("reno", "cubic", "dctcp"), 0.4
+"""Congestion controls that most flows have, and the probability that a flow draws from the others that there are."""
 _KBIT = (500, 100_000)
 _RTT_MS = (1, 300)
 _ALONE = 0.3
@@ -70,10 +74,28 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     networks.several_paths(draw.at("several paths"), settings, shared, kbit, rtt_us)
     if "paths" not in settings:
         networks.host_queue(draw.at("host queue"), settings, shared, kbit, rtt_us)
-    if several or is_randomised(qdisc) or faults:
+    if several or is_randomised(qdisc) or faults or any(flow["cc"] in RANDOMISED for flow in flows):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
+    return Scenario.model_validate(settings)
+
+
+def alone(seed: int, index: int, shared: Shared, cc: str, starts: int) -> Scenario:
+    """A single bulk flow with this congestion control on the path with this index: the same path whatever the control.
+
+    With a randomised qdisc or control it has `starts` repeats with jittered starts.
+    """
+    draw = Draw("agree", "alone", seed, index)
+    kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
+    path = _path(draw, shared, kbit, rtt_us)
+    qdisc, flow = path["bottleneck"]["qdisc"]["kind"], {"cc": cc}
+    if draw.chance("ecn given", 0.5):
+        flow["ecn"] = cc in shared.needs_ecn or draw.chance("ecn", 0.6)
+    settings: dict[str, Any] = {"name": f"{cc}-{seed}-{index:03d}", "path": path, "flows": [flow], "duration": f"{run_seconds(kbit)}s"}
+    if is_randomised(qdisc) or cc in RANDOMISED:
+        settings["repeat"] = starts
+        flow["start"] = {"jitter": jitter(rtt_us)}
     return Scenario.model_validate(settings)
 
 
@@ -102,7 +124,7 @@ def _transfers(draw: Draw, shared: Shared, qdisc: str) -> dict[str, Any]:
         "pareto": {"pareto": {"shape": round(draw.log("shape", 1.05, 2.5), 3), "least": mean, "most": "3MB"}},
     }
     load = round(draw.log("load", *_LOAD), 3)
-    written: dict[str, Any] = {"kind": "transfers", "cc": draw.choice("cc", shared.cc), "arrivals": {"kind": "poisson", "load": load}}
+    written: dict[str, Any] = {"kind": "transfers", "cc": _cc(draw, shared), "arrivals": {"kind": "poisson", "load": load}}
     written["size"] = sizes[draw.choice("size", sorted(sizes))]
     if draw.chance("own rtt", 0.3):
         written["rtt"] = {"lognormal": {"median": f"{_rtt_us(draw)}us", "sigma": 0.5}}
@@ -112,6 +134,18 @@ def _transfers(draw: Draw, shared: Shared, qdisc: str) -> dict[str, Any]:
 def run_seconds(kbit: int, longest: int = _SECONDS[1]) -> int:
     """The duration of a run, s: as long as the maximum number of packets allows at this rate."""
     return min(longest, max(_SECONDS[0], int(_PACKETS * 8 * FRAME_BYTES / (1000 * kbit))))
+
+
+def usual(shared: Shared) -> tuple[str, ...]:
+    """The congestion controls that most flows have, of those that the engines share; all if there is none of them."""
+    return tuple(name for name in shared.cc if name in _USUAL) or shared.cc
+
+
+def _cc(draw: Draw, shared: Shared) -> str:
+    others = tuple(name for name in shared.cc if name not in _USUAL)
+    if others and draw.chance("other cc", _OTHERS):
+        return draw.choice("cc", others)
+    return draw.choice("cc", usual(shared))
 
 
 def jitter(rtt_us: int) -> str:
@@ -179,7 +213,7 @@ def _flows(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> l
 
 
 def _group(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> dict[str, Any]:
-    cc = draw.choice("cc", shared.cc)
+    cc = _cc(draw, shared)
     group: dict[str, Any] = {"cc": cc}
     if draw.chance("ecn given", 0.5):
         group["ecn"] = cc in shared.needs_ecn or draw.chance("ecn", 0.6)

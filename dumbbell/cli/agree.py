@@ -31,6 +31,9 @@ def _agree(
     ] = None,
     count: Annotated[int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of the set random; 100 by default.")] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
+    cc: Annotated[
+        str | None, typer.Option("--cc", metavar="NAME", help="Set random: one bulk flow with this congestion control a scenario.")
+    ] = None,
     qdiscs: Annotated[str | None, typer.Option("--qdisc", metavar="A,B", help="Only these qdiscs; by default all that both have.")] = None,
     starts: Annotated[
         int | None,
@@ -58,7 +61,7 @@ def _agree(
     shared = Shared.of(first, second)
     if qdiscs is not None:
         shared = shared.with_qdiscs(_names(qdiscs))
-    scenario_set = find_set(name, shared, seed, count, starts)
+    scenario_set = find_set(name, shared, seed, count, starts, cc)
     if listed:
         _list(scenario_set.scenarios, json)
         return

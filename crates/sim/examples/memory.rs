@@ -7,7 +7,7 @@ use std::alloc::System;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cap::Cap;
-use dumbbell_sim::cc::{CongestionControl, CustomControl, RateSample, View, Window};
+use dumbbell_sim::cc::{BoxedControl, CongestionControl, RateSample, View, Window};
 use dumbbell_sim::output::Output;
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate_with;
@@ -44,7 +44,7 @@ impl CongestionControl for Watch {
     }
 }
 
-impl CustomControl for Watch {}
+impl BoxedControl for Watch {}
 
 /// Connections to the right host, without the kind of workload that they are.
 fn workload(id: &str, cc: &str, bytes: Value, connections: Vec<Value>) -> Value {

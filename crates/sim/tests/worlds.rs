@@ -3,7 +3,7 @@
 mod common;
 
 use common::{back, cake, counter, dumbbell, fingerprint, flow, host, queue, run, udp, with_udp, MS, MSS, SEC};
-use dumbbell_sim::cc::{CongestionControl, CustomControl, View, Window};
+use dumbbell_sim::cc::{BoxedControl, CongestionControl, View, Window};
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
     CakeIsolation, ChangeSpec, DatagramsSpec, Direction, DistributionSpec, DrawnSpec, HostSettings, NetworkSpec,
@@ -390,14 +390,14 @@ impl CongestionControl for FixedWindow {
     }
 }
 
-impl CustomControl for FixedWindow {}
+impl BoxedControl for FixedWindow {}
 
 #[test]
 fn a_control_of_ones_own_steers_the_window() {
     let shaper = ShaperSpec::Link { rate_bps: 100_000_000 };
     let net =
         dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 100 * MS, 20, vec![flow("f", "fixed", "linux-6.12")]);
-    let control = |name: &str| (name == "fixed").then(|| Box::new(FixedWindow(20)) as Box<dyn CustomControl>);
+    let control = |name: &str| (name == "fixed").then(|| Box::new(FixedWindow(20)) as Box<dyn BoxedControl>);
     let out = dumbbell_sim::simulate_with(&net, &control).unwrap();
     // A window of 20 segments every 100 ms and the little that serialisation adds.
     let rate = counter(&out, "flow/f", "rx_bytes") as f64 / 20.0;

@@ -22,6 +22,18 @@ _CUBIC: Mapping[str, Parameter] = {
     "hystart_low_window": Parameter("integer", 16, "least window that HyStart looks at, packets", 0, _WINDOW),
     "hystart_ack_delta_us": Parameter("integer", 2000, "ACKs no further apart than this belong to a train, us", 0, 10**6),
 }
+_BIC: Mapping[str, Parameter] = {
+    "fast_convergence": _CUBIC["fast_convergence"],
+    "max_increment": Parameter("integer", 16, "most packets a round trip", 1, 1 << 16),
+    "low_window": Parameter("integer", 14, "grows and loses as Reno up to this window, packets", 0, _WINDOW),
+    "beta": Parameter("integer", 819, "window after a loss, 1024ths", 1, 1023),
+    "initial_ssthresh": Parameter("integer", 0, "threshold at the start, packets; 0: none", 0, _WINDOW),
+    "smooth_part": Parameter("integer", 20, "round trips for the last packets of the search, times 4", 1, 1 << 10),
+}
+_HTCP: Mapping[str, Parameter] = {
+    "use_rtt_scaling": Parameter("flag", True, "grows by time, not by round trips"),
+    "use_bandwidth_switch": Parameter("flag", True, "halves the window where the throughput has changed by a fifth"),
+}
 _DCTCP: Mapping[str, Parameter] = {
     "shift_g": Parameter("integer", 4, "gain of the share of marked packets: 2^-shift_g", 0, 10),
     "alpha_on_init": Parameter("integer", 1024, "share of marked packets assumed at first, 1024ths", 0, 1024),
@@ -45,10 +57,10 @@ CONTROLS: Mapping[str, Control] = {
     "cubic": Control("CUBIC with HyStart (tcp_cubic.c)", parameters=_CUBIC),
     "dctcp": Control("DCTCP (tcp_dctcp.c)", needs_ecn=True, parameters=_DCTCP, prefix="dctcp_"),
     "bbr": Control("BBR version 1 (tcp_bbr.c)"),
-    "bic": Control("BIC (tcp_bic.c)"),
+    "bic": Control("BIC (tcp_bic.c)", parameters=_BIC),
     "cdg": Control("CAIA delay gradient (tcp_cdg.c)"),
     "highspeed": Control("HighSpeed TCP, RFC 3649 (tcp_highspeed.c)"),
-    "htcp": Control("H-TCP (tcp_htcp.c)"),
+    "htcp": Control("H-TCP (tcp_htcp.c)", parameters=_HTCP),
     "hybla": Control("Hybla (tcp_hybla.c)"),
     "illinois": Control("Illinois (tcp_illinois.c)"),
     "lp": Control("Low Priority (tcp_lp.c)"),

@@ -1,4 +1,5 @@
-//! Any congestion control behind one type: those of this crate dispatched statically, and one of the caller's own.
+//! Any congestion control behind one type: those that most runs use dispatched statically, the others of this crate and those of the caller's
+//! own by a table of functions.
 
 use super::cubic::Cubic;
 use super::cubic_sce::CubicSce;
@@ -10,25 +11,32 @@ use serde_json::Map;
 
 use crate::refusal::Flaws;
 
-/// A congestion control brought by the user of the crate.
-pub trait CustomControl: CongestionControl + std::fmt::Debug + Send {
-    /// What it needs from the connection.
+/// A congestion control that lies in memory of its own.
+pub trait BoxedControl: CongestionControl + std::fmt::Debug + Send {
+    /// What one of the caller's own needs from the connection; of this crate's [`CONTROLS`] says it.
     fn needs(&self) -> Needs {
-        Needs::default()
+        Needs::NOTHING
+    }
+
+    /// The three hooks of an ACK that only makes progress, in one call.
+    fn on_progress(&mut self, v: &View, w: &mut Window, s: &RateSample) {
+        self.pkts_acked(v, w, s);
+        self.on_ack(v, w, s);
+        self.cong_avoid(v, w, s.acked);
     }
 }
 
 macro_rules! any_cc {
     ($($variant:ident),*) => {
-        /// Any congestion control, dispatched statically.
+        /// Any congestion control.
         #[derive(Debug)]
         #[allow(missing_docs)]
         // A tag of its own is read in one step; in a value that a variant does not use it would have to be computed.
         #[repr(u8)]
         pub enum AnyCc {
             $($variant($variant),)*
-            /// A plug-in.
-            Custom(Box<dyn CustomControl>),
+            /// One that fewer runs use, or the caller's own: whatever there are, the others pay nothing for it.
+            Boxed(Box<dyn BoxedControl>),
         }
 
         impl AnyCc {
@@ -38,43 +46,43 @@ macro_rules! any_cc {
             pub(crate) fn on_progress(&mut self, v: &View, w: &mut Window, acked: u32, rtt_us: i64, esce: bool) {
                 match self {
                     $(Self::$variant(c) => on_progress(c, v, w, acked, rtt_us, esce),)*
-                    Self::Custom(c) => on_custom_progress(c.as_mut(), v, w, acked, rtt_us, esce),
+                    Self::Boxed(c) => on_boxed_progress(c.as_mut(), v, w, acked, rtt_us, esce),
                 }
             }
         }
 
         impl CongestionControl for AnyCc {
             fn init(&mut self, v: &View, w: &mut Window) {
-                match self { $(Self::$variant(c) => c.init(v, w),)* Self::Custom(c) => c.init(v, w) }
+                match self { $(Self::$variant(c) => c.init(v, w),)* Self::Boxed(c) => c.init(v, w) }
             }
             #[inline]
             fn ssthresh(&mut self, v: &View, w: &Window) -> u32 {
-                match self { $(Self::$variant(c) => c.ssthresh(v, w),)* Self::Custom(c) => c.ssthresh(v, w) }
+                match self { $(Self::$variant(c) => c.ssthresh(v, w),)* Self::Boxed(c) => c.ssthresh(v, w) }
             }
             fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
-                match self { $(Self::$variant(c) => c.cong_avoid(v, w, acked),)* Self::Custom(c) => c.cong_avoid(v, w, acked) }
+                match self { $(Self::$variant(c) => c.cong_avoid(v, w, acked),)* Self::Boxed(c) => c.cong_avoid(v, w, acked) }
             }
             fn cong_control(&mut self, v: &View, w: &mut Window, s: &RateSample) {
-                match self { $(Self::$variant(c) => c.cong_control(v, w, s),)* Self::Custom(c) => c.cong_control(v, w, s) }
+                match self { $(Self::$variant(c) => c.cong_control(v, w, s),)* Self::Boxed(c) => c.cong_control(v, w, s) }
             }
             fn undo_cwnd(&mut self, v: &View, w: &Window) -> u32 {
-                match self { $(Self::$variant(c) => c.undo_cwnd(v, w),)* Self::Custom(c) => c.undo_cwnd(v, w) }
+                match self { $(Self::$variant(c) => c.undo_cwnd(v, w),)* Self::Boxed(c) => c.undo_cwnd(v, w) }
             }
             #[inline]
             fn on_event(&mut self, v: &View, w: &mut Window, e: Event) {
-                match self { $(Self::$variant(c) => c.on_event(v, w, e),)* Self::Custom(c) => c.on_event(v, w, e) }
+                match self { $(Self::$variant(c) => c.on_event(v, w, e),)* Self::Boxed(c) => c.on_event(v, w, e) }
             }
             #[inline]
             fn pkts_acked(&mut self, v: &View, w: &mut Window, s: &RateSample) {
-                match self { $(Self::$variant(c) => c.pkts_acked(v, w, s),)* Self::Custom(c) => c.pkts_acked(v, w, s) }
+                match self { $(Self::$variant(c) => c.pkts_acked(v, w, s),)* Self::Boxed(c) => c.pkts_acked(v, w, s) }
             }
             #[inline]
             fn on_ack(&mut self, v: &View, w: &mut Window, s: &RateSample) {
-                match self { $(Self::$variant(c) => c.on_ack(v, w, s),)* Self::Custom(c) => c.on_ack(v, w, s) }
+                match self { $(Self::$variant(c) => c.on_ack(v, w, s),)* Self::Boxed(c) => c.on_ack(v, w, s) }
             }
             #[inline]
             fn on_sent(&mut self, v: &View, w: &mut Window, segments: u32) {
-                match self { $(Self::$variant(c) => c.on_sent(v, w, segments),)* Self::Custom(c) => c.on_sent(v, w, segments) }
+                match self { $(Self::$variant(c) => c.on_sent(v, w, segments),)* Self::Boxed(c) => c.on_sent(v, w, segments) }
             }
         }
     };
@@ -95,10 +103,10 @@ fn on_progress<C: CongestionControl + ?Sized>(
     c.cong_avoid(v, w, acked);
 }
 
-/// Out of line, so that the sample need not lie in memory for the controls of this crate.
+/// Out of line, so that the sample need not lie in memory for the others.
 #[inline(never)]
-fn on_custom_progress(c: &mut dyn CustomControl, v: &View, w: &mut Window, acked: u32, rtt_us: i64, esce: bool) {
-    on_progress(c, v, w, acked, rtt_us, esce);
+fn on_boxed_progress(c: &mut dyn BoxedControl, v: &View, w: &mut Window, acked: u32, rtt_us: i64, esce: bool) {
+    c.on_progress(v, w, &RateSample::progress(v, acked, rtt_us, esce));
 }
 
 any_cc!(Reno, Cubic, Dctcp, SceWindow, CubicSce);
@@ -112,7 +120,7 @@ pub(crate) fn build(
     name: &str,
     given: &Map<String, serde_json::Value>,
     stack: &[(&'static str, Value)],
-    custom: impl FnOnce(&str) -> Option<Box<dyn CustomControl>>,
+    custom: impl FnOnce(&str) -> Option<Box<dyn BoxedControl>>,
 ) -> Result<(AnyCc, Needs), Flaws> {
     if let Some(control) = find(name) {
         let parameters = Parameters::resolve(control.parameters, stack, given)?;
@@ -124,5 +132,5 @@ pub(crate) fn build(
     };
     Parameters::resolve(&[], &[], given)?;
     let needs = custom.needs();
-    Ok((AnyCc::Custom(custom), needs))
+    Ok((AnyCc::Boxed(custom), needs))
 }

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{cubic, cubic_sce, dctcp, dctcp_sce, reno, reno_sce, AnyCc, Parameter, Parameters};
+use super::{
+    bic, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, reno, reno_sce, scalable, westwood, AnyCc, Parameter,
+    Parameters,
+};
 
 /// What a control needs from the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,11 +18,15 @@ pub struct Needs {
     pub cong_control: bool,
     /// It reads the delivery rate of the samples ([`RateSample::rate`](super::RateSample::rate)).
     pub rate_samples: bool,
+    /// It reads of every ACK what the sender's fast path does not look at (`slow_path` and the timestamps of the sample), or asks for
+    /// reductions by [`Window::enters_cwr`](super::Window::enters_cwr).
+    pub whole_acks: bool,
 }
 
 impl Needs {
     /// What a control needs that works by windows, RTTs and losses alone.
-    pub const NOTHING: Self = Self { ecn: false, sce: false, cong_control: false, rate_samples: false };
+    pub const NOTHING: Self =
+        Self { ecn: false, sce: false, cong_control: false, rate_samples: false, whole_acks: false };
 }
 
 /// A version of Linux: `Version(3, 18)` is 3.18.
@@ -49,9 +56,21 @@ pub struct Control {
     pub build: fn(&Parameters) -> AnyCc,
 }
 
-/// Every control. A new one is a file with a `CONTROL`, a line here, and a variant of [`AnyCc`].
-pub const CONTROLS: &[Control] =
-    &[reno::CONTROL, cubic::CONTROL, dctcp::CONTROL, reno_sce::CONTROL, dctcp_sce::CONTROL, cubic_sce::CONTROL];
+/// Every control. A new one is a file with a `CONTROL`, and a line here; one that most runs
+/// use has a variant of [`AnyCc`] too.
+pub const CONTROLS: &[Control] = &[
+    reno::CONTROL,
+    cubic::CONTROL,
+    dctcp::CONTROL,
+    reno_sce::CONTROL,
+    dctcp_sce::CONTROL,
+    cubic_sce::CONTROL,
+    bic::CONTROL,
+    highspeed::CONTROL,
+    htcp::CONTROL,
+    scalable::CONTROL,
+    westwood::CONTROL,
+];
 
 /// The names of the controls that a version of Linux has.
 pub fn names_in(version: Version) -> impl Iterator<Item = &'static str> {

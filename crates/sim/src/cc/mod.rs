@@ -1,20 +1,27 @@
 //! Congestion controls: one file each, one trait, chosen once a connection. [`CONTROLS`] lists them with their parameters.
 
 mod any;
+mod bic;
 mod control;
 mod cubic;
 mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
+mod highspeed;
+mod htcp;
 mod hystart;
+#[cfg(test)]
+mod lab;
 mod parameters;
 mod reno;
 mod reno_sce;
+mod scalable;
 mod sce;
 mod view;
+mod westwood;
 
 pub(crate) use any::build;
-pub use any::{AnyCc, CustomControl};
+pub use any::{AnyCc, BoxedControl};
 pub use control::{find, names_in, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;
@@ -48,10 +55,12 @@ pub trait CongestionControl {
     /// See [`Event`].
     fn on_event(&mut self, _v: &View, _w: &mut Window, _e: Event) {}
 
-    /// An ACK moved the cumulative point or brought SACK blocks. `rtt_us` and `acked` of the sample may be read.
+    /// An ACK moved the cumulative point or brought SACK blocks. `rtt_us` and `acked` of the sample may be read, and its timestamps by a
+    /// control that [`Needs::whole_acks`].
     fn pkts_acked(&mut self, _v: &View, _w: &mut Window, _s: &RateSample) {}
 
-    /// An ACK arrived. `acked`, `window_update`, `ece` and `esce` of the sample may be read.
+    /// An ACK arrived. `acked`, `window_update`, `ece` and `esce` of the sample may be read, and `slow_path` by a control that
+    /// [`Needs::whole_acks`].
     fn on_ack(&mut self, _v: &View, _w: &mut Window, _s: &RateSample) {}
 
     /// So many segments were sent, new ones or again; the view counts them already.

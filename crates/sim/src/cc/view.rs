@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::packet::MSS;
+use crate::rng::Rng;
 
 /// "No threshold yet", as Linux prints it, segments.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -87,6 +88,8 @@ pub struct View {
     pub mss: u32,
     /// When something was delivered last, us; only kept for a control that needs rate samples.
     pub delivered_us: u64,
+    /// What the connection's random stream is made from: the run's seed, and which connection of the run it is.
+    pub seed: (u64, u64),
 }
 
 impl View {
@@ -117,7 +120,20 @@ impl View {
             lost: 0,
             mss: MSS,
             delivered_us: 0,
+            seed: (0, 0),
         }
+    }
+
+    /// So many microseconds in ticks, rounded up (Linux's `usecs_to_jiffies`).
+    #[must_use]
+    pub fn ticks_of_us(&self, us: u32) -> u32 {
+        (u64::from(us) * u64::from(self.hz)).div_ceil(1_000_000) as u32
+    }
+
+    /// The connection's own random stream, from its start.
+    #[must_use]
+    pub fn random_stream(&self) -> Rng {
+        Rng::for_component(self.seed.0, &format!("cc/{}", self.seed.1))
     }
 
     /// Segments in the network, as far as the sender can tell.
@@ -154,13 +170,16 @@ pub struct Window {
     /// What is sent until so many segments are delivered does not show the rate of the path, as the application limits it; 0: it does. Set when
     /// an application writes that has kept the sender waiting, and by a control that holds back itself. Only kept for one that needs rate samples.
     pub app_limited: u32,
+    /// Set by a control to have the window reduced as after an ECN echo, once the hook returns; the sender takes it back. Only for one that
+    /// [`Needs::whole_acks`](super::Needs::whole_acks), and in `cong_avoid`.
+    pub enters_cwr: bool,
 }
 
 impl Window {
     /// The window that a connection starts with, segments.
     #[must_use]
     pub fn new(cwnd: u32, ssthresh: u32) -> Self {
-        Self { cwnd, ssthresh, cwnd_cnt: 0, pacing_rate: u64::MAX, app_limited: u32::MAX }
+        Self { cwnd, ssthresh, cwnd_cnt: 0, pacing_rate: u64::MAX, app_limited: u32::MAX, enters_cwr: false }
     }
 
     /// First window that slow start does not raise any more.
@@ -267,6 +286,13 @@ pub struct RateSample {
     pub ece: bool,
     /// SCE echo.
     pub esce: bool,
+    /// Linux's header prediction does not take the ACK: it has SACK blocks or an ECN echo, offers another window than the last one, or
+    /// acknowledges nothing new.
+    pub slow_path: bool,
+    /// The receiver's clock when it sent the ACK, and ours when the segment that it echoes was sent, ms (timestamp option).
+    pub tsval: u32,
+    /// See `tsval`.
+    pub tsecr: u32,
     /// How fast segments are delivered.
     pub rate: DeliveryRate,
 }
@@ -302,17 +328,8 @@ impl RateSample {
     #[must_use]
     pub(crate) fn progress(v: &View, acked: u32, rtt_us: i64, esce: bool) -> Self {
         let prior_in_flight = v.packets_out + acked;
-        Self {
-            rtt_us,
-            acked,
-            delivered: acked,
-            losses: 0,
-            prior_in_flight,
-            window_update: true,
-            ece: false,
-            esce,
-            rate: DeliveryRate::default(),
-        }
+        let sample = Self { rtt_us, acked, delivered: acked, prior_in_flight, esce, ..Self::default() };
+        Self { window_update: true, ..sample }
     }
 }
 
@@ -322,6 +339,8 @@ impl RateSample {
 pub enum Event {
     /// First transmission when nothing was in flight.
     TxStart,
+    /// The window is about to be restarted, as nothing was sent for more than a retransmission timeout.
+    CwndRestart,
     /// A reduction (CWR or recovery) is complete; the window has been set to ssthresh.
     CompleteCwr,
     /// A retransmission timeout that is taken for a loss; the threshold has been reduced.

@@ -129,7 +129,8 @@ impl<'a> Slots<'a> {
         if let Some(shares) = &mut network.shares {
             shares.renew(index, group);
         }
-        let made = ends(tcp, &g.making.stack, index as u32, source, self.controls);
+        let seed = (self.network.seed, self.first_flow as u64 + serial);
+        let made = ends(tcp, &g.making.stack, index as u32, source, self.controls, seed);
         let (sender, receiver) = made.expect("what was made once can be made again");
         if let Some(tap) = network.tap() {
             tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);

@@ -30,7 +30,8 @@ pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
     let stack = Flaws::within("stack", Implementation::from_spec(&spec.stack));
     let flow = |stack: &Implementation, connection: &ConnectionSpec, i: usize| {
         let (index, source) = (site.index + i as u32, site.source + SOURCES * i);
-        let (sender, receiver) = ends(spec, stack, index, source, site.controls)?;
+        let (sender, receiver) =
+            ends(spec, stack, index, source, site.controls, (site.network.seed, u64::from(index)))?;
         Ok(Flow {
             name: connection.name.clone(),
             sender,
@@ -66,7 +67,7 @@ pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) ->
     flaws.and(Flaws::both(site.check(Heading::from(spec)), made)).map(|((), made)| made)
 }
 
-/// The two ends of a connection, as the stack's implementation makes them.
+/// The two ends of a connection, as the stack's implementation makes them; `seed`: see [`cc::View::seed`].
 ///
 /// # Errors
 /// What the implementation or the congestion control cannot be.
@@ -76,6 +77,7 @@ pub fn ends(
     index: u32,
     source: usize,
     controls: &Controls,
+    seed: (u64, u64),
 ) -> Result<(Sender, Receiver), Flaws> {
     can_be_made(spec)?;
     let timer = source + SENDER_TIMER;
@@ -83,7 +85,7 @@ pub fn ends(
         Implementation::Linux(stack) => {
             let (cc, needs) = control(spec, stack, controls)?;
             let receiver = receiver::Receiver::new(index, source, spec, stack, needs.ecn);
-            let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs);
+            let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs).seeded(seed);
             Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
         }
         Implementation::Bsd(stack) => {

@@ -185,7 +185,9 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
         can_be_made(tcp)?;
         let opens = first == (tcp.opener == Opener::From);
         let (cc, needs) = control(tcp, stack, site.controls)?;
-        Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens))
+        // The two ends draw apart.
+        let seed = (site.network.seed, u64::from(index) | u64::from(!first) << 32);
+        Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens).seeded(seed))
     };
     let link = |stack: &Stack, connection: &ConnectionSpec, i: usize| {
         let (index, source) = (site.index + i as u32, site.source + (APPLICATION + 1) * i);

@@ -1,12 +1,12 @@
 //! Where a workload is built, and what is checked of all kinds.
 
-use crate::cc::CustomControl;
+use crate::cc::BoxedControl;
 use crate::packet::{ETHERNET, HEADERS, TIMESTAMPS};
 use crate::refusal::Flaws;
 use crate::spec::{Heading, HostSettings, NetworkSpec, PortSpec, QdiscSpec, TcpSpec};
 
 /// Makes a congestion control by name.
-pub type Controls = dyn Fn(&str) -> Option<Box<dyn CustomControl>>;
+pub type Controls = dyn Fn(&str) -> Option<Box<dyn BoxedControl>>;
 
 /// Most segments of a direction of a connection: sequence numbers count them in 32 bits.
 pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;

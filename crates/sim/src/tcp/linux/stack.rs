@@ -93,6 +93,8 @@ pub struct Stack {
     pub growth: Growth,
     /// See [`HystartClock`].
     pub hystart_clock: HystartClock,
+    /// Scalable TCP raises a large window by one for so many segments or ACKs (50 until 4.16).
+    pub scalable_ai_cnt: u32,
     /// CUBIC's curve stands still while nothing is sent.
     pub cubic_idle_shift: bool,
     /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
@@ -182,6 +184,7 @@ const LINUX_6_12: Stack = Stack {
     max_reordering: 300,
     growth: Growth::Segments,
     hystart_clock: HystartClock::Microseconds,
+    scalable_ai_cnt: 100,
     cubic_idle_shift: true,
     sack_compression: true,
     cwnd_limited: CwndLimited::Sticky,
@@ -252,6 +255,7 @@ const LINUX_3_9: Stack = Stack {
     max_reordering: 127,
     growth: Growth::Acks,
     hystart_clock: HystartClock::Ticks,
+    scalable_ai_cnt: 50,
     cubic_idle_shift: false,
     cwnd_limited: CwndLimited::AtAck,
     prr_below_ssthresh: PrrBelowSsthresh::SlowStart,
@@ -348,6 +352,7 @@ impl Stack {
         };
         vec![
             ("hystart_clock", Value::Word(clock)),
+            ("ai_cnt", Value::Integer(self.scalable_ai_cnt)),
             ("idle_shift", Value::Flag(self.cubic_idle_shift)),
             ("count", Value::Word(if self.ack_event_first { "acked" } else { "delivered" })),
             ("window_cut", Value::Flag(self.dctcp_window_cut)),
@@ -373,6 +378,7 @@ impl Stack {
             ("initial_rwnd", self.initial_rwnd.unwrap_or(1), "segments", 1..=1000),
             ("receive_truesize", self.receive_truesize, "bytes", MSS..=65_536),
             ("send_truesize", self.send_truesize, "bytes", MSS..=65_536),
+            ("scalable_ai_cnt", self.scalable_ai_cnt, "segments", 1..=1 << 24),
             ("output_limit_bytes", self.output_limit_bytes, "bytes", 1..=i32::MAX as u32),
         ] {
             flaws.range(name, value, unit, range);

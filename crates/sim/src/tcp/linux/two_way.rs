@@ -82,6 +82,13 @@ impl TwoWayEnd {
         }
     }
 
+    /// With a random stream of its own.
+    #[must_use]
+    pub fn seeded(mut self, seed: (u64, u64)) -> Self {
+        self.sender = self.sender.seeded(seed);
+        self
+    }
+
     /// connect(): sends the SYN.
     pub fn open(&mut self, out: &mut impl Outbox) {
         let (sender, mut out) = self.sending(out, Blocks::default());

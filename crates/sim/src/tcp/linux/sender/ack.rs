@@ -84,11 +84,12 @@ impl AckState {
         }
     }
 
-    /// Notes what the ACK for `ack` says by itself, before anything is removed.
-    pub fn note_ack(&mut self, ack: u32, ece: bool, esce: bool) {
-        self.sample.acked = ack - self.prior_una;
+    /// Notes what the ACK `p` says by itself, before anything is removed.
+    pub fn note_ack(&mut self, p: &Packet, ece: bool, slow_path: bool) {
+        self.sample.acked = p.seq - self.prior_una;
         self.sample.window_update = self.flags & flag::WIN_UPDATE != 0;
-        (self.sample.ece, self.sample.esce) = (ece, esce);
+        (self.sample.ece, self.sample.esce, self.sample.slow_path) = (ece, p.has(flags::ESCE), slow_path);
+        (self.sample.tsval, self.sample.tsecr) = (p.tsval, p.tsecr);
     }
 
     /// Notes a delivered segment for the rate sample.
@@ -211,6 +212,7 @@ impl Sender {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
             self.rec.note_progress();
         }
+        let slow_path = ack == prior_una || ece || blocks.count > 0 || p.window != self.peer.bytes();
         if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
@@ -222,7 +224,7 @@ impl Sender {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
         }
-        a.note_ack(ack, ece, p.has(flags::ESCE));
+        a.note_ack(p, ece, slow_path);
         if self.stack.ack_event_first {
             self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
@@ -275,8 +277,16 @@ impl Sender {
         } else if self.may_raise_cwnd(a.flags) {
             self.cc.cong_avoid(&self.view, &mut self.window, a.sample.delivered);
             self.usage.note_changed(self.view.jiffies);
+            self.reduce_if_asked();
         }
         self.update_pacing_rate();
+    }
+
+    /// Enters CWR if the control has just asked for it.
+    pub(in crate::tcp::linux) fn reduce_if_asked(&mut self) {
+        if std::mem::take(&mut self.window.enters_cwr) {
+            self.enter_cwr();
+        }
     }
 
     /// Growth needs in-order progress, unless the path is known to reorder.

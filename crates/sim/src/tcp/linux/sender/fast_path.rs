@@ -37,6 +37,7 @@ impl Sender {
             && !self.probe.is_out()
             && self.stack.tail_loss_probe
             && !self.needs.cong_control
+            && !self.needs.whole_acks
             && !self.close.may_exceed_window()
             && self.phase == Phase::Established
     }

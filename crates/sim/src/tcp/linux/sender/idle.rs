@@ -1,12 +1,12 @@
 //! The window of a sender that does not use it: after an idle time it is halved for each timeout that has passed, and while the application
 //! sends less than it allows it decays towards what was used (RFC 2861; Linux 6.12 net/ipv4/tcp_output.c `tcp_cwnd_restart`, `tcp_cwnd_application_limited`,
-//! `tcp_cwnd_validate`; include/net/tcp.h `tcp_slow_start_after_idle_check`). The control is not told of either; of the first packet after an
-//! idle time it is, by [`Event::TxStart`](crate::cc::Event::TxStart), upon which CUBIC moves its curve.
+//! `tcp_cwnd_validate`; include/net/tcp.h `tcp_slow_start_after_idle_check`). The control is told of the restart, and of the
+//! first packet after an idle time, by [`Event::TxStart`], upon which CUBIC moves its curve; of the decay it is not.
 //!
 //! Bulk flows use their window as long as they have data, so that only a stream can decay.
 
 use super::Sender;
-use crate::cc::CaState;
+use crate::cc::{CaState, CongestionControl, Event};
 
 impl Sender {
     /// Something is to be sent, or the receiver's window changed: has nothing been sent for more than a retransmission timeout?
@@ -19,6 +19,7 @@ impl Sender {
         if self.view.last_sent_jiffies == 0 || idle <= rto {
             return;
         }
+        self.cc.on_event(&self.view, &mut self.window, Event::CwndRestart);
         let least = self.stack.initial_cwnd.min(self.window.cwnd);
         self.window.ssthresh = self.window.current_ssthresh(&self.view);
         while idle > rto && self.window.cwnd > least {

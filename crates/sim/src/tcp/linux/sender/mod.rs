@@ -207,6 +207,13 @@ impl Sender {
         }
     }
 
+    /// With a random stream of its own, see [`View::seed`].
+    #[must_use]
+    pub fn seeded(mut self, seed: (u64, u64)) -> Self {
+        self.view.seed = seed;
+        self
+    }
+
     /// An ACK arrives soon, and the sender itself is loaded: loads ahead the segment that it acknowledges.
     pub fn prefetch_segment(&self) {
         prefetch(self.board.get(self.view.snd_una));

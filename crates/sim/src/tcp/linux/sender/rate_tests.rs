@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::tests::Pair;
-use crate::cc::{CongestionControl, CustomControl, DeliveryRate, Needs, RateSample, View, Window};
+use crate::cc::{BoxedControl, CongestionControl, DeliveryRate, Needs, RateSample, View, Window};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::Sender;
@@ -47,7 +47,7 @@ impl CongestionControl for Sampled {
     }
 }
 
-impl CustomControl for Sampled {
+impl BoxedControl for Sampled {
     fn needs(&self) -> Needs {
         Needs { cong_control: true, rate_samples: true, ..Needs::NOTHING }
     }
@@ -101,7 +101,7 @@ fn an_application_limits_only_when_it_writes() {
     let control = Sampled::new(10);
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
-    let cc = crate::cc::AnyCc::Custom(Box::new(control.clone()));
+    let cc = crate::cc::AnyCc::Boxed(Box::new(control.clone()));
     let s = Sender::new(0, 0, &spec, stack, cc, control.needs()).streaming();
     let mut pair = Pair::of(s, TestOutbox::new(1));
     pair.connect();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::Sender;
-use crate::cc::{AnyCc, CaState, CongestionControl, CustomControl, Event, Needs, RateSample, Reno, View, Window};
+use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, RateSample, Reno, View, Window};
 use crate::packet::{flags, Packet, Verdict, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -42,9 +42,9 @@ impl Pair {
         Self::new(AnyCc::Reno(Reno), Needs::default(), verdicts)
     }
 
-    pub fn custom(control: impl CustomControl + 'static) -> Self {
+    pub fn custom(control: impl BoxedControl + 'static) -> Self {
         let needs = control.needs();
-        Self::new(AnyCc::Custom(Box::new(control)), needs, &[])
+        Self::new(AnyCc::Boxed(Box::new(control)), needs, &[])
     }
 
     /// A packet of the receiver, 20 ms after the one before; it echoes the time of that.
@@ -204,7 +204,7 @@ impl CongestionControl for Recorder {
     }
 }
 
-impl CustomControl for Recorder {}
+impl BoxedControl for Recorder {}
 
 #[test]
 fn a_control_hears_of_everything_in_the_order_that_the_trait_says() {
@@ -251,7 +251,7 @@ impl CongestionControl for Stubborn {
     }
 }
 
-impl CustomControl for Stubborn {
+impl BoxedControl for Stubborn {
     fn needs(&self) -> Needs {
         Needs { cong_control: true, ..Needs::default() }
     }

@@ -39,11 +39,12 @@ impl Sender {
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }
+        let ece = p.has(flags::ECE) && self.ecn.is_on();
+        let slow_path = ack == prior_una || ece || blocks.count > 0 || p.window != self.peer.bytes();
         if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
         self.view.snd_una = ack;
-        let ece = p.has(flags::ECE) && self.ecn.is_on();
         if ece {
             a.flags |= flag::ECE;
         }
@@ -51,7 +52,7 @@ impl Sender {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
         }
-        a.note_ack(ack, ece, p.has(flags::ESCE));
+        a.note_ack(p, ece, slow_path);
         self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         if prior_packets == 0 {
             if a.flags & flag::DSACKING != 0 {
@@ -92,6 +93,7 @@ impl Sender {
         };
         self.cc.cong_avoid(&self.view, &mut self.window, amount);
         self.usage.note_changed(self.view.jiffies);
+        self.reduce_if_asked();
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples; returns how many segments that were.
