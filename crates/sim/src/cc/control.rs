@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    bic, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, reno, reno_sce, scalable, westwood, AnyCc, Parameter,
-    Parameters,
+    bic, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, reno, reno_sce, scalable, vegas, veno,
+    westwood, yeah, AnyCc, Parameter, Parameters,
 };
 
 /// What a control needs from the connection.
@@ -68,8 +68,13 @@ pub const CONTROLS: &[Control] = &[
     bic::CONTROL,
     highspeed::CONTROL,
     htcp::CONTROL,
+    hybla::CONTROL,
+    illinois::CONTROL,
     scalable::CONTROL,
+    vegas::CONTROL,
+    veno::CONTROL,
     westwood::CONTROL,
+    yeah::CONTROL,
 ];
 
 /// The names of the controls that a version of Linux has.

@@ -9,7 +9,9 @@ mod dctcp;
 mod dctcp_sce;
 mod highspeed;
 mod htcp;
+mod hybla;
 mod hystart;
+mod illinois;
 #[cfg(test)]
 mod lab;
 mod parameters;
@@ -17,8 +19,11 @@ mod reno;
 mod reno_sce;
 mod scalable;
 mod sce;
+mod vegas;
+mod veno;
 mod view;
 mod westwood;
+mod yeah;
 
 pub(crate) use any::build;
 pub use any::{AnyCc, BoxedControl};
