@@ -102,7 +102,7 @@ def test_the_smoke_set_is_small_and_has_every_name(shared, wide):
     assert sum(map(kernel_cpu_s, found)) < 35
     for table in (shared, wide):
         found = find_set("smoke", table).scenarios
-        assert {flow.cc.kind for scenario in found for flow in scenario.flows} == set(table.cc)
+        assert {flow.cc.kind for scenario in found for flow in scenario.flows} == {"reno", "cubic", "dctcp"} & set(table.cc)
         assert {bottleneck_of(scenario).qdisc.kind for scenario in found} == set(table.qdisc)
     assert any(flow.bytes for scenario in found for flow in scenario.flows)
 
@@ -111,13 +111,35 @@ def test_the_standard_set_has_every_pair_and_every_condition(shared, wide):
     for table, least, most in ((shared, 140, 150), (wide, 150, 17 * 10)):
         found = find_set("standard", table).scenarios
         assert least <= len(found) <= most
+        ccs = {"reno", "cubic", "dctcp"} & set(table.cc)
         pairs = {(scenario.flows[0].cc.kind, bottleneck_of(scenario).qdisc.kind) for scenario in found}
-        assert pairs == {(cc, qdisc) for cc in table.cc for qdisc in table.qdisc}
+        assert pairs == {(cc, qdisc) for cc in ccs for qdisc in table.qdisc}
         conditions = [(least_rate_bps(scenario), rtt_of(scenario)) for scenario in found]
         assert len(set(conditions)) == 16
         assert all(conditions.count(condition) >= len(found) // 16 - 1 for condition in conditions)
         counts = [flows_of(scenario) for scenario in found]
         assert all(counts.count(n) > len(found) / 8 for n in (1, 2, 3, 4))
+
+
+def test_the_random_set_draws_the_other_controls_as_well(shared):
+    found = find_set("random", shared, count=300, starts=2).scenarios
+    drawn = [flow.cc.kind for scenario in found for flow in scenario.flows]
+    others = set(shared.cc) - {"reno", "cubic", "dctcp"}
+    assert len(others) >= 5
+    assert others <= set(drawn)
+    assert 0.2 < sum(cc in others for cc in drawn) / len(drawn) < 0.6
+
+
+def test_a_set_of_one_control_has_single_flows_on_the_same_paths_for_all(shared):
+    bic, cubic = (find_set("random", shared, seed=5, count=20, cc=cc) for cc in ("bic", "cubic"))
+    assert (bic.name, bic.title) == ("random-bic", "random-bic-5")
+    assert [scenario.path for scenario in bic.scenarios] == [scenario.path for scenario in cubic.scenarios]
+    assert all(flows_of(scenario) == 1 and scenario.flows[0].cc.kind == "bic" and not scenario.background for scenario in bic.scenarios)
+    assert len({rtt_of(scenario) for scenario in bic.scenarios}) > 15
+    with pytest.raises(BadInput, match=r"^congestion control 'bik' is not shared \(did you mean 'bic'\?\); expected one of reno, "):
+        find_set("random", shared, cc="bik")
+    with pytest.raises(BadInput, match=r"^the set smoke has always the same scenarios; expected --cc with the set random alone$"):
+        find_set("smoke", shared, cc="bic")
 
 
 def test_a_drawn_scenario_does_not_depend_on_the_others(shared):

@@ -159,6 +159,7 @@ OF_STACKS = [
     ("linux-6.12", "initial_rwnd", 0, "0 segments", "1 to 1000"),
     ("linux-6.12", "receive_truesize", 0, "0 bytes", "1448 to 65536"),
     ("linux-6.12", "send_truesize", 0, "0 bytes", "1448 to 65536"),
+    ("linux-6.12", "scalable_ai_cnt", 0, "0 segments", "1 to 16777216"),
     ("linux-6.12", "output_limit_bytes", 0, "0 bytes", "1 to 2147483647"),
     ("linux-6.12", "frto", "off", "frto is not what goes with loss_detection rack", "rfc5682"),
     ("linux-3.9", "frto", "rfc5682", "frto is what only goes with loss_detection rack", "rfc4138 or off"),

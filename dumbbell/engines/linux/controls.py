@@ -1,6 +1,7 @@
 """Congestion controls of Linux with the parameters of their modules. A module has one value of each for all connections.
 
-Leaves out: parameters that the kernel puts into tables when it starts (cubic's beta and bic_scale), which no later change reaches.
+Leaves out: parameters that the kernel puts into tables when it starts (cubic's beta and bic_scale), which no later change reaches, and
+those that it takes no other value of while it runs (illinois).
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ _HTCP: Mapping[str, Parameter] = {
     "use_rtt_scaling": Parameter("flag", True, "grows by time, not by round trips"),
     "use_bandwidth_switch": Parameter("flag", True, "halves the window where the throughput has changed by a fifth"),
 }
+_VEGAS: Mapping[str, Parameter] = {
+    "alpha": Parameter("integer", 2, "below so many packets in queues the window grows", 0, 1 << 20),
+    "beta": Parameter("integer", 4, "above so many packets in queues it shrinks", 0, 1 << 20),
+    "gamma": Parameter("integer", 1, "above so many packets in queues slow start ends", 0, 1 << 20),
+}
+_HYBLA: Mapping[str, Parameter] = {"rtt0": Parameter("integer", 25, "reference RTT, ms", 1, 10_000)}
 _DCTCP: Mapping[str, Parameter] = {
     "shift_g": Parameter("integer", 4, "gain of the share of marked packets: 2^-shift_g", 0, 10),
     "alpha_on_init": Parameter("integer", 1024, "share of marked packets assumed at first, 1024ths", 0, 1024),
@@ -61,12 +68,12 @@ CONTROLS: Mapping[str, Control] = {
     "cdg": Control("CAIA delay gradient (tcp_cdg.c)"),
     "highspeed": Control("HighSpeed TCP, RFC 3649 (tcp_highspeed.c)"),
     "htcp": Control("H-TCP (tcp_htcp.c)", parameters=_HTCP),
-    "hybla": Control("Hybla (tcp_hybla.c)"),
+    "hybla": Control("Hybla (tcp_hybla.c)", parameters=_HYBLA),
     "illinois": Control("Illinois (tcp_illinois.c)"),
     "lp": Control("Low Priority (tcp_lp.c)"),
     "nv": Control("New Vegas (tcp_nv.c)"),
     "scalable": Control("Scalable TCP (tcp_scalable.c)"),
-    "vegas": Control("Vegas (tcp_vegas.c)"),
+    "vegas": Control("Vegas (tcp_vegas.c)", parameters=_VEGAS),
     "veno": Control("Veno (tcp_veno.c)"),
     "westwood": Control("Westwood+ (tcp_westwood.c)"),
     "yeah": Control("YeAH (tcp_yeah.c)"),
