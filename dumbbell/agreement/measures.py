@@ -102,16 +102,7 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
     flows = {entity: values for entity, values in run.counters.items() if entity.startswith("flow/")}
     starts = {entity: values.get("start_ns", 0) for entity, values in flows.items()}
     ends = {entity: starts[entity] + values["active_ns"] for entity, values in flows.items()}
-    elapsed_ns = max(ends.values()) - min(starts.values())
-    received = sum(values["rx_bytes"] for values in flows.values())
-    srtt, cwnd = _samples(run, starts, ends)
-    found = {
-        (ALL, "goodput"): metrics.elapsed_throughput_mbit(received, elapsed_ns) if elapsed_ns else np.nan,
-        (ALL, "rtt_mean"): float(np.mean(srtt)) if srtt.size else np.nan,
-        (ALL, "rtt_p95"): float(np.percentile(srtt, 95)) if srtt.size else np.nan,
-        (ALL, "cwnd_mean"): float(np.mean(cwnd)) if cwnd.size else np.nan,
-        (ALL, "retransmits"): float(sum(values["retransmits"] for values in flows.values())),
-    }
+    found = _of_all(run, flows, starts, ends) if flows else {}
     bulk = {entity: flows[entity] for entity in scenario_flows(run)}
     if len(bulk) > 1:
         rates = {
@@ -146,6 +137,22 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
         if "stalled_ms" in row:
             found[entity, "stalled"] = row["stalled_ms"] / 1e3
     return found
+
+
+def _of_all(
+    run: Run, flows: Mapping[str, Mapping[str, int]], starts: Mapping[str, int], ends: Mapping[str, int]
+) -> dict[tuple[str, str], float]:
+    """What all connections that have counters came to."""
+    elapsed_ns = max(ends.values()) - min(starts.values())
+    received = sum(values["rx_bytes"] for values in flows.values())
+    srtt, cwnd = _samples(run, starts, ends)
+    return {
+        (ALL, "goodput"): metrics.elapsed_throughput_mbit(received, elapsed_ns) if elapsed_ns else np.nan,
+        (ALL, "rtt_mean"): float(np.mean(srtt)) if srtt.size else np.nan,
+        (ALL, "rtt_p95"): float(np.percentile(srtt, 95)) if srtt.size else np.nan,
+        (ALL, "cwnd_mean"): float(np.mean(cwnd)) if cwnd.size else np.nan,
+        (ALL, "retransmits"): float(sum(values["retransmits"] for values in flows.values())),
+    }
 
 
 def measured(runs: Sequence[Run]) -> Measured:

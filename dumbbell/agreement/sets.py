@@ -65,8 +65,8 @@ def find_set(
         if cc is not None:
             if cc not in shared.cc:
                 raise BadInput(f"congestion control {cc!r} is not shared{nearest(cc, shared.cc)}; expected one of {', '.join(shared.cc)}")
-            made = tuple(alone(seed, index, shared, cc, starts) for index in range(count))
-            return ScenarioSet(f"{name}-{cc}", seed, starts, made)
+            single = tuple(alone(seed, index, shared, cc, starts) for index in range(count))
+            return ScenarioSet(f"{name}-{cc}", seed, starts, single)
         return ScenarioSet(name, seed, starts, tuple(scenario(seed, index, shared, starts) for index in range(count)))
     for option, given in (("--count", count), ("--cc", cc)):
         if given is not None:

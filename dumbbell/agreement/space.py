@@ -89,7 +89,7 @@ def alone(seed: int, index: int, shared: Shared, cc: str, starts: int) -> Scenar
     draw = Draw("agree", "alone", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
     path = _path(draw, shared, kbit, rtt_us)
-    qdisc, flow = path["bottleneck"]["qdisc"]["kind"], {"cc": cc}
+    qdisc, flow = path["bottleneck"]["qdisc"]["kind"], dict[str, Any](cc=cc)
     if draw.chance("ecn given", 0.5):
         flow["ecn"] = cc in shared.needs_ecn or draw.chance("ecn", 0.6)
     settings: dict[str, Any] = {"name": f"{cc}-{seed}-{index:03d}", "path": path, "flows": [flow], "duration": f"{run_seconds(kbit)}s"}

@@ -114,8 +114,8 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
     tables = {"--runs": run_table, "--groups": group_table, "--datagrams": datagram_table}
     if wanted is not None:
         return [tables[wanted](runs, str(path))]
-    more = (make(runs, str(path)) for make in (group_table, datagram_table))
-    return [summary_table(runs, str(path)), *(table for table in more if table.rows)]
+    made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]
+    return [table for table in made if table.rows] or made[:1]
 
 
 def _tins(opened: Folder) -> Table:

@@ -89,8 +89,8 @@ def _wrong(settings: Settings, around: _Around, passed: tuple[Settings, _Around]
         for location, what, expected in _background(traffic, around, settings) if id(traffic) not in known else ():
             yield ("background", i, *location), what, expected
     if before is None or _named(settings) != _named(before):
-        if not over_tcp(settings):
-            yield ("flows",), "are none, and no other traffic is over TCP", "at least one flow, or background of such a kind"
+        if not settings.flows and not settings.background:
+            yield ("flows",), "are none, and there is no other traffic", "at least one flow, or an entry of background"
         yield from _host_queues(settings)
         yield from _names(settings)
         yield from _names_of_rows(settings)

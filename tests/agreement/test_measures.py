@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from support import tables
 
+import dumbbell
+from dumbbell import Scenario
 from dumbbell.agreement.measures import ALL, COMPLETED, DEFINITIONS, METRICS, QUEUES, measured, measures, scenario_flows
 from dumbbell.results import Block, Run, Table
 
@@ -139,3 +141,13 @@ def test_flows_are_named_as_the_engines_name_them(run):
         "flow/reno-2": "reno",
         "flow/cubic": "cubic",
     }
+
+
+def test_a_run_of_probes_alone_is_measured_by_them():
+    path = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": "fq_codel"}}
+    scenario = {"name": "p", "path": path, "background": [{"kind": "ping", "interval": "100ms"}], "duration": "2s"}
+    (run,) = dumbbell.run(Scenario.model_validate(scenario))
+    found = measures(run)
+    assert ("ping/ping", "probe_rtt") in found
+    assert (ALL, "goodput") not in found
+    assert found["ping/ping", "probe_rtt"] == pytest.approx(20.0, abs=0.2)

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 import pytest
 
 import dumbbell as package
+from dumbbell.native import native
 
 SCENARIO = """\
 name: small
@@ -194,6 +195,7 @@ def test_doctor(dumbbell):
 def test_doctor_without_the_native_module(dumbbell, monkeypatch):
     monkeypatch.setitem(sys.modules, "dumbbell._native", None)
     monkeypatch.delattr(package, "_native", raising=False)
+    native.cache_clear()
     answer = dumbbell("doctor", "--json")
     assert answer.status == 3
     (bad,) = [finding for finding in json.loads(answer.out)["findings"] if not (finding["good"] or finding["optional"])]

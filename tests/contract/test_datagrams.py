@@ -37,6 +37,14 @@ def test_pings_measure_the_path(run):
     assert row["rtt_mean_ms"] == pytest.approx(rtt_ms.mean())
 
 
+def test_datagrams_need_no_tcp_beside_them(run):
+    found = run(flows=[], background=[{"kind": "ping", "interval": "100ms", "size": "98B", "count": 5}], duration="2s")
+    assert found.status == "ok"
+    row = rows(found)["ping"]
+    assert (row["sent_packets"], row["acks_arrived"], row["lost_packets"]) == (5, 5, 0)
+    assert row["rtt_mean_ms"] == pytest.approx(20, abs=0.1)
+
+
 def test_datagrams_at_random_times_are_the_same_on_every_engine(run):
     stream = {"kind": "udp", "interval": {"exponential": "20ms"}, "size": {"uniform": ["100B", "1500B"]}, "reply": True}
     found = run(flows=FEW, background=[{**stream, "on": "1s", "off": {"exponential": "500ms"}}], duration="6s")

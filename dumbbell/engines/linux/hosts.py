@@ -72,6 +72,10 @@ class Profile:
         return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics)
 
 
+_WITHOUT_TCP = Profile("none", ecn=False, sysctls=(), metrics="")
+"""Where all that hosts send are datagrams."""
+
+
 @dataclass(frozen=True)
 class Namespace:
     """A host."""
@@ -96,8 +100,8 @@ class Hosts:
     """The hosts of a plan as namespaces."""
 
     def __init__(self, plan: Plan) -> None:
-        """A plan has at least one workload of TCP; datagrams are between the namespaces of the first, or those of hosts with queues."""
-        profiles: dict[Profile, int] = {}
+        """Datagrams are between the namespaces of the first workload of TCP, or those of hosts with queues."""
+        profiles: dict[Profile, int] = {} if any(plan.over_tcp) else {_WITHOUT_TCP: 0}
         numbers: dict[tuple[Side, str], set[int]] = {}
         own: dict[str, Profile] = {}
         self._ends: dict[str, Ends] = {}
