@@ -1,5 +1,6 @@
 """Synthetic scenarios, runs and jobs for tests."""
 
+import importlib.util
 import os
 import signal
 import time
@@ -138,3 +139,11 @@ class Unsendable(Exception):
 
     def __init__(self, one, other):
         super().__init__(f"{one} and {other}")
+
+
+def docs_script(name):
+    """A module of docs/, which is no package: what writes generated pages."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

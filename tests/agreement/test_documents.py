@@ -1,10 +1,10 @@
 """The blocks of the documents that are generated from a folder of `dumbbell agree`."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
+from support import docs_script
 
 from dumbbell.agreement import outcome
 from dumbbell.errors import BadInput
@@ -14,10 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def generate():
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("generate")
 
 
 def test_a_folder_fills_the_blocks_of_its_set(generate, dumbbell, flavoured, tmp_path, monkeypatch):

@@ -1,19 +1,16 @@
 """The page of examples has all of them, with the words of their files."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
+from support import docs_script
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def gallery():
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("gallery")
 
 
 def test_the_page_is_that_of_the_files(gallery):

@@ -1,11 +1,11 @@
 """The JSON Schema of scenario files, and the page of every key that is made from it."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from support import docs_script
 
 from dumbbell.cli.schema import names
 from dumbbell.scenario import Bottleneck, Scenario, ScenarioError
@@ -92,10 +92,7 @@ def test_keys_are_described():
 
 @pytest.fixture(scope="module")
 def keys():
-    spec = importlib.util.spec_from_file_location("keys", ROOT / "docs" / "keys.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("keys")
 
 
 def test_the_page_of_keys_is_up_to_date(keys):

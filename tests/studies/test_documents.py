@@ -1,10 +1,10 @@
 """docs/generate.py rewrites the generated blocks and nothing else."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+from support import docs_script
 
 from dumbbell.errors import BadInput
 from dumbbell.studies import find_part
@@ -17,10 +17,7 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture
 def generate():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_script("generate")
 
 
 def test_rewriting_blocks_twice_changes_nothing(generate, keep, published_runs):
