@@ -29,8 +29,7 @@ QDISCS = {
     "sfq": {"kind": "sfq"},
     "fq": {"kind": "fq"},
 }
-LONG_NS = 2**60
-BEYOND = 2**40
+LONG_NS, BEYOND = 2**60, 2**40
 
 
 def with_qdisc(name, shaper="tbf"):

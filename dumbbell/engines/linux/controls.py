@@ -1,7 +1,7 @@
 """Congestion controls of Linux with the parameters of their modules. A module has one value of each for all connections.
 
 Leaves out: parameters that the kernel puts into tables when it starts (cubic's beta and bic_scale), which no later change reaches, and
-those that it takes no other value of while it runs (illinois).
+those that it takes no other value of while it runs (all of illinois, window of cdg).
 """
 
 from __future__ import annotations
@@ -41,6 +41,19 @@ _VEGAS: Mapping[str, Parameter] = {
     "gamma": Parameter("integer", 1, "above so many packets in queues slow start ends", 0, 1 << 20),
 }
 _HYBLA: Mapping[str, Parameter] = {"rtt0": Parameter("integer", 25, "reference RTT, ms", 1, 10_000)}
+_CDG: Mapping[str, Parameter] = {
+    "backoff_beta": Parameter("integer", 724, "window after backing off, 1024ths", 0, 1024),
+    "backoff_factor": Parameter("integer", 42, "backs off with probability 1 - exp(-so many millionths of the gradient in us)", 0, 1 << 16),
+    "hystart_detect": Parameter("choice", "both", "what ends slow start", words=("both", "train", "delay", "off")),
+    "use_ineff": Parameter("integer", 5, "after so many times without effect it does not back off; 0: it does", 0, 1 << 15),
+    "use_shadow": Parameter("flag", True, "a loss leaves at least half of the shadow window"),
+    "use_tolerance": Parameter("flag", False, "a loss while the queue is not full leaves the window"),
+}
+_NV: Mapping[str, Parameter] = {
+    "pad": Parameter("integer", 10, "packets that may wait in queues", 0, 1 << 16),
+    "reset_period": Parameter("integer", 5, "the least RTT is taken anew about that often, s", 1, 600),
+    "min_cwnd": Parameter("integer", 2, "least window without losses, packets", 1, 1 << 16),
+}
 _DCTCP: Mapping[str, Parameter] = {
     "shift_g": Parameter("integer", 4, "gain of the share of marked packets: 2^-shift_g", 0, 10),
     "alpha_on_init": Parameter("integer", 1024, "share of marked packets assumed at first, 1024ths", 0, 1024),
@@ -65,13 +78,13 @@ CONTROLS: Mapping[str, Control] = {
     "dctcp": Control("DCTCP (tcp_dctcp.c)", needs_ecn=True, parameters=_DCTCP, prefix="dctcp_"),
     "bbr": Control("BBR version 1 (tcp_bbr.c)"),
     "bic": Control("BIC (tcp_bic.c)", parameters=_BIC),
-    "cdg": Control("CAIA delay gradient (tcp_cdg.c)"),
+    "cdg": Control("CAIA delay gradient (tcp_cdg.c)", parameters=_CDG),
     "highspeed": Control("HighSpeed TCP, RFC 3649 (tcp_highspeed.c)"),
     "htcp": Control("H-TCP (tcp_htcp.c)", parameters=_HTCP),
     "hybla": Control("Hybla (tcp_hybla.c)", parameters=_HYBLA),
     "illinois": Control("Illinois (tcp_illinois.c)"),
     "lp": Control("Low Priority (tcp_lp.c)"),
-    "nv": Control("New Vegas (tcp_nv.c)"),
+    "nv": Control("New Vegas (tcp_nv.c)", parameters=_NV, prefix="nv_"),
     "scalable": Control("Scalable TCP (tcp_scalable.c)"),
     "vegas": Control("Vegas (tcp_vegas.c)", parameters=_VEGAS),
     "veno": Control("Veno (tcp_veno.c)"),
@@ -79,7 +92,7 @@ CONTROLS: Mapping[str, Control] = {
     "yeah": Control("YeAH (tcp_yeah.c)"),
 }
 """By name."""
-_DETECT = {"train": 1, "delay": 2, "both": 3}
+_DETECT = {"off": 0, "train": 1, "delay": 2, "both": 3}
 """The module's numbers for what ends slow start."""
 
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    bic, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, reno, reno_sce, scalable, vegas, veno,
-    westwood, yeah, AnyCc, Parameter, Parameters,
+    bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, lp, nv, reno, reno_sce, scalable,
+    vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
 };
 
 /// What a control needs from the connection.
@@ -66,10 +66,13 @@ pub const CONTROLS: &[Control] = &[
     dctcp_sce::CONTROL,
     cubic_sce::CONTROL,
     bic::CONTROL,
+    cdg::CONTROL,
     highspeed::CONTROL,
     htcp::CONTROL,
     hybla::CONTROL,
     illinois::CONTROL,
+    lp::CONTROL,
+    nv::CONTROL,
     scalable::CONTROL,
     vegas::CONTROL,
     veno::CONTROL,

@@ -2,11 +2,13 @@
 
 mod any;
 mod bic;
+mod cdg;
 mod control;
 mod cubic;
 mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
+mod exp;
 mod highspeed;
 mod htcp;
 mod hybla;
@@ -14,6 +16,8 @@ mod hystart;
 mod illinois;
 #[cfg(test)]
 mod lab;
+mod lp;
+mod nv;
 mod parameters;
 mod reno;
 mod reno_sce;
