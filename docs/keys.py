@@ -124,6 +124,8 @@ def examples() -> Iterator[tuple[str, Node, str]]:
 
 
 def _written_example(models: Mapping[str, Node], model: str, key: str, node: Node) -> str:
+    if key == "cc":
+        return "cubic"
     return EXAMPLES.get((model, key)) or _text(_example(models, node))
 
 
