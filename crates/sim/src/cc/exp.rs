@@ -14,7 +14,7 @@ pub(super) fn exp_of_minus(x: u32) -> u32 {
     let mut i = 1;
     while bits > 0 {
         let factor = if bits & 1 == 1 { u64::from(EXP[i]) + 1 } else { 1 << 16 };
-        result = (u64::from(result) * factor >> 16) as u32;
+        result = ((u64::from(result) * factor) >> 16) as u32;
         (bits, i) = (bits >> 1, i + 1);
     }
     result

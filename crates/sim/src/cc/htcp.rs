@@ -194,11 +194,7 @@ impl CongestionControl for Htcp {
 
     fn on_event(&mut self, v: &View, _: &mut Window, e: Event) {
         match e {
-            Event::State(CaState::Open) => {
-                if self.undo.take().is_some() {
-                    self.last_cong = v.jiffies;
-                }
-            }
+            Event::State(CaState::Open) if self.undo.take().is_some() => self.last_cong = v.jiffies,
             Event::State(CaState::Cwr | CaState::Recovery | CaState::Loss) => {
                 self.undo = Some((self.last_cong, self.max_rtt, self.throughput.old_max));
                 self.last_cong = v.jiffies;

@@ -67,7 +67,7 @@ impl Lp {
         let hz = i64::from(TS_HZ.wrapping_mul(tsval.wrapping_sub(remote)) / tsecr.wrapping_sub(local));
         // What is left over by the average is dropped: it may fall by one each time, and rises only if the sample is 64 above it.
         let old = i64::from(self.remote_hz << 6);
-        self.remote_hz = if old > 0 { (old + hz - (old >> 6) >> 6) as u32 } else { hz as u32 };
+        self.remote_hz = if old > 0 { ((old + hz - (old >> 6)) >> 6) as u32 } else { hz as u32 };
     }
 
     /// The delay by the two clocks; none before the peer's is known. A clock that seems faster than ours counts for nothing, and below zero

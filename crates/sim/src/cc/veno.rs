@@ -55,7 +55,7 @@ impl Veno {
 
     /// Growth by what is queued.
     fn grow(&mut self, v: &View, w: &mut Window, acked: u32) {
-        let target = (u64::from(w.cwnd) * u64::from(self.base_rtt) << SHIFT) / u64::from(self.min_rtt);
+        let target = ((u64::from(w.cwnd) * u64::from(self.base_rtt)) << SHIFT) / u64::from(self.min_rtt);
         self.diff = (w.cwnd << SHIFT).wrapping_sub(target as u32);
         let acked = w.beyond_slow_start(v, acked);
         if acked == 0 {
