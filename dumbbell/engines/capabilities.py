@@ -27,12 +27,14 @@ HOST_QUEUE = "queues of hosts"
 GROUP_SERIES = "series of groups"
 OWN_RTTS = "RTTs of single connections"
 PORT_SHARES = "shares of ports"
-OPPORTUNITIES = "opportunities of a trace, only rates (trace: {file: ..., bin: 100ms} makes rates of them)"
+OPPORTUNITIES = "opportunities of a trace"
 GRO = "offload gro"
 FAULTS = "faults of links"
 BIT_ERRORS = "bit errors"
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
+_INSTEAD = {OPPORTUNITIES: "trace: {file: ..., bin: 100ms}, which makes rates of them"}
+"""What to write in place of a feature that an engine lacks."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,9 @@ class Capabilities:
     def _lack(self, need: _Need, holders: Sequence[str]) -> tuple[str, str]:
         """What is wrong, and what is expected."""
         if need.kind == "feature":
-            return f"the engine {self.engine} has no {need.name}", f"engine: {' or '.join(holders)}" if holders else "a scenario without"
+            expected = f"engine: {' or '.join(holders)}" if holders else "a scenario without"
+            instead = f", or {_INSTEAD[need.name]}" if need.name in _INSTEAD else ""
+            return f"the engine {self.engine} has no {need.name}", expected + instead
         noun = {"option": "option of the stack", "parameter": f"parameter of {need.owner}"}.get(need.kind, need.kind)
         known = sorted(self._known(need))
         if holders:

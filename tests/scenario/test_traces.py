@@ -137,7 +137,8 @@ def refused(path, told):
 def test_the_kernel_says_what_to_write_instead(file):
     plan, table = planned("kernel", path=bottleneck(file("1\n2\n"))).plan, engine("kernel")
     (refusal, _) = table.capabilities().refusals(plan)
-    assert "bin: 100ms" in refusal.what
+    assert refusal.what == "the engine kernel has no opportunities of a trace"
+    assert refusal.expected.endswith(", or trace: {file: ..., bin: 100ms}, which makes rates of them")
 
 
 def test_the_example_is_what_its_program_makes():

@@ -49,7 +49,7 @@ const FEATURES: &[&str] = &[
     "rate steps",
     "reverse flows",
     "series of groups",
-    "opportunities of a trace, only rates (trace: {file: ..., bin: 100ms} makes rates of them)",
+    "opportunities of a trace",
     "shares of ports",
 ];
 
