@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,11 @@ def engine(name: str) -> Engine:
     if name not in ENGINES:
         what, expected = unknown(name)
         raise BadInput(f"engine {what}; expected {expected}")
+    return _engine(name)
+
+
+@cache
+def _engine(name: str) -> Engine:
     return import_module(f"dumbbell.engines.{name}").ENGINE  # type: ignore[no-any-return]
 
 

@@ -92,12 +92,12 @@ def expected_samples(plan: Plan, engine: str) -> int:
     """Values of a run's series on an engine: times x series."""
     if not plan.sample_ns:
         return 0
-    chosen, of_flows = plan.series, set(plan.series.flows)
-    flows = sum(len(workload.connections) for i, workload in enumerate(plan.tcp) if i in of_flows)
+    chosen = plan.series
+    flows = sum([len(plan.workloads[i].flows) for i in chosen.flows])
     groups, shares = len(chosen.groups), len(chosen.shares) * (flows + len(chosen.groups))
-    counts = {"flow": flows, "group": groups, "port": len(chosen.ports), "share": shares}
-    series = sum(count * _series_count(kind, engine) for kind, count in counts.items())
-    streams = sum(workload.packets or 0 for workload in measuring(plan).values())
+    counts = ("flow", flows), ("group", groups), ("port", len(chosen.ports)), ("share", shares)
+    series = sum([count * _series_count(kind, engine) for kind, count in counts if count])
+    streams = sum([workload.packets or 0 for workload in measuring(plan).values()])
     return (plan.duration_ns // plan.sample_ns + 1) * series + streams * _series_count("udp", engine)
 
 

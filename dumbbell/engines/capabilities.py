@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
@@ -266,13 +267,15 @@ def _link_needs(place: Place, port: Link) -> Iterator[_Need]:
         yield _Need(place, f"faults.{fault}", "feature", BIT_ERRORS if errors else FAULTS)
 
 
+@lru_cache(maxsize=1000)
+def _kinds_needed(place: Place, qdisc: str, shaper: str) -> tuple[_Need, _Need]:
+    """The same for most cells of a sweep."""
+    paced = ("trace", "feature", OPPORTUNITIES) if shaper == "trace" else ("shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
+    return _Need(place, "qdisc.kind", "qdisc", qdisc), _Need(place, *paced)
+
+
 def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:
-    yield _Need(place, "qdisc.kind", "qdisc", kind_written(port.qdisc))
-    shaper = str(port.shaper["kind"])
-    if shaper == "trace":
-        yield _Need(place, "trace", "feature", OPPORTUNITIES)
-    else:
-        yield _Need(place, "shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
+    yield from _kinds_needed(place, kind_written(port.qdisc), port.shaper["kind"])
     if port.qdisc.get("sce"):
         yield _Need(place, "qdisc.sce", "feature", SCE)
     for parameter, feature in features(port.qdisc):

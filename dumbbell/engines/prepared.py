@@ -112,7 +112,8 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
             refusals = list(found.refusals(planned.plan, made))
             if not refusals and not problems:
                 yield run, found, planned, made
-        problems.update(dict.fromkeys(planned.problem(run, refusal) for refusal in refusals))
+        for refusal in refusals:
+            problems[planned.problem(run, refusal)] = None
     if problems:
         raise ScenarioError(list(problems))
 

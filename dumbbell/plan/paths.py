@@ -68,7 +68,7 @@ class Paths:
         receive wait.
         """
         rtt = self._written.rtt if rtt is None else rtt
-        first, last = (host if self._hosts.egress(host) else None for host in (left, right))
+        first, last = self._with_queue(left), self._with_queue(right)
         if (index := self._indices.get((name, rtt, own, first, last, gro))) is None:
             index = self._indices[name, rtt, own, first, last, gro] = self._add(name, rtt, own, first, last, gro)
         return index
@@ -104,7 +104,8 @@ class Paths:
         if gro is not None:
             forward, reverse = [*forward, _card(gro, "forward")], [*reverse, _card(gro, "reverse")]
         forward, reverse = [*self._egress(left), *forward], [*self._egress(right), *reverse]
-        there, back = (tuple(self.ports.index(stage, rate_bps, base_rtt_ns) for stage in stages) for stages in (forward, reverse))
+        there = tuple([self.ports.index(stage, rate_bps, base_rtt_ns) for stage in forward])
+        back = tuple([self.ports.index(stage, rate_bps, base_rtt_ns) for stage in reverse])
         for host, ports in ((left, there), (right, back)):
             if host is not None:
                 self._hosts.attach(host, ports[0])
@@ -119,6 +120,10 @@ class Paths:
             own, opposite = ids if direction == "forward" else ids[::-1]
             stages.append(_stage(self._settings.stages[name], own, name, direction, ("stages", name), opposite))
         return stages or [Stage(f"none-{direction}", "none", direction, Origin(("paths",)), 0)]
+
+    def _with_queue(self, host: int) -> int | None:
+        """The host, if it has a queue of its own."""
+        return host if self._settings.hosts and self._hosts.egress(host) else None
 
     def _egress(self, host: int | None) -> list[Stage]:
         """A host's own queue, if it has one."""

@@ -124,12 +124,13 @@ class _PathFacts(NamedTuple):
     has_limit: bool
     """Its delay has a limit or faults."""
     shaped: Mapping[str, int | None]
-    """See `shaped_bps`, by direction."""
+    """See `shaped_bps`, by direction; only of settings with other traffic than flows, which look at it."""
 
     @classmethod
     def of(cls, settings: Settings, name: str | None) -> _PathFacts:
         path = path_named(settings, name)
-        shaped: dict[str, int | None] = {direction: shaped_bps(settings, name, direction) for direction in WAYS}
+        ways = WAYS if settings.background else ()
+        shaped: dict[str, int | None] = {direction: shaped_bps(settings, name, direction) for direction in ways}
         if isinstance(path, NamedPath):
             return cls(True, False, shaped)
         limited = path.delay.limit is not None or path.delay.planned_faults() is not None

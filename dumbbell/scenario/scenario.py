@@ -169,6 +169,7 @@ class Scenario(Settings):
         check = Check()
         if problems := [self.locate(*found) for found in check.wrong(self)]:
             raise ScenarioError(problems)
+        context = self._source and self._source.context
         keys = [key.split(".") for key in (self.sweep.keys if self.sweep else ())]
         written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
         shared = {name: _shared(value, getattr(self, name), _below(keys, name)) for name, value in written.items()}
@@ -179,7 +180,13 @@ class Scenario(Settings):
         for index in cells:
             coordinates, cell = self._cell(index)
             changed = _changed(before, coordinates)
-            settings = self._resolve(shared, settings, coordinates, changed, cell, check)
+            assigned = self._assigned(shared, settings, coordinates, changed)
+            try:
+                settings = Settings.model_validate(assigned, context=context)
+            except ValidationError as error:
+                raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
+            if problems := [self.locate(*found, cell) for found in check.wrong(settings)]:
+                raise ScenarioError(problems)
             before, known = coordinates, known.of_cell(settings, changed)
             if (same := seen.setdefault(blake2b(known.text.encode(), digest_size=16).digest(), index)) != index:
                 what = f"{_cell_text(self._cell(same)[1])} and {_cell_text(cell)} are the same run"
@@ -197,16 +204,8 @@ class Scenario(Settings):
         coordinates = self.sweep.cell(index) if self.sweep else {}
         return coordinates, {key: _label(value) for key, value in coordinates.items()}
 
-    def _resolve(
-        self,
-        shared: dict[str, Any],
-        before: Settings,
-        coordinates: dict[str, Any],
-        changed: set[str],
-        cell: dict[str, Coordinate],
-        check: Check,
-    ) -> Settings:
-        """The settings of a cell. It has all keys but those that are `changed` in common with the cell before."""
+    def _assigned(self, shared: dict[str, Any], before: Settings, coordinates: dict[str, Any], changed: set[str]) -> dict[str, Any]:
+        """The settings of a cell, to be validated. It has all keys but those that are `changed` in common with the cell before."""
         assigned: Any = dict(shared)
         for key, value in coordinates.items():
             top, *rest = key.split(".")
@@ -218,13 +217,7 @@ class Scenario(Settings):
             except (KeyError, IndexError, ValueError) as error:
                 place = next(self.sweep.places(key)) if self.sweep else ()
                 raise ScenarioError([self.locate(place, error.args[0], "a dotted key")]) from None
-        try:
-            settings = Settings.model_validate(assigned, context=self._source and self._source.context)
-        except ValidationError as error:
-            raise ScenarioError([self.locate(*found, cell) for found in explain(error, Settings)]) from None
-        if problems := [self.locate(*found, cell) for found in check.wrong(settings)]:
-            raise ScenarioError(problems)
-        return settings
+        return assigned  # type: ignore[no-any-return]
 
     def locate(self, location: Location, what: str, expected: str, cell: dict[str, Coordinate] | None = None) -> Problem:
         """A problem at the line where the setting is swept, if it is, else where it is given."""
