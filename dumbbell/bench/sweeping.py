@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dumbbell.bench.table import command_cpu_s
+from dumbbell.engines import default
 from dumbbell.engines.prepared import collector_paused, prepared_each
 from dumbbell.scenario import Scenario
 
@@ -33,8 +34,8 @@ def cell_cpu_s(repeats: int) -> float:
     """CPU seconds of preparing a run, the best of several times `_CELLS` of them."""
     best = float("inf")
     for _ in range(repeats):
-        runs = prepared_each(Scenario.model_validate(_SCENARIO).runs())
-        with collector_paused():  # as in a sweep
+        runs = prepared_each(Scenario.model_validate(_SCENARIO).on(default()).runs())
+        with collector_paused():  # all as `PreparedSweep` does it
             count = sum(1 for _ in islice(runs, _WARM))
             began = time.process_time()
             count = sum(1 for _ in islice(runs, _CELLS))

@@ -83,6 +83,8 @@ def expected_packets(plan: Plan) -> int:
 
 def measuring(plan: Plan) -> dict[int, Traffic]:
     """The streams of datagrams that measure, by their positions among all flows."""
+    if not any(isinstance(workload, Traffic) for workload in plan.workloads):
+        return {}
     return {
         i: workload for i, (workload, _) in enumerate(plan.flows) if isinstance(workload, Traffic) and workload.parameters.get("measured")
     }

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dumbbell.engines import default
 from dumbbell.engines.prepared import Prepared, collector_paused, prepare, prepared_each
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class PreparedSweep:
 
     def __init__(self, scenario: Scenario, most_runs: int | None = None) -> None:
         """Checks all runs. Raises as `prepare` does."""
+        # Said once here, the engine need not be added to each run.
+        scenario = scenario.on(default())
         self._scenario, self._most_runs = scenario, most_runs
         self._keys, self._costs = bytearray(), array("d")
         self._engines: list[str] = []

@@ -44,11 +44,12 @@ class Paths:
         self.paths: list[Path] = []
         self._settings = settings
         self._written = settings.path
+        usual = {settings.path.rtt}
         has_faults = settings.path.delay.planned_faults() is not None
         self._separate = (
             has_faults
             or settings.path.delay.limit is not None
-            or any(each.has_own_rtts or any(rtt != settings.path.rtt for rtt in each.rtts) for each in over_tcp(settings))
+            or any(each.has_own_rtts or not usual.issuperset(each.rtts) for each in over_tcp(settings))
         )
         self._indices: dict[tuple[str | None, Duration | None, bool, int | None, int | None, Duration | None], int] = {}
         self._ids = Ids()

@@ -22,11 +22,13 @@ class Content:
     """Not to be changed."""
     json: dict[str, str]
     """By key: the key and its value, with the keys in that in order."""
+    text: str
+    """The whole as JSON with sorted keys."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """That of settings."""
-        return cls({}, {}).replaced(_plain(settings, set(Settings.model_fields)))
+        return cls({}, {}, "").replaced(_plain(settings, set(Settings.model_fields)))
 
     def of_cell(self, settings: Settings, touched: Collection[str]) -> Content:
         """That of settings that differ from those of this content in no other keys than `touched`."""
@@ -34,13 +36,8 @@ class Content:
 
     def replaced(self, changed: Mapping[str, Any]) -> Self:
         """With other values of some keys."""
-        texts = {key: f'"{key}": {_in_order(value)}' for key, value in changed.items()}
-        return type(self)({**self.data, **changed}, {**self.json, **texts})
-
-    @property
-    def text(self) -> str:
-        """The whole as JSON with sorted keys."""
-        return f"{{{', '.join([self.json[key] for key in sorted(self.json)])}}}"
+        texts = {**self.json, **{key: f'"{key}": {_in_order(value)}' for key, value in changed.items()}}
+        return type(self)({**self.data, **changed}, texts, f"{{{', '.join([texts[key] for key in sorted(texts)])}}}")
 
 
 def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:

@@ -226,6 +226,8 @@ class Faults(Model):
 
     def planned_faults(self) -> dict[str, Any] | None:
         """What the plan has of them; None if there are none."""
+        if self.model_fields_set.isdisjoint(_KEYS):
+            return None
         planned: dict[str, Any] = {}
         if isinstance(self.loss, BitErrors):
             planned["loss"] = {"kind": "bit-errors", "rate": self.loss.bit_error_rate}
@@ -251,5 +253,6 @@ class Faults(Model):
         return found
 
 
+_KEYS = frozenset(Faults.model_fields)
 Ways = Literal["forward", "reverse", "both"]
 """Directions in which there are faults."""

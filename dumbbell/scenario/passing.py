@@ -70,13 +70,15 @@ def stages_taken(settings: Settings, direction: Way) -> set[str]:
     return {stage for path in paths if isinstance(path, NamedPath) for stage in path.passed(direction)}
 
 
-def written_stages(settings: Settings) -> Iterator[tuple[Location, Stage]]:
+def written_stages(settings: Settings) -> list[tuple[Location, Stage]]:
     """Every stage that is written, and where."""
+    found: list[tuple[Location, Stage]] = []
     for name, listed in (("forward", settings.path.forward), ("reverse", settings.path.reverse)):
-        for i, stage in enumerate(listed if isinstance(listed, list) else ()):
-            yield ("path", name, i), stage
-    for name, stage in settings.stages.items():
-        yield ("stages", name), stage
+        if isinstance(listed, list):
+            found += [(("path", name, i), stage) for i, stage in enumerate(listed)]
+    if settings.stages:
+        found += [(("stages", name), stage) for name, stage in settings.stages.items()]
+    return found
 
 
 def written_delays(settings: Settings) -> Iterator[Faults]:

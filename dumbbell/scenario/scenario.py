@@ -119,6 +119,10 @@ class Scenario(Settings):
         """The scenario as written, in plain data."""
         return self.model_dump(mode="json", exclude_unset=True)
 
+    def on(self, engine: str) -> Self:
+        """The same, with an engine for the runs that name none."""
+        return self if self.engine is not None else self.model_copy(update={"engine": engine})
+
     @property
     def cell_count(self) -> int:
         """The number of cells of the sweep; 1 without a sweep."""
