@@ -18,7 +18,7 @@ pub struct Needs {
     pub cong_control: bool,
     /// It reads the delivery rate of the samples ([`RateSample::rate`](super::RateSample::rate)).
     pub rate_samples: bool,
-    /// It reads of every ACK what the sender's fast path does not look at (`slow_path` and the timestamps of the sample), or asks for
+    /// It reads of every ACK what the sender's fast path does not tell all controls (`slow_path` and the timestamps of the sample), or asks for
     /// reductions by [`Window::enters_cwr`](super::Window::enters_cwr).
     pub whole_acks: bool,
 }

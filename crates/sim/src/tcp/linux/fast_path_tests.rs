@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use crate::attachment::Attachment;
+use crate::cc::CONTROLS;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
 use crate::tcp::common::layout::tests::bulk_flow;
@@ -166,12 +167,12 @@ proptest! {
     #[test]
     fn the_fast_paths_end_where_the_full_ones_do(
         stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9"]),
-        cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "cubic-sce"]),
+        cc in prop::sample::select(CONTROLS.iter().map(|control| control.name).collect::<Vec<_>>()),
         ecn: bool,
         tso: bool,
         fates in prop::collection::vec(fate(), 0..1500),
     ) {
-        let ecn = ecn || cc == "dctcp";
+        let ecn = ecn || cc.starts_with("dctcp");
         let mut fast = Path::new(stack, cc, ecn, tso, false);
         let mut full = Path::new(stack, cc, ecn, tso, true);
         let (a, b) = (fast.run(&fates), full.run(&fates));

@@ -37,7 +37,6 @@ impl Sender {
             && !self.probe.is_out()
             && self.stack.tail_loss_probe
             && !self.needs.cong_control
-            && !self.needs.whole_acks
             && !self.close.may_exceed_window()
             && self.phase == Phase::Established
     }
@@ -76,9 +75,8 @@ impl Sender {
         let acked = una - prior_una;
         self.view.snd_una = una;
         let ece = !open && p.has(flags::ECE) && self.ecn.is_on();
-        let esce = p.has(flags::ESCE);
         if self.stack.ack_event_first {
-            self.tell_of_ack(acked, ece, esce);
+            self.tell_of_ack(p, acked, ece);
         }
         let (first, last) = (*self.board.get(prior_una), *self.board.get(una - 1));
         self.board.unlist_unmarked(una);
@@ -92,9 +90,9 @@ impl Sender {
             self.rack_update_window(last.noted);
         }
         if open && self.tells_at_once {
-            self.cc.on_progress(&self.view, &mut self.window, acked, ca_rtt_us as i64, esce);
+            self.cc.on_progress(&self.view, &mut self.window, acked, ca_rtt_us as i64, p.has(flags::ESCE));
         } else {
-            self.steer_window_separately(prior_una, ca_rtt_us as i64, ece, esce, maybe_delayed);
+            self.steer_window_separately(p, prior_una, ca_rtt_us as i64, ece, maybe_delayed);
         }
         self.update_pacing_rate();
         ca_rtt_us
@@ -102,18 +100,25 @@ impl Sender {
 
     /// Tells congestion control of an ACK on a stack that does so before the acknowledged segments are counted.
     #[inline(never)]
-    fn tell_of_ack(&mut self, acked: u32, ece: bool, esce: bool) {
+    fn tell_of_ack(&mut self, p: &Packet, acked: u32, ece: bool) {
         let prior_in_flight = self.view.packets_out;
-        let progress = RateSample::progress(&self.view, acked, -1, esce);
-        self.cc.on_ack(&self.view, &mut self.window, &RateSample { ece, prior_in_flight, ..progress });
+        let sample = self.whole_sample(p, acked, -1, ece);
+        self.cc.on_ack(&self.view, &mut self.window, &RateSample { prior_in_flight, ..sample });
     }
 
-    /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before, or with a
-    /// rate sample.
+    /// All that the ACK `p` says by itself.
+    fn whole_sample(&self, p: &Packet, acked: u32, rtt_us: i64, ece: bool) -> RateSample {
+        let slow_path = ece || self.peer.was_changed_by(p.seq);
+        let progress = RateSample::progress(&self.view, acked, rtt_us, p.has(flags::ESCE));
+        RateSample { ece, slow_path, tsval: p.tsval, tsecr: p.tsecr, ..progress }
+    }
+
+    /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before, or that
+    /// needs a rate sample or whole ACKs.
     #[inline(never)]
-    fn steer_window_separately(&mut self, prior_una: u32, rtt_us: i64, ece: bool, esce: bool, maybe_delayed: bool) {
+    fn steer_window_separately(&mut self, p: &Packet, prior_una: u32, rtt_us: i64, ece: bool, maybe_delayed: bool) {
         let acked = self.view.snd_una - prior_una;
-        let mut sample = RateSample { ece, ..RateSample::progress(&self.view, acked, rtt_us, esce) };
+        let mut sample = self.whole_sample(p, acked, rtt_us, ece);
         self.begin_sample();
         self.note_deliveries(prior_una..self.view.snd_una);
         self.sample_transmission(&mut sample);
@@ -124,7 +129,7 @@ impl Sender {
         self.sample_rate(&mut sample, maybe_delayed);
         if self.view.state == CaState::Open {
             self.cc.cong_avoid(&self.view, &mut self.window, sample.acked);
-            return;
+            return self.reduce_if_asked();
         }
         self.rack.trust();
         self.undo.forget_retransmissions();

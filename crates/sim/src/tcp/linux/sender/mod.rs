@@ -162,7 +162,7 @@ impl Sender {
             phase: Phase::Closed,
             sends_in_steps: spec.host.tso,
             sends_plainly: !spec.host.tso && !needs.rate_samples,
-            tells_at_once: !stack.ack_event_first && !needs.rate_samples,
+            tells_at_once: !stack.ack_event_first && !needs.rate_samples && !needs.whole_acks,
             view: View { mss, ..View::new(stack.hz, stack.growth, limited) },
             window: Window::new(stack.initial_cwnd, ssthresh),
             form: Packet {

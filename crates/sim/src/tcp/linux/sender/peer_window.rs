@@ -12,12 +12,14 @@ pub(in crate::tcp::linux) struct PeerWindow {
     mss: u32,
     /// The largest ever, segments.
     largest: u32,
+    /// The last ACK that advertised another size than the one before.
+    changed_by: u32,
 }
 
 impl PeerWindow {
     /// Nothing is advertised yet to a sender of segments of `mss` bytes.
     pub fn new(mss: u32) -> Self {
-        Self { end: 0, bytes: 0, segments: 0, mss, largest: 0 }
+        Self { end: 0, bytes: 0, segments: 0, mss, largest: 0, changed_by: 0 }
     }
 
     /// An ACK for `ack` advertises so many bytes; true if more may be sent than before.
@@ -25,6 +27,7 @@ impl PeerWindow {
     pub fn update(&mut self, bytes: u32, ack: u32) -> bool {
         if bytes != self.bytes {
             self.bytes = bytes;
+            self.changed_by = ack;
             self.segments = bytes / self.mss;
             self.largest = self.largest.max(self.segments);
         }
@@ -32,6 +35,11 @@ impl PeerWindow {
         let grew = end > self.end;
         self.end = end;
         grew
+    }
+
+    /// Whether the first ACK for `ack` advertised another size than the one before.
+    pub fn was_changed_by(&self, ack: u32) -> bool {
+        self.changed_by == ack
     }
 
     /// As last advertised, bytes.
