@@ -61,7 +61,7 @@ pub mod flags {
     pub const ESCE: u16 = 16;
     /// Sent before.
     pub const RETRANSMISSION: u16 = 32;
-    /// Third packet of the handshake: from the sender, without data.
+    /// From the sender, without data: the third packet of the handshake, or the answer to an ACK that PAWS has dropped.
     pub const HANDSHAKE: u16 = 64;
     /// The application's write ended here.
     pub const PSH: u16 = 128;

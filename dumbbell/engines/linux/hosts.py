@@ -22,6 +22,7 @@ STACK_OPTIONS: dict[str, Any] = {
     "reordering": 3,
     "rto_min_ms": 200,
     "sack_compression": True,
+    "limit_answers": True,
     "tail_loss_probe": True,
     "slow_start_after_idle": True,
     "output_limit_bytes": 1 << 20,
@@ -58,6 +59,8 @@ class Profile:
             sysctls["net.ipv4.tcp_limit_output_bytes"] = str(options["output_limit_bytes"])
         if not options.get("sack_compression", True):
             sysctls["net.ipv4.tcp_comp_sack_nr"] = "0"
+        if not options.get("limit_answers", True):
+            sysctls["net.ipv4.tcp_invalid_ratelimit"] = "0"
         if not options.get("tail_loss_probe", True):
             sysctls["net.ipv4.tcp_early_retrans"] = "0"
         if not options.get("slow_start_after_idle", True):

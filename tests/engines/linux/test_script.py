@@ -106,6 +106,7 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         "initial_cwnd": 4,
         "rto_min_ms": 50,
         "sack_compression": False,
+        "limit_answers": False,
         "tail_loss_probe": False,
         "slow_start_after_idle": False,
         "reordering": 5,
@@ -116,6 +117,7 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
     assert "initcwnd 4 rto_min 50ms" in files["l0.ip"]
     for setting in (
         "tcp_comp_sack_nr 0",
+        "tcp_invalid_ratelimit 0",
         "tcp_early_retrans 0",
         "tcp_slow_start_after_idle 0",
         "tcp_reordering 5",

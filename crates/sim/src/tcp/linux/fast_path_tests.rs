@@ -24,6 +24,8 @@ enum Fate {
     Marked,
     /// Arrives after the next one.
     Late,
+    /// Takes so long that what is sent again for it overtakes it.
+    Overtaken,
 }
 
 /// What is compared: every packet sent, and when; what the sender's timer is set for after each arrival; the state of both ends and the
@@ -42,6 +44,7 @@ struct Path {
     r: Receiver,
     /// Packets under way, by direction, with the time of their arrival.
     data: VecDeque<(Time, Packet)>,
+    overtaken: VecDeque<(Time, Packet)>,
     acks: VecDeque<(Time, Packet)>,
     /// How many packets took the fast path at either end.
     fast: [u32; 2],
@@ -49,6 +52,8 @@ struct Path {
 }
 
 const DELAY: Time = 10 * MS;
+/// Of a packet that is overtaken.
+const LONG_DELAY: Time = 60 * MS;
 /// Time of a packet on the line, and how many wait for it at most.
 const SPACING: Time = 400 * US;
 const LIMIT: usize = 90;
@@ -58,7 +63,8 @@ impl Path {
         let mut spec = bulk_flow();
         (spec.ecn, spec.sce_echo, spec.host.tso) = (ecn, cc.ends_with("sce"), tso);
         let (s, r, out) = ends(&spec, stack, cc);
-        Self { out, s, r, data: VecDeque::new(), acks: VecDeque::new(), fast: [0; 2], disguise }
+        let [data, overtaken, acks] = [(); 3].map(|()| VecDeque::new());
+        Self { out, s, r, data, overtaken, acks, fast: [0; 2], disguise }
     }
 
     /// Puts on its way what the ends have sent.
@@ -80,6 +86,10 @@ impl Path {
                     if let Some(last) = self.data.back_mut() {
                         std::mem::swap(&mut last.1, &mut p);
                     }
+                }
+                Fate::Overtaken => {
+                    self.overtaken.push_back((now + LONG_DELAY, p));
+                    continue;
                 }
                 Fate::Arrives | Fate::Marked => {}
             }
@@ -110,8 +120,9 @@ impl Path {
         loop {
             let timer = self.out.next_timer().map_or(Time::MAX, |(time, _)| time);
             let data = self.data.front().map_or(Time::MAX, |next| next.0);
+            let overtaken = self.overtaken.front().map_or(Time::MAX, |next| next.0);
             let ack = self.acks.front().map_or(Time::MAX, |next| next.0);
-            self.out.now = timer.min(data).min(ack);
+            self.out.now = timer.min(data).min(overtaken).min(ack);
             if self.out.now > 1500 * MS {
                 break;
             }
@@ -123,6 +134,9 @@ impl Path {
                 }
             } else if data == self.out.now {
                 let (_, p) = self.data.pop_front().unwrap();
+                self.deliver_data(p);
+            } else if overtaken == self.out.now {
+                let (_, p) = self.overtaken.pop_front().unwrap();
                 self.deliver_data(p);
             } else {
                 let (_, p) = self.acks.pop_front().unwrap();
@@ -148,6 +162,7 @@ fn fate() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::Lost),
         2 => Just(Fate::Marked),
         1 => Just(Fate::Late),
+        1 => Just(Fate::Overtaken),
     ]
 }
 

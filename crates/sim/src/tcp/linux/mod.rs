@@ -6,6 +6,7 @@
 //! - `receiver`: reassembly, the receive buffer, delayed, quick and compressed ACKs, ECN echo, closing
 //! - `two_way`: an end that both sends and receives, made of these two halves (`stream` in both)
 //! - `stack`, `options`: a named kernel as data
+//! - `validate`: what an end drops before anything else looks at it
 //! - `clock`: jiffies, and how the timer wheel rounds
 
 pub mod clock;
@@ -23,3 +24,4 @@ mod test_ends;
 pub mod two_way;
 #[cfg(test)]
 mod two_way_tests;
+mod validate;

@@ -99,6 +99,8 @@ pub struct Stack {
     pub cubic_idle_shift: bool,
     /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
     pub sack_compression: bool,
+    /// Packets without data that are dropped are answered once in half a second (sysctl tcp_invalid_ratelimit, 4.0 and later); else each is.
+    pub limit_answers: bool,
     /// See [`CwndLimited`].
     pub cwnd_limited: CwndLimited,
     /// The window is restarted after an idle time, and decays while the application limits sending (sysctl tcp_slow_start_after_idle).
@@ -187,6 +189,7 @@ const LINUX_6_12: Stack = Stack {
     scalable_ai_cnt: 100,
     cubic_idle_shift: true,
     sack_compression: true,
+    limit_answers: true,
     cwnd_limited: CwndLimited::Sticky,
     slow_start_after_idle: true,
     prr_below_ssthresh: PrrBelowSsthresh::Una,
@@ -246,6 +249,7 @@ const LINUX_5_1_SCE: Stack = Stack {
 /// of 4096 bytes for sending (payload, header room and shared info exceed 2048), of 1920 bytes by e1000e for receiving, and an sk_buff each.
 const LINUX_3_9: Stack = Stack {
     sack_compression: false,
+    limit_answers: false,
     syn_linear_timeouts: 0,
     timer_wheel: TimerWheel::Slack,
     rtt_in_ticks: true,

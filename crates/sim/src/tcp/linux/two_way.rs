@@ -215,11 +215,16 @@ impl TwoWayEnd {
             return 0;
         }
         let has_data = u32::from(p.len) > HEADERS + blocks.option_bytes() || p.has(flags::FIN);
-        if !has_data && self.receiver.has_acknowledged(seq) {
+        if self.is_to_drop(&ack, seq, has_data) {
             let (receiver, mut out) = self.acknowledging(out);
-            receiver.answer_probe(&mut out);
+            if has_data {
+                receiver.refuse(seq, &mut out);
+            } else {
+                receiver.answer_bare(&mut out);
+            }
             return receiver.bytes_read();
         }
+        self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
         {
             let (sender, mut out) = self.sending(out, blocks);
             sender.take_ack(&ack, has_data, blocks.count > 0, &mut out);
@@ -243,6 +248,17 @@ impl TwoWayEnd {
         let (receiver, mut out) = self.acknowledging(out);
         receiver.check_ack_of_stream(&mut out);
         receiver.read(has_data, &mut out)
+    }
+
+    /// A packet is taken for one of long ago, or lies before all that was acknowledged (`tcp_validate_incoming`); `seq`: the first
+    /// segment that it carries, or the next one.
+    fn is_to_drop(&self, ack: &Packet, seq: u32, has_data: bool) -> bool {
+        if self.receiver.is_stale(seq + u32::from(has_data)) {
+            return true;
+        }
+        let is_harmless =
+            || !has_data && seq == self.receiver.rcv_nxt && self.sender.is_disordered(ack, self.receiver.echoed());
+        self.receiver.is_late(ack) && !is_harmless()
     }
 
     /// The peer's FIN is the next in order. If this end has sent its own before, nothing will take the ACK along.

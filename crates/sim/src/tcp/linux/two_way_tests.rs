@@ -145,3 +145,36 @@ fn a_second_short_segment_waits_for_the_first_and_takes_what_is_written_meanwhil
     assert_eq!(data, [(410, SERVER, 100), full, full, full, (430, SERVER, 5)]);
     assert_eq!(pair.read[SERVER], 221 + 100 + 3 * 1448 + 5);
 }
+
+#[test]
+fn a_packet_without_data_has_a_timestamp_to_echo() {
+    let mut pair = Pair::new();
+    pair.write(CLIENT, 20 * 1448);
+    pair.run_until(400 * MS, &mut |_, _| 0);
+    // Nothing but ACKs came to the client, the last of them after 130 ms.
+    assert!(pair.ends[CLIENT].receiver().echoed() > 120);
+    pair.ends[CLIENT].write(100, &mut pair.out);
+    let sent = pair.out.take_sent();
+    assert_eq!(sent.iter().map(|p| p.tsecr).collect::<Vec<_>>(), [pair.ends[CLIENT].receiver().echoed()]);
+}
+
+#[test]
+fn a_packet_of_long_ago_is_dropped_whole() {
+    let mut pair = Pair::new();
+    pair.write(CLIENT, 3 * 1448);
+    pair.run_until(400 * MS, &mut |_, _| 0);
+    // Data of the server's reach the client, whose data take the ACK along.
+    pair.ends[SERVER].write(1448, &mut pair.out);
+    let [data] = pair.out.take_sent()[..] else { panic!() };
+    pair.ends[CLIENT].on_packet(&data, &mut pair.out);
+    pair.out.take_sent();
+    pair.ends[CLIENT].write(2 * 1448, &mut pair.out);
+    let [first, second] = pair.out.take_sent()[..] else { panic!() };
+    let echoed = pair.ends[SERVER].receiver().echoed();
+    let read = pair.ends[SERVER].on_packet(&Packet { tsval: echoed - 2, ..first }, &mut pair.out);
+    let sender = &pair.ends[SERVER].sender().view;
+    assert_eq!((read, sender.snd_una, sender.snd_nxt), (3 * 1448, 1, 2), "neither its data nor its ACK count");
+    assert_eq!(pair.out.take_sent().len(), 1, "a duplicate ACK answers");
+    pair.ends[SERVER].on_packet(&Packet { tsval: echoed - 1, ..second }, &mut pair.out);
+    assert_eq!(pair.ends[SERVER].sender().view.snd_una, 2, "a millisecond less, and its ACK counts");
+}

@@ -197,8 +197,8 @@ impl Receiver {
     }
 }
 
-/// The packet asks whether the window is still closed.
-pub(super) fn is_probe(p: &Packet) -> bool {
+/// The packet has neither data nor a FIN.
+pub(super) fn is_bare(p: &Packet) -> bool {
     u32::from(p.len) == HEADERS && !p.has(flags::FIN)
 }
 

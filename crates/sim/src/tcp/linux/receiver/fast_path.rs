@@ -18,8 +18,12 @@ impl Receiver {
     pub(super) fn on_fast_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let mut waits_for_read = false;
         if self.buffer.is_acked(p.seq) {
+            // An older timestamp is looked at in full (PAWS). The segments between this one and the next ACK were sent after this one.
+            if p.tsval < self.form.tsecr {
+                return self.on_data(p, out);
+            }
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
-            self.form.tsecr = self.form.tsecr.max(p.tsval);
+            self.form.tsecr = p.tsval;
             self.count_fast_data(p, out.now());
             if self.delay.quick() == 0 {
                 self.delay.schedule();

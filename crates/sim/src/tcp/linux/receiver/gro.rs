@@ -3,7 +3,8 @@
 //! fewer ACKs. What came together is what arrives at one instant, which the card's port makes of what arrives while its interrupt waits.
 //!
 //! Leaves out: merging beyond eight flows in a bucket of the hash, one widening of the window for a merged packet instead of one for each of
-//! its segments, one interval between data likewise.
+//! its segments, one interval between data likewise, and a D-SACK of
+//! all of a merged packet that is dropped: it reports the first segment.
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
@@ -67,11 +68,17 @@ impl Receiver {
     /// that arrives at this time.
     pub(super) fn on_data_to_merge(&mut self, p: &Packet, out: &mut impl Outbox) {
         let payload = u32::from(p.len) - HEADERS;
-        if !self.gro.continues(p, payload) {
+        let begins = !self.gro.continues(p, payload);
+        if begins {
             self.end_merged(out);
         }
         let before = self.rcv_nxt;
-        self.queue_data(p, out);
+        if !self.refuses(p) {
+            self.take_timestamps(p, out.now());
+            self.queue_data(p, out);
+        } else if begins {
+            self.refuse(p.seq, out);
+        }
         self.application.some |= self.rcv_nxt > before;
         self.gro.add(p, payload);
         if payload < self.layout.mss() || p.has(flags::PSH | flags::FIN | flags::CWR) {

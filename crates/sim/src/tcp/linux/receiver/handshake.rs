@@ -16,11 +16,14 @@ impl Receiver {
         if p.has(flags::SYN) {
             return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.send_syn_ack(p.tsval, out) };
         }
-        if !self.established {
+        let was_established = self.established;
+        if !was_established {
             self.establish(out.now());
         }
         if !p.has(flags::HANDSHAKE) {
             self.on_data(p, out);
+        } else if was_established {
+            self.on_bare(p, out);
         }
     }
 

@@ -19,12 +19,13 @@ pub mod reader;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod validate;
 mod window_rtt;
 
 use self::application::Application;
 use self::buffer::ReceiveBuffer;
 use self::charge::{Cost, Unread};
-use self::closing::{is_bare_fin, is_probe, Closing};
+use self::closing::{is_bare, is_bare_fin, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
 use self::ecn::Echo;
@@ -39,6 +40,7 @@ use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::validate::Answers;
 use crate::time::{Time, MS};
 
 /// Quick ACKs at the start and after gaps.
@@ -129,8 +131,7 @@ pub struct Receiver {
     layout: Layout,
     /// The end that this half belongs to also sends.
     stream: Option<Stream>,
-    /// When a probe of the window was answered last.
-    probe_answered: Option<Time>,
+    answers: Answers,
     /// Time at which a sized transfer was complete.
     pub completed: Option<Time>,
 }
@@ -182,7 +183,7 @@ impl Receiver {
             },
             layout,
             stream: None,
-            probe_answered: None,
+            answers: Answers::new(stack),
             completed: None,
         }
     }
@@ -279,23 +280,18 @@ impl Receiver {
         self.delay.reset();
     }
 
-    /// Notes the timestamps of a segment. The one echoed is that of the segment that the last ACK asked for.
-    #[inline]
-    fn take_timestamps(&mut self, p: &Packet, now: Time) {
-        if self.buffer.is_acked(p.seq) && p.tsval >= self.form.tsecr {
-            self.form.tsecr = p.tsval;
-        }
-        self.buffer.rtt_by_timestamp(p.tsecr, now);
-    }
-
     fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if is_probe(p) {
-            return self.answer_probe(out);
+        if is_bare(p) {
+            return self.on_bare(p, out);
         }
         if self.gro.is_on() {
             return self.on_data_to_merge(p, out);
         }
+        if self.refuses(p) {
+            return self.refuse(p.seq, out);
+        }
         let before = self.rcv_nxt;
+        self.take_timestamps(p, out.now());
         self.queue_data(p, out);
         if self.delay.is_scheduled() {
             self.check_ack(out);
@@ -319,7 +315,6 @@ impl Receiver {
     /// Puts a segment into the receive queue, and notes what that means for an ACK.
     fn queue_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
-        self.take_timestamps(p, out.now());
         if p.has(flags::CWR) {
             self.echo.on_cwr();
             self.ack_now = true;

@@ -1,7 +1,7 @@
 //! An application that reads at a rate: at each of its turns as much as the rate has brought since the one before. What it has not read takes room in
 //! the buffer, and closes the window (Linux 6.12 net/ipv4/tcp.c `tcp_recvmsg_locked`, `__tcp_cleanup_rbuf`). Of segments that share a head the
 //! memory is free once all are read (net/core/skbuff.c `skb_try_coalesce`: a head has room for 17 fragments; a segment is one, or two where the
-//! sender's memory, of which it takes 32 KiB at a time, ended in it). Probes of a closed window are answered here, too.
+//! sender's memory, of which it takes 32 KiB at a time, ended in it).
 
 use std::collections::VecDeque;
 
@@ -12,8 +12,6 @@ use crate::time::{Time, MS, SEC, US};
 
 /// From one turn of the application to the next, ns.
 pub const TURN: Time = 10 * MS;
-/// Probes of the window that come sooner after an answer are not answered, ns (sysctl tcp_invalid_ratelimit).
-const PROBE_INTERVAL: Time = 500 * MS;
 /// Less room than this in a piece of memory is not used, bytes.
 const LEAST_FRAGMENT: u64 = 32;
 /// Bits of a byte.
@@ -115,14 +113,6 @@ impl Reader {
 }
 
 impl Receiver {
-    /// A probe has a number from before what is expected, which is answered (`tcp_validate_incoming`, `tcp_oow_rate_limited`).
-    pub(in crate::tcp::linux) fn answer_probe(&mut self, out: &mut impl Outbox) {
-        if self.probe_answered.is_none_or(|at| out.now() - at >= PROBE_INTERVAL) {
-            self.probe_answered = Some(out.now());
-            self.send_ack(self.rcv_nxt, out);
-        }
-    }
-
     /// A segment in order waits for the application's turn.
     pub(super) fn leave_unread(&mut self, payload: u32) {
         if let Some(reader) = &mut self.reader {

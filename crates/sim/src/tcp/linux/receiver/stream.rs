@@ -101,11 +101,6 @@ impl Receiver {
         self.layout.before(self.rcv_nxt)
     }
 
-    /// Segment `seq` is acknowledged.
-    pub(in crate::tcp::linux) fn has_acknowledged(&self, seq: u32) -> bool {
-        seq < self.buffer.acked_until()
-    }
-
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
     pub(in crate::tcp::linux) fn take_estimates(&mut self, srtt_us: u64, rto: u64) {
         (self.rtt.srtt_us, self.rtt.rto) = (srtt_us, rto);
@@ -135,6 +130,11 @@ impl Receiver {
             stream.pushed_again = false;
         }
         Acknowledgement { ack: self.rcv_nxt, window, tsecr: self.form.tsecr, flags }
+    }
+
+    /// A payload is as long as that of the longest segment that came.
+    pub(super) fn is_full(&self, payload: u32) -> bool {
+        self.stream.as_ref().is_none_or(|stream| payload >= stream.full)
     }
 
     /// Notes how long a segment in order is; true if it may widen the window.

@@ -28,8 +28,13 @@ impl Sink {
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.
     fn packet(&mut self, seq: u32, len: u32, flags: u16) -> Vec<Packet> {
+        self.late(seq, len, flags, 0)
+    }
+
+    /// The same of one that has been under way for so long, ms.
+    fn late(&mut self, seq: u32, len: u32, flags: u16, ms: u32) -> Vec<Packet> {
         self.out.now += MS;
-        let (way, tsval) = (Way::new(0), (self.out.now / MS) as u32);
+        let (way, tsval) = (Way::new(0), (self.out.now / MS) as u32 - ms);
         let (window, tsecr, attachment, ecn) = (0, 0, NO_ATTACHMENT, Ecn::NotEct);
         let p = Packet { way, len: len as u16, flags: flags | ecn.flags(), seq, window, tsval, tsecr, attachment };
         self.receiver.on_packet(&p, &mut self.out);
@@ -152,4 +157,54 @@ fn what_arrives_at_one_instant_is_read_together_and_acknowledged_by_one_packet()
     assert_eq!(acks, [(burst.end, 98_496)]);
     sink.receiver.on_application(&mut sink.out);
     assert!(sink.out.take_sent().is_empty(), "there is nothing more to read");
+}
+
+#[test]
+fn what_a_retransmission_has_overtaken_is_dropped_unless_it_is_one_millisecond_older() {
+    for stack in ["linux-6.12", "linux-3.9"] {
+        let mut sink = Sink::new(stack, None);
+        (1..31).chain([32]).for_each(|seq| drop(sink.segment(seq)));
+        sink.packet(31, FULL_FRAME, flags::RETRANSMISSION);
+        let echoed = (sink.out.now / MS) as u32;
+        assert_eq!((sink.receiver.rcv_nxt, sink.receiver.echoed()), (33, echoed), "{stack}");
+        let answers: Vec<_> = sink.late(33, FULL_FRAME, 0, 3).iter().map(|p| (p.seq, p.tsecr)).collect();
+        assert_eq!((answers, sink.receiver.rcv_nxt), (vec![(33, echoed)], 33), "{stack}: 2 ms older");
+        sink.late(33, FULL_FRAME, 0, 3);
+        assert_eq!((sink.receiver.echoed(), sink.receiver.rcv_nxt), (echoed, 34), "{stack}: 1 ms older");
+        sink.late(40, FULL_FRAME, 0, 30);
+        assert!(sink.receiver.early.is_empty(), "{stack}: nor may one behind a gap be older");
+        // The original of the retransmission: a duplicate that is reported.
+        let again = sink.late(31, FULL_FRAME, 0, 9);
+        let reported: Vec<_> = again.iter().map(|p| sink.out.blocks(p).as_slice().to_vec()).collect();
+        assert_eq!(reported, [[(31, 32)]], "{stack}");
+        // A new one sets the timestamp again, and nothing is late any more.
+        sink.segment(34);
+        sink.segment(35);
+        assert!(sink.receiver.echoed() > echoed, "{stack}");
+    }
+}
+
+#[test]
+fn what_lies_before_all_that_was_acknowledged_leaves_the_timestamp_to_echo() {
+    let mut sink = Sink::new("linux-6.12", None);
+    (1..31).for_each(|seq| drop(sink.segment(seq)));
+    let (echoed, acked) = (sink.receiver.echoed(), sink.receiver.buffer.acked_until());
+    assert_eq!(sink.segment(acked - 2).iter().map(|p| p.tsecr).collect::<Vec<_>>(), [echoed]);
+    // One that ends where the ACK does is looked at: the ACK of the one before has moved there.
+    assert_eq!(sink.receiver.buffer.acked_until(), 31);
+    sink.segment(30);
+    assert_eq!(u64::from(sink.receiver.echoed()), sink.out.now / MS);
+}
+
+#[test]
+fn packets_without_data_that_are_dropped_are_answered_twice_a_second() {
+    for (stack, answered) in [("linux-6.12", 4), ("linux-3.9", 2000)] {
+        let mut sink = Sink::new(stack, None);
+        (1..31).for_each(|seq| drop(sink.segment(seq)));
+        let probes: usize = (0..2000).map(|_| sink.packet(20, ACK_FRAME, 0).len()).sum();
+        assert_eq!(probes, answered, "{stack}");
+        let next = sink.receiver.rcv_nxt;
+        assert!(sink.packet(next, ACK_FRAME, flags::HANDSHAKE).is_empty(), "{stack}: what is next is not dropped");
+        assert_eq!((sink.receiver.rcv_nxt, u64::from(sink.receiver.echoed())), (next, sink.out.now / MS), "{stack}");
+    }
 }

@@ -51,6 +51,11 @@ impl WindowRtt {
         tsecr != self.last_tsecr
     }
 
+    /// A packet that is not as long as others echoes a timestamp of ours, ms: that is no sample, and later ones with it are none.
+    pub fn note_echo(&mut self, tsecr: u32) {
+        self.last_tsecr = tsecr;
+    }
+
     /// A segment echoes a timestamp of ours, ms, that none did before; true if that was a sample.
     pub fn by_timestamp(&mut self, tsecr: u32, now: Time) -> bool {
         self.last_tsecr = tsecr;

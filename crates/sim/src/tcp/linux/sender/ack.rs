@@ -7,8 +7,9 @@ use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet};
+use crate::packet::{flags, Packet, ACK_FRAME};
 use crate::tcp::linux::options::LossDetection;
+use crate::tcp::linux::validate;
 
 /// What was found about an ACK (Linux's FLAG_*).
 pub(in crate::tcp::linux) mod flag {
@@ -118,13 +119,42 @@ impl Sender {
     /// A packet that does not [take the fast path](Self::takes_fast_path).
     #[inline(never)]
     fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if self.process_packet(p, out) {
+        if self.is_late(p) {
+            out.take_attachment(p);
+            self.answer_late(out);
+        } else if self.process_packet(p, out) {
             self.send_allowed(out);
             if p.has(flags::FIN) {
                 self.answer_fin(out);
             }
         }
         self.update_fast_path();
+    }
+
+    /// The timestamp of an ACK is too old: others have overtaken it. What it says is not heard (`tcp_paws_discard`).
+    fn is_late(&self, p: &Packet) -> bool {
+        validate::is_old(p.tsval, self.form.tsecr)
+            && self.phase == Phase::Established
+            && !p.has(flags::SYN)
+            && !self.is_disordered(p, self.form.tsecr)
+    }
+
+    /// An ACK older than `echoed` is a duplicate that changes nothing, and is not much older (`tcp_disordered_ack`).
+    #[cold]
+    pub(in crate::tcp::linux) fn is_disordered(&self, p: &Packet, echoed: u32) -> bool {
+        let changes_window = p.window > self.peer.bytes() || p.window == 0;
+        let replay_ms = validate::replay_ms(self.clock.to_us(self.rto_ticks()));
+        p.seq == self.view.snd_una && !changes_window && u64::from(echoed - p.tsval) <= replay_ms
+    }
+
+    /// Answers an ACK that was not heard.
+    #[cold]
+    fn answer_late(&mut self, out: &mut impl Outbox) {
+        if self.answers.is_due(out.now()) {
+            self.counters.sent += 1;
+            let answer = self.packet(self.view.snd_nxt, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
+            out.send(End::Sender, answer);
+        }
     }
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.

@@ -62,6 +62,7 @@ use crate::tcp::linux::loss::fack::Fack;
 use crate::tcp::linux::loss::rack::Rack;
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::Stack;
+use crate::tcp::linux::validate::Answers;
 use crate::time::Time;
 
 /// Progress of the connection.
@@ -138,6 +139,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) prr: Prr,
     pub(in crate::tcp::linux) probe: LossProbe,
     persist: Persist,
+    answers: Answers,
     pub(in crate::tcp::linux) reordering: Reordering,
     pub(in crate::tcp::linux) fack: Fack,
     pub(in crate::tcp::linux) stack: Stack,
@@ -197,6 +199,7 @@ impl Sender {
             prr: Prr::default(),
             probe: LossProbe::default(),
             persist: Persist::default(),
+            answers: Answers::new(&stack),
             reordering: Reordering::new(stack.reordering, stack.max_reordering),
             fack: Fack::new(stack.loss_detection == LossDetection::Fack),
             close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::Sender;
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, RateSample, Reno, View, Window};
-use crate::packet::{flags, Packet, Verdict, MSS};
+use crate::packet::{flags, Packet, Verdict, ACK_FRAME, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
@@ -58,6 +58,44 @@ impl Pair {
     pub fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) {
         self.receive(ack, blocks, 0);
     }
+}
+
+#[test]
+fn an_ack_that_others_have_overtaken_is_not_heard() {
+    // The ACKs of segments 1 to 3 have come, the last of them sent at 50 ms. Then one comes late, of this age, number and window.
+    let heard = |tsval: u32, ack: u32, window: u32| {
+        let mut pair = Pair::reno(&[]);
+        pair.ack(4, &[]);
+        let newest = Packet { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
+        pair.s.on_ack(&newest, &mut pair.out);
+        pair.out.take_sent();
+        let late = Packet { tsval, window, ..pair.out.ack_packet(ack, &[(6, 8)], 20, 0) };
+        pair.s.on_ack(&late, &mut pair.out);
+        let answers: Vec<_> = pair.out.take_sent().into_iter().filter(|p| p.len == ACK_FRAME as u16).collect();
+        assert!(answers.iter().all(|p| (p.seq, p.tsecr) == (pair.s.view.snd_nxt, 50)));
+        assert_eq!(answers.len(), usize::from(pair.s.view.sacked_out == 0));
+        pair.s.view.sacked_out > 0
+    };
+    let window = 1000 * MSS;
+    assert!(heard(49, 3, window), "a millisecond older");
+    assert!(!heard(48, 3, window), "two, and it says less than was known");
+    assert!(heard(0, 4, window), "a duplicate, and no older than 1.2 timeouts");
+    assert!(!heard(0, 4, window + MSS), "it would change the window");
+    assert!(!heard(0, 4, 0), "so would this");
+}
+
+#[test]
+fn acks_that_are_not_heard_are_answered_twice_a_second() {
+    let mut pair = Pair::reno(&[]);
+    let newest = Packet { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
+    pair.s.on_ack(&newest, &mut pair.out);
+    pair.out.take_sent();
+    for _ in 0..1000 {
+        pair.out.now += MS;
+        let late = pair.out.ack_packet(3, &[], 20, 0);
+        pair.s.on_ack(&late, &mut pair.out);
+    }
+    assert_eq!(pair.out.take_sent().iter().filter(|p| p.len == ACK_FRAME as u16).count(), 2);
 }
 
 #[test]

@@ -390,6 +390,11 @@ impl ReceiveBuffer {
         }
     }
 
+    /// An echo that is no sample.
+    pub fn note_echo(&mut self, tsecr: u32) {
+        self.rtt.note_echo(tsecr);
+    }
+
     #[inline(never)]
     fn take_echo(&mut self, tsecr: u32, now: Time) {
         if self.rtt.by_timestamp(tsecr, now) {

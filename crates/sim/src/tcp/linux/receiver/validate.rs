@@ -1,0 +1,88 @@
+//! What is dropped before anything else looks at it, and the timestamp to echo: segments that a retransmission has overtaken (PAWS, RFC 7323) and
+//! those from before all that was acknowledged (Linux 6.12 net/ipv4/tcp_input.c `tcp_validate_incoming`, `tcp_paws_discard`, `tcp_sequence`,
+//! `tcp_replace_ts_recent`, `tcp_send_dupack`).
+
+use super::{Receiver, MAX_QUICK};
+use crate::outbox::Outbox;
+use crate::packet::{Packet, HEADERS};
+use crate::tcp::linux::validate::is_old;
+use crate::time::Time;
+
+impl Receiver {
+    /// The timestamp of a packet is too old.
+    #[inline]
+    pub(in crate::tcp::linux) fn is_late(&self, p: &Packet) -> bool {
+        is_old(p.tsval, self.form.tsecr)
+    }
+
+    /// The timestamp to echo.
+    pub(in crate::tcp::linux) fn echoed(&self) -> u32 {
+        self.form.tsecr
+    }
+
+    /// What a packet carries, up to the segment `end`, lies before all that was acknowledged.
+    #[inline]
+    pub(in crate::tcp::linux) fn is_stale(&self, end: u32) -> bool {
+        end < self.buffer.acked_until()
+    }
+
+    /// A segment is dropped.
+    #[inline]
+    pub(super) fn refuses(&self, p: &Packet) -> bool {
+        self.is_late(p) || self.is_stale(p.seq + 1)
+    }
+
+    /// Answers segment `seq`, which is dropped, by a duplicate ACK.
+    #[cold]
+    pub(in crate::tcp::linux) fn refuse(&mut self, seq: u32, out: &mut impl Outbox) {
+        if seq < self.rcv_nxt {
+            self.counters.duplicates += 1;
+            self.enter_quick(MAX_QUICK);
+            self.early.report_duplicate(seq);
+        }
+        self.send_ack(self.rcv_nxt, out);
+    }
+
+    /// Answers a packet without data that is dropped, a probe of the window among them.
+    pub(in crate::tcp::linux) fn answer_bare(&mut self, out: &mut impl Outbox) {
+        if self.answers.is_due(out.now()) {
+            self.send_ack(self.rcv_nxt, out);
+        }
+    }
+
+    /// A packet of the sender that has no data and does not close: a probe of the window, the end of the handshake when data have come before it,
+    /// or the answer to an ACK that was dropped.
+    pub(super) fn on_bare(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if self.is_late(p) || self.is_stale(p.seq) {
+            self.answer_bare(out);
+        } else {
+            self.note_timestamp(p.seq, p);
+            self.buffer.note_echo(p.tsecr);
+        }
+    }
+
+    /// Notes the timestamps of a segment.
+    #[inline]
+    pub(super) fn take_timestamps(&mut self, p: &Packet, now: Time) {
+        self.note_timestamp(p.seq, p);
+        self.buffer.rtt_by_timestamp(p.tsecr, now);
+    }
+
+    /// Notes the timestamps of a packet of a stream whose first segment, or the next one where it has none, is `seq`.
+    pub(in crate::tcp::linux) fn take_timestamps_of_stream(&mut self, seq: u32, p: &Packet, has_data: bool, now: Time) {
+        self.note_timestamp(seq, p);
+        if has_data && self.is_full(u32::from(p.len) - HEADERS) {
+            self.buffer.rtt_by_timestamp(p.tsecr, now);
+        } else {
+            self.buffer.note_echo(p.tsecr);
+        }
+    }
+
+    /// The timestamp to echo is that of the segment that the last ACK asked for.
+    #[inline]
+    fn note_timestamp(&mut self, seq: u32, p: &Packet) {
+        if self.buffer.is_acked(seq) && p.tsval >= self.form.tsecr {
+            self.form.tsecr = p.tsval;
+        }
+    }
+}
