@@ -114,6 +114,10 @@ def _inner(node: Node) -> Iterator[tuple[str, str]]:
         yield from ((model, f".NAME{suffix}") for model, suffix in _inner(values))
 
 
+FAMILIAR = ("cubic", "linux-6.12")
+"""Names that an example takes where there are many."""
+
+
 def examples() -> Iterator[tuple[str, Node, str]]:
     """Every key with its schema and the example that the page has of it."""
     found = schema(names())
@@ -225,7 +229,7 @@ def _example(models: Mapping[str, Node], node: Node) -> Any:
     if node.get("pattern") == _pattern(Size.EXPECTED):
         return node.get("default") or "15kB"
     if "examples" in node:
-        return node["examples"][0]
+        return next((name for name in node["examples"] if name in FAMILIAR), node["examples"][0])
     if "$ref" in node:
         return _example(models, models[node["$ref"].removeprefix(_REF)])
     ways = [way for way in (*node.get("anyOf", ()), *node.get("oneOf", ())) if way.get("type") != "null"]

@@ -27,7 +27,7 @@ class Flavour(Engine):
     def require(self):
         find_engine("sim").require()
 
-    def compile(self, plan):
+    def compile(self, plan, _kept=None):
         changed = [replace(each, options={**each.options, **self.options}) if isinstance(each, Tcp) else each for each in plan.workloads]
         return find_engine("sim").compile(replace(plan, workloads=tuple(changed)))
 
