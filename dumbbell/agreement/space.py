@@ -13,7 +13,7 @@ from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
 from dumbbell.scenario import Ping, Scenario, Transfers, Udp
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, FRAME_BYTES, Size
 
-RANDOMISED = frozenset({"cdg", "lp", "nv"})
+RANDOMISED = frozenset({"bbr", "cdg", "lp", "nv"})
 """Congestion controls that draw random numbers."""
 _USUAL, _OTHERS = ("reno", "cubic", "dctcp"), 0.4
 """Congestion controls that most flows have, and the probability that a flow draws from the others that there are."""

@@ -180,6 +180,8 @@ CASES: Mapping[str, Case] = {
         _case("one reno flow, 50 Mbit/s, 80 ms, pfifo of a BDP", "reno", "50mbit", "80ms", _ONE_BDP, "pfifo-1"),
         _case("32 flows, cake", *_USUAL, _CAKE, "cake-32", count=32),
         _case("32 dctcp flows, cake", "dctcp", "100mbit", "40ms", _CAKE, "cake-32", count=32),
+        _case("one bbr flow, paced, pfifo of a BDP", "bbr", "100mbit", "40ms", _ONE_BDP, "pfifo-1", packets=5e6),
+        _case("32 bbr flows, paced, pfifo of a BDP", "bbr", "100mbit", "40ms", _ONE_BDP, "pfifo-32", count=32, packets=3e6),
         _many_flows(1000, packets=2e6),
         _many_flows(10_000, packets=1e6),
         _very_long(relative_to="cubic-pfifo-bdp-300"),

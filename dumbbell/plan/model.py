@@ -163,6 +163,8 @@ class HostSettings:
     """What the receiving application reads, bit/s; None is all that there is at once."""
     nodelay: bool = False
     """TCP_NODELAY."""
+    max_pacing_bps: int | None = None
+    """SO_MAX_PACING_RATE, bit/s; None is none."""
     sysctls: Mapping[str, str] = field(default_factory=dict)
     """Settings of a kernel's network."""
 
@@ -177,7 +179,7 @@ class HostSettings:
             "cached_ssthresh": self.cached_ssthresh,
             **({"gso": True} if self.gso else {}),
             **({"nodelay": True} if self.nodelay else {}),
-            **({} if self.reads_bps is None else {"reads_bps": self.reads_bps}),
+            **{key: value for key in ("reads_bps", "max_pacing_bps") if (value := getattr(self, key)) is not None},
             **({"sysctls": dict(self.sysctls)} if self.sysctls else {}),
         }
 

@@ -248,6 +248,7 @@ def _host(flow: Connections, table: Table) -> HostSettings:
         gso=host.offload == "on",
         reads_bps=number(host.reads),
         nodelay=host.nodelay,
+        max_pacing_bps=number(host.max_pacing_rate),
         sysctls={key: str(value) for key, value in host.sysctls.items()},
     )
 

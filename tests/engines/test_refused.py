@@ -19,15 +19,9 @@ RED = {"kind": "red", "limit": "120kB", "min": "30kB", "max": "90kB"}
 QDISCS = {
     "pfifo": {"kind": "pfifo", "limit": "9p"},
     "bfifo": {"kind": "bfifo", "limit": "64KiB"},
-    "cake": {"kind": "cake"},
-    "codel": {"kind": "codel"},
-    "fq_codel": {"kind": "fq_codel"},
-    "pie": {"kind": "pie"},
     "pie2013": {"kind": "pie", "variant": "2013"},
-    "fq_pie": {"kind": "fq_pie"},
     "red": RED,
-    "sfq": {"kind": "sfq"},
-    "fq": {"kind": "fq"},
+    **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq")},
 }
 LONG_NS, BEYOND = 2**60, 2**40
 
@@ -119,6 +113,7 @@ OTHERS = [
     ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),
     ("workloads.0.path", 3, "workload 0", "path", "path 3 of 1", "one that there is"),
     ("workloads.0.host.reads_bps", 0, "workload 0", "host.reads_bps", "0 bit/s", "1 to 1000000000000"),
+    ("workloads.0.host.max_pacing_bps", 7, "workload 0", "host.max_pacing_bps", "7 bit/s", "8 to 1000000000000"),
     ("workloads.0.from", 3, "workload 0", "from", "host 3 of 2", "one that there is"),
     ("workloads.0.to", 3, "workload 0", "to", "host 3 of 2", "one that there is"),
     ("workloads.0.transfer_bytes", 0, "workload 0", "transfer_bytes", "0 bytes", "1 to 6219112640264"),

@@ -54,6 +54,8 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
         yield f"dscp {codepoint}"
     if tcp is not None and tcp.host.nodelay:
         yield "nodelay 1"
+    if tcp is not None and tcp.host.max_pacing_bps is not None:
+        yield f"max_pacing_rate {tcp.host.max_pacing_bps // 8}"
     if tcp is not None and tcp.host.reads_bps is not None:
         yield f"reads {tcp.host.reads_bps}"
 

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::{
-    bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, lp, nv, reno, reno_sce, scalable,
-    vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
+    bbr, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, lp, nv, reno, reno_sce,
+    scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
 };
 
 /// What a control needs from the connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// It works on ECN marks: every packet is ECN-capable, and the receiver echoes marks one by one (DCTCP).
     pub ecn: bool,
@@ -21,12 +21,29 @@ pub struct Needs {
     /// It reads of every ACK what the sender's fast path does not tell all controls (`slow_path` and the timestamps of the sample), or asks for
     /// reductions by [`Window::enters_cwr`](super::Window::enters_cwr).
     pub whole_acks: bool,
+    /// It is paced, at [`Window::pacing_rate`](super::Window::pacing_rate).
+    pub pacing: bool,
+    /// Windows that a send buffer which grows has room for (Linux's `sndbuf_expand`).
+    pub send_windows: u8,
 }
 
 impl Needs {
     /// What a control needs that works by windows, RTTs and losses alone.
-    pub const NOTHING: Self =
-        Self { ecn: false, sce: false, cong_control: false, rate_samples: false, whole_acks: false };
+    pub const NOTHING: Self = Self {
+        ecn: false,
+        sce: false,
+        cong_control: false,
+        rate_samples: false,
+        whole_acks: false,
+        pacing: false,
+        send_windows: 2,
+    };
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self::NOTHING
+    }
 }
 
 /// A version of Linux: `Version(3, 18)` is 3.18.
@@ -65,6 +82,7 @@ pub const CONTROLS: &[Control] = &[
     reno_sce::CONTROL,
     dctcp_sce::CONTROL,
     cubic_sce::CONTROL,
+    bbr::CONTROL,
     bic::CONTROL,
     cdg::CONTROL,
     highspeed::CONTROL,

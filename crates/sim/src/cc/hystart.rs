@@ -138,9 +138,12 @@ impl HyStart {
             return false;
         }
         self.last_ack_us = now;
-        // No pacing here: half the round suffices.
-        let threshold =
-            if self.config.in_ticks { delay_min_us / 2000 * 1000 } else { (delay_min_us + ack_delay_us(w)) >> 1 };
+        // Half the round suffices, but pacing may have spread segments over that.
+        let threshold = if self.config.in_ticks {
+            delay_min_us / 2000 * 1000
+        } else {
+            (delay_min_us + ack_delay_us(w)) >> u32::from(!v.is_paced)
+        };
         now.wrapping_sub(self.round_start_us) > threshold
     }
 

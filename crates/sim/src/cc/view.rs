@@ -90,6 +90,10 @@ pub struct View {
     pub delivered_us: u64,
     /// What the connection's random stream is made from: the run's seed, and which connection of the run it is.
     pub seed: (u64, u64),
+    /// The next segment leaves no earlier, ns; in the future while a paced sender waits.
+    pub departure_ns: u64,
+    /// The sender is paced.
+    pub is_paced: bool,
 }
 
 impl View {
@@ -121,6 +125,8 @@ impl View {
             mss: MSS,
             delivered_us: 0,
             seed: (0, 0),
+            departure_ns: 0,
+            is_paced: false,
         }
     }
 
@@ -162,8 +168,7 @@ pub struct Window {
     pub ssthresh: u32,
     /// Segments (or ACKs) counted towards the next increase by one.
     pub cwnd_cnt: u32,
-    /// What the sender would pace at, bytes/s. The sender does not pace yet: the rate sizes TSO segments, and HyStart estimates the delay
-    /// of ACKs by it. It is computed from the window after each ACK unless the control has a [`CongestionControl::cong_control`].
+    /// What a paced sender sends at, bytes/s. The rate also sizes TSO segments, and HyStart estimates the delay of ACKs by it. It is computed from the window after each ACK unless the control has a [`CongestionControl::cong_control`].
     ///
     /// [`CongestionControl::cong_control`]: super::CongestionControl::cong_control
     pub pacing_rate: u64,
@@ -173,13 +178,23 @@ pub struct Window {
     /// Set by a control to have the window reduced as after an ECN echo, once the hook returns; the sender takes it back. Only for one that
     /// [`Needs::whole_acks`](super::Needs::whole_acks), and in `cong_avoid`.
     pub enters_cwr: bool,
+    /// Least size of a TSO segment where the pacing rate asks for a smaller one, segments (sysctl tcp_min_tso_segs).
+    pub min_tso_segments: u32,
 }
 
 impl Window {
     /// The window that a connection starts with, segments.
     #[must_use]
     pub fn new(cwnd: u32, ssthresh: u32) -> Self {
-        Self { cwnd, ssthresh, cwnd_cnt: 0, pacing_rate: u64::MAX, app_limited: u32::MAX, enters_cwr: false }
+        Self {
+            cwnd,
+            ssthresh,
+            cwnd_cnt: 0,
+            pacing_rate: u64::MAX,
+            app_limited: u32::MAX,
+            enters_cwr: false,
+            min_tso_segments: 2,
+        }
     }
 
     /// First window that slow start does not raise any more.

@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver::reader::TURN;
 use crate::time::{Time, NEVER};
-use crate::traffic::bulk::{CONTROL, SENDER_TIMER, SOURCES as FLOW_SOURCES};
+use crate::traffic::bulk::{CONTROL, DEPARTURE, SENDER_TIMER, SOURCES as FLOW_SOURCES};
 pub use crate::traffic::Controls;
 use crate::traffic::{AnyTraffic, Exchanged};
 
@@ -166,6 +166,7 @@ impl World<'_> {
                         self.fire_senders();
                     }
                 }
+                DEPARTURE => f.sender.on_departure_timer(&mut self.network),
                 CONTROL => self.on_control(flow, source),
                 _ => f.receiver.on_timer(which, &mut self.network),
             }

@@ -457,4 +457,7 @@ pub struct HostSettings {
     /// `TCP_NODELAY`: a short segment is sent while another one is outstanding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nodelay: bool,
+    /// `SO_MAX_PACING_RATE`: the sender is paced, and no faster than this, bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_pacing_bps: Option<u64>,
 }

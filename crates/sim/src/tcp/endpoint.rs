@@ -126,6 +126,14 @@ impl Sender {
         }
     }
 
+    /// The time has come at which the next segment of a paced sender may leave; FreeBSD's are not.
+    pub fn on_departure_timer(&mut self, out: &mut impl Outbox) {
+        match self {
+            Self::Linux(s) => s.on_departure_timer(out),
+            Self::Bsd(_) => {}
+        }
+    }
+
     /// The timer's event came: where it comes among the timers that fire now, if it fires. If not, its event moves.
     pub fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
         match self {

@@ -8,6 +8,7 @@ use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::overrides::overridden;
+use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::{Stack, STACKS};
 
 /// A stack of any implementation.
@@ -55,6 +56,10 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
     if spec.segment_bytes != MSS {
         check_segments(spec, options)?;
     }
+    if find(cc).is_some_and(|control| control.needs.rate_samples) && options.loss_detection != LossDetection::Rack {
+        let what = format_args!("{cc}, which needs rate samples, on a stack without loss_detection rack");
+        return Err(Flaws::one("cc.kind", what, "a control that needs none"));
+    }
     match (STACKS.iter().find(|stack| stack.name == *name), find(cc)) {
         (Some(stack), Some(control)) if control.since > stack.version => {
             let what = format_args!("{cc}, which came with Linux {}, on the stack {name}", control.since);
@@ -94,6 +99,9 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
     }
     if let Some(bps) = host.reads_bps {
         flaws.add("host.reads_bps", format_args!("{bps} bit/s on the stack {name}"), "none");
+    }
+    if let Some(bps) = host.max_pacing_bps {
+        flaws.add("host.max_pacing_bps", format_args!("{bps} bit/s on the stack {name}"), "none");
     }
     for (field, bytes) in [("host.rcvbuf", host.rcvbuf), ("host.sndbuf", host.sndbuf)] {
         flaws.at_most(field, bytes.unwrap_or(0), "bytes", stack.most_buffer());

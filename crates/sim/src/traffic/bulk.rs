@@ -15,12 +15,14 @@ use crate::time::NEVER;
 
 /// Most that an application reads, bit/s: more than any path carries.
 const MAX_READING: u64 = 1_000_000_000_000;
-/// Event sources of a flow: the receiver's, the sender's timer, start and stop.
-pub const SOURCES: usize = receiver::SOURCES + 2;
+/// Event sources of a flow: the receiver's, the sender's timer and that of pacing, start and stop.
+pub const SOURCES: usize = receiver::SOURCES + sender::SOURCES + 1;
 /// The sender's timer among them.
 pub const SENDER_TIMER: usize = receiver::SOURCES;
+/// That of pacing among them.
+pub const DEPARTURE: usize = SENDER_TIMER + 1;
 /// Start and stop among them.
-pub const CONTROL: usize = receiver::SOURCES + 1;
+pub const CONTROL: usize = SOURCES - 1;
 
 /// The connections of a workload.
 ///
@@ -64,6 +66,7 @@ pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) ->
     );
     flaws.range("host.reads_bps", spec.host.reads_bps.unwrap_or(1), "bit/s", 1..=MAX_READING);
     check_ends(spec, site.network.mtu_bytes, &mut flaws);
+    site.check_pacing(spec, &[spec.from], &mut flaws);
     flaws.and(Flaws::both(site.check(Heading::from(spec)), made)).map(|((), made)| made)
 }
 

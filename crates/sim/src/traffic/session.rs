@@ -177,6 +177,7 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
         }
     }
     check_ends(tcp, site.network.mtu_bytes, &mut flaws);
+    site.check_pacing(tcp, &[tcp.from, tcp.to], &mut flaws);
     let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack)).and_then(|stack| match stack {
         Implementation::Linux(stack) => Ok(stack),
         Implementation::Bsd(_) => Err(Flaws::one("stack.name", &tcp.stack.name, "a stack of Linux")),

@@ -1,6 +1,6 @@
 //! Where a workload is built, and what is checked of all kinds.
 
-use crate::cc::BoxedControl;
+use crate::cc::{find, BoxedControl};
 use crate::packet::{ETHERNET, HEADERS, TIMESTAMPS};
 use crate::refusal::Flaws;
 use crate::spec::{Heading, HostSettings, NetworkSpec, PortSpec, QdiscSpec, TcpSpec};
@@ -57,6 +57,20 @@ impl Site<'_> {
         flaws.and(Flaws::both(Flaws::position("path", heading.path, "path", paths), ends)).map(|_| ())
     }
 
+    /// Refuses a paced sender behind an fq of its own host, which would pace in its place, and all others as well.
+    pub(super) fn check_pacing(&self, tcp: &TcpSpec, senders: &[usize], flaws: &mut Flaws) {
+        let asked = find(&tcp.cc.kind).is_some_and(|control| control.needs.pacing);
+        let is_fq = |&&host: &&usize| {
+            let port = self.network.hosts.get(host).and_then(|host| self.network.ports.get(host.egress?));
+            matches!(port, Some(PortSpec::Queue { qdisc: QdiscSpec::Fq(_), .. }))
+        };
+        if let Some(&host) = senders.iter().find(is_fq).filter(|_| asked || tcp.host.max_pacing_bps.is_some()) {
+            let field = if asked { "cc.kind" } else { "host.max_pacing_bps" };
+            let what = format_args!("a paced sender on {}, whose own queue is fq", self.network.hosts[host].id);
+            flaws.add(field, what, "another queue on the host, or no pacing");
+        }
+    }
+
     /// A port of the path has the discipline fq.
     fn passes_fq(&self, path: usize) -> bool {
         let ports = self.network.paths.get(path).into_iter().flat_map(|path| path.forward.iter().chain(&path.reverse));
@@ -64,6 +78,9 @@ impl Site<'_> {
         found.into_iter().any(|port| matches!(port, PortSpec::Queue { qdisc: QdiscSpec::Fq(_), .. }))
     }
 }
+
+/// Most that a sender is paced at, bit/s: more than any path carries.
+const MOST_PACING: u64 = 1_000_000_000_000;
 
 /// fq's band is decided by the priority that a router gives a packet by the low bits of its codepoint (Linux 6.12 net/ipv4/route.c
 /// `ip_tos2prio`, net/sched/sch_fq.c `fq_prio2band`): true if it is not the second one, which all others belong to.
@@ -74,6 +91,7 @@ fn is_of_another_band(dscp: u8) -> bool {
 /// Refuses segments that the path does not carry, and buffers that no socket has.
 pub(super) fn check_ends(tcp: &TcpSpec, mtu: u32, flaws: &mut Flaws) {
     flaws.range("segment_bytes", tcp.segment_bytes, "bytes", LEAST_SEGMENT..=most_segment(mtu));
+    flaws.range("host.max_pacing_bps", tcp.host.max_pacing_bps.unwrap_or(MOST_PACING), "bit/s", 8..=MOST_PACING);
     check_buffers(&tcp.host, flaws);
 }
 

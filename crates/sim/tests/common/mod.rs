@@ -25,6 +25,7 @@ pub fn host() -> HostSettings {
         cached_ssthresh: None,
         reads_bps: None,
         nodelay: false,
+        max_pacing_bps: None,
     }
 }
 

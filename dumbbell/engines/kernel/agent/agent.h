@@ -57,6 +57,7 @@ struct flow {
 	struct end from, to; /* sender and receiver, or client and server */
 	int opened_by_to; /* `to` connects and `from` listens */
 	int nodelay;
+	uint64_t max_pacing_rate; /* bytes/s; 0: none */
 	int closes; /* the connection ends with FINs when all is sent */
 	const char *cc;
 	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */

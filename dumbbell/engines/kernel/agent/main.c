@@ -189,6 +189,8 @@ static void read_socket_option(struct flow *flow, const char *name, const char *
 		flow->dscp = least(value, 0);
 	else if (!strcmp(name, "nodelay"))
 		flow->nodelay = least(value, 1);
+	else if (!strcmp(name, "max_pacing_rate"))
+		flow->max_pacing_rate = least(value, 1);
 	else if (!strcmp(name, "reads"))
 		flow->reads_bps = least(value, 1);
 	else

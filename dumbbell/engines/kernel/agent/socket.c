@@ -52,6 +52,8 @@ int make_socket(const struct flow *flow, const struct end *end)
 		set(fd, IPPROTO_TCP, TCP_MAXSEG, &flow->mss, sizeof(flow->mss), "mss");
 	if (flow->nodelay)
 		set(fd, IPPROTO_TCP, TCP_NODELAY, &flow->nodelay, sizeof(flow->nodelay), "nodelay");
+	if (flow->max_pacing_rate)
+		set(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &flow->max_pacing_rate, sizeof(flow->max_pacing_rate), "max_pacing_rate");
 	if (type == SOCK_RAW)
 		set_echo_filter(fd);
 	if (bind(fd, (void *)&at, sizeof(at)))

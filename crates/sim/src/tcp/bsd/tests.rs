@@ -31,6 +31,7 @@ fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> TcpSpec
             cached_ssthresh: None,
             reads_bps: None,
             nodelay: false,
+            max_pacing_bps: None,
         },
         transfer_bytes: bytes,
         ..bulk_flow()

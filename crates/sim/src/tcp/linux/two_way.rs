@@ -15,14 +15,15 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
-use crate::tcp::linux::sender::Sender;
+use crate::tcp::linux::sender::{self, Sender};
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, NEVER, SEC};
 
-/// Event sources of an end: the sending half's timer, those of the receiving half, the SYN-ACK's.
-pub const SOURCES: usize = receiver::SOURCES + 2;
+/// Event sources of an end: those of the sending half, those of the receiving half, the SYN-ACK's.
+pub const SOURCES: usize = sender::SOURCES + receiver::SOURCES + 1;
 const SENDER: usize = 0;
-const RECEIVER: usize = 1;
+const DEPARTURE: usize = 1;
+const RECEIVER: usize = sender::SOURCES;
 const SYN_ACK: usize = SOURCES - 1;
 
 /// First interval after which the SYN-ACK is sent again, and the longest one, ns.
@@ -178,6 +179,11 @@ impl TwoWayEnd {
             SENDER => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_stream_timer(&mut out);
+            }
+            DEPARTURE => {
+                let (sender, mut out) = self.sending(out, Blocks::default());
+                sender.release(false);
+                sender.on_departure_timer(&mut out);
             }
             SYN_ACK => {
                 if self.receiver.is_established() {

@@ -162,7 +162,7 @@ impl Sender {
         let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
         let sent = self.write(out, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
-        let window_full = if self.small_queue.is_on() {
+        let window_full = if self.small_queue.is_on() || self.view.is_paced {
             self.view.in_flight() >= self.window.cwnd
         } else {
             allowed <= 1 && sent == allowed
@@ -284,7 +284,9 @@ impl Sender {
         }
         a.sample.delivered = self.view.delivered - prior_delivered;
         a.sample.losses = self.view.lost - prior_lost;
-        self.sample_rate(&mut a.sample, a.flags & flag::MAYBE_DELAYED != 0);
+        if self.sampler.is_some() {
+            self.sample_rate(&mut a.sample, a.flags & flag::MAYBE_DELAYED != 0);
+        }
         self.steer_window(&a);
         self.send_recovery(a.rexmit, out);
     }
@@ -300,7 +302,9 @@ impl Sender {
     /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).
     fn steer_window(&mut self, a: &AckState) {
         if self.needs.cong_control {
-            return self.cc.cong_control(&self.view, &mut self.window, &a.sample);
+            self.cc.cong_control(&self.view, &mut self.window, &a.sample);
+            self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());
+            return;
         }
         if self.view.in_reduction() {
             self.reduce_cwnd(a.sample.delivered, a.sample.losses, a.flags);
@@ -370,7 +374,10 @@ impl Sender {
             self.board.unlist(seq);
         }
         let acked = una - a.prior_una;
-        self.note_deliveries(a.prior_una..una);
+        if self.sampler.is_some() {
+            self.note_deliveries(a.prior_una..una);
+            self.sample_transmission(&mut a.sample);
+        }
         self.view.packets_out -= acked;
         if self.view.packets_out == 0 {
             self.chrono_acknowledged();
@@ -412,7 +419,6 @@ impl Sender {
             a.flags |= flag::SET_XMIT_TIMER;
         }
         a.sample.rtt_us = ca_rtt;
-        self.sample_transmission(&mut a.sample);
         self.cc.pkts_acked(&self.view, &mut self.window, &a.sample);
     }
 

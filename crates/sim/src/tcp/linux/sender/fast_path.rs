@@ -62,7 +62,11 @@ impl Sender {
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
         let sent = if self.sends_plainly { self.send_allowed_in_one_run(out) } else { self.send_allowed(out) };
-        self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
+        if !self.sends_plainly && self.view.is_paced {
+            self.schedule_loss_probe(out, sent == 0);
+        } else {
+            self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
+        }
     }
 
     /// What [`Self::process_ack`] does about such an ACK, but for the timer. Returns the RTT of the last segment acknowledged, us.

@@ -114,6 +114,7 @@ impl Sender {
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, ack);
+        self.note_bare_departure(out.now());
         self.note_write();
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
         self.write_refilled(out);
@@ -138,6 +139,10 @@ impl Sender {
             self.window.cwnd = 1;
         }
         self.cc.init(&self.view, &mut self.window);
-        self.update_pacing_rate();
+        if self.needs.cong_control {
+            self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());
+        } else {
+            self.update_pacing_rate();
+        }
     }
 }

@@ -67,7 +67,7 @@ impl Sender {
                 after_us = after_us.min(delta as u64);
             }
         }
-        let after = self.clock.in_ticks(after_us).min(most);
+        let after = self.clock.in_ticks(after_us).min(most) + self.pacing_delay(out.now());
         self.set_timer(out, Pending::LossProbe, after);
         true
     }

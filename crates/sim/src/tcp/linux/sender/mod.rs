@@ -8,6 +8,9 @@ mod fast_path;
 mod handshake;
 mod idle;
 mod loss_probe;
+mod pacing;
+#[cfg(test)]
+mod pacing_tests;
 mod peer_window;
 mod persist;
 mod prr;
@@ -36,6 +39,7 @@ use self::close::Close;
 use self::ecn::EcnState;
 use self::handshake::Handshake;
 use self::loss_probe::LossProbe;
+use self::pacing::Pacing;
 use self::peer_window::PeerWindow;
 use self::persist::Persist;
 use self::prr::Prr;
@@ -64,6 +68,9 @@ use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
 use crate::time::Time;
+
+/// Event sources of a sender: its timer, and that of pacing.
+pub const SOURCES: usize = 2;
 
 /// Progress of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +107,7 @@ pub struct Sender {
     /// ACKs without an ECN echo may take the fast path; see [`Self::update_fast_path`].
     pub(in crate::tcp::linux) fast_path_open: bool,
     pub(in crate::tcp::linux) phase: Phase,
-    /// Between two TSO segments or segments something is decided: there is TSO, or the host has a queue of its own.
+    /// Between two TSO segments or segments something is decided: there is TSO, the host has a queue of its own, or the sender is paced.
     pub(in crate::tcp::linux) sends_in_steps: bool,
     /// An ACK on the fast path may let all that it allows go in one run, and nothing is noted of that but on the scoreboard.
     sends_plainly: bool,
@@ -133,6 +140,7 @@ pub struct Sender {
     nodelay: bool,
     pub(in crate::tcp::linux) tso: Tso,
     pub(in crate::tcp::linux) small_queue: SmallQueue,
+    pub(in crate::tcp::linux) pacing: Pacing,
     pub(in crate::tcp::linux) ecn: EcnState,
     pub(in crate::tcp::linux) rec: Recovery,
     pub(in crate::tcp::linux) undo: Undo,
@@ -151,9 +159,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A closed sender.
+    /// A closed sender. `source` is the first of its [`SOURCES`].
     #[must_use]
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: Stack, cc: AnyCc, needs: Needs) -> Self {
+        let is_paced = needs.pacing || spec.host.max_pacing_bps.is_some();
+        let pacing = Pacing::new(source + 1, spec.host.max_pacing_bps.map(|bps| bps / 8));
+        let sends_in_steps = spec.host.tso || is_paced;
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == crate::tcp::linux::stack::CwndLimited::AtMaximum;
         let clock = Clock::of(&stack);
@@ -162,11 +173,11 @@ impl Sender {
         Self {
             fast_path_open: false,
             phase: Phase::Closed,
-            sends_in_steps: spec.host.tso,
-            sends_plainly: !spec.host.tso && !needs.rate_samples,
+            sends_in_steps,
+            sends_plainly: !sends_in_steps && !needs.rate_samples,
             tells_at_once: !stack.ack_event_first && !needs.rate_samples && !needs.whole_acks,
-            view: View { mss, ..View::new(stack.hz, stack.growth, limited) },
-            window: Window::new(stack.initial_cwnd, ssthresh),
+            view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
+            window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },
             form: Packet {
                 way: Way::new(flow),
                 len: (HEADERS + mss) as u16,
@@ -188,11 +199,12 @@ impl Sender {
             cc,
             needs,
             sampler: needs.rate_samples.then(Box::default),
-            buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end()),
+            buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end(), needs.send_windows),
             layout,
             nodelay: spec.host.nodelay,
             tso: Tso::new(spec.host.tso, mss),
             small_queue: SmallQueue::default(),
+            pacing,
             ecn: EcnState::new(spec.ecn),
             rec: Recovery::default(),
             undo: Undo::default(),
@@ -296,7 +308,7 @@ impl Sender {
     /// Sets the rate at which a paced sender would send (200 % of the window per RTT well below ssthresh, 120 % above).
     #[inline]
     pub(in crate::tcp::linux) fn update_pacing_rate(&mut self) {
-        // Only HyStart, the size of TSO segments and small queues depend on it.
+        // Only pacing, HyStart, the size of TSO segments and small queues depend on it.
         if self.sends_in_steps || self.window.in_slow_start(&self.view) {
             self.compute_pacing_rate();
         }
@@ -309,7 +321,7 @@ impl Sender {
         }
         let ratio = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.window.cwnd.max(self.view.packets_out));
-        self.window.pacing_rate =
-            u64::from(self.layout.mss()) * 80_000 * ratio * window / u64::from(self.view.srtt_us8);
+        let rate = u64::from(self.layout.mss()) * 80_000 * ratio * window / u64::from(self.view.srtt_us8);
+        self.window.pacing_rate = rate.min(self.pacing.max_rate());
     }
 }

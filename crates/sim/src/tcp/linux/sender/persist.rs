@@ -25,7 +25,7 @@ impl Sender {
     pub(super) fn persist(&mut self, out: &mut impl Outbox) {
         if self.timer.pending() == Pending::Nothing {
             self.persist.doublings = 0;
-            self.set_timer(out, Pending::Persist, self.ticks_to_probe());
+            self.set_timer(out, Pending::Persist, self.ticks_to_probe() + self.pacing_delay(out.now()));
         }
     }
 

@@ -157,6 +157,7 @@ impl Sender {
     }
 
     /// An ACK arrives.
+    #[inline]
     pub(super) fn begin_sample(&mut self) {
         if let Some(sampler) = &mut self.sampler {
             sampler.begin();
@@ -202,12 +203,18 @@ impl Sender {
         sample.rate = DeliveryRate { is_ack_delayed: maybe_delayed, ..sampler.rate(&self.view) };
     }
 
-    /// The application is about to write: if nothing has kept the sender from sending but that there was nothing to send, what is in flight does not
-    /// show the rate of the path (`tcp_rate_check_app_limited`).
+    /// The application is about to write.
+    #[inline]
     pub(super) fn note_write(&mut self) {
-        if self.sampler.is_none() {
-            return;
+        if self.sampler.is_some() {
+            self.mark_limit();
         }
+    }
+
+    /// If nothing has kept the sender from sending but that there was nothing to send, what is in flight does not
+    /// show the rate of the path (`tcp_rate_check_app_limited`).
+    #[inline(never)]
+    fn mark_limit(&mut self) {
         let v = &self.view;
         let unsent = self.buffer.written - v.snd_nxt;
         let has_full = unsent > 1 || (unsent == 1 && self.layout.payload(v.snd_nxt) == self.layout.mss());

@@ -6,7 +6,7 @@ use super::tests::Pair;
 use crate::cc::{BoxedControl, CongestionControl, DeliveryRate, Needs, RateSample, View, Window};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
-use crate::tcp::linux::sender::Sender;
+use crate::tcp::linux::sender::{Sender, SOURCES};
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
@@ -103,7 +103,7 @@ fn an_application_limits_only_when_it_writes() {
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let cc = crate::cc::AnyCc::Boxed(Box::new(control.clone()));
     let s = Sender::new(0, 0, &spec, stack, cc, control.needs()).streaming();
-    let mut pair = Pair::of(s, TestOutbox::new(1));
+    let mut pair = Pair::of(s, TestOutbox::new(SOURCES));
     pair.connect();
     pair.s.append(4 * 1448, &mut pair.out);
     assert_eq!(pair.s.window.app_limited, 1, "it had nothing to send: limited up to what is delivered now");

@@ -304,6 +304,9 @@ impl Sender {
         }
         let mut rearm = false;
         while self.window.cwnd > self.view.in_flight() && self.view.retrans_out < self.view.lost_out {
+            if self.view.is_paced && self.waits_for_departure(out) {
+                break;
+            }
             let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
             if self.host_is_full_for(seq) || self.retransmit(out, seq, true) != Retransmission::Sent {
                 break;
@@ -314,7 +317,7 @@ impl Sender {
             rearm |= seq == self.view.snd_una && self.timer.pending() != Pending::Reorder;
         }
         if rearm {
-            self.set_timer(out, Pending::Retransmit, self.rto_ticks());
+            self.set_timer(out, Pending::Retransmit, self.rto_ticks() + self.pacing_delay(out.now()));
         }
     }
 

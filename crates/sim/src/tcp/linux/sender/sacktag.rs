@@ -24,7 +24,9 @@ impl Sender {
                 for seq in start.max(a.prior_una)..end {
                     self.tag_one(seq, true, a);
                 }
-                self.note_deliveries(start.max(self.view.snd_una)..end);
+                if self.sampler.is_some() {
+                    self.note_deliveries(start.max(self.view.snd_una)..end);
+                }
             }
         }
         let (una, nxt, prior_una) = (self.view.snd_una, self.view.snd_nxt, a.prior_una);
@@ -57,7 +59,9 @@ impl Sender {
                 self.tag_one(seq, false, a);
                 self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
             }
-            self.note_deliveries(s..e);
+            if self.sampler.is_some() {
+                self.note_deliveries(s..e);
+            }
         }
         if !holes.is_empty() {
             self.board.add_run(start, end);

@@ -18,8 +18,6 @@ use crate::tcp::linux::stack::Stack;
 /// WLAN) and shared info, in an allocation of a power of two; and an sk_buff.
 const GROWTH_BESIDE: u64 = 192 + 320;
 const GROWTH_SK_BUFF: u64 = 256;
-/// Windows that a growing buffer has room for.
-const GROWTH_WINDOWS: u64 = 2;
 /// Least window counted on, segments.
 const LEAST_WINDOW: u32 = 10;
 
@@ -40,6 +38,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     /// Charged for a segment beside its payload, bytes, and all in all.
     head: u64,
     per_segment: u64,
+    /// Windows that it has room for when it grows.
+    windows: u64,
     /// SACKed segments give back their heads.
     merges: bool,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
@@ -57,7 +57,7 @@ pub(in crate::tcp::linux) struct SendBuffer {
 }
 
 impl SendBuffer {
-    pub fn new(host: &HostSettings, stack: &Stack, mss: u32, end: u32) -> Self {
+    pub fn new(host: &HostSettings, stack: &Stack, mss: u32, end: u32, windows: u8) -> Self {
         let head = u64::from(stack.send_head());
         let head = if host.tso { head / u64::from(most_segments(mss)) } else { head };
         let mss = u64::from(mss);
@@ -70,6 +70,7 @@ impl SendBuffer {
             most: host.sndbuf.is_none().then_some(host.wmem[2]),
             head,
             per_segment: mss + head,
+            windows: u64::from(windows),
             merges: host.tso || stack.merge_sacked,
             tso: host.tso,
             pushed: VecDeque::new(),
@@ -227,7 +228,7 @@ impl SendBuffer {
     fn grow_for(&mut self, window: u32) {
         self.grown_for = window;
         if let Some(most) = self.most {
-            self.size = self.size.max((GROWTH_WINDOWS * u64::from(window) * self.growth()).min(most));
+            self.size = self.size.max((self.windows * u64::from(window) * self.growth()).min(most));
             self.plan_refill();
         }
     }
@@ -256,6 +257,7 @@ mod tests {
             cached_ssthresh: None,
             reads_bps: None,
             nodelay: false,
+            max_pacing_bps: None,
         }
     }
 
@@ -281,14 +283,14 @@ mod tests {
 
     #[test]
     fn a_new_buffer_takes_two_windows() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX, 2);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
-        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX);
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX, 2);
         b.open(&view(1, 1), 200, &wide(40), 3);
         assert_eq!(b.written, 101);
         assert!(!refill(&mut b, &view(34, 101), 200, false), "66 of 100 segments are still there");
@@ -299,7 +301,7 @@ mod tests {
     #[test]
     fn what_is_sacked_gives_room_only_where_it_is_merged() {
         for (merge_sacked, room) in [(true, true), (false, false)] {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, MSS, u32::MAX);
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, MSS, u32::MAX, 2);
             b.open(&view(1, 1), 200, &wide(40), 3);
             let mut v = view(21, 101);
             v.sacked_out = 79;
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX, 2);
         b.open(&view(1, 1), 10, &wide(40), 3);
         refill(&mut b, &view(10, 30), 20, true);
         assert_eq!(b.size, 46_080);
@@ -320,7 +322,7 @@ mod tests {
     #[test]
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX);
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX, 2);
             b.open(&view(1, 1), cwnd, &wide(80), 3);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
@@ -330,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, 5);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, 5, 2);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 5);
         assert!(!refill(&mut b, &view(3, 5), 10, false));

@@ -51,7 +51,7 @@ impl Sender {
     /// Whether the host has a queue of its own, which everything sent passes first. Said before [`Self::connect`].
     pub fn on_host_with_queue(&mut self, has: bool) {
         self.small_queue.on = has;
-        self.sends_in_steps = has || self.tso.enabled;
+        self.sends_in_steps = has || self.tso.enabled || self.view.is_paced;
         self.sends_plainly &= !has;
     }
 
@@ -138,7 +138,8 @@ impl Sender {
     /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
     fn is_above_rate_limit(&self, truesize: u64, factor: u32) -> bool {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
-        let limit = (2 * truesize).max(rate).min(u64::from(self.stack.output_limit_bytes)) << factor;
+        let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
+        let limit = (2 * truesize).max(rate).min(most) << factor;
         let hardly_any = if self.stack.small_queues_spare_one { 1 } else { 0 };
         EMPTY + self.small_queue.allocated > limit && self.tso_segments_out_exceed(hardly_any)
     }

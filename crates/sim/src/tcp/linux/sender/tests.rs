@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::Sender;
+use super::{Sender, SOURCES};
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, RateSample, Reno, View, Window};
 use crate::packet::{flags, Packet, Verdict, ACK_FRAME, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
@@ -21,7 +21,7 @@ impl Pair {
     fn new(cc: AnyCc, needs: Needs, verdicts: &[Verdict]) -> Self {
         let spec = bulk_flow();
         let stack = Stack::from_spec(&spec.stack).unwrap();
-        let mut pair = Self::of(Sender::new(0, 0, &spec, stack, cc, needs), TestOutbox::new(1));
+        let mut pair = Self::of(Sender::new(0, 0, &spec, stack, cc, needs), TestOutbox::new(SOURCES));
         pair.out.verdicts = std::iter::once(Verdict::Queued).chain(verdicts.iter().copied()).collect();
         pair.connect();
         pair
@@ -104,7 +104,7 @@ fn timestamps_tell_which_syn_is_answered() {
     let stack = Stack::from_spec(&spec.stack).unwrap();
     for (echo_ms, rtt_ms) in [(0, 1120), (1100, 20)] {
         let s = Sender::new(0, 0, &spec, stack.clone(), AnyCc::Reno(Reno), Needs::default());
-        let mut pair = Pair { s, out: TestOutbox::new(1) };
+        let mut pair = Pair { s, out: TestOutbox::new(SOURCES) };
         pair.s.connect(&mut pair.out);
         assert_eq!(pair.out.take_sent().len(), 1);
         // Nothing comes, and the SYN goes again after a second: its answer or itself was lost, which the echo tells.
@@ -135,7 +135,7 @@ fn in_small_queue(verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), Needs::default());
-    let mut pair = Pair { s, out: TestOutbox::new(1) };
+    let mut pair = Pair { s, out: TestOutbox::new(SOURCES) };
     pair.s.on_host_with_queue(true);
     pair.s.connect(&mut pair.out);
     pair.out.take_sent();

@@ -34,7 +34,7 @@ impl Sender {
             }
             Pending::Nothing | Pending::Retransmit | Pending::Persist => {}
         }
-        self.set_timer(out, Pending::Retransmit, rto);
+        self.set_timer(out, Pending::Retransmit, rto + self.pacing_delay(out.now()));
     }
 
     pub(in crate::tcp::linux) fn set_xmit_timer(&mut self, out: &mut impl Outbox) {

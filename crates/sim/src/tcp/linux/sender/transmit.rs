@@ -1,7 +1,7 @@
 //! Sending: the transmit loop, and the test whether the congestion window limits it (Linux 6.12 net/ipv4/tcp_output.c, `tcp_write_xmit`,
 //! `tcp_cwnd_validate`). What is particular to TSO segments is in `tso`, the limit on what lies in the host's own queue in `small_queue`.
 //!
-//! Leaves out: pacing, Nagle for short writes (the application writes ahead), the byte that a FIN takes of the receiver's window.
+//! Leaves out: Nagle for short writes (the application writes ahead), the byte that a FIN takes of the receiver's window.
 
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
@@ -78,6 +78,9 @@ impl Sender {
         }
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
         while self.has_data() {
+            if self.view.is_paced && self.waits_for_departure(out) {
+                break;
+            }
             let mut quota = self.window.cwnd.saturating_sub(self.view.in_flight());
             if quota == 0 {
                 if !probe && !self.close.exceeds_window(self.view.snd_nxt) {
@@ -162,7 +165,11 @@ impl Sender {
         if self.sampler.is_some() {
             self.note_departure(from..to, self.view.mstamp_us);
         }
-        self.send_segments(out, to, tso_end)
+        let sent = self.send_segments(out, to, tso_end);
+        if self.view.is_paced {
+            self.pace(out.now(), from, sent);
+        }
+        sent
     }
 
     /// Sends the new segments below `to`; returns how many went. They are counted together. `tso_end` is the last one of a TSO segment; it is
@@ -329,6 +336,9 @@ impl Sender {
             self.undo.note_retransmission(self.ts_ms());
         }
         if !dropped {
+            if self.view.is_paced {
+                self.pace(out.now(), seq, 1);
+            }
             self.cc.on_sent(&self.view, &mut self.window, 1);
             Retransmission::Sent
         } else {

@@ -12,8 +12,6 @@ use crate::time::{Time, MS};
 const MAX_TSO_BYTES: u32 = 65_536 - (192 + 1);
 /// That of the first one: it is written when the receiver has advertised no more than 64 KiB, and is bound to half of that.
 const FIRST_TSO_BYTES: u32 = 65_535 / 2;
-/// Smallest one that the pacing rate asks for (sysctl tcp_min_tso_segs).
-const MIN_TSO_SEGMENTS: u32 = 2;
 /// It carries about 1/1024 s at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// Added to that on short paths, halved for each step of the least RTT (`gso_max_size`), bytes.
@@ -68,7 +66,7 @@ impl Sender {
                 bytes += GSO_MAX_SIZE >> halvings;
             }
         }
-        ((bytes / u64::from(self.layout.mss())).min(u64::from(self.tso.most)) as u32).max(MIN_TSO_SEGMENTS)
+        ((bytes / u64::from(self.layout.mss())).min(u64::from(self.tso.most)) as u32).max(self.window.min_tso_segments)
     }
 
     /// Sends a TSO segment of at most `n` new segments, or a single one without TSO; returns how many went.
@@ -129,7 +127,8 @@ impl Sender {
 
     /// Until the next ACK, if that is near.
     fn defers_until_ack(&self, now: Time, limit: u32, room: u32) -> bool {
-        if self.view.state >= CaState::Recovery || now > self.tso.last_sent + MS {
+        let last = if self.view.is_paced { self.view.departure_ns } else { self.tso.last_sent };
+        if self.view.state >= CaState::Recovery || now > last + MS {
             return false;
         }
         let quota = self.window.cwnd - self.view.in_flight().min(self.window.cwnd);

@@ -14,6 +14,7 @@ fn host(rcvbuf: Option<u64>) -> HostSettings {
         cached_ssthresh: None,
         reads_bps: None,
         nodelay: false,
+        max_pacing_bps: None,
     }
 }
 

@@ -1,0 +1,142 @@
+//! Pacing: when a segment may leave (Linux 6.12 net/ipv4/tcp_output.c `tcp_update_skb_after_send`, `tcp_pacing_check`, `tcp_pace_kick`;
+//! include/net/tcp.h `tcp_pacing_delay`). A TSO segment, or a segment where there is no TSO, leaves at once and sets the time before which the next
+//! one does not: later by its payload over the pacing rate. Until then a timer of its own holds back new data and retransmissions. A sender that is
+//! not paced has no such times.
+//!
+//! Leaves out: `fq` at the host, which would hold segments back in the place of the timer; the departure time of what a timeout sends again, which is
+//! not held back, in the segment's own timestamp.
+
+use super::{Phase, Sender};
+use crate::outbox::Outbox;
+use crate::tcp::common::lazy_timer::Ticks;
+use crate::time::{Time, NEVER, SEC};
+
+/// The first segments of a connection are not held back.
+const UNPACED_SEGMENTS: u32 = 10;
+
+/// How a sender is paced, if it [is](crate::cc::View::is_paced). Told of everything sent; asked before anything is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp::linux) struct Pacing {
+    /// No faster than this, bytes/s (SO_MAX_PACING_RATE).
+    max_rate: u64,
+    /// Data segments sent, as far as they count.
+    sent: u32,
+    source: usize,
+    /// The timer's event is set.
+    waits: bool,
+}
+
+impl Pacing {
+    /// Nothing was sent yet.
+    pub fn new(source: usize, max_rate: Option<u64>) -> Self {
+        Self { max_rate: max_rate.unwrap_or(u64::MAX), sent: 0, source, waits: false }
+    }
+
+    /// No faster than this, bytes/s.
+    #[inline]
+    pub fn max_rate(&self) -> u64 {
+        self.max_rate
+    }
+
+    /// When the next segment may leave, after `payload` bytes of `segments` that left when `departure` said or, if that had passed, `now`.
+    fn next_departure(&mut self, departure: Time, now: Time, rate: u64, segments: u32, payload: u64) -> Time {
+        let left = departure.max(now);
+        self.sent = self.sent.saturating_add(segments);
+        if rate == u64::MAX || rate == 0 || self.sent < UNPACED_SEGMENTS {
+            return left;
+        }
+        let length = payload * SEC / rate;
+        left + length - (length / 2).min(left - departure)
+    }
+}
+
+impl Sender {
+    /// The segments from `first` on, `sent` of them, leave together: the next ones wait.
+    #[inline(never)]
+    pub(super) fn pace(&mut self, now: Time, first: u32, sent: u32) {
+        if sent == 0 {
+            return;
+        }
+        let payload = (first..first + sent).map(|seq| u64::from(self.layout.payload(seq))).sum();
+        let departure = self.view.departure_ns;
+        self.view.departure_ns = self.pacing.next_departure(departure, now, self.window.pacing_rate, sent, payload);
+    }
+
+    /// What has no payload leaves without waiting or letting others wait.
+    pub(in crate::tcp::linux) fn note_bare_departure(&mut self, now: Time) {
+        self.view.departure_ns = self.view.departure_ns.max(now);
+    }
+
+    /// True if it is too early to send; a timer then goes on.
+    #[inline(never)]
+    pub(super) fn waits_for_departure(&mut self, out: &mut impl Outbox) -> bool {
+        let waits = self.view.is_paced && self.view.departure_ns > out.now();
+        if waits && !self.pacing.waits {
+            self.pacing.waits = true;
+            out.set_timer(self.pacing.source, self.view.departure_ns);
+        }
+        waits
+    }
+
+    /// For how long the next segment is held back, ticks: timers start when it has left.
+    #[inline]
+    pub(in crate::tcp::linux) fn pacing_delay(&self, now: Time) -> u64 {
+        if self.view.is_paced {
+            self.clock.tick(self.view.departure_ns.saturating_sub(now))
+        } else {
+            0
+        }
+    }
+
+    /// The time has come at which the next segment may leave.
+    pub fn on_departure_timer(&mut self, out: &mut impl Outbox) {
+        self.clear_departure_timer(out);
+        if self.phase != Phase::Established {
+            return;
+        }
+        self.refresh(out.now());
+        if self.view.lost_out > self.view.retrans_out {
+            self.retransmit_lost(out);
+        }
+        self.write(out, false);
+        self.update_fast_path();
+    }
+
+    /// The timer does not go on.
+    pub(super) fn clear_departure_timer(&mut self, out: &mut impl Outbox) {
+        self.pacing.waits = false;
+        out.set_timer(self.pacing.source, NEVER);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments of 1000 bytes at 1 MB/s: 1 ms each.
+    fn times(starts: &[(Time, Time)]) -> Vec<Time> {
+        let mut pacing = Pacing { sent: UNPACED_SEGMENTS, ..Pacing::new(0, None) };
+        starts.iter().map(|&(departure, now)| pacing.next_departure(departure, now, 1_000_000, 1, 1000)).collect()
+    }
+
+    #[test]
+    fn a_segment_takes_its_payload_over_the_rate_less_what_it_is_late_up_to_half_of_that() {
+        let ms = SEC / 1000;
+        assert_eq!(times(&[(5 * ms, 5 * ms), (5 * ms, 2 * ms)]), [6 * ms, 6 * ms], "in time, and before");
+        assert_eq!(times(&[(5 * ms, 5 * ms + ms / 4)]), [6 * ms], "a quarter late: made up for");
+        assert_eq!(times(&[(5 * ms, 9 * ms)]), [9 * ms + ms / 2], "long idle: half is");
+    }
+
+    #[test]
+    fn the_tenth_segment_is_the_first_that_the_next_one_waits_for() {
+        let mut pacing = Pacing::new(0, None);
+        let next: Vec<Time> = (0..11).map(|_| pacing.next_departure(0, 0, 1_000_000, 1, 1000)).collect();
+        assert_eq!(next[8..], [0, SEC / 1000, SEC / 1000]);
+    }
+
+    #[test]
+    fn without_a_rate_nothing_waits() {
+        let mut pacing = Pacing { sent: 100, ..Pacing::new(0, None) };
+        assert_eq!([u64::MAX, 0].map(|rate| pacing.next_departure(7, 9, rate, 1, 1000)), [9, 9]);
+    }
+}

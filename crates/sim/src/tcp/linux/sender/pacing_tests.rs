@@ -1,0 +1,121 @@
+//! Departure times of a paced sender, at a peer that the test plays.
+
+use super::tests::Pair;
+use crate::cc::{AnyCc, BoxedControl, CongestionControl, Needs, View, Window};
+use crate::packet::{flags, Packet};
+use crate::tcp::common::layout::tests::bulk_flow;
+use crate::tcp::common::test_outbox::TestOutbox;
+use crate::tcp::linux::sender::{Sender, SOURCES};
+use crate::tcp::linux::stack::Stack;
+use crate::time::{Time, MS, NEVER, SEC, US};
+
+/// Event source of pacing.
+const DEPARTURE: usize = 1;
+
+/// A window of a fixed size.
+#[derive(Debug)]
+struct Fixed(u32);
+
+impl CongestionControl for Fixed {
+    fn init(&mut self, _: &View, w: &mut Window) {
+        w.cwnd = self.0;
+    }
+    fn ssthresh(&mut self, _: &View, _: &Window) -> u32 {
+        self.0
+    }
+    fn cong_avoid(&mut self, _: &View, _: &mut Window, _: u32) {}
+}
+
+impl BoxedControl for Fixed {}
+
+/// At most a segment a millisecond; the handshake is done at 20 ms.
+fn paced(cwnd: u32, tso: bool) -> Pair {
+    let mut spec = bulk_flow();
+    spec.host.max_pacing_bps = Some(8 * 1448 * 1000);
+    spec.host.tso = tso;
+    let stack = Stack::from_spec(&spec.stack).unwrap();
+    let cc = AnyCc::Boxed(Box::new(Fixed(cwnd)));
+    let mut pair = Pair::of(Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING), TestOutbox::new(SOURCES));
+    pair.connect();
+    pair
+}
+
+fn data(pair: &mut Pair) -> Vec<u32> {
+    let sent = pair.out.take_sent();
+    sent.iter().filter(|p: &&Packet| !p.has(flags::SYN | flags::HANDSHAKE)).map(|p| p.seq).collect()
+}
+
+/// Lets the timer of pacing fire until it is not set; says what left when, us.
+fn departures(pair: &mut Pair) -> Vec<(Time, u32)> {
+    let mut found = vec![];
+    while pair.out.timer(DEPARTURE) != NEVER {
+        pair.out.now = pair.out.timer(DEPARTURE);
+        pair.s.on_departure_timer(&mut pair.out);
+        found.extend(data(pair).into_iter().map(|seq| (pair.out.now / US, seq)));
+    }
+    found
+}
+
+#[test]
+fn ten_segments_leave_at_once_and_then_one_a_millisecond_until_the_window_is_full() {
+    let mut pair = paced(14, false);
+    assert_eq!(data(&mut pair), (1..=10).collect::<Vec<_>>());
+    assert_eq!(departures(&mut pair), [(21_000, 11), (22_000, 12), (23_000, 13), (24_000, 14)]);
+    // The timer went on once more, as the window is looked at after it. An ACK for three 20 ms later: one goes at once, and the next one after
+    // half a millisecond, as the sender has been idle.
+    assert_eq!(pair.out.now, 25 * MS);
+    pair.ack(4, &[]);
+    assert_eq!(data(&mut pair), [15]);
+    assert_eq!(departures(&mut pair), [(45_500, 16), (46_500, 17)]);
+}
+
+#[test]
+fn an_ack_before_the_departure_time_lets_nothing_go() {
+    let mut pair = paced(11, false);
+    data(&mut pair);
+    pair.out.now -= 20 * MS - 400 * US;
+    pair.ack(2, &[]);
+    assert_eq!((data(&mut pair), pair.out.now), (vec![], 20 * MS + 400 * US));
+    assert_eq!(departures(&mut pair), [(21_000, 11), (22_000, 12)]);
+}
+
+#[test]
+fn what_is_lost_waits_as_well() {
+    let mut pair = paced(14, false);
+    data(&mut pair);
+    departures(&mut pair);
+    // Three segments are missing, and what was sent with them has come.
+    pair.ack(1, &[(4, 15)]);
+    assert_eq!((pair.s.view.lost_out, data(&mut pair)), (3, vec![1]));
+    // At the rate of the window now, which is less than the most.
+    let takes_ns = 1448 * SEC / pair.s.window.pacing_rate;
+    let times = [takes_ns / 2, takes_ns / 2 + takes_ns].map(|ns| (45 * MS + ns) / US);
+    assert_eq!(departures(&mut pair)[..2], [(times[0], 2), (times[1], 3)]);
+}
+
+#[test]
+fn a_tso_segment_leaves_at_once_and_the_next_one_waits_for_all_of_it() {
+    let mut pair = paced(100, true);
+    let first = data(&mut pair);
+    let chunk = pair.s.tso_limit();
+    let left = departures(&mut pair);
+    let mut times: Vec<Time> = left.iter().map(|&(time, _)| time).collect();
+    times.dedup();
+    assert!(chunk == 2 && first.len() >= 10 && times.len() > 2, "{chunk} {first:?} {times:?}");
+    let size = |time: Time| left.iter().filter(|&&(at, _)| at == time).count() as u64;
+    for pair in times.windows(2) {
+        assert_eq!(pair[1] - pair[0], 1000 * size(pair[0]), "{left:?}");
+    }
+}
+
+#[test]
+fn timers_start_when_the_last_segment_has_left() {
+    let mut pair = paced(10, false);
+    data(&mut pair);
+    let unpaced = pair.s.rto_ticks();
+    pair.s.view.departure_ns = pair.out.now + 7 * MS + 900 * US;
+    assert_eq!(pair.s.pacing_delay(pair.out.now), 7, "whole ticks");
+    pair.s.rearm_rto(&mut pair.out);
+    let now = u64::from(pair.s.view.jiffies);
+    assert_eq!(pair.s.timer.expires(&pair.s.clock), Some(now + unpaced + 7));
+}
