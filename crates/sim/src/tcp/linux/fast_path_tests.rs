@@ -129,6 +129,7 @@ impl Path {
             if timer == self.out.now {
                 match self.out.next_timer() {
                     Some((_, receiver::SOURCES)) => self.s.on_timer(&mut self.out),
+                    Some((_, which)) if which > receiver::SOURCES => self.s.on_departure_timer(&mut self.out),
                     Some((_, which)) => self.r.on_timer(which, &mut self.out),
                     None => unreachable!("its time is known"),
                 }
