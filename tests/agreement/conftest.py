@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dumbbell.engines import Capabilities, kernel
+from dumbbell import engines
+from dumbbell.engines import Capabilities
 from dumbbell.engines import engine as find_engine
 from dumbbell.engines.base import Engine
 from dumbbell.engines.capabilities import SCE
@@ -55,7 +56,8 @@ def flavoured(monkeypatch):
 
     def put(**options):
         engine = Flavour(**options)
-        monkeypatch.setattr(kernel, "ENGINE", engine)
+        real = engines._engine
+        monkeypatch.setattr(engines, "_engine", lambda name: engine if name == engine.name else real(name))
         return engine
 
     return put
