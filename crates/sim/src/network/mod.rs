@@ -231,10 +231,11 @@ impl Network {
     /// Hands a packet to the discipline of port `i`, and serves the port unless its shaper's timer will.
     #[inline(never)]
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
-        if self.ports[i].next == self.shared.now {
+        let mut port = &mut self.ports[i];
+        if port.next == self.shared.now {
             self.serve_line(i);
+            port = &mut self.ports[i];
         }
-        let port = &mut self.ports[i];
         let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
         self.shared.port = i;
         let verdict = qdisc.enqueue(id, &mut self.shared);

@@ -34,6 +34,7 @@ impl Receiver {
 
     /// Answers segment `seq`, which is dropped, by a duplicate ACK.
     #[cold]
+    #[inline(never)]
     pub(in crate::tcp::linux) fn refuse(&mut self, seq: u32, out: &mut impl Outbox) {
         if seq < self.rcv_nxt {
             self.counters.duplicates += 1;
@@ -52,6 +53,7 @@ impl Receiver {
 
     /// A packet of the sender that has no data and does not close: a probe of the window, the end of the handshake when data have come before it,
     /// or the answer to an ACK that was dropped.
+    #[inline(never)]
     pub(super) fn on_bare(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.is_late(p) || self.is_stale(p.seq) {
             self.answer_bare(out);

@@ -86,10 +86,17 @@ impl AckState {
     }
 
     /// Notes what the ACK `p` says by itself, before anything is removed.
-    pub fn note_ack(&mut self, p: &Packet, ece: bool, slow_path: bool) {
+    pub fn note_ack(&mut self, p: &Packet, ece: bool) {
         self.sample.acked = p.seq - self.prior_una;
         self.sample.window_update = self.flags & flag::WIN_UPDATE != 0;
-        (self.sample.ece, self.sample.esce, self.sample.slow_path) = (ece, p.has(flags::ESCE), slow_path);
+        (self.sample.ece, self.sample.esce) = (ece, p.has(flags::ESCE));
+    }
+
+    /// Notes of the ACK `p` what only few controls [read](crate::cc::Needs::whole_acks). `news`: it has SACK blocks or an ECN echo, or offers
+    /// another window.
+    #[inline(never)]
+    pub fn note_whole_ack(&mut self, p: &Packet, news: bool) {
+        self.sample.slow_path = p.seq == self.prior_una || news;
         (self.sample.tsval, self.sample.tsecr) = (p.tsval, p.tsecr);
     }
 
@@ -120,8 +127,7 @@ impl Sender {
     #[inline(never)]
     fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.is_late(p) {
-            out.take_attachment(p);
-            self.answer_late(out);
+            self.answer_late(p, out);
         } else if self.process_packet(p, out) {
             self.send_allowed(out);
             if p.has(flags::FIN) {
@@ -141,6 +147,7 @@ impl Sender {
 
     /// An ACK older than `echoed` is a duplicate that changes nothing, and is not much older (`tcp_disordered_ack`).
     #[cold]
+    #[inline(never)]
     pub(in crate::tcp::linux) fn is_disordered(&self, p: &Packet, echoed: u32) -> bool {
         let changes_window = p.window > self.peer.bytes() || p.window == 0;
         let replay_ms = validate::replay_ms(self.clock.to_us(self.rto_ticks()));
@@ -149,7 +156,9 @@ impl Sender {
 
     /// Answers an ACK that was not heard.
     #[cold]
-    fn answer_late(&mut self, out: &mut impl Outbox) {
+    #[inline(never)]
+    fn answer_late(&mut self, p: &Packet, out: &mut impl Outbox) {
+        out.take_attachment(p);
         if self.answers.is_due(out.now()) {
             self.counters.sent += 1;
             let answer = self.packet(self.view.snd_nxt, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
@@ -242,7 +251,9 @@ impl Sender {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
             self.rec.note_progress();
         }
-        let slow_path = ack == prior_una || ece || blocks.count > 0 || p.window != self.peer.bytes();
+        if self.needs.whole_acks {
+            a.note_whole_ack(p, ece || blocks.count > 0 || p.window != self.peer.bytes());
+        }
         if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
@@ -254,7 +265,7 @@ impl Sender {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
         }
-        a.note_ack(p, ece, slow_path);
+        a.note_ack(p, ece);
         if self.stack.ack_event_first {
             self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
@@ -302,9 +313,7 @@ impl Sender {
     /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).
     fn steer_window(&mut self, a: &AckState) {
         if self.needs.cong_control {
-            self.cc.cong_control(&self.view, &mut self.window, &a.sample);
-            self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());
-            return;
+            return self.obey_control(a);
         }
         if self.view.in_reduction() {
             self.reduce_cwnd(a.sample.delivered, a.sample.losses, a.flags);
@@ -316,11 +325,26 @@ impl Sender {
         self.update_pacing_rate();
     }
 
+    /// Congestion control sets window and pacing rate by itself.
+    #[inline(never)]
+    fn obey_control(&mut self, a: &AckState) {
+        self.cc.cong_control(&self.view, &mut self.window, &a.sample);
+        self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());
+    }
+
     /// Enters CWR if the control has just asked for it.
+    #[inline]
     pub(in crate::tcp::linux) fn reduce_if_asked(&mut self) {
-        if std::mem::take(&mut self.window.enters_cwr) {
-            self.enter_cwr();
+        if self.window.enters_cwr {
+            self.reduce_as_asked();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reduce_as_asked(&mut self) {
+        self.window.enters_cwr = false;
+        self.enter_cwr();
     }
 
     /// Growth needs in-order progress, unless the path is known to reorder.

@@ -111,6 +111,8 @@ pub struct Sender {
     pub(in crate::tcp::linux) sends_in_steps: bool,
     /// An ACK on the fast path may let all that it allows go in one run, and nothing is noted of that but on the scoreboard.
     sends_plainly: bool,
+    /// Of everything sent more is noted than on the scoreboard: the sender is paced, or congestion control needs rate samples.
+    notes_departures: bool,
     /// On the fast path congestion control is told of an ACK in one call.
     tells_at_once: bool,
     /// Sequence numbers, counts and estimates: what congestion control sees.
@@ -175,6 +177,7 @@ impl Sender {
             phase: Phase::Closed,
             sends_in_steps,
             sends_plainly: !sends_in_steps && !needs.rate_samples,
+            notes_departures: is_paced || needs.rate_samples,
             tells_at_once: !stack.ack_event_first && !needs.rate_samples && !needs.whole_acks,
             view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
             window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },

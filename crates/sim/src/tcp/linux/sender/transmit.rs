@@ -159,12 +159,21 @@ impl Sender {
         if self.view.in_flight() == 0 {
             self.cc.on_event(&self.view, &mut self.window, Event::TxStart);
         }
-        let (from, end) = (self.view.snd_nxt, self.view.snd_nxt.saturating_add(n));
+        let end = self.view.snd_nxt.saturating_add(n);
         let tso_end = if self.tso.enabled && self.stack.tso_push && n > 1 { end - 1 } else { NONE };
         let to = self.buffer.written.min(end);
-        if self.sampler.is_some() {
-            self.note_departure(from..to, self.view.mstamp_us);
+        if self.notes_departures {
+            self.send_noted_segments(out, to, tso_end)
+        } else {
+            self.send_segments(out, to, tso_end)
         }
+    }
+
+    /// [`Self::send_segments`], and what pacing and the rate sampler note of it.
+    #[inline(never)]
+    fn send_noted_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
+        let from = self.view.snd_nxt;
+        self.note_departure(from..to, self.view.mstamp_us);
         let sent = self.send_segments(out, to, tso_end);
         if self.view.is_paced {
             self.pace(out.now(), from, sent);

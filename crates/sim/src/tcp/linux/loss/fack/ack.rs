@@ -40,7 +40,9 @@ impl Sender {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }
         let ece = p.has(flags::ECE) && self.ecn.is_on();
-        let slow_path = ack == prior_una || ece || blocks.count > 0 || p.window != self.peer.bytes();
+        if self.needs.whole_acks {
+            a.note_whole_ack(p, ece || blocks.count > 0 || p.window != self.peer.bytes());
+        }
         if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
@@ -52,7 +54,7 @@ impl Sender {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
         }
-        a.note_ack(p, ece, slow_path);
+        a.note_ack(p, ece);
         self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         if prior_packets == 0 {
             if a.flags & flag::DSACKING != 0 {
