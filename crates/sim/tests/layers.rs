@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "network",
         &["attachment", "events", "fingerprint", "outbox", "packet", "pool", "port", "qdisc", "rng", "tap", "time"],
     ),
-    ("cc", &["packet", "refusal"]),
+    ("cc", &["packet", "refusal", "rng"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
     ("flow", &["outbox", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp"]),
