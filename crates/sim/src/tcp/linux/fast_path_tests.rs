@@ -13,6 +13,7 @@ use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{Pending, Sender};
+use crate::tcp::linux::stack::STACKS;
 use crate::tcp::linux::test_ends::ends;
 use crate::time::{Time, MS, US};
 
@@ -188,6 +189,8 @@ proptest! {
         tso: bool,
         fates in prop::collection::vec(fate(), 0..1500),
     ) {
+        let since = CONTROLS.iter().find(|control| control.name == cc).map(|control| control.since);
+        prop_assume!(STACKS.iter().any(|known| known.name == stack && since <= Some(known.version)));
         let ecn = ecn || cc.starts_with("dctcp");
         let mut fast = Path::new(stack, cc, ecn, tso, false);
         let mut full = Path::new(stack, cc, ecn, tso, true);
