@@ -103,14 +103,10 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
     starts = {entity: values.get("start_ns", 0) for entity, values in flows.items()}
     ends = {entity: starts[entity] + values["active_ns"] for entity, values in flows.items()}
     found = _of_all(run, flows, starts, ends) if flows else {}
-    bulk = {entity: flows[entity] for entity in scenario_flows(run)}
+    bulk = _rates(run)
     if len(bulk) > 1:
-        rates = {
-            entity: metrics.elapsed_throughput_mbit(values["rx_bytes"], max(1, values["active_ns"])) for entity, values in bulk.items()
-        }
-        total = sum(rates.values())
-        found[ALL, "jain"] = metrics.jain(list(rates.values()))
-        found |= {(entity, "share"): rate / total if total else np.nan for entity, rate in rates.items()}
+        found[ALL, "jain"] = metrics.jain(list(bulk.values()))
+        found |= {(entity, "share"): share for entity, share in shares(run).items()}
     for entity, values in run.counters.items():
         if entity.startswith("port/"):
             found[entity, "drops"] = float(sum(values.get(cause, 0) for cause in _DROPPED))
@@ -137,6 +133,19 @@ def measures(run: Run) -> dict[tuple[str, str], float]:
         if "stalled_ms" in row:
             found[entity, "stalled"] = row["stalled_ms"] / 1e3
     return found
+
+
+def shares(run: Run) -> dict[str, float]:
+    """Bulk flow -> its share of the sum of their rates, each over the time that it was active; NaN if nothing arrived."""
+    rates = _rates(run)
+    total = sum(rates.values())
+    return {entity: rate / total if total else np.nan for entity, rate in rates.items()}
+
+
+def _rates(run: Run) -> dict[str, float]:
+    """Bulk flow -> its payload over the time that it was active, Mbit/s."""
+    counters = {entity: run.counters[entity] for entity in scenario_flows(run)}
+    return {entity: metrics.elapsed_throughput_mbit(values["rx_bytes"], max(1, values["active_ns"])) for entity, values in counters.items()}
 
 
 def _of_all(

@@ -1,4 +1,5 @@
-"""Writes the report of a comparison: agree.json, agree.md, differences.csv, and figures and scenarios of the largest differences."""
+"""Writes the report of a comparison: agree.json, agree.md, differences.csv, windows.csv, pairs.csv, and figures and scenarios of the
+largest differences."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dumbbell.agreement.figures import overlay
 from dumbbell.agreement.measures import METRICS, measures
 from dumbbell.agreement.sets import as_yaml
 from dumbbell.agreement.statement import worst
-from dumbbell.agreement.tables import agree, definitions_table, differences_table, worst_table
+from dumbbell.agreement.tables import agree, definitions_table, differences_table, pairs_list, windows_list, worst_table
 from dumbbell.drawing import style
 from dumbbell.errors import BadInput
 from dumbbell.files import read_json, write_text
@@ -30,6 +31,11 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
     """Write all files; returns the paths of the figures. Figures and scenarios of an earlier comparison are removed."""
     write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_text(folder / "differences.csv", differences_table(found, compared.engines).csv())
+    for name, table in (("windows.csv", windows_list(document)), ("pairs.csv", pairs_list(document))):
+        if table.rows:
+            write_text(folder / name, table.csv())
+        else:
+            (folder / name).unlink(missing_ok=True)
     for stale in (*folder.glob("worst/worst-*.png"), *folder.glob("worst/worst-*.svg"), *folder.glob("worst/*.yaml")):
         stale.unlink()
     drawn: list[Path] = []
@@ -59,7 +65,10 @@ def read(folder: Path) -> dict[str, Any] | None:
         document = read_json(path)
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); expected a statement written by dumbbell agree") from None
-    if not isinstance(document, dict) or not {"set", "engines", "metrics", "shares", "bars"} <= document.keys():
+    if (
+        not isinstance(document, dict)
+        or not {"set", "engines", "metrics", "shallow", "shares", "windows", "pairs", "bars"} <= document.keys()
+    ):
         raise BadInput(f"{path}: is no statement of agreement; expected one written by dumbbell agree")
     return document
 

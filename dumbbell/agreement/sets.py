@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,17 @@ from ruamel.yaml import YAML
 
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
-from dumbbell.agreement.space import alone, jitter, run_seconds, scenario, usual
+from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
-STARTS = {"smoke": 3, "standard": 10, "random": 10}
+STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10}
 """Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
-_SEED, _COUNT = 1, 100
-"""The default seed of a set, and the default number of scenarios of the set `random`."""
+_SEED = 1
+"""The default seed of a set."""
+_COUNTS = {"random": 100, "pairs": 40}
+"""The sets that are drawn -> default number of scenarios."""
 
 _STANDARD = 150
 """Approximate number of scenarios in `standard`; larger if there are more pairs of congestion control and qdisc."""
@@ -51,28 +53,45 @@ class ScenarioSet:
 
 
 def find_set(
-    name: str, shared: Shared, seed: int | None = None, count: int | None = None, starts: int | None = None, cc: str | None = None
+    name: str,
+    shared: Shared,
+    seed: int | None = None,
+    count: int | None = None,
+    starts: int | None = None,
+    ccs: Sequence[str] | None = None,
 ) -> ScenarioSet:
-    """The set with this name; `count` and `cc` are allowed for `random` only. With `cc` its scenarios have one flow, with this control.
+    """The set with this name; `count` and `ccs` are allowed for the drawn ones only.
+
+    With one of `ccs` the scenarios of `random` have one flow, with this control, and all of them have `starts` if these are given. Those of
+    `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared.
 
     Raises `BadInput` if there is no such set, or the engines share no such control.
     """
     if name not in STARTS:
         raise BadInput(f"set {name!r} is unknown{nearest(name, STARTS)}; expected one of {', '.join(STARTS)}")
-    starts = STARTS[name] if starts is None else starts
-    if name == "random":
-        seed, count = _SEED if seed is None else seed, _COUNT if count is None else count
-        if cc is not None:
-            if cc not in shared.cc:
-                raise BadInput(f"congestion control {cc!r} is not shared{nearest(cc, shared.cc)}; expected one of {', '.join(shared.cc)}")
-            single = tuple(alone(seed, index, shared, cc, starts) for index in range(count))
-            return ScenarioSet(f"{name}-{cc}", seed, starts, single)
-        return ScenarioSet(name, seed, starts, tuple(scenario(seed, index, shared, starts) for index in range(count)))
-    for option, given in (("--count", count), ("--cc", cc)):
-        if given is not None:
-            raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the set random alone")
-    made = _smoke(shared, starts) if name == "smoke" else _standard(shared, starts)
-    return ScenarioSet(name, seed, starts, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
+    repeats = STARTS[name] if starts is None else starts
+    for cc in ccs or ():
+        if cc not in shared.cc:
+            raise BadInput(f"congestion control {cc!r} is not shared{nearest(cc, shared.cc)}; expected one of {', '.join(shared.cc)}")
+    if name not in _COUNTS:
+        for option, given in (("--count", count), ("--cc", ccs)):
+            if given is not None:
+                drawn = " and ".join(_COUNTS)
+                raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the sets {drawn} alone")
+        made = _smoke(shared, repeats) if name == "smoke" else _standard(shared, repeats)
+        return ScenarioSet(name, seed, repeats, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
+    seed, indices = _SEED if seed is None else seed, range(_COUNTS[name] if count is None else count)
+    if name == "pairs":
+        controls = tuple(dict.fromkeys(ccs or shared.cc))
+        if len(controls) < 2:
+            raise BadInput(f"--cc {','.join(controls)!r}: expected two congestion controls or more with the set pairs")
+        return ScenarioSet(name, seed, repeats, tuple(pair(seed, index, shared, controls, repeats) for index in indices))
+    if ccs is None:
+        return ScenarioSet(name, seed, repeats, tuple(scenario(seed, index, shared, repeats) for index in indices))
+    if len(ccs) != 1:
+        raise BadInput(f"--cc {','.join(ccs)!r}: expected one congestion control with the set random")
+    single = tuple(alone(seed, index, shared, ccs[0], repeats, always=starts is not None) for index in indices)
+    return ScenarioSet(f"{name}-{ccs[0]}", seed, repeats, single)
 
 
 def as_yaml(scenario: Scenario) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dumbbell.agreement import connections, networks
@@ -10,7 +11,8 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
-from dumbbell.scenario import Ping, Scenario, Transfers, Udp
+from dumbbell.scenario import Bottleneck, Ping, Scenario, Transfers, Udp, over_tcp
+from dumbbell.scenario.passing import WAYS, passed, taken, written_delays
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, FRAME_BYTES, Size
 
 RANDOMISED = frozenset({"bbr", "cdg", "lp", "nv"})
@@ -81,22 +83,54 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     return Scenario.model_validate(settings)
 
 
-def alone(seed: int, index: int, shared: Shared, cc: str, starts: int) -> Scenario:
+def alone(seed: int, index: int, shared: Shared, cc: str, starts: int, always: bool = False) -> Scenario:
     """A single bulk flow with this congestion control on the path with this index: the same path whatever the control.
 
-    With a randomised qdisc or control it has `starts` repeats with jittered starts.
+    With a randomised qdisc or control, or `always`, it has `starts` repeats with jittered starts.
     """
     draw = Draw("agree", "alone", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
     path = _path(draw, shared, kbit, rtt_us)
-    qdisc, flow = path["bottleneck"]["qdisc"]["kind"], dict[str, Any](cc=cc)
-    if draw.chance("ecn given", 0.5):
-        flow["ecn"] = cc in shared.needs_ecn or draw.chance("ecn", 0.6)
+    qdisc, flow = path["bottleneck"]["qdisc"]["kind"], dict[str, Any](cc=cc, **_ecn(draw, shared, cc))
     settings: dict[str, Any] = {"name": f"{cc}-{seed}-{index:03d}", "path": path, "flows": [flow], "duration": f"{run_seconds(kbit)}s"}
-    if is_randomised(qdisc) or cc in RANDOMISED:
+    if always or is_randomised(qdisc) or cc in RANDOMISED:
         settings["repeat"] = starts
         flow["start"] = {"jitter": jitter(rtt_us)}
     return Scenario.model_validate(settings)
+
+
+def pair(seed: int, index: int, shared: Shared, ccs: Sequence[str], starts: int) -> Scenario:
+    """Two bulk flows with different congestion controls of these, and `starts` repeats with jittered starts."""
+    draw = Draw("agree", "pairs", seed, index)
+    kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
+    first = draw.choice("first", ccs)
+    second = draw.choice("second", [cc for cc in ccs if cc != first])
+    start = {"jitter": jitter(rtt_us)}
+    settings: dict[str, Any] = {
+        "name": f"{first}-{second}-{seed}-{index:03d}",
+        "path": _path(draw, shared, kbit, rtt_us),
+        "flows": [{"cc": cc, **_ecn(draw.at(cc), shared, cc), "start": start} for cc in (first, second)],
+        "duration": f"{run_seconds(kbit)}s",
+        "repeat": starts,
+    }
+    return Scenario.model_validate(settings)
+
+
+def left_to_chance(scenario: Scenario) -> bool:
+    """Whether random numbers decide in it beside when its traffic starts: those of a queue, of a link with faults or of a control."""
+    ways = (passed(scenario, name, way) for name in taken(scenario) for way in WAYS)
+    queues = [stage for stages in ways for stage in stages if isinstance(stage, Bottleneck)]
+    faults = any(delay.planned_faults() is not None for delay in written_delays(scenario))
+    return (
+        faults or any(is_randomised(queue.qdisc.kind) for queue in queues) or any(each.cc.kind in RANDOMISED for each in over_tcp(scenario))
+    )
+
+
+def _ecn(draw: Draw, shared: Shared, cc: str) -> dict[str, bool]:
+    """Whether a connection asks for ECN, or nothing: the congestion control's own choice."""
+    if not draw.chance("ecn given", 0.5):
+        return {}
+    return {"ecn": cc in shared.needs_ecn or draw.chance("ecn", 0.6)}
 
 
 def _probes(draw: Draw, qdisc: str) -> list[dict[str, Any]]:
@@ -214,9 +248,7 @@ def _flows(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> l
 
 def _group(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> dict[str, Any]:
     cc = _cc(draw, shared)
-    group: dict[str, Any] = {"cc": cc}
-    if draw.chance("ecn given", 0.5):
-        group["ecn"] = cc in shared.needs_ecn or draw.chance("ecn", 0.6)
+    group: dict[str, Any] = {"cc": cc, **_ecn(draw, shared, cc)}
     if draw.chance("sized", 0.2):
         capacity = kbit * 1000 * seconds / 8
         group["bytes"] = f"{round(draw.log('bytes', 1e4, max(2e4, capacity / 2)))}B"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.agreement import pairs, shallow, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.comparing.difference import WORST, Cell, Difference
 
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _SHARE = "share"
-MEDIAN, P95, INSIDE = "median_rel", "p95_rel", "inside"
-"""Statistics of a metric: median and 95th percentile of the relative differences, share of values inside the reference's range."""
+WINDOWS, PAIRS = "windows", "pairs"
+"""Measures of two runs together, which are no metrics of one."""
+MEDIAN, P95, INSIDE, WITHIN, AGREE = "median_rel", "p95_rel", "inside", "within", "agree"
+"""Statistics of a metric: median and 95th percentile of the relative differences, share of values inside the reference's range. Of window
+traces the median share of samples within 2 %, of mixed pairs the share that agrees."""
+AT_LEAST = frozenset({INSIDE, WITHIN, AGREE})
+"""The statistics that are to reach their bar; the others must not exceed it."""
 FACTS = ("version", "kernel", "configuration", "agent", "sources")
 """The entries of `Run.engine` that identify the engine."""
 _SMOKE = "smoke"
@@ -31,7 +37,7 @@ class Bar:
 
     metric: str
     statistic: str
-    """`median_rel` and `p95_rel` must be at most `bar`, `inside` at least."""
+    """Those of `AT_LEAST` must be at least `bar`, the others at most."""
     bar: float
     small: float | None = None
     """Of the set smoke, whose 95th percentile is that of its worst scenario of a dozen; None: the same."""
@@ -42,7 +48,7 @@ class Bar:
 
     def met(self, reached: float, name: str) -> bool:
         """Whether a value of a set reaches the bar."""
-        return reached >= self.of_set(name) if self.statistic == INSIDE else reached <= self.of_set(name)
+        return reached >= self.of_set(name) if self.statistic in AT_LEAST else reached <= self.of_set(name)
 
 
 BARS = (
@@ -56,6 +62,8 @@ BARS = (
     Bar("transfers_median", MEDIAN, 0.03),
     Bar("transfers_p95", MEDIAN, 0.08),
     Bar(_SHARE, INSIDE, 0.90),
+    Bar(WINDOWS, WITHIN, 0.90),
+    Bar(PAIRS, AGREE, 0.90),
 )
 
 
@@ -64,8 +72,11 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     scenario_set, engines = compared.scenario_set, compared.engines
     metrics = {metric: {**_of_metric(metric), **each.as_json()} for metric, each in found.metrics.items()}
     shares = _shares(found)
+    traces, mixed = windows.summary(windows.traces(compared)), pairs.summary(pairs.mixed_pairs(compared))
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
-    reached[_SHARE, INSIDE] = shares["inside"] if scenario_set.starts >= _RANGE_STARTS else None
+    reached[WINDOWS, WITHIN] = traces.get(WITHIN)
+    if scenario_set.starts >= _RANGE_STARTS:
+        reached[_SHARE, INSIDE], reached[PAIRS, AGREE] = shares["inside"], mixed.get(AGREE)
     bars = [
         {
             "metric": bar.metric,
@@ -88,7 +99,10 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "engines": {engine: _facts(runs[0]) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
         "date": compared.date,
         "metrics": metrics,
+        "shallow": shallow.summary(found, shallow.shallow(reference for reference, _ in compared.pairs)),
         "shares": shares,
+        WINDOWS: traces,
+        PAIRS: mixed,
         "bars": bars,
         "invalid": [{"scenario": run.name, "engine": run.engine["name"], "reasons": list(run.reasons)} for run in compared.invalid],
         "worst": [cell.as_json() for cell in worst(found)],

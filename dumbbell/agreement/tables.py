@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.agreement import pairs, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
-from dumbbell.agreement.statement import FACTS, INSIDE, MEDIAN, P95
+from dumbbell.agreement.statement import AGREE, AT_LEAST, FACTS, INSIDE, MEDIAN, P95, PAIRS, WINDOWS, WITHIN
 from dumbbell.comparing.tables import Table
 
 if TYPE_CHECKING:
     from dumbbell.comparing.difference import Difference
 
-_SIGNS = {MEDIAN: "≤", P95: "≤", INSIDE: "≥"}
+_STATISTICS = {
+    MEDIAN: "median difference",
+    P95: "p95 difference",
+    INSIDE: "inside the reference's range over starts",
+    WITHIN: "samples within 2 %, median over the scenarios",
+    AGREE: "shares alike",
+}
+_TITLES = {WINDOWS: f"window in the first {windows.FIRST_S:g} s", PAIRS: "mixed pairs"}
 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
@@ -24,30 +32,51 @@ def below_bar(document: Mapping[str, Any]) -> list[str]:
 
 def agree(document: Mapping[str, Any]) -> str:
     """The statement in the form used in documents, Markdown."""
-    return f"{provenance(document)}\n\n{statement_table(document).markdown()}\n{shares_table(document).markdown()}"
+    return "\n".join([f"{provenance(document)}\n", *(table.markdown() for table in statement_tables(document))])
+
+
+def statement_tables(document: Mapping[str, Any]) -> list[Table]:
+    """The differences of all metrics, and what else the set has: shares over starts, windows, mixed pairs."""
+    found = [statement_table(document)]
+    if document["shares"]["scenarios"]:
+        found.append(shares_table(document))
+    if document[WINDOWS]["scenarios"]:
+        found.append(windows_table(document))
+    if document[PAIRS]["pairs"]:
+        found.append(pairs_table(document))
+    return found
 
 
 def summary(document: Mapping[str, Any]) -> str:
     """What was compared, and each bar with the value reached, Markdown."""
-    rows = [[_bar_title(bar), f"{_SIGNS[bar['statistic']]} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
+    rows = [[_bar_title(bar), f"{_sign(bar)} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
     return f"{provenance(document)}\n\n{Table('', ['', 'bar', 'reached'], rows).markdown()}"
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
-    """One row per metric: differences from the reference, and the bars."""
+    """One row per metric: differences from the reference, and the bars. Metrics with bars have two more, if the set has scenarios with
+    queues of few packets: those, and all others."""
     bars = {(bar["metric"], bar["statistic"]): bar for bar in document["bars"]}
+    few = document["shallow"]
     rows = []
     for name, values in document["metrics"].items():
         label = f"{values['title']} ({values['unit']})" if values["unit"] else values["title"]
-        relative = [_beside_bar(values[statistic], bars.get((name, statistic))) for statistic in (MEDIAN, P95)]
-        rows.append([label, str(values["cells"]), *relative, _absolute(values["median_abs"]), _absolute(values["p95_abs"])])
+        rows.append(_row(label, values, [bars.get((name, statistic)) for statistic in (MEDIAN, P95)]))
+        if any(metric == name for metric, _ in bars) and few["metrics"][name]["cells"]:
+            rows.append(_row(f"of these, queues of at most {few['packets']} packets", few["metrics"][name]))
+            rows.append(_row("of these, longer queues", few["others"][name]))
     return Table("", ["metric", "compared", "median difference", "p95 difference", "median absolute", "p95 absolute"], rows)
+
+
+def _row(label: str, values: Mapping[str, Any], bars: Sequence[Mapping[str, Any] | None] = (None, None)) -> list[str]:
+    relative = [_beside_bar(values[statistic], bar) for statistic, bar in zip((MEDIAN, P95), bars, strict=True)]
+    return [label, str(values["cells"]), *relative, _absolute(values["median_abs"]), _absolute(values["p95_abs"])]
 
 
 def shares_table(document: Mapping[str, Any]) -> Table:
     """Comparison of the flows' shares over jittered starts."""
     shares = document["shares"]
-    bar = next((bar for bar in document["bars"] if bar["statistic"] == INSIDE), None)
+    bar = _bar(document, INSIDE)
     rows = [
         ["flows of a scenario inside the range, mean over the scenarios", _beside_bar(shares["inside"], bar)],
         ["scenarios with all flows inside", _percent(shares["all_inside"])],
@@ -55,6 +84,53 @@ def shares_table(document: Mapping[str, Any]) -> Table:
     ]
     what = f"{document['engine']}'s median share over {document['starts']} starts in {document['reference']}'s range over the same"
     return Table("", [f"{what} ({shares['scenarios']} scenarios, {shares['flows']} flows)", "reached"], rows)
+
+
+def windows_table(document: Mapping[str, Any]) -> Table:
+    """The windows of single bulk flows, sample by sample."""
+    found = document[WINDOWS]
+    rows = []
+    for column, label in (("within", "samples within 2 %"), ("within_or_one", "samples within 2 % or one packet")):
+        least = min(found["each"], key=lambda each: float(each[column]))
+        bar = _bar(document, WITHIN) if column == WITHIN else None
+        rows.append([label, _beside_bar(found[column], bar), f"{_percent(least[column])} ({least['scenario']})"])
+    first = min((each for each in found["each"] if each["first_s"] is not None), key=lambda each: each["first_s"], default=None)
+    earliest = "-" if first is None else f"{_seconds(first['first_s'])} ({first['scenario']})"
+    rows.append([f"first sample that differs (none in {found['same']})", _seconds(found["first_s"]), earliest])
+    what = f"window of a single bulk flow beside {document['reference']}'s, first {windows.FIRST_S:g} s"
+    return Table("", [f"{what} ({found['scenarios']} scenarios without random numbers)", "median over the scenarios", "worst"], rows)
+
+
+def pairs_table(document: Mapping[str, Any]) -> Table:
+    """How pairs of different controls share."""
+    found = document[PAIRS]
+    rows = [
+        [f"at most {pairs.NEAR:g}, or 0 in its 95 % interval", _beside_bar(found["agree"], _bar(document, AGREE))],
+        [f"at most {pairs.NEAR:g}", _percent(found["near"])],
+        ["median", f"{found['median']:.4f}"],
+        ["95th percentile", f"{found['p95']:.4f}"],
+        ["half of the interval, median", f"{found['interval']:.4f}"],
+    ]
+    what = f"difference of the first flow's mean share over {document['starts']} starts ({found['pairs']} mixed pairs)"
+    return Table("", [what, "reached"], rows)
+
+
+def windows_list(document: Mapping[str, Any]) -> Table:
+    """One row per scenario whose window is compared, for windows.csv."""
+    columns = ["scenario", "starts", "samples", "within", "within_or_one", "first_s"]
+    rows = [["" if each[column] is None else _plain(each[column]) for column in columns] for each in document[WINDOWS]["each"]]
+    return Table("", columns, rows)
+
+
+def pairs_list(document: Mapping[str, Any]) -> Table:
+    """One row per mixed pair, for pairs.csv: mean shares of the first flow, and the 95 % interval of their difference."""
+    columns = ["scenario", "first", "second", "starts", document["reference"], document["engine"], "difference", "low", "high", "agrees"]
+    values = ("starts", "reference", "ours", "difference", "low", "high")
+    rows = [
+        [each["scenario"], *each["controls"], *(_plain(each[name]) for name in values), str(each["agrees"]).lower()]
+        for each in document[PAIRS]["each"]
+    ]
+    return Table("", columns, rows)
 
 
 def worst_table(document: Mapping[str, Any], ranges: bool = True) -> Table:
@@ -79,11 +155,16 @@ def worst_table(document: Mapping[str, Any], ranges: bool = True) -> Table:
 
 
 def definitions_table(document: Mapping[str, Any]) -> Table:
-    """The definitions of the metrics."""
+    """The definitions of the metrics, and of what else the set has."""
     rows = [
         [METRICS[name].title, DEFINITIONS[name], f"{METRICS[name].floor:g} {METRICS[name].unit}".strip() if METRICS[name].floor else ""]
         for name in document["metrics"]
     ]
+    if document[WINDOWS]["scenarios"]:
+        titles = {"within": "window within 2 %", "within_or_one": "window within 2 % or one packet", "first_s": "first window that differs"}
+        rows += [[title, windows.DEFINITIONS[column], ""] for column, title in titles.items()]
+    if document[PAIRS]["pairs"]:
+        rows.append(["mixed pairs", pairs.DEFINITION, ""])
     return Table("", ["metric", "definition", "relative to no less than"], rows)
 
 
@@ -117,9 +198,10 @@ def provenance(document: Mapping[str, Any]) -> str:
     """One sentence: which engines were compared on which set, and when."""
     theirs, ours = (_engine_words(name, document["engines"][name]) for name in (document["reference"], document["engine"]))
     drawn = "" if document["seed"] is None else f", seed {document['seed']}"
+    repeated = "each" if document["runs"] == document["scenarios"] * document["starts"] else "those of several flows"
+    starts = "" if document["runs"] == document["scenarios"] else f", {repeated} with {document['starts']} jittered starts"
     return (
-        f"Set {document['set']}{drawn}: {document['scenarios']} scenarios, {document['runs']} runs on each engine, "
-        f"those of several flows with {document['starts']} jittered starts. "
+        f"Set {document['set']}{drawn}: {document['scenarios']} scenarios, {document['runs']} runs on each engine{starts}. "
         f"Reference: {theirs}, runs of {document['date']}; beside it: {ours}."
     )
 
@@ -131,18 +213,34 @@ def _engine_words(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _bar_title(bar: Mapping[str, Any]) -> str:
-    words = {MEDIAN: "median difference", P95: "p95 difference", INSIDE: "inside the reference's range over starts"}
-    return f"{METRICS[bar['metric']].title}, {words[bar['statistic']]}"
+    title = _TITLES[bar["metric"]] if bar["metric"] in _TITLES else METRICS[bar["metric"]].title
+    return f"{title}, {_STATISTICS[bar['statistic']]}"
+
+
+def _bar(document: Mapping[str, Any], statistic: str) -> Mapping[str, Any] | None:
+    return next((bar for bar in document["bars"] if bar["statistic"] == statistic), None)
+
+
+def _sign(bar: Mapping[str, Any]) -> str:
+    return "≥" if bar["statistic"] in AT_LEAST else "≤"
 
 
 def _beside_bar(value: float | None, bar: Mapping[str, Any] | None) -> str:
     if bar is None:
         return _percent(value)
-    return f"{_percent(value)} ({_SIGNS[bar['statistic']]} {100 * bar['bar']:g} %{'' if bar['met'] else ', missed'})"
+    return f"{_percent(value)} ({_sign(bar)} {100 * bar['bar']:g} %{'' if bar['met'] else ', missed'})"
 
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def _seconds(value: float | None) -> str:
+    return "none" if value is None else f"{value:g} s"
+
+
+def _plain(value: float | str) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _absolute(value: float | None) -> str:

@@ -25,19 +25,34 @@ def register(app: typer.Typer) -> None:
 
 
 def _agree(
-    name: Annotated[str, typer.Argument(metavar="SET", help="smoke (a dozen short runs), standard (about 150 scenarios) or random.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SET", help="smoke (a dozen short runs), standard (about 150 scenarios), random, or pairs (two controls share a path)."
+        ),
+    ],
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Of the drawn scenarios, or of the jittered starts; 1 by default.")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of the set random; 100 by default.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of random or pairs; 100 and 40 by default.")
+    ] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
     cc: Annotated[
-        str | None, typer.Option("--cc", metavar="NAME", help="Set random: one bulk flow with this congestion control a scenario.")
+        str | None,
+        typer.Option(
+            "--cc", metavar="A,B", help="random: one bulk flow with this congestion control a scenario; pairs: the controls that are drawn."
+        ),
     ] = None,
     qdiscs: Annotated[str | None, typer.Option("--qdisc", metavar="A,B", help="Only these qdiscs; by default all that both have.")] = None,
     starts: Annotated[
         int | None,
-        typer.Option("--starts", min=2, max=1000, help="Jittered starts of scenarios with several flows; 10 by default, 3 for smoke."),
+        typer.Option(
+            "--starts",
+            min=2,
+            max=1000,
+            help="Jittered starts of scenarios with several flows or random draws, with random --cc of all; 10 by default, 3 for smoke.",
+        ),
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
@@ -47,7 +62,12 @@ def _agree(
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below its bars.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compare two engines over a set of scenarios; what is in the results folder already is not run again."""
+    """Compare two engines over a set of scenarios; what is in the results folder already is not run again.
+
+    Means of each run are compared (goodput, RTTs, queueing delay, drops ...), shares of flows over several starts, for scenarios with
+    one bulk flow and no random numbers the window sample by sample (how many of the first 30 s are within 2 % of the reference's), and how
+    pairs of different controls share. agree.md in the results folder defines each, windows.csv and pairs.csv have them by scenario.
+    """
     from dumbbell.agreement import outcome, tables
     from dumbbell.agreement.comparison import compare
     from dumbbell.agreement.sets import find_set
@@ -61,7 +81,7 @@ def _agree(
     shared = Shared.of(first, second)
     if qdiscs is not None:
         shared = shared.with_qdiscs(_names(qdiscs))
-    scenario_set = find_set(name, shared, seed, count, starts, cc)
+    scenario_set = find_set(name, shared, seed, count, starts, None if cc is None else _names(cc))
     if listed:
         _list(scenario_set.scenarios, json)
         return
@@ -80,7 +100,7 @@ def _agree(
         print_json({**document, "below_bar": lacking, "out": str(folder), "wall_s": wall_s})
     else:
         furthest = [tables.worst_table(document, ranges=False)] if document["worst"] else []
-        print_tables([tables.statement_table(document), tables.shares_table(document), *furthest])
+        print_tables([*tables.statement_tables(document), *furthest])
     for run in compared.invalid:
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
     for line in lacking:

@@ -38,9 +38,30 @@ def test_an_engine_agrees_with_itself(agree, flavoured, tmp_path):
     assert {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "drops", "retransmits", "jain", "share"} <= document["metrics"].keys()
     assert document["shares"]["inside"] == 1
     assert document["engines"]["kernel"] == {"version": "6.12.0", "configuration": "abc"}
-    assert len(document["bars"]) == 6
+    assert len(document["bars"]) == 7
+    assert document["windows"]["within"] == 1
+    assert document["windows"]["same"] == document["windows"]["scenarios"] > 0
     assert "Nothing differs." in (tmp_path / "agree" / "agree.md").read_text()
     assert not (tmp_path / "agree" / "worst").exists()
+
+
+def test_pairs_and_windows_have_files_of_their_own(agree, flavoured, tmp_path):
+    flavoured(initial_cwnd=4)
+    folder = tmp_path / "agree"
+    _, document = agree("pairs", "--count", "2", "--starts", "3", "--cc", "reno,bic", "--qdisc", "pfifo", "--no-figures")
+    assert (document["set"], document["runs"], document["pairs"]["pairs"]) == ("pairs", 6, 2)
+    with (folder / "pairs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [{row["first"], row["second"]} for row in rows] == [{"reno", "bic"}] * 2
+    assert not (folder / "windows.csv").exists()
+    assert "mixed pairs" in (folder / "agree.md").read_text()
+    _, document = agree("random", "--count", "2", "--starts", "2", "--cc", "bic", "--qdisc", "pfifo", "--no-figures")
+    assert (document["set"], document["runs"], document["starts"]) == ("random-bic", 4, 2)
+    with (folder / "windows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["starts"] for row in rows] == ["2", "2"]
+    assert all(0 < float(row["within"]) < 1 and float(row["first_s"]) < 1 for row in rows)
+    assert not (folder / "pairs.csv").exists()
 
 
 def test_another_stack_does_not_agree(agree, flavoured, tmp_path, dumbbell):
@@ -140,12 +161,15 @@ def test_without_json_tables_are_printed(dumbbell, flavoured, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("smok",), "set 'smok' is unknown (did you mean 'smoke'?); expected one of smoke, standard, random"),
+        (("smok",), "set 'smok' is unknown (did you mean 'smoke'?); expected one of smoke, standard, random, pairs"),
         (
             ("smoke", "--qdisc", "pfifo,fq_code"),
             "qdisc 'fq_code' is not shared (did you mean 'fq_codel'?); expected some of ",
         ),
-        (("standard", "--count", "3"), "the set standard has always the same scenarios; expected --count with the set random alone"),
+        (
+            ("standard", "--count", "3"),
+            "the set standard has always the same scenarios; expected --count with the sets random and pairs alone",
+        ),
         (("smoke", "--engines", "sim"), "--engines 'sim': expected two engines that differ, the reference first, such as kernel,sim"),
         (
             ("smoke", "--engines", "sim,sim"),

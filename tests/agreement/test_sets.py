@@ -7,7 +7,7 @@ import pytest
 from dumbbell.agreement.qdiscs import is_randomised
 from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
-from dumbbell.agreement.space import RANDOMISED
+from dumbbell.agreement.space import RANDOMISED, left_to_chance
 from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Flow, Scenario
@@ -71,7 +71,7 @@ def test_engines_that_share_nothing_cannot_be_compared(tables):
         Shared.of(replace(kernel, qdisc={"tc": kernel.qdisc["tc"]}), sim)
 
 
-@pytest.mark.parametrize("name", ["smoke", "standard", "random"])
+@pytest.mark.parametrize("name", ["smoke", "standard", "random", "pairs"])
 @pytest.mark.parametrize("reach", ["shared", "wide"])
 def test_both_engines_accept_every_scenario(name, reach, request):
     table = request.getfixturevalue(reach)
@@ -85,7 +85,7 @@ def test_both_engines_accept_every_scenario(name, reach, request):
         assert Scenario.from_text(as_yaml(scenario)) == scenario
 
 
-@pytest.mark.parametrize("name", ["smoke", "standard", "random"])
+@pytest.mark.parametrize("name", ["smoke", "standard", "random", "pairs"])
 def test_several_flows_have_several_jittered_starts(name, shared):
     asked = find_set(name, shared, starts=7)
     assert asked.starts == 7
@@ -133,15 +133,56 @@ def test_the_random_set_draws_the_other_controls_as_well(shared):
 
 
 def test_a_set_of_one_control_has_single_flows_on_the_same_paths_for_all(shared):
-    bic, cubic = (find_set("random", shared, seed=5, count=20, cc=cc) for cc in ("bic", "cubic"))
+    bic, cubic = (find_set("random", shared, seed=5, count=20, ccs=[cc]) for cc in ("bic", "cubic"))
     assert (bic.name, bic.title) == ("random-bic", "random-bic-5")
     assert [scenario.path for scenario in bic.scenarios] == [scenario.path for scenario in cubic.scenarios]
     assert all(flows_of(scenario) == 1 and scenario.flows[0].cc.kind == "bic" and not scenario.background for scenario in bic.scenarios)
     assert len({rtt_of(scenario) for scenario in bic.scenarios}) > 15
     with pytest.raises(BadInput, match=r"^congestion control 'bik' is not shared \(did you mean 'bic'\?\); expected one of reno, "):
-        find_set("random", shared, cc="bik")
-    with pytest.raises(BadInput, match=r"^the set smoke has always the same scenarios; expected --cc with the set random alone$"):
-        find_set("smoke", shared, cc="bic")
+        find_set("random", shared, ccs=["bik"])
+    with pytest.raises(
+        BadInput, match=r"^the set smoke has always the same scenarios; expected --cc with the sets random and pairs alone$"
+    ):
+        find_set("smoke", shared, ccs=["bic"])
+    with pytest.raises(BadInput, match=r"^--cc 'bic,cubic': expected one congestion control with the set random$"):
+        find_set("random", shared, ccs=["bic", "cubic"])
+
+
+def test_a_set_of_one_control_has_several_starts_where_they_are_asked_for(shared):
+    once, often = (find_set("random", shared, seed=5, count=20, ccs=["bic"], starts=starts).scenarios for starts in (None, 7))
+    assert [scenario.path for scenario in once] == [scenario.path for scenario in often]
+    assert {scenario.repeat for scenario in once} == {1, 10}
+    assert all(scenario.repeat == 7 and scenario.flows[0].start.jitter for scenario in often)
+    assert {scenario.repeat for scenario in find_set("random", shared, seed=5, count=20, ccs=["nv"]).scenarios} == {10}
+
+
+def test_what_runs_once_draws_no_random_numbers(shared):
+    found = find_set("random", shared, seed=5, count=60, ccs=["bic"]).scenarios
+    assert all(left_to_chance(scenario) == (scenario.repeat > 1) for scenario in found)
+    assert {left_to_chance(scenario) for scenario in found} == {True, False}
+    assert all(left_to_chance(scenario) for scenario in find_set("random", shared, count=5, ccs=["cdg"]).scenarios)
+    faults = [scenario for scenario in find_set("random", shared, count=60, starts=2).scenarios if faults_of(scenario)]
+    assert faults
+    assert all(map(left_to_chance, faults))
+
+
+def test_pairs_have_two_controls_on_any_path(shared):
+    found = find_set("pairs", shared, seed=5)
+    assert (found.title, found.starts, len(found.scenarios)) == ("pairs-5", 10, 40)
+    drawn = set()
+    for scenario in found.scenarios:
+        first, second = (flow.cc.kind for flow in scenario.flows)
+        assert first != second
+        assert scenario.repeat == 10
+        assert all(flow.count == 1 and flow.start.jitter for flow in scenario.flows)
+        drawn |= {first, second}
+    assert len(drawn) > 12
+    assert len({(rtt_of(scenario), least_rate_bps(scenario)) for scenario in found.scenarios}) == 40
+    few = find_set("pairs", shared, seed=5, count=12, ccs=["reno", "bic", "vegas"]).scenarios
+    assert [scenario.path for scenario in few] == [scenario.path for scenario in found.scenarios[:12]]
+    assert {flow.cc.kind for scenario in few for flow in scenario.flows} == {"reno", "bic", "vegas"}
+    with pytest.raises(BadInput, match=r"^--cc 'bic': expected two congestion controls or more with the set pairs$"):
+        find_set("pairs", shared, ccs=["bic"])
 
 
 def test_a_drawn_scenario_does_not_depend_on_the_others(shared):

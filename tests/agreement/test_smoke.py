@@ -24,5 +24,5 @@ def test_the_simulator_agrees_with_the_kernel(dumbbell, tmp_path):
     assert document["below_bar"] == []
     assert answer.status == 0
     assert document["engines"]["kernel"]["version"].startswith("6.")
-    assert {bar["metric"] for bar in document["bars"]} == {"goodput", "rtt_mean", "queue_delay"}
+    assert {bar["metric"] for bar in document["bars"]} == {"goodput", "rtt_mean", "queue_delay", "windows"}
     assert document["metrics"]["goodput"]["cells"] == document["scenarios"]

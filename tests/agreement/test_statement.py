@@ -1,5 +1,7 @@
 """Statements of agreement: floors, ranges and bars."""
 
+from dataclasses import replace
+
 import pytest
 from support import make_run
 
@@ -25,7 +27,8 @@ def state():
             reference.append(ReferenceValue((scenario, entity), metric, middle, 0, spread))
         found = difference(ours, reference, FORMAT)
         asked = ScenarioSet("random", 7, starts, ())
-        return statement(Comparison(asked, ("kernel", "sim"), (make_run(),), (make_run(),), "2026-01-02"), found), found
+        run = replace(make_run(), scenario={"path": {"mtu": 1500}}, plan={"ports": []})
+        return statement(Comparison(asked, ("kernel", "sim"), (run,), (run,), "2026-01-02"), found), found
 
     return make
 
