@@ -3,8 +3,9 @@
     python docs/generate.py results/demo results/oracle results/agree-random-1
 
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
-`<!-- end -->`; those without a folder stay as they are. The block `sources omissions`, those of `benchmarks`, of the `schema` of
-results and of the keys of a `scenario` need no folder. The same folders, sources and records give the same bytes.
+`<!-- end -->`; those without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which are
+from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results and of the keys of a `scenario` need
+no folder, and docs/controls.py makes those of `controls`. The same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from benchmarks import measured, side_by_side
 from docs import keys
 from dumbbell.agreement import outcome
-from dumbbell.agreement.tables import agree, summary
+from dumbbell.agreement.tables import CONTROL_COLUMNS, agree, control_row, summary
 from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import DumbbellError
@@ -30,7 +31,10 @@ from dumbbell.studies.reproduction import Reproduction, claims_table, compare_fo
 from dumbbell.studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("fidelity", "limits", "performance", "results", "scenario")))
+DOCUMENTS = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("controls", "fidelity", "limits", "performance", "results", "scenario")),
+)
 SOURCES = ROOT / "crates" / "sim" / "src"
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -149,6 +153,21 @@ KEYS: Mapping[str, Callable[[], str]] = {"units": keys.units, "keys": keys.keys}
 
 BENCHMARKS: Mapping[str, Callable[[], str]] = {"measured": benchmarks_measured, "side-by-side": benchmarks_side_by_side}
 
+OF_ONE_CONTROL = "random-"
+"""How the names of the sets begin that `dumbbell agree random --cc NAME` compares."""
+
+
+def controls_table(block: str, statements: Mapping[str, Mapping[str, Any]]) -> str:
+    """A row for each statement of a single congestion control; the block's rows of others stay."""
+    written = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines() if line.startswith("|")][2:]
+    rows = {row[0]: row for row in written if len(row) == len(CONTROL_COLUMNS)}
+    for name, document in statements.items():
+        if name.startswith(OF_ONE_CONTROL):
+            row = control_row(document)
+            rows[row[0]] = row
+    return Table("", CONTROL_COLUMNS, [rows[name] for name in sorted(rows)]).markdown()
+
+
 AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, summary)}
 
 
@@ -168,6 +187,10 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
         if match["part"] == "scenario":
             return f"{match[1]}\n{KEYS[match['what']]()}\n{match[4]}"
         kind, _, name = match["part"].partition("/")
+        if match["part"] == "agree/controls":
+            return f"{match[1]}\n{controls_table(match[0], statements or {})}\n{match[4]}"
+        if match["part"] == "controls":
+            return match[0]
         if kind == "agree":
             document = (statements or {}).get(name)
             return match[0] if document is None else f"{match[1]}\n{AGREEMENTS[match['what']](document)}\n{match[4]}"

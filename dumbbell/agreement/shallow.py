@@ -44,6 +44,6 @@ def summary(found: Difference, names: Iterable[str]) -> dict[str, Any]:
     return {
         "packets": PACKETS,
         "scenarios": sorted(chosen),
-        "metrics": {name: part(metric, True) for name, metric in found.metrics.items()},
+        "few": {name: part(metric, True) for name, metric in found.metrics.items()},
         "others": {name: part(metric, False) for name, metric in found.metrics.items()},
     }

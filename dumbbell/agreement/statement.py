@@ -72,7 +72,8 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     scenario_set, engines = compared.scenario_set, compared.engines
     metrics = {metric: {**_of_metric(metric), **each.as_json()} for metric, each in found.metrics.items()}
     shares = _shares(found)
-    traces, mixed = windows.summary(windows.traces(compared)), pairs.summary(pairs.mixed_pairs(compared))
+    few = shallow.shallow(reference for reference, _ in compared.pairs)
+    traces, mixed = windows.summary(windows.traces(compared), few), pairs.summary(pairs.mixed_pairs(compared))
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
     reached[WINDOWS, WITHIN] = traces.get(WITHIN)
     if scenario_set.starts >= _RANGE_STARTS:
@@ -99,7 +100,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "engines": {engine: _facts(runs[0]) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
         "date": compared.date,
         "metrics": metrics,
-        "shallow": shallow.summary(found, shallow.shallow(reference for reference, _ in compared.pairs)),
+        "shallow": shallow.summary(found, few),
         "shares": shares,
         WINDOWS: traces,
         PAIRS: mixed,

@@ -53,6 +53,34 @@ def summary(document: Mapping[str, Any]) -> str:
     return f"{provenance(document)}\n\n{Table('', ['', 'bar', 'reached'], rows).markdown()}"
 
 
+CONTROL_COLUMNS = (
+    "control",
+    "seed",
+    "scenarios, runs",
+    "goodput",
+    "longer queues",
+    "mean srtt",
+    "longer queues",
+    "windows within 2 %",
+    "longer queues",
+    "2 % or one packet",
+)
+"""Of the table of single controls. Differences are median and 95th percentile; windows are medians over the scenarios."""
+
+
+def control_row(document: Mapping[str, Any]) -> list[str]:
+    """A congestion control's row in that table, from a statement of `agree random --cc`."""
+    few, found = document["shallow"], document[WINDOWS]
+
+    def differences(values: Mapping[str, Any]) -> str:
+        return f"{_percent(values[MEDIAN])}, {_percent(values[P95])}"
+
+    metrics = [differences(values[name]) for name in ("goodput", "rtt_mean") for values in (document["metrics"], few["others"])]
+    traces = [_percent(found.get("within")), _percent(found.get("others", {}).get("within")), _percent(found.get("within_or_one"))]
+    size = f"{document['scenarios']}, {document['runs']}"
+    return [str(document["set"]).partition("-")[2], str(document["seed"]), size, *metrics, *traces]
+
+
 def statement_table(document: Mapping[str, Any]) -> Table:
     """One row per metric: differences from the reference, and the bars. Metrics with bars have two more, if the set has scenarios with
     queues of few packets: those, and all others."""
@@ -62,10 +90,15 @@ def statement_table(document: Mapping[str, Any]) -> Table:
     for name, values in document["metrics"].items():
         label = f"{values['title']} ({values['unit']})" if values["unit"] else values["title"]
         rows.append(_row(label, values, [bars.get((name, statistic)) for statistic in (MEDIAN, P95)]))
-        if any(metric == name for metric, _ in bars) and few["metrics"][name]["cells"]:
-            rows.append(_row(f"of these, queues of at most {few['packets']} packets", few["metrics"][name]))
-            rows.append(_row("of these, longer queues", few["others"][name]))
+        if any(metric == name for metric, _ in bars) and few["few"][name]["cells"]:
+            for part, words in _parts(document):
+                rows.append(_row(f"of these, {words}", few[part][name]))
     return Table("", ["metric", "compared", "median difference", "p95 difference", "median absolute", "p95 absolute"], rows)
+
+
+def _parts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The two kinds of scenarios that stand apart, by the queues that they have."""
+    return [("few", f"queues of at most {document['shallow']['packets']} packets"), ("others", "longer queues")]
 
 
 def _row(label: str, values: Mapping[str, Any], bars: Sequence[Mapping[str, Any] | None] = (None, None)) -> list[str]:
@@ -94,6 +127,9 @@ def windows_table(document: Mapping[str, Any]) -> Table:
         least = min(found["each"], key=lambda each: float(each[column]))
         bar = _bar(document, WITHIN) if column == WITHIN else None
         rows.append([label, _beside_bar(found[column], bar), f"{_percent(least[column])} ({least['scenario']})"])
+        if found["few"]["scenarios"]:
+            for part, words in _parts(document):
+                rows.append([f"of these, {words} ({found[part]['scenarios']})", _percent(found[part].get(column)), ""])
     first = min((each for each in found["each"] if each["first_s"] is not None), key=lambda each: each["first_s"], default=None)
     earliest = "-" if first is None else f"{_seconds(first['first_s'])} ({first['scenario']})"
     rows.append([f"first sample that differs (none in {found['same']})", _seconds(found["first_s"]), earliest])

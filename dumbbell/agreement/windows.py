@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -86,20 +86,27 @@ def trace(scenario: str, pairs: Sequence[tuple[Run, Run]]) -> Trace | None:
     return Trace(scenario, len(pairs), samples, near / samples, nearly / samples, first if math.isfinite(first) else None)
 
 
-def summary(found: Sequence[Trace]) -> dict[str, Any]:
-    """Of all scenarios, plain data: medians over them, the worst of them, and each."""
+def summary(found: Sequence[Trace], few: Collection[str] = ()) -> dict[str, Any]:
+    """Of all scenarios, plain data: medians over them and each of them. `few` names those that stand apart as well, see `shallow`."""
     if not found:
         return {"scenarios": 0, "each": []}
     firsts = [math.inf if each.first_s is None else each.first_s for each in found]
     first_s = median(firsts)
     return {
-        "scenarios": len(found),
-        "within": median(each.within for each in found),
-        "within_or_one": median(each.within_or_one for each in found),
+        **_medians(found),
         "first_s": first_s if math.isfinite(first_s) else None,
         "same": sum(each.first_s is None for each in found),
+        "few": _medians([each for each in found if each.scenario in few]),
+        "others": _medians([each for each in found if each.scenario not in few]),
         "each": [each.as_json() for each in found],
     }
+
+
+def _medians(found: Sequence[Trace]) -> dict[str, Any]:
+    if not found:
+        return {"scenarios": 0}
+    within, within_or_one = (median(getattr(each, name) for each in found) for name in ("within", "within_or_one"))
+    return {"scenarios": len(found), "within": within, "within_or_one": within_or_one}
 
 
 _Samples = tuple["NDArray[np.int64]", "NDArray[np.float64]"]

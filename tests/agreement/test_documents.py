@@ -44,7 +44,24 @@ def test_the_documents_contain_the_blocks(generate):
         for match in generate.BLOCK.finditer(path.read_text())
         if match["part"].startswith("agree/")
     }
-    assert asked == {("agree/standard", "agree"), ("agree/random", "agree"), ("agree/random", "summary")}
+    assert asked == {("agree/standard", "agree"), ("agree/random", "agree"), ("agree/random", "summary"), ("agree/controls", "table")}
+
+
+def test_a_folder_of_one_control_fills_its_row(generate, dumbbell, flavoured, tmp_path, monkeypatch):
+    flavoured()
+    arguments = ("random", "--cc", "bic", "--seed", "3", "--count", "2", "--qdisc", "pfifo", "--no-figures")
+    assert dumbbell("agree", *arguments, "--out", tmp_path / "agree").status == 0
+    document = tmp_path / "controls.md"
+    others = "| reno |" + " kept |" * 9 + "\n| bic |" + " old |" * 9
+    document.write_text(f"<!-- generated agree/controls table -->\n| head |\n| --- |\n{others}\n<!-- end -->\n")
+    monkeypatch.setattr(generate, "DOCUMENTS", (document,))
+    generate.main([str(tmp_path / "agree")])
+    rows = [line for line in document.read_text().splitlines() if line.startswith("|")][2:]
+    assert rows[0].startswith("| bic | 3 | 2, 2 | 0.00 %, 0.00 % | ")
+    assert rows[0].endswith(" | 100.00 % | 100.00 % | 100.00 % |")
+    assert rows[1] == "| reno |" + " kept |" * 9
+    generate.main([])
+    assert [line for line in document.read_text().splitlines() if line.startswith("|")][2:] == rows
 
 
 @pytest.mark.parametrize(

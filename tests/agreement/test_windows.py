@@ -96,6 +96,8 @@ def test_the_statement_has_the_median_the_worst_and_each(compared):
     document = statement(compared, Difference({}))
     windows = document["windows"]
     assert (windows["scenarios"], windows["within"], windows["within_or_one"], windows["same"]) == (2, 0.625, 0.625, 1)
+    assert windows["few"] == {"scenarios": 0}
+    assert windows["others"] == {"scenarios": 2, "within": 0.625, "within_or_one": 0.625}
     assert windows["first_s"] is None  # the median of none and one second
     assert below_bar(document) == ["window in the first 30 s, samples within 2 %, median over the scenarios: 62.50 %, the bar is 90.00 %"]
     _, table = statement_tables(document)
@@ -108,6 +110,14 @@ def test_the_statement_has_the_median_the_worst_and_each(compared):
         ["same", "1", "4", "1", "1", ""],
         ["apart", "1", "4", "0.25", "0.25", "1"],
     ]
+
+
+def test_queues_of_few_packets_stand_apart(compared):
+    document = statement(compared, Difference({}))
+    document["windows"] = summary(traces(compared), ["apart"])
+    assert document["windows"]["few"] == {"scenarios": 1, "within": 0.25, "within_or_one": 0.25}
+    rows = [list(row) for row in statement_tables(document)[1].rows]
+    assert rows[1:3] == [["of these, queues of at most 4 packets (1)", "25.00 %", ""], ["of these, longer queues (1)", "100.00 %", ""]]
 
 
 def test_without_such_scenarios_there_is_no_table(compared):
