@@ -1,6 +1,7 @@
 //! Congestion controls: one file each, one trait, chosen once a connection. [`CONTROLS`] lists them with their parameters.
 
 mod any;
+mod bandwidth;
 mod bbr;
 mod bic;
 mod cdg;

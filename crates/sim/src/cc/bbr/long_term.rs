@@ -1,6 +1,6 @@
 //! The bandwidth that a policer allows (Linux 6.12 net/ipv4/tcp_bbr.c, `bbr_lt_bw_sampling`): two intervals with much loss and the same bandwidth.
 
-use super::{rate_bytes_per_sec, BW_SHIFT, UNIT};
+use crate::cc::bandwidth::{rate_bytes_per_sec, BW_SHIFT, UNIT};
 use crate::cc::View;
 
 /// Rounds of an interval: the least, and four times as many are too many.

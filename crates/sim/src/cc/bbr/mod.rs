@@ -1,30 +1,25 @@
 //! BBR version 1 (Cardwell et al., ACM Queue 14(5), 2016; Linux 6.12 net/ipv4/tcp_bbr.c): a model of the path, its bandwidth and its least round
 //! trip, from which pacing rate and window follow. The arithmetic is the kernel's, in its widths.
 //!
-//! - `filter`: the windowed maximum of the bandwidth
-//! - `aggregation`: room for ACKs that come in bursts
-//! - `long_term`: the rate of a policer
+//! What later versions share with it is in `bandwidth`; `long_term` has the rate of a policer.
 //!
 //! Leaves out: connections whose handshake gives no round trip and no timestamps.
 
-mod aggregation;
-mod filter;
 mod long_term;
 
-use self::aggregation::Aggregation;
-use self::filter::WindowedMax;
 use self::long_term::{LongTerm, Verdict};
+use super::bandwidth::aggregation::{Aggregation, ROUNDS as AGGREGATION_ROUNDS};
+use super::bandwidth::filter::WindowedMax;
+use super::bandwidth::{
+    bdp, delivered_until_departure, initial_bw, is_after, most_aggregation, rate_bytes_per_sec, BW_UNIT, INITIAL_CWND,
+    MOST_TSO_BYTES, PACING_SHIFT, UNIT,
+};
 use super::{
     AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window,
     INFINITE_SSTHRESH,
 };
 use crate::rng::Rng;
 
-/// Bandwidth: segments a microsecond, shifted by so many bits.
-const BW_SHIFT: u32 = 24;
-const BW_UNIT: u64 = 1 << BW_SHIFT;
-/// Gains: 256ths.
-const UNIT: u32 = 256;
 /// 2/ln(2), the least gain that doubles the rate each round; and its inverse, which drains what the last round queued.
 const HIGH_GAIN: u32 = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = UNIT * 1000 / 2885;
@@ -42,21 +37,12 @@ const MIN_RTT_WINDOW_S: u32 = 10;
 const PROBE_RTT_MS: u32 = 200;
 /// How many these are, and the least window.
 const MIN_CWND: u32 = 4;
-/// Paced below the bandwidth by so much, per cent.
-const MARGIN_PERCENT: u64 = 1;
 /// The pipe is full if the bandwidth has not grown by a quarter in three rounds.
 const FULL_BW_GAIN: u64 = UNIT as u64 * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
 /// Below this rate TSO segments may have one segment, bytes/s.
 const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
-/// The window has room for what ACKs aggregate in so long, us.
-const MOST_AGGREGATION_US: u64 = 100_000;
-/// Initial window that the kernel counts on (TCP_INIT_CWND), segments.
-const INITIAL_CWND: u32 = 10;
-/// A TSO segment carries 1/1024 s at the pacing rate (`sk_pacing_shift`), 64 KiB less headers at most (GSO_LEGACY_MAX_SIZE, MAX_TCP_HEADER of a
-/// kernel without tunnels and WLAN), and no more than 127 segments.
-const PACING_SHIFT: u32 = 10;
-const MOST_TSO_BYTES: u64 = 65_536 - 1 - 192;
+/// A TSO segment has no more segments.
 const MOST_TSO_SEGMENTS: u32 = 0x7f;
 
 pub(super) const CONTROL: Control = Control {
@@ -112,17 +98,6 @@ pub(super) struct Bbr {
     aggregation: Aggregation,
 }
 
-/// Bytes a second of a bandwidth times a gain, less the margin, in the kernel's order of operations (64 bits).
-fn rate_bytes_per_sec(v: &View, bw: u32, gain: u32) -> u64 {
-    let rate = (u64::from(bw) * u64::from(v.mss)).wrapping_mul(u64::from(gain)) >> 8;
-    rate.wrapping_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_SHIFT
-}
-
-/// `a` is after `b`, in 32 bits that wrap.
-fn is_after(a: u32, b: u32) -> bool {
-    (b.wrapping_sub(a) as i32) < 0
-}
-
 impl Bbr {
     fn new() -> Self {
         Self {
@@ -174,13 +149,9 @@ impl Bbr {
         ((bytes / u64::from(v.mss)) as u32).max(w.min_tso_segments).min(MOST_TSO_SEGMENTS)
     }
 
-    /// Bandwidth times delay times `gain`, rounded up, segments.
+    /// Bandwidth times delay times `gain`, segments.
     fn bdp(&self, bw: u32, gain: u32) -> u32 {
-        if self.min_rtt_us == u32::MAX {
-            return INITIAL_CWND;
-        }
-        let w = (u64::from(bw) * u64::from(self.min_rtt_us)).wrapping_mul(u64::from(gain)) >> 8;
-        (w.wrapping_add(BW_UNIT - 1) / BW_UNIT) as u32
+        bdp(bw, self.min_rtt_us, gain)
     }
 
     /// With room for TSO segments in both hosts, and for delayed ACKs.
@@ -195,10 +166,8 @@ impl Bbr {
 
     /// What will be in the network when the next segment leaves, `in_flight` being it now.
     fn in_network(&self, v: &View, w: &Window, in_flight: u32) -> u32 {
-        let us = v.departure_ns.saturating_sub(v.mstamp_us * 1000) / 1000;
-        let delivered = ((u64::from(self.bw()) * us) >> BW_SHIFT) as u32;
         let more = if self.pacing_gain > UNIT { Self::tso_goal(v, w) } else { 0 };
-        (in_flight + more).saturating_sub(delivered)
+        (in_flight + more).saturating_sub(delivered_until_departure(v, self.bw()))
     }
 
     fn save_cwnd(&mut self, w: &Window) {
@@ -251,7 +220,8 @@ impl Bbr {
 
     fn update_aggregation(&mut self, v: &View, w: &Window, s: &RateSample) {
         if s.delivered > 0 && s.rate.delivered >= 0 && s.rate.interval_us > 0 {
-            self.aggregation.update(self.round_start, s.delivered, self.bw(), v.delivered_us, w.cwnd);
+            let (round_start, bw) = (self.round_start, self.bw());
+            self.aggregation.update(round_start, AGGREGATION_ROUNDS, s.delivered, bw, v.delivered_us, w.cwnd);
         }
     }
 
@@ -389,7 +359,7 @@ impl Bbr {
         if !self.pipe_is_full {
             return 0;
         }
-        self.aggregation.extra().min((u64::from(bw) * MOST_AGGREGATION_US / BW_UNIT) as u32)
+        self.aggregation.extra().min(most_aggregation(bw))
     }
 }
 
@@ -401,10 +371,7 @@ impl CongestionControl for Bbr {
         (self.min_rtt_us, self.min_rtt_stamp) = (v.min_rtt_us, v.jiffies);
         self.aggregation = Aggregation::new(v.mstamp_us);
         self.long_term.reset(v);
-        // A handshake of which it is not known how long it took is taken for one of a millisecond.
-        let rtt_us = if v.srtt_us8 == 0 { 1000 } else { u64::from(v.srtt_us8 >> 3).max(1) };
-        let bw = u64::from(w.cwnd) * BW_UNIT / rtt_us;
-        Self::set_rate(w, rate_bytes_per_sec(v, bw as u32, HIGH_GAIN));
+        Self::set_rate(w, rate_bytes_per_sec(v, initial_bw(v, w.cwnd), HIGH_GAIN));
     }
 
     fn ssthresh(&mut self, _v: &View, w: &Window) -> u32 {

@@ -3,7 +3,7 @@
 
 /// Windowed maximum; times are counted in whatever the window is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WindowedMax {
+pub(in crate::cc) struct WindowedMax {
     samples: [(u32, u32); 3],
 }
 
