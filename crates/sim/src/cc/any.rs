@@ -6,7 +6,7 @@ use super::cubic_sce::CubicSce;
 use super::dctcp::Dctcp;
 use super::reno::Reno;
 use super::sce::SceWindow;
-use super::{find, CongestionControl, Event, Needs, Parameters, RateSample, Value, View, Window, CONTROLS};
+use super::{find, CongestionControl, Event, Lost, Needs, Parameters, RateSample, Value, View, Window, CONTROLS};
 use serde_json::Map;
 
 use crate::refusal::Flaws;
@@ -79,6 +79,10 @@ macro_rules! any_cc {
             #[inline]
             fn on_ack(&mut self, v: &View, w: &mut Window, s: &RateSample) {
                 match self { $(Self::$variant(c) => c.on_ack(v, w, s),)* Self::Boxed(c) => c.on_ack(v, w, s) }
+            }
+            #[cold]
+            fn on_lost(&mut self, v: &View, w: &mut Window, lost: &Lost) {
+                match self { $(Self::$variant(c) => c.on_lost(v, w, lost),)* Self::Boxed(c) => c.on_lost(v, w, lost) }
             }
             #[inline]
             fn on_sent(&mut self, v: &View, w: &mut Window, segments: u32) {

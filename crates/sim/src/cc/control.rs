@@ -18,6 +18,9 @@ pub struct Needs {
     pub cong_control: bool,
     /// It reads the delivery rate of the samples ([`RateSample::rate`](super::RateSample::rate)).
     pub rate_samples: bool,
+    /// It is told of every segment that is deemed lost ([`CongestionControl::on_lost`](super::CongestionControl::on_lost)). For one that needs
+    /// rate samples.
+    pub losses: bool,
     /// It reads of every ACK what the sender's fast path does not tell all controls (`slow_path` and the timestamps of the sample), or asks for
     /// reductions by [`Window::enters_cwr`](super::Window::enters_cwr).
     pub whole_acks: bool,
@@ -34,6 +37,7 @@ impl Needs {
         sce: false,
         cong_control: false,
         rate_samples: false,
+        losses: false,
         whole_acks: false,
         pacing: false,
         send_windows: 2,

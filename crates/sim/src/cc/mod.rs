@@ -36,7 +36,7 @@ pub use any::{AnyCc, BoxedControl};
 pub use control::{find, names_in, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;
-pub use view::{CaState, DeliveryRate, Event, Growth, RateSample, View, Window, INFINITE_SSTHRESH};
+pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};
 
 /// A congestion control: it sees a connection through a [`View`], hears of ACKs, losses and other [`Event`]s, and sets the [`Window`].
 ///
@@ -73,6 +73,9 @@ pub trait CongestionControl {
     /// An ACK arrived. `acked`, `window_update`, `ece` and `esce` of the sample may be read, and `slow_path` by a control that
     /// [`Needs::whole_acks`].
     fn on_ack(&mut self, _v: &View, _w: &mut Window, _s: &RateSample) {}
+
+    /// A segment is deemed lost, or lost again; the view counts it already. Only called for a control that [`Needs::losses`].
+    fn on_lost(&mut self, _v: &View, _w: &mut Window, _lost: &Lost) {}
 
     /// So many segments were sent, new ones or again; the view counts them already.
     fn on_sent(&mut self, _v: &View, _w: &mut Window, _segments: u32) {}

@@ -335,6 +335,22 @@ pub struct DeliveryRate {
     pub is_app_limited: bool,
     /// The ACK is that of a lone short segment, and may have been delayed.
     pub is_ack_delayed: bool,
+    /// The ACK is for all that was sent when the last segment was sent again as a loss probe: it may be for the first transmission or the second.
+    pub is_of_loss_probe: bool,
+}
+
+/// A segment that is deemed lost, for a control that [needs to know](super::Needs::losses). Those of a TSO segment are told one by one, lowest first.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Lost {
+    /// Which segment.
+    pub seq: u32,
+    /// Segments in flight when it was sent last, itself included, and the TSO segment that it belongs to; 0: it is not known.
+    pub tx_in_flight: u32,
+    /// Segments deemed lost since, itself included.
+    pub lost: i32,
+    /// The application limited what was sent before it.
+    pub is_app_limited: bool,
 }
 
 impl RateSample {
@@ -360,6 +376,9 @@ pub enum Event {
     CompleteCwr,
     /// A retransmission timeout that is taken for a loss; the threshold has been reduced.
     Loss,
+    /// A tail loss probe has repaired the loss of the last segment: a reduction is about to begin. Whether the application limited sending when
+    /// that segment was sent first.
+    ProbeRepairedLoss(bool),
     /// The congestion state is about to become this one; [`View::state`] is still the old one.
     State(CaState),
 }

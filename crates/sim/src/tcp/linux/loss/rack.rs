@@ -214,5 +214,8 @@ impl Sender {
         }
         self.view.lost += 1;
         self.board.push_lost(seq);
+        if self.needs.losses {
+            self.tell_lost(seq);
+        }
     }
 }

@@ -4,7 +4,7 @@
 use super::ack::flag;
 use super::transmit::Retransmission;
 use super::{Pending, Sender};
-use crate::cc::CaState;
+use crate::cc::{CaState, CongestionControl, Event};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
@@ -16,6 +16,8 @@ pub(in crate::tcp::linux) struct LossProbe {
     high_seq: Option<u32>,
     /// It sent the last segment again; else a new one.
     retransmitted: bool,
+    /// The application limited sending when that was sent first.
+    was_app_limited: bool,
 }
 
 impl LossProbe {
@@ -79,6 +81,7 @@ impl Sender {
                 self.write(out, true) > 0
             } else {
                 let last = self.view.snd_nxt - 1;
+                self.probe.was_app_limited = self.was_app_limited(last);
                 self.probe.retransmitted = self.retransmit(out, last, false) == Retransmission::Sent;
                 self.probe.retransmitted
             };
@@ -107,6 +110,8 @@ impl Sender {
             self.probe.end();
         } else if ack > high {
             // The probe repaired a loss.
+            let e = Event::ProbeRepairedLoss(self.probe.was_app_limited);
+            self.cc.on_event(&self.view, &mut self.window, e);
             self.init_reduction();
             self.set_state(CaState::Cwr);
             self.end_reduction();

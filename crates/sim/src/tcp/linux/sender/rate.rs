@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::scoreboard::mark;
 use super::Sender;
-use crate::cc::{DeliveryRate, RateSample, View};
+use crate::cc::{CongestionControl, DeliveryRate, Lost, RateSample, View};
 
 /// What is noted of a segment when it is sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,6 +118,17 @@ impl RateSampler {
         }
     }
 
+    /// The segment `seq`, just deemed lost.
+    fn lost(&mut self, v: &View, seq: u32) -> Lost {
+        let t = *self.slot(seq);
+        if t.delivered_us == 0 {
+            // SACKed before, which the receiver has taken back.
+            return Lost { seq, ..Lost::default() };
+        }
+        let lost = v.lost.wrapping_sub(t.lost) as i32;
+        Lost { seq, tx_in_flight: t.in_flight, lost, is_app_limited: t.is_app_limited }
+    }
+
     /// The sample, once the ACK in hand has been processed: all but whether it may be delayed.
     fn rate(&self, v: &View) -> DeliveryRate {
         let Some(t) = self.latest.filter(|_| !self.reneged_before) else {
@@ -182,6 +193,21 @@ impl Sender {
         }
     }
 
+    /// The segment `seq` has just been deemed lost: tells the control, if it wants to know.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp::linux) fn tell_lost(&mut self, seq: u32) {
+        if let Some(sampler) = &mut self.sampler {
+            let lost = sampler.lost(&self.view, seq);
+            self.cc.on_lost(&self.view, &mut self.window, &lost);
+        }
+    }
+
+    /// The application limited sending when the segment `seq` was sent last.
+    pub(super) fn was_app_limited(&mut self, seq: u32) -> bool {
+        self.sampler.as_mut().is_some_and(|sampler| sampler.slot(seq).is_app_limited)
+    }
+
     /// What is known of the sample before losses are looked for.
     pub(super) fn sample_transmission(&self, sample: &mut RateSample) {
         if let Some(sampler) = &self.sampler {
@@ -200,7 +226,8 @@ impl Sender {
         if sample.delivered > 0 {
             self.view.delivered_us = self.view.mstamp_us;
         }
-        sample.rate = DeliveryRate { is_ack_delayed: maybe_delayed, ..sampler.rate(&self.view) };
+        let is_of_loss_probe = self.probe.has_retransmitted() && self.probe.ends_at(self.view.snd_una);
+        sample.rate = DeliveryRate { is_ack_delayed: maybe_delayed, is_of_loss_probe, ..sampler.rate(&self.view) };
     }
 
     /// The application is about to write.

@@ -3,23 +3,26 @@
 use std::sync::{Arc, Mutex};
 
 use super::tests::Pair;
-use crate::cc::{BoxedControl, CongestionControl, DeliveryRate, Needs, RateSample, View, Window};
+use crate::cc::{BoxedControl, CongestionControl, DeliveryRate, Event, Lost, Needs, RateSample, View, Window};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::{Sender, SOURCES};
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
-/// Keeps its samples, and a window of its own.
+/// Keeps its samples and what it hears of losses, and a window of its own.
 #[derive(Clone, Debug)]
 struct Sampled {
     cwnd: u32,
     samples: Arc<Mutex<Vec<RateSample>>>,
+    lost: Arc<Mutex<Vec<Lost>>>,
+    /// Of each loss that a probe repaired, whether the application had limited sending.
+    repaired: Arc<Mutex<Vec<bool>>>,
 }
 
 impl Sampled {
     fn new(cwnd: u32) -> Self {
-        Self { cwnd, samples: Arc::default() }
+        Self { cwnd, samples: Arc::default(), lost: Arc::default(), repaired: Arc::default() }
     }
 
     fn last(&self) -> RateSample {
@@ -45,11 +48,19 @@ impl CongestionControl for Sampled {
         w.cwnd = self.cwnd;
         self.samples.lock().unwrap().push(*s);
     }
+    fn on_lost(&mut self, _: &View, _: &mut Window, lost: &Lost) {
+        self.lost.lock().unwrap().push(*lost);
+    }
+    fn on_event(&mut self, _: &View, _: &mut Window, e: Event) {
+        if let Event::ProbeRepairedLoss(limited) = e {
+            self.repaired.lock().unwrap().push(limited);
+        }
+    }
 }
 
 impl BoxedControl for Sampled {
     fn needs(&self) -> Needs {
-        Needs { cong_control: true, rate_samples: true, ..Needs::NOTHING }
+        Needs { cong_control: true, rate_samples: true, losses: true, ..Needs::NOTHING }
     }
 }
 
@@ -97,14 +108,55 @@ fn a_segment_sent_again_tells_of_its_last_transmission() {
 }
 
 #[test]
-fn an_application_limits_only_when_it_writes() {
+fn a_loss_is_told_with_what_was_in_flight_and_has_been_lost_since() {
     let control = Sampled::new(10);
+    let mut pair = Pair::custom(control.clone());
+    pair.ack(1, &[(4, 8)]);
+    let told = || control.lost.lock().unwrap().iter().map(|l| (l.seq, l.tx_in_flight, l.lost)).collect::<Vec<_>>();
+    assert_eq!(told(), [(1, 1, 1), (2, 2, 2), (3, 3, 3)]);
+    assert!(control.lost.lock().unwrap()[0].is_app_limited, "what the first write sent");
+    // 11 to 14 left after the retransmissions; that of segment 3 is lost, as what was sent after it arrives.
+    pair.ack(3, &[(4, 15)]);
+    pair.ack(3, &[(4, 16)]);
+    let last = *control.lost.lock().unwrap().last().unwrap();
+    assert_eq!((last.seq, last.lost, last.is_app_limited), (3, 1, false), "since it was sent again");
+}
+
+/// A sender whose application has written nothing yet.
+fn idle(control: &Sampled) -> Pair {
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let cc = crate::cc::AnyCc::Boxed(Box::new(control.clone()));
     let s = Sender::new(0, 0, &spec, stack, cc, control.needs()).streaming();
     let mut pair = Pair::of(s, TestOutbox::new(SOURCES));
     pair.connect();
+    pair
+}
+
+#[test]
+fn a_loss_that_a_probe_repaired_is_told_and_the_ack_of_a_probe_known() {
+    let control = Sampled::new(10);
+    let mut pair = idle(&control);
+    pair.s.append(4 * 1448, &mut pair.out);
+    pair.ack(4, &[]);
+    while pair.s.counters.tlp_probes == 0 {
+        pair.out.now = pair.out.timer(0);
+        pair.s.on_timer(&mut pair.out);
+    }
+    assert_eq!((pair.s.counters.rto_timeouts, pair.s.counters.retransmits), (0, 1), "segment 4 again");
+    pair.ack(5, &[]);
+    assert!(control.last().rate.is_of_loss_probe, "it may be for either transmission");
+    assert!(control.repaired.lock().unwrap().is_empty());
+    pair.s.append(1448, &mut pair.out);
+    pair.ack(6, &[]);
+    assert!(!control.last().rate.is_of_loss_probe);
+    assert_eq!(*control.repaired.lock().unwrap(), [true], "no duplicate was reported, and more is acknowledged");
+}
+
+#[test]
+fn an_application_limits_only_when_it_writes() {
+    let control = Sampled::new(10);
+    let mut pair = idle(&control);
     pair.s.append(4 * 1448, &mut pair.out);
     assert_eq!(pair.s.window.app_limited, 1, "it had nothing to send: limited up to what is delivered now");
     pair.ack(5, &[]);
