@@ -13,7 +13,7 @@ use crate::refusal::Flaws;
 
 /// A congestion control that lies in memory of its own.
 pub trait BoxedControl: CongestionControl + std::fmt::Debug + Send {
-    /// What one of the caller's own needs from the connection; of this crate's [`CONTROLS`] says it.
+    /// What one of the caller's own needs from the connection. Of this crate's [`CONTROLS`] says it, but that parameters may let one need ECN.
     fn needs(&self) -> Needs {
         Needs::NOTHING
     }
@@ -128,7 +128,9 @@ pub(crate) fn build(
 ) -> Result<(AnyCc, Needs), Flaws> {
     if let Some(control) = find(name) {
         let parameters = Parameters::resolve(control.parameters, stack, given)?;
-        return Ok(((control.build)(&parameters), control.needs));
+        let cc = (control.build)(&parameters);
+        let ecn = control.needs.ecn || matches!(&cc, AnyCc::Boxed(boxed) if boxed.needs().ecn);
+        return Ok((cc, Needs { ecn, ..control.needs }));
     }
     let Some(custom) = custom(name) else {
         let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{
-    bbr, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, lp, nv, reno, reno_sce,
+    bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, lp, nv, reno, reno_sce,
     scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
 };
 
@@ -54,6 +54,11 @@ impl Default for Needs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u16, pub u16);
 
+impl Version {
+    /// Of what no Linux has had: every stack may have it.
+    pub const ANY: Self = Self(0, 0);
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.0, self.1)
@@ -69,7 +74,7 @@ pub struct Control {
     pub summary: &'static str,
     /// What it needs.
     pub needs: Needs,
-    /// The first Linux that had it, or to which its patch applies; no earlier stack runs it.
+    /// The first Linux that had it, or to which its patch applies; no earlier stack runs it. [`Version::ANY`] of one that none has had.
     pub since: Version,
     /// What a description may set.
     pub parameters: &'static [Parameter],
@@ -87,6 +92,7 @@ pub const CONTROLS: &[Control] = &[
     dctcp_sce::CONTROL,
     cubic_sce::CONTROL,
     bbr::CONTROL,
+    bbr3::CONTROL,
     bic::CONTROL,
     cdg::CONTROL,
     highspeed::CONTROL,

@@ -3,6 +3,7 @@
 mod any;
 mod bandwidth;
 mod bbr;
+mod bbr3;
 mod bic;
 mod cdg;
 mod control;

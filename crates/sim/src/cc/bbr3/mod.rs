@@ -1,0 +1,339 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr, as of August 2026, after -06), and as google/bbr has it (branch v3, net/ipv4/tcp_bbr.c): the model of version 1,
+//! with bounds of rate and data in flight that follow losses, and with probing for bandwidth every two to three seconds. Arithmetic and units are those
+//! of the kernel's versions, segments and integers, in both variants.
+//!
+//! - `variant`: constants, and where the two differ
+//! - `startup`: when the pipe is full, DRAIN
+//! - `signals`: what the last round showed
+//! - `bounds`: how much of it is taken back at losses, and how it is raised
+//! - `cycle`: DOWN, CRUISE, REFILL, UP
+//! - `probe_rtt`: the least RTT, PROBE_RTT
+//! - `window`: rate and window from all that
+//! - `ecn`: shallow marks
+//! - `undo`: what an episode of losses changed and may prove wrong
+//!
+//! Inferred where the draft leaves it open: Linux's size of TSO segments; a loss that a tail loss probe repaired counts as google's; what an undo
+//! restores is saved once an episode, at its first loss (the pseudocode saves again when recovery begins, and would not find what that loss has changed).
+//!
+//! Leaves out: connections without SACK; of google's tree, protective load balancing, ACKs without regard to the receive window (`fast_ack_mode`), and
+//! TSO segments by the least RTT of 10 s, not of 300 s.
+
+mod bounds;
+mod cycle;
+mod ecn;
+mod probe_rtt;
+mod signals;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod undo;
+mod variant;
+mod window;
+
+use self::bounds::Bounds;
+use self::cycle::Probe;
+use self::ecn::Ecn;
+use self::probe_rtt::MinRtt;
+use self::signals::{Round, Signals};
+use self::startup::{FullPipe, Startup};
+use self::undo::Undo;
+use self::variant::Variant;
+use self::window::Extra;
+use super::bandwidth::{initial_bw, BW_UNIT, UNIT};
+use super::{
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Lost, Needs, Parameter, Parameters, RateSample,
+    Version, View, Window, INFINITE_SSTHRESH,
+};
+use crate::rng::Rng;
+
+/// 4 ln 2, the least gain that doubles the rate each round.
+const STARTUP_GAIN: u32 = UNIT * 277 / 100 + 1;
+/// Least window, segments.
+const MIN_CWND: u32 = 4;
+/// Bounds that are not set.
+const NONE: u32 = u32::MAX;
+
+pub(super) const CONTROL: Control = Control {
+    name: "bbr3",
+    summary: "BBR version 3 (draft of the IETF of 2026, or Google)",
+    needs: Needs {
+        cong_control: true,
+        rate_samples: true,
+        losses: true,
+        pacing: true,
+        send_windows: 3,
+        ..Needs::NOTHING
+    },
+    since: Version::ANY,
+    parameters: &[
+        Parameter::word(
+            "variant",
+            "draft",
+            Variant::WORDS,
+            "constants and rules of the IETF's draft, or of Google's Linux (branch v3)",
+        ),
+        Parameter::flag(
+            "ecn_low",
+            false,
+            "answers to marks as those of a shallow queue, at RTTs of up to 5 ms (google; route feature ecn_low)",
+        ),
+    ],
+    build: |p| AnyCc::Boxed(Box::new(Bbr3::new(p))),
+};
+
+/// What the sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Doubles the rate each round until the pipe is full.
+    Startup,
+    /// Drains what that has queued.
+    Drain,
+    /// Sends less than is delivered.
+    Down,
+    /// As much.
+    Cruise,
+    /// Fills the pipe again for a round.
+    Refill,
+    /// More, to see whether that is delivered too.
+    Up,
+    /// Sends little, to see the least round trip.
+    ProbeRtt,
+}
+
+impl Mode {
+    /// One of the phases of PROBE_BW.
+    fn probes_bw(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+
+    /// Losses do not lower the bounds, as more than before is sent on purpose.
+    fn is_accelerating(self) -> bool {
+        matches!(self, Self::Startup | Self::Refill | Self::Up)
+    }
+}
+
+/// An ACK, and the bandwidth that it shows.
+struct Ack<'a> {
+    s: &'a RateSample,
+    /// 0: none.
+    bw: u32,
+}
+
+impl<'a> Ack<'a> {
+    fn new(s: &'a RateSample) -> Self {
+        let known = s.rate.interval_us > 0 && s.rate.delivered >= 0;
+        let bw = if known { (s.rate.delivered as u64 * BW_UNIT).div_ceil(s.rate.interval_us as u64) as u32 } else { 0 };
+        Self { s, bw }
+    }
+
+    /// It delivered something, and shows at what rate.
+    fn shows_rate(&self) -> bool {
+        self.s.rate.interval_us > 0 && self.s.delivered > 0
+    }
+}
+
+/// BBR version 3. Wide because its steps share one model, as the kernel's `struct bbr` does.
+#[derive(Clone, Debug)]
+pub(super) struct Bbr3 {
+    variant: Variant,
+    mode: Mode,
+    random: Option<Rng>,
+    round: Round,
+    signals: Signals,
+    bounds: Bounds,
+    startup: Startup,
+    full: FullPipe,
+    probe: Probe,
+    min_rtt: MinRtt,
+    extra: Extra,
+    ecn: Ecn,
+    undo: Undo,
+    /// The window before recovery or PROBE_RTT, segments.
+    prior_cwnd: u32,
+    /// State at the last ACK.
+    previous: CaState,
+    /// The next ACK is the first after a pause of the application.
+    idle_restart: bool,
+    /// The window is as large as the model wants it.
+    at_target: bool,
+    pacing_gain: u32,
+    cwnd_gain: u32,
+}
+
+impl Bbr3 {
+    fn new(p: &Parameters) -> Self {
+        let variant = Variant::of(p.word("variant"));
+        Self::of(variant, p.flag("ecn_low"))
+    }
+
+    fn of(variant: Variant, ecn_low: bool) -> Self {
+        Self {
+            variant,
+            mode: Mode::Startup,
+            random: None,
+            round: Round::default(),
+            signals: Signals::default(),
+            bounds: Bounds::default(),
+            startup: Startup::default(),
+            full: FullPipe::default(),
+            probe: Probe::default(),
+            min_rtt: MinRtt::default(),
+            extra: Extra::default(),
+            ecn: Ecn::new(ecn_low && variant.is_google()),
+            undo: Undo::default(),
+            prior_cwnd: 0,
+            previous: CaState::Open,
+            idle_restart: false,
+            at_target: false,
+            pacing_gain: STARTUP_GAIN,
+            cwnd_gain: 2 * UNIT,
+        }
+    }
+
+    /// The bandwidth to send at.
+    fn bw(&self) -> u32 {
+        self.bounds.max_bw().min(self.bounds.bw_lo)
+    }
+
+    fn save_cwnd(&mut self, w: &Window) {
+        let is_good = self.previous < CaState::Recovery && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if is_good { w.cwnd } else { self.prior_cwnd.max(w.cwnd) };
+    }
+
+    fn restore_cwnd(&mut self, w: &mut Window) {
+        w.cwnd = w.cwnd.max(self.prior_cwnd);
+        self.at_target = false;
+    }
+
+    fn update_model(&mut self, v: &View, w: &mut Window, a: &Ack) {
+        self.update_signals(w, a);
+        self.update_extra(v, w, a);
+        self.check_losses_of_startup(v, w, a);
+        self.check_pipe(a);
+        self.update_phase(v, w, a);
+    }
+
+    fn update_phase(&mut self, v: &View, w: &mut Window, a: &Ack) {
+        self.check_drain(v, w);
+        self.update_cycle(v, w, a);
+        self.update_min_rtt(v, w, a.s);
+    }
+
+    /// The application limits sending, less than the bandwidth was delivered without losses, and the window is as large as it gets.
+    fn may_skip(&self, a: &Ack) -> bool {
+        self.variant.is_google()
+            && self.at_target
+            && a.s.rate.is_app_limited
+            && a.bw < self.bounds.max_bw()
+            && !self.signals.loss_in_round
+            && !self.ecn.in_round
+    }
+
+    /// Takes in an ACK that tells little; true if window and rate stay.
+    fn skim(&mut self, v: &View, w: &mut Window, a: &Ack) -> bool {
+        let before = (self.mode, self.min_rtt.us());
+        self.update_phase(v, w, a);
+        (self.mode, self.min_rtt.us()) == before && self.at_target
+    }
+
+    fn update_gains(&mut self) {
+        let google = self.variant.is_google();
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (STARTUP_GAIN, 2 * UNIT),
+            Mode::Drain => (self.variant.drain_gain(), 2 * UNIT),
+            Mode::Down => (self.variant.down_gain(), 2 * UNIT),
+            Mode::Cruise | Mode::Refill => (UNIT, 2 * UNIT),
+            Mode::Up => (UNIT * 5 / 4, UNIT * 9 / 4),
+            Mode::ProbeRtt => (UNIT, if google { UNIT } else { UNIT / 2 }),
+        };
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn init(&mut self, v: &View, w: &mut Window) {
+        w.ssthresh = INFINITE_SSTHRESH;
+        *self = Self::of(self.variant, self.ecn.is_low());
+        self.round.begin(v);
+        self.signals.begin(v);
+        self.min_rtt.begin(v);
+        self.extra.begin(v, w.cwnd);
+        self.prior_cwnd = v.prior_cwnd;
+        w.pacing_rate = Self::rate(v, initial_bw(v, w.cwnd), STARTUP_GAIN);
+    }
+
+    fn ssthresh(&mut self, _v: &View, w: &Window) -> u32 {
+        self.save_cwnd(w);
+        if self.variant.is_google() || !self.undo.is_saved() {
+            self.undo.save(&self.bounds);
+        }
+        w.ssthresh
+    }
+
+    fn cong_avoid(&mut self, _v: &View, _w: &mut Window, _acked: u32) {}
+
+    fn cong_control(&mut self, v: &View, w: &mut Window, s: &RateSample) {
+        let a = &Ack::new(s);
+        self.round.update(v, s);
+        if self.round.start {
+            self.probe.count_round();
+            self.update_ecn(v, w);
+        }
+        self.ecn.note(s);
+        self.update_latest(v, a);
+        let done = if self.may_skip(a) {
+            self.skim(v, w, a)
+        } else {
+            self.update_model(v, w, a);
+            false
+        };
+        if !done {
+            self.update_gains();
+            self.set_pacing_rate(v, w, self.pacing_gain);
+            self.set_cwnd(v, w, s);
+            self.bound_cwnd(w);
+        }
+        self.end_ack(v, a);
+    }
+
+    fn undo_cwnd(&mut self, v: &View, w: &Window) -> u32 {
+        self.undo_losses(v);
+        if self.variant.is_google() {
+            self.prior_cwnd
+        } else {
+            self.prior_cwnd.max(w.cwnd)
+        }
+    }
+
+    fn on_event(&mut self, v: &View, w: &mut Window, e: Event) {
+        match e {
+            Event::State(state) => self.change_state(v, w, state),
+            Event::TxStart if w.app_limited != 0 => {
+                self.idle_restart = true;
+                self.extra.begin_epoch(v);
+                if self.mode.probes_bw() {
+                    self.set_pacing_rate(v, w, UNIT);
+                } else if self.mode == Mode::ProbeRtt {
+                    self.check_probe_rtt_done(v, w);
+                }
+            }
+            Event::ProbeRepairedLoss(is_app_limited) => {
+                let tx_in_flight = self.signals.inflight_latest + 1;
+                self.note_loss(v, w);
+                self.judge_loss(v, w, &Lost { tx_in_flight, lost: 1, is_app_limited, seq: 0 }, false);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_lost(&mut self, v: &View, w: &mut Window, lost: &Lost) {
+        self.note_loss(v, w);
+        self.startup.note(lost);
+        self.judge_loss(v, w, lost, true);
+    }
+}
+
+impl BoxedControl for Bbr3 {
+    fn needs(&self) -> Needs {
+        Needs { ecn: self.ecn.is_low(), ..CONTROL.needs }
+    }
+}
