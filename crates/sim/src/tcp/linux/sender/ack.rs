@@ -179,6 +179,16 @@ impl Sender {
         sent + self.wake_application(window_full, out)
     }
 
+    /// As [`Self::send_allowed`], on the fast path where not everything goes in one run.
+    #[inline(never)]
+    pub(super) fn send_allowed_in_steps(&mut self, out: &mut impl Outbox) -> u32 {
+        if self.only_waits(out.now()) {
+            self.wake_application(false, out)
+        } else {
+            self.send_allowed(out)
+        }
+    }
+
     /// Lets the application write if it waited for room and there is enough; returns how many segments went.
     pub(in crate::tcp::linux) fn wake_application(&mut self, window_full: bool, out: &mut impl Outbox) -> u32 {
         if !self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
@@ -313,7 +323,7 @@ impl Sender {
     /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).
     fn steer_window(&mut self, a: &AckState) {
         if self.needs.cong_control {
-            return self.obey_control(a);
+            return self.obey_control(&a.sample);
         }
         if self.view.in_reduction() {
             self.reduce_cwnd(a.sample.delivered, a.sample.losses, a.flags);
@@ -327,8 +337,8 @@ impl Sender {
 
     /// Congestion control sets window and pacing rate by itself.
     #[inline(never)]
-    fn obey_control(&mut self, a: &AckState) {
-        self.cc.cong_control(&self.view, &mut self.window, &a.sample);
+    pub(super) fn obey_control(&mut self, sample: &RateSample) {
+        self.cc.cong_control(&self.view, &mut self.window, sample);
         self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());
     }
 

@@ -52,6 +52,11 @@ impl Chrono {
         self.limit == Limit::Receiver
     }
 
+    /// Nothing but the congestion window or recovery limits sending, as far as is known.
+    pub fn is_window(&self) -> bool {
+        self.limit == Limit::Window
+    }
+
     /// Something limits from now on, unless what comes first does.
     #[inline]
     fn start(&mut self, limit: Limit, now: u32) {

@@ -36,7 +36,6 @@ impl Sender {
         self.board.is_unmarked(self.view.snd_una)
             && !self.probe.is_out()
             && self.stack.tail_loss_probe
-            && !self.needs.cong_control
             && !self.close.may_exceed_window()
             && self.phase == Phase::Established
     }
@@ -61,8 +60,8 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        let sent = if self.sends_plainly { self.send_allowed_in_one_run(out) } else { self.send_allowed(out) };
-        if !self.sends_plainly && self.view.is_paced {
+        let sent = if self.sends_plainly { self.send_allowed_in_one_run(out) } else { self.send_allowed_in_steps(out) };
+        if !self.sends_plainly && self.pacing_delay(out.now()) > 0 {
             self.schedule_loss_probe(out, sent == 0);
         } else {
             self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
@@ -95,10 +94,10 @@ impl Sender {
         }
         if open && self.tells_at_once {
             self.cc.on_progress(&self.view, &mut self.window, acked, ca_rtt_us as i64, p.has(flags::ESCE));
+            self.update_pacing_rate();
         } else {
-            self.steer_window_separately(p, prior_una, ca_rtt_us as i64, ece, maybe_delayed);
+            self.steer_window_separately(p, acked, ca_rtt_us as i64, ece, maybe_delayed);
         }
-        self.update_pacing_rate();
         ca_rtt_us
     }
 
@@ -118,29 +117,40 @@ impl Sender {
     }
 
     /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before, or that
-    /// needs a rate sample or whole ACKs.
+    /// needs a rate sample or whole ACKs, or that sets window and rate itself.
     #[inline(never)]
-    fn steer_window_separately(&mut self, p: &Packet, prior_una: u32, rtt_us: i64, ece: bool, maybe_delayed: bool) {
-        let acked = self.view.snd_una - prior_una;
+    fn steer_window_separately(&mut self, p: &Packet, acked: u32, rtt_us: i64, ece: bool, maybe_delayed: bool) {
         let mut sample = self.whole_sample(p, acked, rtt_us, ece);
-        self.begin_sample();
-        self.note_deliveries(prior_una..self.view.snd_una);
-        self.sample_transmission(&mut sample);
+        if self.sampler.is_some() {
+            // Of segments sent once and in order the last one was sent last.
+            let last = self.view.snd_una;
+            self.begin_sample();
+            self.note_deliveries(last - 1..last);
+            self.sample_transmission(&mut sample);
+        }
         self.cc.pkts_acked(&self.view, &mut self.window, &sample);
         if !self.stack.ack_event_first {
             self.cc.on_ack(&self.view, &mut self.window, &sample);
         }
         self.sample_rate(&mut sample, maybe_delayed);
-        if self.view.state == CaState::Open {
+        let open = self.view.state == CaState::Open;
+        if !open {
+            self.rack.trust();
+            self.undo.forget_retransmissions();
+            if sample.ece {
+                self.undo.forget_ssthresh();
+            }
+        }
+        if self.needs.cong_control {
+            return self.obey_control(&sample);
+        }
+        if open {
             self.cc.cong_avoid(&self.view, &mut self.window, sample.acked);
-            return self.reduce_if_asked();
+            self.reduce_if_asked();
+        } else {
+            self.reduce_cwnd(sample.acked, 0, flag::UNA_ADVANCED);
         }
-        self.rack.trust();
-        self.undo.forget_retransmissions();
-        if sample.ece {
-            self.undo.forget_ssthresh();
-        }
-        self.reduce_cwnd(sample.acked, 0, flag::UNA_ADVANCED);
+        self.update_pacing_rate();
     }
 
     /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one

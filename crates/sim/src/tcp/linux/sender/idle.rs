@@ -36,7 +36,7 @@ impl Sender {
             return self.usage.note_full(self.view.jiffies);
         }
         let stale = self.usage.note_used(self.view.packets_out, self.view.jiffies);
-        if u64::from(stale) >= self.rto_ticks() && self.stack.slow_start_after_idle && !self.needs.cong_control {
+        if self.stack.slow_start_after_idle && !self.needs.cong_control && u64::from(stale) >= self.rto_ticks() {
             self.decay();
         }
         self.chrono_starved();

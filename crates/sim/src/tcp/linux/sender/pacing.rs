@@ -67,15 +67,28 @@ impl Sender {
         self.view.departure_ns = self.view.departure_ns.max(now);
     }
 
-    /// True if it is too early to send; a timer then goes on.
+    /// It is too early to send.
+    #[inline]
+    pub(super) fn is_early(&self, now: Time) -> bool {
+        self.view.is_paced && self.view.departure_ns > now
+    }
+
+    /// The timer goes on until it is [not too early](Self::is_early) to send.
     #[inline(never)]
-    pub(super) fn waits_for_departure(&mut self, out: &mut impl Outbox) -> bool {
-        let waits = self.view.is_paced && self.view.departure_ns > out.now();
-        if waits && !self.pacing.waits {
+    pub(super) fn wait_for_departure(&mut self, out: &mut impl Outbox) {
+        if !self.pacing.waits {
             self.pacing.waits = true;
             out.set_timer(self.pacing.source, self.view.departure_ns);
         }
-        waits
+    }
+
+    /// Nothing but the timer lets anything go now, and [`Self::write`] would note nothing.
+    pub(super) fn only_waits(&self, now: Time) -> bool {
+        self.pacing.waits
+            && self.is_early(now)
+            && self.view.packets_out > 0
+            && self.view.in_flight() < self.window.cwnd
+            && self.chrono.is_window()
     }
 
     /// For how long the next segment is held back, ticks: timers start when it has left.
@@ -90,22 +103,19 @@ impl Sender {
 
     /// The time has come at which the next segment may leave.
     pub fn on_departure_timer(&mut self, out: &mut impl Outbox) {
-        self.clear_departure_timer(out);
-        if self.phase != Phase::Established {
-            return;
-        }
-        self.refresh(out.now());
-        if self.view.lost_out > self.view.retrans_out {
-            self.retransmit_lost(out);
-        }
-        self.write(out, false);
-        self.update_fast_path();
-    }
-
-    /// The timer does not go on.
-    pub(super) fn clear_departure_timer(&mut self, out: &mut impl Outbox) {
         self.pacing.waits = false;
-        out.set_timer(self.pacing.source, NEVER);
+        if self.phase == Phase::Established {
+            self.refresh(out.now());
+            if self.view.lost_out > self.view.retrans_out {
+                self.retransmit_lost(out);
+            }
+            self.write(out, false);
+            self.update_fast_path();
+        }
+        // Usually the next segment waits already: the event has moved, and is not taken out in between.
+        if !self.pacing.waits {
+            out.set_timer(self.pacing.source, NEVER);
+        }
     }
 }
 

@@ -304,7 +304,8 @@ impl Sender {
         }
         let mut rearm = false;
         while self.window.cwnd > self.view.in_flight() && self.view.retrans_out < self.view.lost_out {
-            if self.view.is_paced && self.waits_for_departure(out) {
+            if self.is_early(out.now()) {
+                self.wait_for_departure(out);
                 break;
             }
             let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };

@@ -37,11 +37,16 @@ impl Sender {
                 self.tag_block(block, a);
             }
         } else {
-            let mut sorted = Blocks::default();
-            blocks[usize::from(duplicate)..]
-                .iter()
-                .filter(|block| counts(block))
-                .for_each(|&block| sorted.insert(block));
+            let (mut sorted, mut counted) = (Blocks::default(), Blocks::default());
+            let watched = self.fack.frto_mark().is_some();
+            for &block in blocks[usize::from(duplicate)..].iter().filter(|block| counts(block)) {
+                counted.push(block);
+                // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
+                if watched || !self.board.has_tagged(block) {
+                    sorted.insert(block);
+                }
+            }
+            self.board.note_tagged(counted);
             sorted.as_slice().iter().for_each(|&block| self.tag_block(block, a));
         }
         self.mark_lost_retrans();

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use crate::attachment::Blocks;
 use crate::tcp::common::ranges;
 use crate::time::{MAX_TIME, US};
 
@@ -89,6 +90,8 @@ pub struct Scoreboard {
     lost: BinaryHeap<Reverse<u32>>,
     /// The list of [`Self::holes_within`], kept for its allocation.
     holes: Vec<(u32, u32)>,
+    /// The blocks of the last ACK that had several.
+    tagged: Blocks,
 }
 
 impl Default for Scoreboard {
@@ -104,6 +107,7 @@ impl Default for Scoreboard {
             runs: VecDeque::new(),
             lost: BinaryHeap::new(),
             holes: Vec::new(),
+            tagged: Blocks::default(),
         }
     }
 }
@@ -322,6 +326,19 @@ impl Scoreboard {
     /// Forgets all runs (reneging).
     pub fn clear_runs(&mut self) {
         self.runs.clear();
+        self.tagged = Blocks::default();
+    }
+
+    /// All of this block is SACKed, as the last ACK with several had it too.
+    #[inline]
+    pub fn has_tagged(&self, block: (u32, u32)) -> bool {
+        self.tagged.as_slice().contains(&block)
+    }
+
+    /// These are the blocks of the ACK in hand, all of which is about to be SACKed.
+    #[inline]
+    pub fn note_tagged(&mut self, blocks: Blocks) {
+        self.tagged = blocks;
     }
 
     /// Remembers `seq` as one to retransmit.

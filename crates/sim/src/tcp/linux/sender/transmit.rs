@@ -78,7 +78,8 @@ impl Sender {
         }
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
         while self.has_data() {
-            if self.view.is_paced && self.waits_for_departure(out) {
+            if self.is_early(out.now()) {
+                self.wait_for_departure(out);
                 break;
             }
             let mut quota = self.window.cwnd.saturating_sub(self.view.in_flight());
