@@ -68,6 +68,7 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
         dropped,
         tuples,
         attachments: Attachments::default(),
+        departure: 0,
     };
     for flow in (0..flows).cycle().take((flows * standing) as usize) {
         let id = s.packets.put(packet(flow));

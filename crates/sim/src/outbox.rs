@@ -24,6 +24,11 @@ pub trait Outbox {
     /// belongs to the sending host: a drop there is a transmission that failed. What another host's port does is not told: `Queued`.
     fn send(&mut self, from: End, p: Packet) -> Verdict;
 
+    /// As [`Self::send`]; a queue on the host that looks at the time holds the packet until `departure`.
+    fn send_at(&mut self, from: End, p: Packet, _departure: Time) -> Verdict {
+        self.send(from, p)
+    }
+
     /// Sets the event of a timer of the end, or moves it; `NEVER` takes it away.
     fn set_timer(&mut self, source: usize, at: Time);
 

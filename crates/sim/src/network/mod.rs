@@ -80,7 +80,7 @@ impl Network {
             events,
             ports,
             routes,
-            shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples, attachments },
+            shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples, attachments, departure: 0 },
             drops,
             arrivals: Queue::default(),
             tap: None,
@@ -456,6 +456,10 @@ impl Outbox for Network {
         } else {
             Verdict::Queued
         }
+    }
+
+    fn send_at(&mut self, from: End, p: Packet, departure: Time) -> Verdict {
+        self.send_paced(from, p, departure)
     }
 
     #[inline]

@@ -51,6 +51,7 @@ pub(crate) fn queue_context(rng: Rng, tuples: Vec<FlowTuple>) -> QueueContext {
         dropped: vec![],
         tuples,
         attachments: Attachments::default(),
+        departure: 0,
     }
 }
 
@@ -84,6 +85,13 @@ impl<Q: Qdisc> Lab<Q> {
     pub fn offer(&mut self, p: Packet) -> Verdict {
         let id = self.shared.packets.put(p);
         self.act(|qdisc, s| qdisc.enqueue(id, s))
+    }
+
+    /// Offers a full packet of a flow that is to leave at `departure`.
+    pub fn offer_at(&mut self, flow: u32, departure: Time) -> Verdict {
+        self.sent += 1;
+        self.shared.departure = departure;
+        self.offer(packet(flow, crate::packet::FULL_FRAME, self.sent, Ecn::NotEct))
     }
 
     /// Attaches something to a packet that is to be offered.

@@ -72,6 +72,8 @@ pub struct QueueContext {
     pub tuples: Vec<FlowTuple>,
     /// What few of the packets carry beside their header.
     pub attachments: Attachments,
+    /// When the packet that is being offered is to leave its host, as its sender says; 0: whenever it can. Only fq looks at it.
+    pub departure: Time,
 }
 
 /// Counters that every queue keeps.

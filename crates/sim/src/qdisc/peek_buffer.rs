@@ -40,6 +40,10 @@ pub trait PeekByDequeue {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet that may pass.
     fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
+    /// What it means that [`Self::next`] gave nothing: there is nothing, or nothing that may leave yet.
+    fn without_next(&self) -> Dequeued {
+        Dequeued::Empty
+    }
     /// A packet comes after the next; see [`Self::expect`].
     fn expect_later(&self, _p: &Packet) {}
     /// A packet comes next: what that will touch is loaded ahead.
@@ -86,7 +90,7 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
             self.qdisc.backlog().remove(s.packets[id].bytes());
             return Dequeued::Packet(id);
         }
-        self.qdisc.next(s).map_or(Dequeued::Empty, Dequeued::Packet)
+        self.qdisc.next(s).map_or_else(|| self.qdisc.without_next(), Dequeued::Packet)
     }
 
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
@@ -108,7 +112,7 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
             return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };
         }
         self.qdisc.run_timers(s.now);
-        let Some(id) = self.qdisc.next(s) else { return Dequeued::Empty };
+        let Some(id) = self.qdisc.next(s) else { return self.qdisc.without_next() };
         let len = s.packets[id].bytes();
         let t = ready(len);
         if t <= s.now {

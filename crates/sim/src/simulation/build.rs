@@ -56,6 +56,9 @@ impl<'a> World<'a> {
         }
         for (i, flow) in flows.iter_mut().enumerate() {
             flow.sender.on_host_with_queue(network.routes.has_egress(i, false));
+            if network.paces(i) {
+                flow.sender.pace_in_host();
+            }
         }
         let mut first = flows.len();
         for other in &mut others {

@@ -148,6 +148,9 @@ impl<'a> Slots<'a> {
         let end = Layout::of(tcp).end();
         g.totals.begin_transfer(arrival.bytes);
         flow.sender.on_host_with_queue(way.egress[0]);
+        if network.paces(index) {
+            flow.sender.pace_in_host();
+        }
         flow.connect(network);
         let made = Some(Box::new(Made { flow, group, number, arrival, end, serial, leaves: false }));
         match self.slots.get_mut(slot) {

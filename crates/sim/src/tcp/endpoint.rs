@@ -76,6 +76,14 @@ impl Sender {
         }
     }
 
+    /// The host's own queue holds what is sent until it may leave: the sender is paced. FreeBSD's is not.
+    pub fn pace_in_host(&mut self) {
+        match self {
+            Self::Linux(s) => s.pace_in_host(),
+            Self::Bsd(_) => {}
+        }
+    }
+
     /// A packet of this sender has left the host's own queue, sent on or dropped. True if the sender waited for that: then
     /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
     pub fn on_left_host(&mut self, p: &Packet) -> bool {

@@ -66,7 +66,6 @@ pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) ->
     );
     flaws.range("host.reads_bps", spec.host.reads_bps.unwrap_or(1), "bit/s", 1..=MAX_READING);
     check_ends(spec, site.network.mtu_bytes, &mut flaws);
-    site.check_pacing(spec, &[spec.from], &mut flaws);
     flaws.and(Flaws::both(site.check(Heading::from(spec)), made)).map(|((), made)| made)
 }
 

@@ -1,7 +1,9 @@
-//! fq: a queue per flow, served in turn by bytes, flows that lately became active first (Linux 6.12 net/sched/sch_fq.c), as it is
-//! for packets that a router forwards: they belong to no socket and carry no time to send, so that nothing is paced.
+//! fq: a queue per flow, served in turn by bytes, flows that lately became active first (Linux 6.12 net/sched/sch_fq.c).
 //!
-//! - Flows are told apart by a hash of addresses and ports, of 10 bits.
+//! - Packets that a router forwards belong to no socket and carry no time to send: their flows are told apart by a hash of addresses and
+//!   ports, of 10 bits, and nothing is held back.
+//! - On a host the data of a connection are a flow of their own and say when they are to leave. A flow whose first packet is not due is set aside
+//!   until then; then it comes last among the old ones. The timer may be 10 us late, unless something else wakes the queue.
 //! - While no flow waits, up to eight packets bypass the flows in one queue for all, Linux's `internal`.
 //! - A flow that has been idle for 3 s is removed when a packet of another one is looked up and comes past it (`fq_gc`); if it returns it
 //!   is seen for the first time. The flows lie in 1024 trees by a hash of the hash, and no more than two in one of them: the one that
@@ -10,25 +12,26 @@
 //!   flow's band, and so a flow that is seen for the first time stands in the first band: the second goes on until it has sent
 //!   its 192 KiB or has nothing to send, and only then does the new flow get its first turn. Later turns are in the second band.
 //!
-//! Left out: pacing and what goes with it (sockets, maxrate, horizon, low_rate_threshold), `orphan_mask`, `buckets`, bands by DSCP.
+//! Left out: rates of its own (maxrate, low_rate_threshold), `orphan_mask`, `buckets`, bands by DSCP; the removal of idle flows of sockets.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::ecn::mark_ce;
 use super::hash::{directed, Hasher};
 use super::jiffies::JIFFY;
 use super::lists::{List, Lists};
 use super::peek_buffer::{Backlog, PeekByDequeue};
-use super::{QdiscStats, QueueContext, Verdict};
-use crate::packet::{DropCause, FlowTuple, Packet};
+use super::{Dequeued, QdiscStats, QueueContext, Verdict};
+use crate::packet::{flags, DropCause, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::FqSpec;
-use crate::time::{Time, US};
+use crate::time::{Time, SEC, US};
 
 /// Flows that the hash tells apart.
 const FLOWS: usize = 1024;
@@ -38,6 +41,9 @@ const FAST_PATH: usize = 8;
 const REFILL_TICKS: u64 = 40;
 /// Age at which an idle flow may be removed, ticks.
 const REMOVAL_TICKS: u64 = 3000;
+/// How late the timer may be that waits for a departure (`timer_slack`), and how far ahead departures may be (`horizon`).
+const TIMER_SLACK: Time = 10 * US;
+const HORIZON: Time = 10 * SEC;
 /// Linux's factor of hashes (include/linux/hash.h GOLDEN_RATIO_64).
 const GOLDEN_RATIO: u64 = 0x61c8_8646_80b5_83eb;
 /// No flow.
@@ -62,6 +68,8 @@ struct Flow {
     credit: i64,
     /// Tick at which it left the round; `None`: it is in it.
     left: Option<u64>,
+    /// It is set aside until its first packet is due.
+    throttled: bool,
 }
 
 /// What tc is told.
@@ -96,8 +104,14 @@ pub struct Fq {
     /// The band whose turn it is, and the bytes that each may send before its turn ends.
     band: usize,
     band_credits: [i64; 3],
-    /// Packets in flows.
+    /// Of each direction of a connection whose sender says when packets leave, the index of its flow plus one; 0 is none yet.
+    sockets: Vec<u32>,
+    /// Flows set aside: when the first packet of each is due, and in which order they were.
+    throttled: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    throttles: u64,
+    /// Packets in flows, and flows that have some and are not set aside.
     waiting: usize,
+    ready: usize,
     /// Packets that bypass the flows.
     internal: Queue,
     held: Backlog,
@@ -134,7 +148,11 @@ impl Fq {
             lists: Lists::new(),
             band: FIRST,
             band_credits: [0; 3],
+            sockets: Vec::new(),
+            throttled: BinaryHeap::new(),
+            throttles: 0,
             waiting: 0,
+            ready: 0,
             internal: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
@@ -148,16 +166,32 @@ impl Fq {
             self.remove_idle(self.other[hash].into(), hash, now);
         }
         match self.by_hash[hash] {
-            0 => self.create(hash),
+            0 => {
+                let f = self.create();
+                self.by_hash[hash] = f as u32 + 1;
+                f
+            }
             flow => flow as usize - 1,
         }
     }
 
+    /// The flow of a packet that says when it is to leave.
+    fn of_socket(&mut self, p: &Packet) -> usize {
+        let socket = 2 * p.flow() + usize::from(p.has(flags::ACK));
+        if self.sockets.len() <= socket {
+            self.sockets.resize(socket + 1, 0);
+        }
+        if self.sockets[socket] == 0 {
+            self.sockets[socket] = self.create() as u32 + 1;
+        }
+        self.sockets[socket] as usize - 1
+    }
+
     #[cold]
-    fn create(&mut self, hash: usize) -> usize {
+    fn create(&mut self) -> usize {
         let (number, credit) = (self.created, self.parameters.initial_quantum);
         self.created += 1;
-        let flow = Flow { number, packets: Queue::default(), credit, left: None };
+        let flow = Flow { number, packets: Queue::default(), credit, left: None, throttled: false };
         let f = if let Some(f) = self.removed.pop() {
             self.flows[f] = flow;
             f
@@ -166,7 +200,6 @@ impl Fq {
             self.flows.push(flow);
             self.flows.len() - 1
         };
-        self.by_hash[hash] = f as u32 + 1;
         self.first_band.push_back(f);
         f
     }
@@ -225,6 +258,36 @@ impl Fq {
         }
     }
 
+    /// Sets the flow aside, whose turn it is, as its first packet is not due before `due`.
+    fn throttle(&mut self, f: usize, due: Time) {
+        if self.first_band.front() == Some(&f) {
+            self.first_band.pop_front();
+        } else {
+            self.lists.remove(f);
+        }
+        self.throttled.push(Reverse((due, self.throttles, f)));
+        self.throttles += 1;
+        self.flows[f].throttled = true;
+        self.ready -= 1;
+    }
+
+    /// Takes back the flows whose first packet is due.
+    fn check_throttled(&mut self, now: Time) {
+        while self.throttled.peek().is_some_and(|&Reverse((due, ..))| due <= now) {
+            let Some(Reverse((.., f))) = self.throttled.pop() else { return };
+            self.flows[f].throttled = false;
+            self.ready += 1;
+            self.lists.move_to_end(f, List::Old);
+        }
+    }
+
+    /// No flow waits that may send: a packet that is due may bypass them.
+    fn has_fast_path(&self, now: Time) -> bool {
+        self.ready == 0
+            && self.internal.len() < FAST_PATH
+            && self.throttled.peek().is_none_or(|&Reverse((due, ..))| due > now)
+    }
+
     /// The turn of the flow has ended: its next one comes after those of all others.
     #[inline]
     fn end_turn(&mut self, f: usize) {
@@ -242,19 +305,24 @@ fn tick(now: Time) -> u64 {
 
 impl PeekByDequeue for Fq {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
+        let (now, departure) = (s.now, std::mem::take(&mut s.departure));
         let slot = &mut s.packets[id];
-        slot.time = s.now;
-        let len = slot.bytes();
-        if self.waiting >= self.parameters.limit {
+        slot.time = departure.max(now);
+        let (due, len) = (slot.time, slot.bytes());
+        if self.waiting >= self.parameters.limit || due > now + HORIZON {
             s.dropped.push((id, DropCause::Overflow));
             return Verdict::Dropped;
         }
-        if self.held.packets == 0 || (self.waiting == 0 && self.internal.len() < FAST_PATH) {
+        if due == now && (self.held.packets == 0 || self.has_fast_path(now)) {
             self.held.add(len);
             self.internal.push(id, &mut s.packets);
             return Verdict::Queued;
         }
-        let f = self.classify(&slot.packet, s.now, &s.tuples);
+        let f = if departure == 0 {
+            self.classify(&slot.packet, now, &s.tuples)
+        } else {
+            self.of_socket(&slot.packet)
+        };
         let flow = &mut self.flows[f];
         if flow.packets.len() >= self.parameters.flow_limit {
             s.dropped.push((id, DropCause::Overflow));
@@ -262,10 +330,11 @@ impl PeekByDequeue for Fq {
         }
         if let Some(left) = flow.left.take() {
             self.lists.move_to_end(f, List::New);
-            if s.now / JIFFY > left + self.parameters.refill_ticks {
+            if now / JIFFY > left + self.parameters.refill_ticks {
                 flow.credit = flow.credit.max(self.parameters.quantum);
             }
         }
+        self.ready += usize::from(flow.packets.is_empty() && !flow.throttled);
         flow.packets.push(id, &mut s.packets);
         self.waiting += 1;
         self.held.add(len);
@@ -282,12 +351,17 @@ impl PeekByDequeue for Fq {
         if self.waiting == 0 {
             return None;
         }
+        self.check_throttled(s.now);
         loop {
             let f = self.select()?;
             let flow = &mut self.flows[f];
             if flow.credit <= 0 {
                 flow.credit += self.parameters.quantum;
                 self.end_turn(f);
+                continue;
+            }
+            if let Some(due) = flow.packets.first().map(|id| s.packets[id].time).filter(|&due| due > s.now) {
+                self.throttle(f, due);
                 continue;
             }
             let Some(id) = flow.packets.pop(&s.packets) else {
@@ -303,6 +377,7 @@ impl PeekByDequeue for Fq {
             let slot = &mut s.packets[id];
             let (len, sojourn) = (slot.bytes(), s.now - slot.time);
             flow.credit -= i64::from(len);
+            self.ready -= usize::from(flow.packets.is_empty());
             self.band_credits[self.band] -= i64::from(len);
             self.waiting -= 1;
             self.held.remove(len);
@@ -311,6 +386,19 @@ impl PeekByDequeue for Fq {
                 self.stats.ce_marks += 1;
             }
             return Some(id);
+        }
+    }
+
+    fn without_next(&self) -> Dequeued {
+        self.throttled.peek().map_or(Dequeued::Empty, |&Reverse((due, ..))| Dequeued::Wait(due + TIMER_SLACK))
+    }
+
+    fn forget(&mut self, flow: usize) {
+        for socket in [2 * flow, 2 * flow + 1] {
+            let Some(f) = self.sockets.get_mut(socket).map(std::mem::take).filter(|&f| f > 0) else { continue };
+            if self.flows[f as usize - 1].left.is_some() {
+                self.removed.push(f as usize - 1);
+            }
         }
     }
 

@@ -1,12 +1,12 @@
 //! fq: bands, turns, limits, idle flows.
 
-use super::super::lab::{packet, Lab};
+use super::super::lab::{packet, Answer, Lab};
 use super::super::{Qdisc, Verdict};
 use super::{Fq, NONE};
 use crate::packet::{Carries, DropCause, Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
 use crate::rng::Rng;
 use crate::spec::{FqSpec, QdiscSpec};
-use crate::time::MS;
+use crate::time::{MS, US};
 
 const SPEC: FqSpec = FqSpec {
     limit_packets: 10_000,
@@ -190,4 +190,56 @@ fn bounds() {
     assert_eq!(fq.parameters.quantum, 256);
     let huge = FqSpec { initial_quantum_bytes: (1 << 20) + 1, ..SPEC };
     assert_eq!(Fq::new(&huge, &mut rng).unwrap_err().fields(), ["initial_quantum_bytes"]);
+}
+
+/// What leaves until nothing is left, asked whenever the queue says: (ms, flow).
+fn departures(lab: &mut Lab) -> Vec<(u64, usize)> {
+    let mut found = vec![];
+    loop {
+        match lab.dequeue() {
+            Answer::Packet(p) => found.push((lab.now / MS, p.flow())),
+            Answer::Wait(t) => {
+                assert!(t > lab.now && t % MS == 10 * US, "the timer may be 10 us late: {t}");
+                lab.now = t;
+            }
+            Answer::Empty => return found,
+        }
+    }
+}
+
+#[test]
+fn packets_of_sockets_leave_when_they_are_due_and_each_flow_in_its_order() {
+    let mut lab = lab(SPEC);
+    lab.now = MS;
+    for (flow, due) in [(0, 1), (0, 5), (0, 7), (1, 3), (1, 3), (1, 9)] {
+        lab.offer_at(flow, due * MS);
+    }
+    assert_eq!(departures(&mut lab), [(1, 0), (3, 1), (3, 1), (5, 0), (7, 0), (9, 1)]);
+    assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (0, 0));
+}
+
+#[test]
+fn what_is_due_passes_by_flows_that_are_set_aside() {
+    let mut lab = lab(SPEC);
+    lab.now = MS;
+    lab.offer_at(0, 4 * MS);
+    assert!(matches!(lab.dequeue(), Answer::Wait(t) if t == 4 * MS + 10 * US));
+    // One without a time of its own, and one that is due.
+    lab.offer_full(2, 1, Ecn::NotEct);
+    lab.offer_at(1, MS);
+    assert_eq!(departures(&mut lab), [(1, 2), (1, 1), (4, 0)]);
+    // One that has become due goes with whatever wakes the queue first.
+    lab.offer_at(0, 6 * MS);
+    assert!(matches!(lab.dequeue(), Answer::Wait(_)));
+    lab.now = 6 * MS + US;
+    assert_eq!(flows(&mut lab, 1), [0]);
+}
+
+#[test]
+fn a_departure_in_more_than_ten_seconds_is_none() {
+    let mut lab = lab(SPEC);
+    lab.now = MS;
+    assert_eq!(lab.offer_at(0, 10_001 * MS), Verdict::Queued);
+    assert_eq!(lab.offer_at(0, 10_001 * MS + 1), Verdict::Dropped);
+    assert_eq!(lab.dropped.len(), 1);
 }

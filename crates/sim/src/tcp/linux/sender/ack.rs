@@ -447,7 +447,7 @@ impl Sender {
         } else if updated
             && self.view.packets_out > 0
             && sack_rtt >= 0
-            && sack_rtt > (now - self.board.get(una).sent_us()) as i64
+            && sack_rtt > now.wrapping_sub(self.board.get(una).sent_us()) as i64
         {
             // Measured on data sent before the head was last sent.
             a.flags |= flag::SET_XMIT_TIMER;

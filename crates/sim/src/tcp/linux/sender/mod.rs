@@ -178,7 +178,7 @@ impl Sender {
             sends_in_steps,
             sends_plainly: !sends_in_steps && !needs.rate_samples,
             notes_departures: is_paced || needs.rate_samples,
-            tells_at_once: !stack.ack_event_first && !(needs.rate_samples || needs.whole_acks || needs.cong_control),
+            tells_at_once: !(stack.ack_event_first || needs.rate_samples || needs.whole_acks || needs.cong_control),
             view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
             window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },
             form: Packet {

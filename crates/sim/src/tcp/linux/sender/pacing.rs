@@ -1,15 +1,15 @@
 //! Pacing: when a segment may leave (Linux 6.12 net/ipv4/tcp_output.c `tcp_update_skb_after_send`, `tcp_pacing_check`, `tcp_pace_kick`;
 //! include/net/tcp.h `tcp_pacing_delay`). A TSO segment, or a segment where there is no TSO, leaves at once and sets the time before which the next
 //! one does not: later by its payload over the pacing rate. Until then a timer of its own holds back new data and retransmissions. A sender that is
-//! not paced has no such times.
-//!
-//! Leaves out: `fq` at the host, which would hold segments back in the place of the timer; the departure time of what a timeout sends again, which is
-//! not held back, in the segment's own timestamp.
+//! not paced has no such times. With `fq` at the host all senders are paced: segments go into its queue with their departure times, which may be in the
+//! future, and the timer is not used. Timestamps and RTTs are counted from when a segment departs.
 
 use super::{Phase, Sender};
-use crate::outbox::Outbox;
+use crate::attachment::Attachment;
+use crate::outbox::{End, Outbox};
+use crate::packet::{Packet, Verdict};
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::time::{Time, NEVER, SEC};
+use crate::time::{Time, MS, NEVER, SEC, US};
 
 /// The first segments of a connection are not held back.
 const UNPACED_SEGMENTS: u32 = 10;
@@ -24,12 +24,14 @@ pub(in crate::tcp::linux) struct Pacing {
     source: usize,
     /// The timer's event is set.
     waits: bool,
+    /// The host's own queue holds back what may not leave yet, in the place of the timer (SK_PACING_FQ).
+    in_host: bool,
 }
 
 impl Pacing {
     /// Nothing was sent yet.
     pub fn new(source: usize, max_rate: Option<u64>) -> Self {
-        Self { max_rate: max_rate.unwrap_or(u64::MAX), sent: 0, source, waits: false }
+        Self { max_rate: max_rate.unwrap_or(u64::MAX), sent: 0, source, waits: false, in_host: false }
     }
 
     /// No faster than this, bytes/s.
@@ -50,6 +52,39 @@ impl Pacing {
     }
 }
 
+/// An outbox whose packets are not to leave the host before a time, if that is its queue's matter.
+pub(super) struct Departing<'a, O> {
+    at: Option<Time>,
+    out: &'a mut O,
+}
+
+impl<O: Outbox> Outbox for Departing<'_, O> {
+    #[inline]
+    fn now(&self) -> Time {
+        self.out.now()
+    }
+
+    #[inline]
+    fn send(&mut self, from: End, p: Packet) -> Verdict {
+        match self.at {
+            Some(at) => self.out.send_at(from, p, at),
+            None => self.out.send(from, p),
+        }
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.out.set_timer(source, at);
+    }
+
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        self.out.attach(p, attachment);
+    }
+
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        self.out.take_attachment(p)
+    }
+}
+
 impl Sender {
     /// The segments from `first` on, `sent` of them, leave together: the next ones wait.
     #[inline(never)]
@@ -67,10 +102,32 @@ impl Sender {
         self.view.departure_ns = self.view.departure_ns.max(now);
     }
 
+    /// The host's own queue holds back what may not leave yet: this sender is paced, whatever its control. Said before [`Self::connect`].
+    pub fn pace_in_host(&mut self) {
+        self.pacing.in_host = true;
+        (self.view.is_paced, self.notes_departures, self.sends_in_steps) = (true, true, true);
+        self.sends_plainly = false;
+    }
+
     /// It is too early to send.
     #[inline]
     pub(super) fn is_early(&self, now: Time) -> bool {
-        self.view.is_paced && self.view.departure_ns > now
+        self.view.is_paced && self.view.departure_ns > now && !self.pacing.in_host
+    }
+
+    /// Sends something, or again, with the clock at the time at which it departs, and through an outbox that says that time to the host's queue.
+    pub(super) fn send_paced<O: Outbox, T>(
+        &mut self,
+        out: &mut O,
+        send: impl FnOnce(&mut Self, &mut Departing<O>) -> T,
+    ) -> T {
+        let (mstamp_us, tsval) = (self.view.mstamp_us, self.form.tsval);
+        let departure = self.view.departure_ns.max(out.now());
+        self.view.mstamp_us = departure / US;
+        self.form.tsval = (departure / MS) as u32;
+        let result = send(self, &mut Departing { at: self.pacing.in_host.then_some(departure), out });
+        (self.view.mstamp_us, self.form.tsval) = (mstamp_us, tsval);
+        result
     }
 
     /// The timer goes on until it is [not too early](Self::is_early) to send.

@@ -119,3 +119,33 @@ fn timers_start_when_the_last_segment_has_left() {
     let now = u64::from(pair.s.view.jiffies);
     assert_eq!(pair.s.timer.expires(&pair.s.clock), Some(now + unpaced + 7));
 }
+
+#[test]
+fn with_fq_at_the_host_segments_wait_there_and_count_from_when_they_depart() {
+    let mut spec = bulk_flow();
+    spec.host.max_pacing_bps = Some(8 * 1448 * 1000);
+    let stack = Stack::from_spec(&spec.stack).unwrap();
+    let cc = AnyCc::Boxed(Box::new(Fixed(14)));
+    let mut s = Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING);
+    s.on_host_with_queue(true);
+    s.pace_in_host();
+    let mut pair = Pair::of(s, TestOutbox::new(SOURCES));
+    pair.connect();
+    let mut stamps = vec![];
+    loop {
+        let sent: Vec<Packet> = pair.out.take_sent().into_iter().filter(|p| p.len > 100).collect();
+        stamps.extend(sent.iter().map(|p| (p.seq, p.tsval)));
+        // Each leaves at once, so that there is room for the next.
+        let waited = sent.iter().filter(|p| pair.s.on_left_host(p)).count();
+        if waited == 0 {
+            break;
+        }
+        pair.s.on_room_in_host(&mut pair.out);
+    }
+    let expected: Vec<(u32, u32)> = (1..=14_u32).map(|seq| (seq, 20 + seq.saturating_sub(10))).collect();
+    assert_eq!(stamps, expected, "ten at once, then one a millisecond");
+    assert_eq!(pair.out.timer(DEPARTURE), NEVER, "no timer of TCP's own");
+    for (seq, ms) in stamps {
+        assert_eq!(pair.s.board.get(seq).sent_us(), u64::from(ms) * 1000);
+    }
+}

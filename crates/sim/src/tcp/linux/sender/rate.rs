@@ -160,9 +160,9 @@ impl RateSampler {
 impl Sender {
     /// The segments of `run` are sent, new ones or one again, and not counted yet.
     #[inline(never)]
-    pub(super) fn note_departure(&mut self, run: Range<u32>, departure_us: u64) {
+    pub(super) fn note_departure(&mut self, run: Range<u32>) {
         if let Some(sampler) = &mut self.sampler {
-            let limited = self.window.app_limited != 0;
+            let (limited, departure_us) = (self.window.app_limited != 0, self.view.mstamp_us);
             sampler.sent(&mut self.view, limited, run, departure_us, self.tso.enabled);
         }
     }

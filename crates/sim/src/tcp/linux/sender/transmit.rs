@@ -174,11 +174,15 @@ impl Sender {
     #[inline(never)]
     fn send_noted_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
         let from = self.view.snd_nxt;
-        self.note_departure(from..to, self.view.mstamp_us);
-        let sent = self.send_segments(out, to, tso_end);
-        if self.view.is_paced {
-            self.pace(out.now(), from, sent);
+        if !self.view.is_paced {
+            self.note_departure(from..to);
+            return self.send_segments(out, to, tso_end);
         }
+        let sent = self.send_paced(out, |sender, out| {
+            sender.note_departure(from..to);
+            sender.send_segments(out, to, tso_end)
+        });
+        self.pace(out.now(), from, sent);
         sent
     }
 
@@ -302,6 +306,17 @@ impl Sender {
         seq: u32,
         count_as_lost: bool,
     ) -> Retransmission {
+        if !self.view.is_paced {
+            return self.send_again(out, seq, count_as_lost);
+        }
+        let result = self.send_paced(out, |sender, out| sender.send_again(out, seq, count_as_lost));
+        if result == Retransmission::Sent {
+            self.pace(out.now(), seq, 1);
+        }
+        result
+    }
+
+    fn send_again(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
         use super::scoreboard::mark;
         if self.is_still_in_host(seq) {
             if count_as_lost {
@@ -327,7 +342,7 @@ impl Sender {
         self.board.unlist(seq);
         self.board.append(seq);
         if !dropped && self.sampler.is_some() {
-            self.note_departure(seq..seq + 1, now);
+            self.note_departure(seq..seq + 1);
         }
         let segment = self.board.get_mut(seq);
         segment.marks |= mark::EVER_RETRANS;
@@ -346,9 +361,6 @@ impl Sender {
             self.undo.note_retransmission(self.ts_ms());
         }
         if !dropped {
-            if self.view.is_paced {
-                self.pace(out.now(), seq, 1);
-            }
             self.cc.on_sent(&self.view, &mut self.window, 1);
             Retransmission::Sent
         } else {

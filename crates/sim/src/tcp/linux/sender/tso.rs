@@ -143,7 +143,7 @@ impl Sender {
         let srtt_ns = u64::from(self.view.srtt_us8) * 125;
         let head_ns = self.board.get(self.view.snd_una).sent_us() * 1000;
         let wait = if self.stack.tso_defer == TsoDefer::HeadOld {
-            now - head_ns >= srtt_ns / 2
+            now.saturating_sub(head_ns) >= srtt_ns / 2
         } else {
             head_ns + srtt_ns <= now + (srtt_ns / 2).min(MS)
         };
