@@ -318,11 +318,7 @@ impl PeekByDequeue for Fq {
             self.internal.push(id, &mut s.packets);
             return Verdict::Queued;
         }
-        let f = if departure == 0 {
-            self.classify(&slot.packet, now, &s.tuples)
-        } else {
-            self.of_socket(&slot.packet)
-        };
+        let f = if departure == 0 { self.classify(&slot.packet, now, &s.tuples) } else { self.of_socket(&slot.packet) };
         let flow = &mut self.flows[f];
         if flow.packets.len() >= self.parameters.flow_limit {
             s.dropped.push((id, DropCause::Overflow));

@@ -60,7 +60,13 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        let sent = if self.sends_plainly { self.send_allowed_in_one_run(out) } else { self.send_allowed_in_steps(out) };
+        let sent = if self.sends_plainly {
+            self.send_allowed_in_one_run::<false>(out)
+        } else if self.sends_in_steps {
+            self.send_allowed_in_steps(out)
+        } else {
+            self.send_allowed_in_one_noted_run(out)
+        };
         if !self.sends_plainly && self.pacing_delay(out.now()) > 0 {
             self.schedule_loss_probe(out, sent == 0);
         } else {
@@ -153,15 +159,25 @@ impl Sender {
         self.update_pacing_rate();
     }
 
+    /// [`Self::send_allowed_in_one_run`] for a control that needs rate samples.
+    #[inline(never)]
+    fn send_allowed_in_one_noted_run(&mut self, out: &mut impl Outbox) -> u32 {
+        self.send_allowed_in_one_run::<true>(out)
+    }
+
     /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one
     /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_loss_probe_lazily`].
     #[inline(always)]
-    fn send_allowed_in_one_run(&mut self, out: &mut impl Outbox) -> u32 {
+    fn send_allowed_in_one_run<const NOTED: bool>(&mut self, out: &mut impl Outbox) -> u32 {
         let from = self.view.snd_nxt;
         let cwnd_end = self.view.snd_una + self.window.cwnd;
         let allowed = cwnd_end.saturating_sub(from);
         let to = cwnd_end.min(self.peer.end()).min(self.buffer.written);
-        let sent = if from < to { self.send_segments(out, to, NONE) } else { 0 };
+        let sent = match from < to {
+            true if NOTED => self.send_noted_segments(out, to, NONE),
+            true => self.send_segments(out, to, NONE),
+            false => 0,
+        };
         let limited = self.view.packets_out >= self.window.cwnd;
         self.note_sent(sent, limited);
         if !limited || self.chrono.is_receiver() {

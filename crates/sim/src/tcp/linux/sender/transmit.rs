@@ -172,7 +172,7 @@ impl Sender {
 
     /// [`Self::send_segments`], and what pacing and the rate sampler note of it.
     #[inline(never)]
-    fn send_noted_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
+    pub(super) fn send_noted_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
         let from = self.view.snd_nxt;
         if !self.view.is_paced {
             self.note_departure(from..to);
