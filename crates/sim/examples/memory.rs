@@ -116,7 +116,8 @@ fn measure(net: &NetworkSpec, window: u32) -> Result<Measured, String> {
     let before = HEAP.allocated();
     BYTES.store(0, Ordering::Relaxed);
     IN_FLIGHT.store(0, Ordering::Relaxed);
-    let output = simulate_with(net, &move |_| Some(Box::new(Watch(window)))).map_err(|refusals| lines(&refusals))?;
+    let output =
+        simulate_with(net, &move |_, _| Some(Ok(Box::new(Watch(window))))).map_err(|refusals| lines(&refusals))?;
     let [bytes, in_flight] = [&BYTES, &IN_FLIGHT].map(|most| most.load(Ordering::Relaxed));
     Ok(Measured { bytes: bytes - before, in_flight, output })
 }

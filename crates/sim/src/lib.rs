@@ -30,7 +30,7 @@ pub mod traffic;
 
 #[cfg(feature = "fingerprint")]
 pub use simulation::fingerprint;
-pub use simulation::{check, simulate, simulate_with};
+pub use simulation::{check, check_with, simulate, simulate_with, Controls};
 
 /// What not every engine can do, beside what queue disciplines have.
 const FEATURES: &[&str] = &[
@@ -38,6 +38,7 @@ const FEATURES: &[&str] = &[
     "SCE",
     "bit errors",
     "captures",
+    "congestion controls of one's own",
     "connections opened by the server",
     "faults of links",
     "first writes",

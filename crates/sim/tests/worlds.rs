@@ -4,12 +4,14 @@ mod common;
 
 use common::{back, cake, counter, dumbbell, fingerprint, flow, host, queue, run, udp, with_udp, MS, MSS, SEC};
 use dumbbell_sim::cc::{BoxedControl, CongestionControl, View, Window};
+use dumbbell_sim::refusal::Flaws;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
     CakeIsolation, ChangeSpec, DatagramsSpec, Direction, DistributionSpec, DrawnSpec, HostSettings, NetworkSpec,
-    PortSpec, QdiscSpec, ShaperSpec, TcpSpec,
+    PortSpec, QdiscSpec, ShaperSpec, TcpSpec, WorkloadSpec,
 };
 use proptest::prelude::*;
+use serde_json::{Map, Value};
 
 #[test]
 fn the_worlds_run_with_overflow_checks_and_debug_assertions() {
@@ -395,9 +397,17 @@ impl BoxedControl for FixedWindow {}
 #[test]
 fn a_control_of_ones_own_steers_the_window() {
     let shaper = ShaperSpec::Link { rate_bps: 100_000_000 };
-    let net =
+    let mut net =
         dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 100 * MS, 20, vec![flow("f", "fixed", "linux-6.12")]);
-    let control = |name: &str| (name == "fixed").then(|| Box::new(FixedWindow(20)) as Box<dyn BoxedControl>);
+    let control = |name: &str, given: &Map<String, Value>| -> Option<Result<Box<dyn BoxedControl>, Flaws>> {
+        let window = given.get("window").and_then(Value::as_u64);
+        let flaws = || Flaws::one("window", "none", "a number of segments");
+        (name == "fixed").then(|| Ok(Box::new(FixedWindow(window.ok_or_else(flaws)? as u32)) as Box<dyn BoxedControl>))
+    };
+    let refused = dumbbell_sim::simulate_with(&net, &control).unwrap_err();
+    assert_eq!(refused[0].to_string(), "Workload 0.cc.window: none; expected a number of segments");
+    let WorkloadSpec::Tcp(tcp) = &mut net.workloads[0] else { unreachable!("a flow") };
+    tcp.cc.parameters.insert("window".into(), 20.into());
     let out = dumbbell_sim::simulate_with(&net, &control).unwrap();
     // A window of 20 segments every 100 ms and the little that serialisation adds.
     let rate = counter(&out, "flow/f", "rx_bytes") as f64 / 20.0;

@@ -26,6 +26,9 @@ pub trait BoxedControl: CongestionControl + std::fmt::Debug + Send {
     }
 }
 
+/// Parameters as a description has them.
+type Given = Map<String, serde_json::Value>;
+
 macro_rules! any_cc {
     ($($variant:ident),*) => {
         /// Any congestion control.
@@ -116,15 +119,15 @@ fn on_boxed_progress(c: &mut dyn BoxedControl, v: &View, w: &mut Window, acked: 
 any_cc!(Reno, Cubic, Dctcp, SceWindow, CubicSce);
 
 /// A control by name, and what it needs: one of [`CONTROLS`] with its parameters as `given`, else as the `stack` has them;
-/// or what `custom` makes.
+/// or what `custom` makes of both.
 ///
 /// # Errors
 /// There is none of that name, or a parameter is unknown or wrong.
 pub(crate) fn build(
     name: &str,
-    given: &Map<String, serde_json::Value>,
+    given: &Given,
     stack: &[(&'static str, Value)],
-    custom: impl FnOnce(&str) -> Option<Box<dyn BoxedControl>>,
+    custom: impl FnOnce(&str, &Given) -> Option<Result<Box<dyn BoxedControl>, Flaws>>,
 ) -> Result<(AnyCc, Needs), Flaws> {
     if let Some(control) = find(name) {
         let parameters = Parameters::resolve(control.parameters, stack, given)?;
@@ -132,11 +135,11 @@ pub(crate) fn build(
         let ecn = control.needs.ecn || matches!(&cc, AnyCc::Boxed(boxed) if boxed.needs().ecn);
         return Ok((cc, Needs { ecn, ..control.needs }));
     }
-    let Some(custom) = custom(name) else {
+    let Some(custom) = custom(name, given) else {
         let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
         return Err(Flaws::one("kind", format_args!("unknown {name:?}"), format_args!("one of {}", names.join(", "))));
     };
-    Parameters::resolve(&[], &[], given)?;
+    let custom = custom?;
     let needs = custom.needs();
     Ok((AnyCc::Boxed(custom), needs))
 }

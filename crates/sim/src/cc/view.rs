@@ -89,7 +89,7 @@ pub struct View {
     /// When something was delivered last, us; only kept for a control that needs rate samples.
     pub delivered_us: u64,
     /// What the connection's random stream is made from: the run's seed, and which connection of the run it is.
-    pub seed: (u64, u64),
+    pub seed: [u64; 2],
     /// The next segment leaves no earlier, ns; in the future while a paced sender waits.
     pub departure_ns: u64,
     /// The sender is paced.
@@ -124,7 +124,7 @@ impl View {
             lost: 0,
             mss: MSS,
             delivered_us: 0,
-            seed: (0, 0),
+            seed: [0; 2],
             departure_ns: 0,
             is_paced: false,
         }
@@ -139,7 +139,7 @@ impl View {
     /// The connection's own random stream, from its start.
     #[must_use]
     pub fn random_stream(&self) -> Rng {
-        Rng::for_component(self.seed.0, &format!("cc/{}", self.seed.1))
+        Rng::for_component(self.seed[0], &format!("cc/{}", self.seed[1]))
     }
 
     /// Segments in the network, as far as the sender can tell.

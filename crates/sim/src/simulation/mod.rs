@@ -38,7 +38,7 @@ const SRTT_WRAPPED: &str =
 /// # Errors
 /// All that cannot be run.
 pub fn simulate(spec: &NetworkSpec) -> Result<Output, Vec<Refusal>> {
-    simulate_with(spec, &|_| None)
+    simulate_with(spec, &|_, _| None)
 }
 
 /// As [`simulate`], with congestion controls of the caller's own: `controls` is asked for names that are not built in.
@@ -57,7 +57,7 @@ pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, 
 /// As [`simulate`].
 #[cfg(feature = "fingerprint")]
 pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
-    let mut world = World::build(spec, &|_| None)?;
+    let mut world = World::build(spec, &|_, _| None)?;
     world.run();
     Ok(world.fingerprint())
 }
@@ -67,7 +67,15 @@ pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
 /// # Errors
 /// All that cannot be run.
 pub fn check(spec: &NetworkSpec) -> Result<(), Vec<Refusal>> {
-    World::build(spec, &|_| None).map(|_| ())
+    check_with(spec, &|_, _| None)
+}
+
+/// As [`check`], with congestion controls of the caller's own.
+///
+/// # Errors
+/// All that cannot be run.
+pub fn check_with(spec: &NetworkSpec, controls: &Controls) -> Result<(), Vec<Refusal>> {
+    World::build(spec, controls).map(|_| ())
 }
 
 /// A run that has been built.

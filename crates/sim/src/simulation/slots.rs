@@ -129,7 +129,7 @@ impl<'a> Slots<'a> {
         if let Some(shares) = &mut network.shares {
             shares.renew(index, group);
         }
-        let seed = (self.network.seed, self.first_flow as u64 + serial);
+        let seed = [self.network.seed, self.first_flow as u64 + serial];
         let made = ends(tcp, &g.making.stack, index as u32, source, self.controls, seed);
         let (sender, receiver) = made.expect("what was made once can be made again");
         if let Some(tap) = network.tap() {

@@ -70,7 +70,7 @@ fn qdisc(which: usize) -> Value {
 
 /// Fingerprint, output, connections made and slots taken.
 fn run(net: &NetworkSpec, reuses: bool) -> (u64, Output, u64, usize) {
-    let mut world = World::build(net, &|_| None).unwrap();
+    let mut world = World::build(net, &|_, _| None).unwrap();
     world.slots.reuses = reuses;
     world.run();
     let (fingerprint, made, slots) = (world.fingerprint(), world.slots.made(), world.slots.taken());

@@ -5,7 +5,7 @@ use super::site::{can_be_made, check_ends, Controls, Site, MOST_SEGMENTS};
 use crate::cc::{self, AnyCc, Needs};
 use crate::flow::Flow;
 use crate::refusal::Flaws;
-use crate::spec::{ConnectionSpec, Heading, Opener, TcpSpec};
+use crate::spec::{CcSpec, ConnectionSpec, Heading, Opener, TcpSpec};
 use crate::tcp::bsd;
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::tcp::implementation::{check_bsd, check_linux, Implementation};
@@ -33,7 +33,7 @@ pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
     let flow = |stack: &Implementation, connection: &ConnectionSpec, i: usize| {
         let (index, source) = (site.index + i as u32, site.source + SOURCES * i);
         let (sender, receiver) =
-            ends(spec, stack, index, source, site.controls, (site.network.seed, u64::from(index)))?;
+            ends(spec, stack, index, source, site.controls, [site.network.seed, u64::from(index)])?;
         Ok(Flow {
             name: connection.name.clone(),
             sender,
@@ -79,7 +79,7 @@ pub fn ends(
     index: u32,
     source: usize,
     controls: &Controls,
-    seed: (u64, u64),
+    seed: [u64; 2],
 ) -> Result<(Sender, Receiver), Flaws> {
     can_be_made(spec)?;
     let timer = source + SENDER_TIMER;
@@ -105,5 +105,11 @@ pub fn ends(
 /// The congestion control of an end.
 pub(super) fn control(spec: &TcpSpec, stack: &Stack, controls: &Controls) -> Result<(AnyCc, Needs), Flaws> {
     check_linux(spec, stack)?;
-    Flaws::within("cc", cc::build(&spec.cc.kind, &spec.cc.parameters, &stack.control_parameters(), controls))
+    let CcSpec { kind, parameters } = &spec.cc;
+    let made = cc::build(kind, parameters, &stack.control_parameters(), controls);
+    let (control, needs) = Flaws::within("cc", made)?;
+    if cc::find(kind).is_none() && needs.ecn && !spec.ecn {
+        return Err(Flaws::one("ecn", format_args!("false leaves {kind} without the marks that it works on"), true));
+    }
+    Ok((control, needs))
 }

@@ -187,7 +187,7 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
         let opens = first == (tcp.opener == Opener::From);
         let (cc, needs) = control(tcp, stack, site.controls)?;
         // The two ends draw apart.
-        let seed = (site.network.seed, u64::from(index) | u64::from(!first) << 32);
+        let seed = [site.network.seed, u64::from(index) | u64::from(!first) << 32];
         Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens).seeded(seed))
     };
     let link = |stack: &Stack, connection: &ConnectionSpec, i: usize| {

@@ -1,12 +1,15 @@
 //! Where a workload is built, and what is checked of all kinds.
 
+use serde_json::{Map, Value};
+
 use crate::cc::{find, BoxedControl};
 use crate::packet::{ETHERNET, HEADERS, TIMESTAMPS};
 use crate::refusal::Flaws;
 use crate::spec::{Heading, HostSettings, NetworkSpec, PortSpec, QdiscSpec, TcpSpec};
 
-/// Makes a congestion control by name.
-pub type Controls = dyn Fn(&str) -> Option<Box<dyn BoxedControl>>;
+/// Makes a congestion control of the caller's own by its name and parameters, for each connection that asks for one; the flaws are of its
+/// parameters.
+pub type Controls = dyn Fn(&str, &Map<String, Value>) -> Option<Result<Box<dyn BoxedControl>, Flaws>>;
 
 /// Most segments of a direction of a connection: sequence numbers count them in 32 bits.
 pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;

@@ -14,7 +14,7 @@ impl Lab {
     fn new() -> Self {
         let mut v = View::new(1000, Growth::Segments, false);
         (v.delivered, v.srtt_us8, v.min_rtt_us, v.mstamp_us, v.jiffies) = (1, 8 * 40_000, 40_000, 1_000_000, 1000);
-        v.seed = (1, 2);
+        v.seed = [1, 2];
         let mut lab = Self { bbr: Bbr::new(), v, w: Window::new(10, 1000) };
         lab.bbr.init(&lab.v, &mut lab.w);
         lab
@@ -127,7 +127,7 @@ fn what_has_not_left_yet_is_not_in_the_network() {
 fn cycling_never_begins_with_less_and_draws_once() {
     let begin = |seed| {
         let mut lab = Lab::new();
-        lab.v.seed = (seed, 0);
+        lab.v.seed = [seed, 0];
         lab.bbr.begin_cycling(&lab.v);
         let first = lab.bbr.cycle;
         lab.bbr.begin_cycling(&lab.v);

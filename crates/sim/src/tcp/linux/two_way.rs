@@ -85,7 +85,7 @@ impl TwoWayEnd {
 
     /// With a random stream of its own.
     #[must_use]
-    pub fn seeded(mut self, seed: (u64, u64)) -> Self {
+    pub fn seeded(mut self, seed: [u64; 2]) -> Self {
         self.sender = self.sender.seeded(seed);
         self
     }

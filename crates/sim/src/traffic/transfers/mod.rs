@@ -24,7 +24,7 @@ pub fn build<'a>(spec: &'a TransfersSpec, site: &Site) -> Result<Making<'a>, Fla
     tcp.transfer_bytes = Some(1);
     let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack));
     // The ends of one are made and forgotten, so that every flaw is found now.
-    let stack = stack.and_then(|stack| ends(&tcp, &stack, 0, 0, site.controls, (0, 0)).map(|_| stack));
+    let stack = stack.and_then(|stack| ends(&tcp, &stack, 0, 0, site.controls, [0; 2]).map(|_| stack));
     let mut flaws = Flaws::within("tcp", flaws.and(checked(&tcp, site, stack)));
     for (i, &path) in spec.paths.iter().enumerate() {
         let there = Flaws::within(&format!("paths.{i}"), site.check(Heading { path, ..Heading::from(&tcp) }));

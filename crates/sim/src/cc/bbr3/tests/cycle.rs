@@ -27,7 +27,7 @@ fn it_waits_for_two_to_three_seconds_or_63_rounds() {
     let waits: Vec<(u64, u32)> = (0..100)
         .map(|seed| {
             let mut lab = Lab::new(Variant::Draft);
-            lab.v.seed = (seed, 0);
+            lab.v.seed = [seed, 0];
             lab.cruise(200);
             let rounds = (1..).find(|_| lab.round(200) == Mode::Refill).unwrap();
             (lab.bbr.probe.wait_us(), rounds)

@@ -25,7 +25,7 @@ impl Lab {
     fn over(rtt_us: u32, variant: Variant, ecn_low: bool) -> Self {
         let mut v = View::new(1000, Growth::Segments, false);
         (v.delivered, v.srtt_us8, v.min_rtt_us, v.mstamp_us, v.jiffies) = (1, 8 * rtt_us, rtt_us, 1_000_000, 1000);
-        (v.seed, v.snd_una, v.snd_nxt) = ((1, 2), 1, 1);
+        (v.seed, v.snd_una, v.snd_nxt) = ([1, 2], 1, 1);
         let mut lab = Self { bbr: Bbr3::of(variant, ecn_low), v, w: Window::new(10, 1000) };
         lab.bbr.init(&lab.v, &mut lab.w);
         lab

@@ -227,7 +227,7 @@ impl Sender {
 
     /// With a random stream of its own, see [`View::seed`].
     #[must_use]
-    pub fn seeded(mut self, seed: (u64, u64)) -> Self {
+    pub fn seeded(mut self, seed: [u64; 2]) -> Self {
         self.view.seed = seed;
         self
     }
