@@ -42,7 +42,7 @@ demo: setup
 # Rust's tests check overflows and debug assertions (profile `test`), and try each target of crates/fuzz for 20 s. The tests of one Python
 # file stay together, since they share what is slow to make.
 test: setup
-	@cargo test -q --locked -p dumbbell-sim -p dumbbell-trace -p dumbbell-fuzz
+	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-fuzz
 	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
 
 # What runs cost: CPU time, memory, ns-3 beside it (NS3_ROOT=... takes an installation of your own), instructions. Fails where a

@@ -1,5 +1,6 @@
 """The simulator, compiled (crates/bindings)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
@@ -84,10 +85,16 @@ TRACE_HASH: str
 class Refused(ValueError):
     """A plan that cannot be run. `args[0]` is a JSON list of all that is wrong: `{place: {kind, index}, field, what, expected}`."""
 
-def simulate(plan: str) -> Output:
+class Misbehaved(RuntimeError):
+    """A congestion control of the user's own did what no control may do: the line names it, the time and what it did."""
+
+def simulate(plan: str, libraries: Mapping[str, str] | None = None) -> Output:
     """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
 
-    `Refused`: what cannot be run. ValueError: not a plan. RuntimeError: the simulator failed.
+    `libraries`: of the libraries with congestion controls that it may load, the path of each by its SHA-256, which is what the plan has of
+    it; they run in this process, and may take it with them.
+    `Refused`: what cannot be run, a library that may not be loaded among it. ValueError: not a plan. `Misbehaved`: see there.
+    RuntimeError: the simulator failed.
     """
 
 def analyze(file: bytes | Path) -> Analysis:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import EnvironmentFault
 
@@ -19,3 +22,27 @@ def native() -> ModuleType:
     except ImportError as error:
         raise EnvironmentFault(f"the simulator is not built ({error}); expected `make setup` to have run") from None
     return _native
+
+
+def simulate_loaded(plan: str, libraries: Mapping[str, str]) -> tuple[str, Any]:
+    """Runs a plan with congestion controls from libraries, which may take this process with them. `libraries`: paths by SHA-256.
+
+    Gives ("output", what `simulate` gives), ("changed", which library is not the one it should be), ("refused", JSON of what is wrong), or
+    ("failed", why).
+    """
+    module = native()
+    for wanted, path in libraries.items():
+        try:
+            found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except OSError as error:
+            return "changed", f"{path} cannot be read ({error.strerror})"
+        if found != wanted:
+            return "changed", f"{path} has changed: its SHA-256 is {found}, not {wanted}"
+    try:
+        return "output", module.simulate(plan, libraries)
+    except module.Refused as error:
+        return "refused", error.args[0]
+    except module.Misbehaved as error:
+        return "failed", str(error)
+    except RuntimeError as error:
+        return "failed", f"the simulator failed: {error}"

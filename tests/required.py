@@ -14,6 +14,7 @@ TOOLS = {
     "tcptrace": "tcptrace, which reads our captures",
     "browser": "a browser that runs without a display",
     "lab": "the laboratory of real-time guests",
+    "compiler": "a C compiler (cc), for congestion controls of one's own",
 }
 """All optional tools."""
 

@@ -10,13 +10,21 @@ fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut files = vec![PathBuf::from("Cargo.lock"), PathBuf::from("crates/sim/Cargo.toml")];
     files.extend(["crates/bindings/src/capture.rs", "crates/trace/src/write.rs"].map(PathBuf::from));
-    collect(&root, Path::new("crates/sim/src"), &mut files);
+    for folder in ["crates/foreign/src", "crates/sim/src"] {
+        collect(&root, Path::new(folder), &mut files);
+    }
     println!("cargo:rustc-env=SOURCE_HASH={}", hash(&root, files));
     let mut files = vec![PathBuf::from("Cargo.lock")];
     collect(&root, Path::new("crates/trace/src"), &mut files);
     println!("cargo:rustc-env=TRACE_HASH={}", hash(&root, files));
-    for watched in ["Cargo.lock", "crates/sim/Cargo.toml", "crates/sim/src", "crates/bindings/src", "crates/trace/src"]
-    {
+    for watched in [
+        "Cargo.lock",
+        "crates/sim/Cargo.toml",
+        "crates/sim/src",
+        "crates/foreign/src",
+        "crates/bindings/src",
+        "crates/trace/src",
+    ] {
         println!("cargo:rerun-if-changed={}", root.join(watched).display());
     }
 }

@@ -35,9 +35,10 @@ def _plan(
     folder, total, checked = scenario.folder, scenario.total, len(scenario.runs)
     estimate = cost.estimate(scenario.missing, workers, scenario.each)
     missing = round(scenario.each * len(scenario.missing))
+    loads = {path: sha256 for run in scenario.runs for sha256, path in run.libraries.items()}
     if json:
         counted = {"name": scenario.name, "out": str(folder), "runs": total, "checked": checked, "missing": missing}
-        print_json({**counted, **estimate.__dict__, "plan": scenario.runs[0].plan.plain()})
+        print_json({**counted, **estimate.__dict__, "libraries": loads, "plan": scenario.runs[0].plan.plain()})
         return
     about = "" if checked == total else "about "
     rows = [
@@ -47,6 +48,7 @@ def _plan(
         ("time", f"about {human_time(estimate.wall_s)} on {estimate.workers} processors ({human_time(estimate.cpu_s)} of CPU)"),
         ("disk", f"about {human_size(estimate.disk_bytes)} in {folder}"),
     ]
+    rows += [("loads", f"{path} (SHA-256 {sha256[:10]}), with `dumbbell run --allow-library` only") for path, sha256 in loads.items()]
     if checked < total:
         rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))
     for line in sketch(scenario.runs[0].plan):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ def _run(
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     most_cells: MostCellsOption = None,
+    allow_library: Annotated[
+        bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
@@ -41,7 +44,7 @@ def _run(
     ran = len(store.missing(jobs.key(i) for i in range(len(jobs))))
     began = time.perf_counter()
     with runs_bar(name) as progress:
-        outcome = execute_each(jobs, store, where, progress)
+        outcome = execute_each(jobs, store, where, progress, allow_library=allow_library)
     wall_s = time.perf_counter() - began
 
     count = dict.fromkeys(("ok", "warn", "invalid"), 0)

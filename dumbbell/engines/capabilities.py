@@ -17,6 +17,7 @@ from dumbbell.scenario.units import Size
 
 SCE = "SCE"
 SYSCTLS = "sysctls"
+OWN_CONTROLS = "congestion controls of one's own"
 OUTAGE = "outages"
 RATE_STEP = "rate steps"
 REVERSE = "reverse flows"
@@ -234,10 +235,13 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
     def need(name: str, kind: str, what: str, owner: str = "") -> _Need:
         return _Need(place, prefix + name, kind, what, owner)
 
-    yield need("cc.kind", "cc", workload.cc["kind"])
-    for parameter in workload.cc:
-        if parameter != "kind":
-            yield need(f"cc.{parameter}", "parameter", parameter, workload.cc["kind"])
+    if "library" in workload.cc:
+        yield need("cc.library", "feature", OWN_CONTROLS)
+    else:
+        yield need("cc.kind", "cc", workload.cc["kind"])
+        for parameter in workload.cc:
+            if parameter != "kind":
+                yield need(f"cc.{parameter}", "parameter", parameter, workload.cc["kind"])
     yield need("stack.name", "stack", workload.stack)
     for option in workload.options:
         yield need(f"stack.options.{option}", "option", option, workload.stack)

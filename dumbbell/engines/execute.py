@@ -13,9 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.prepared import Prepared, not_allowed
 from dumbbell.engines.sweep import Jobs, Listed, requests
-from dumbbell.errors import DamagedRun, Interrupted
+from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
 from dumbbell.executor.interrupt import deferred
 from dumbbell.executor.progress_state import ProgressState
@@ -35,24 +35,30 @@ def execute(
     executor: Executor | None = None,
     progress: Progress | None = None,
     repair: bool = False,
+    allow_library: bool = False,
 ) -> Results:
     """Runs those that the store does not have, the longest first, and returns all in the order given.
 
     A damaged run in the store is left out with a `DamagedRunWarning`; with `repair` it is run again, and replaced once that is done.
     The results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is
-    returned but not kept, so that it is tried again.
-    Raises `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is not there; the store then holds whole runs,
-    and the same call goes on from there.
+    returned but not kept, so that it is tried again. `allow_library`: computing them may load the libraries that they name.
+    Raises `BadInput` if it would without being allowed to, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is
+    not there; the store then holds whole runs, and the same call goes on from there.
     """
     from dumbbell.results import Results
 
-    outcome = execute_each(Listed(runs), store, executor, progress, repair)
+    outcome = execute_each(Listed(runs), store, executor, progress, repair, allow_library)
     found = tuple(outcome)
     return Results(found, tuple(outcome.damaged.values()))
 
 
 def execute_each(
-    jobs: Jobs, store: Store | None = None, executor: Executor | None = None, progress: Progress | None = None, repair: bool = False
+    jobs: Jobs,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    repair: bool = False,
+    allow_library: bool = False,
 ) -> Outcome:
     """As `execute`, but runs that are stored are read one by one, when they are iterated over: memory does not hold them all."""
     executor = executor or Threads()
@@ -63,9 +69,11 @@ def execute_each(
         key = jobs.key(i)
         if store is None or store.missing([key]) or (repair and not store.is_whole(key)):
             todo.setdefault(key, i)
+    if todo and jobs.libraries and not allow_library:
+        raise BadInput(not_allowed(jobs.libraries))
     for name in dict.fromkeys(map(jobs.engine, todo.values())):
         engine(name).require()
-    sweep = _Sweep(jobs, list(todo.values()), store, executor, progress)
+    sweep = _Sweep(jobs, list(todo.values()), store, executor, progress, allow_library)
     with deferred() as interrupted:
         unstored = sweep.finish(interrupted)
         if interrupted():
@@ -109,8 +117,10 @@ class Outcome:
 class _Sweep:
     """Runs on their way through an executor: claimed, computed, kept."""
 
-    def __init__(self, jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None) -> None:
-        self._jobs = jobs
+    def __init__(
+        self, jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None, may_load: bool
+    ) -> None:
+        self._jobs, self._may_load = jobs, may_load
         self._todo = sorted(todo, key=lambda i: -jobs.cpu_s(i))
         self._store, self._executor, self._progress = store, executor, progress
         self._claims: dict[str, ExitStack] = {}
@@ -165,7 +175,7 @@ class _Sweep:
                 self._claims[key] = claim.pop_all()
             self._begun[key] = time.monotonic(), cost
             self._tell()
-            yield self._jobs[i]
+            yield replace(self._jobs[i], may_load=True) if self._may_load else self._jobs[i]
 
     def _take(self, finished: Finished[Prepared]) -> None:
         """Stores the result of a job."""

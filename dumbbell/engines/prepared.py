@@ -39,11 +39,18 @@ class Prepared:
     """The resolved scenario in plain data."""
     key: str
     """The content hash: what was asked (with seed and sampling), what that became, and the engine's sources."""
+    may_load: bool = False
+    """Computing it may load its libraries, as the user allows."""
 
     @property
     def plan(self) -> Plan:
         """What the engine was given."""
         return self.planned.plan
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """The paths of libraries that computing it loads, by SHA-256."""
+        return self.resolved.settings.libraries
 
     @property
     def cpu_s(self) -> float:
@@ -53,6 +60,11 @@ class Prepared:
     def produce(self) -> Run:
         """Computes the run; a crash gives one of status `invalid` without counters."""
         return engine(self.engine).produce(self)
+
+
+def not_allowed(paths: Iterable[str]) -> str:
+    """The line that refuses to load libraries."""
+    return f"{', '.join(sorted(paths))} would be loaded and run; expected --allow-library (in Python allow_library=True) if you trust it"
 
 
 def prepare(runs: Iterable[ResolvedScenario], keyed: bool = True) -> list[Prepared]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dumbbell.engines import default
@@ -43,6 +43,10 @@ class Jobs(Protocol):
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
         """Name of its scenario, and coordinates."""
 
+    @property
+    def libraries(self) -> Collection[str]:
+        """The paths of libraries that any of them loads."""
+
 
 class Listed:
     """Runs that are prepared."""
@@ -73,6 +77,11 @@ class Listed:
         resolved = self._runs[position].resolved
         return resolved.name, resolved.cell
 
+    @property
+    def libraries(self) -> Collection[str]:
+        """See `Jobs`."""
+        return {path for run in self._runs for path in run.libraries.values()}
+
 
 class PreparedSweep:
     """The runs of a scenario."""
@@ -86,6 +95,8 @@ class PreparedSweep:
         self._engines: list[str] = []
         self._cells: list[str] = []
         self._kept: list[Prepared] = []
+        self.libraries: set[str] = set()
+        """See `Jobs`."""
         keep = scenario.run_count <= MOST_KEPT
         with collector_paused():
             for run in prepared_each(scenario.runs(most_runs)):
@@ -93,6 +104,7 @@ class PreparedSweep:
                 self._costs.append(run.cpu_s)
                 self._engines.append(run.engine)
                 self._cells.append(json.dumps(run.resolved.cell))
+                self.libraries.update(run.libraries.values())
                 if keep:
                     self._kept.append(run)
 

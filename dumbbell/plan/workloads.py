@@ -221,6 +221,8 @@ def _control(cc: Cc, table: Table) -> dict[str, Any]:
 
     Those that the table does not know are left for it to refuse.
     """
+    if cc.library is not None:
+        return {"kind": cc.kind, "library": cc.sha256, **cc.parameters}
     facts = table.cc.get(cc.kind)
     known = facts.parameters if facts else {}
     return {"kind": cc.kind, **{name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}}

@@ -31,6 +31,9 @@ class Model(BaseModel):
 LONG = "long"
 """Serialisation context: a setting that may be a bare name is written as a mapping, so that a sweep can add keys to it."""
 
+CONTENT = "content"
+"""Likewise: what a run depends on, without where files lie."""
+
 
 class Kinded(Model):
     """One of several, told apart by its key `kind`."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from dumbbell.scenario.base import CONTENT
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.series import Series
 
@@ -46,4 +47,4 @@ def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:
     if settings.series == _USUAL:
         left_out.add("series")
     left_out.update([key for key in ("stages", "paths") if not getattr(settings, key)])
-    return settings.model_dump(mode="json", include={*keys} - left_out)
+    return settings.model_dump(mode="json", include={*keys} - left_out, context=CONTENT)

@@ -269,3 +269,10 @@ class Settings(Model):
     def captures(self) -> bool:
         """Whether packets are captured, to keep them or to measure passive RTT."""
         return self.capture or self.passive_rtt
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """The libraries that congestion controls are in: paths by SHA-256."""
+        over_tcp = (*self.flows, *[traffic for traffic in self.background if isinstance(traffic, Connections)])
+        found = [each.cc for each in over_tcp if each.cc.library is not None]
+        return {str(cc.sha256): str(cc.library) for cc in found}

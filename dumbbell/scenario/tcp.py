@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationInfo, model_serializer, model_validator
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer, model_validator
 from pydantic_core import CoreSchema, PydanticKnownError
 
-from dumbbell.scenario.base import LONG, Model, Name
+from dumbbell.scenario.base import CONTENT, LONG, Model, Name
 from dumbbell.scenario.dscp import Dscp
+from dumbbell.scenario.library import identified
 from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Rate, Size
 
@@ -35,26 +36,41 @@ def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str,
 
 
 class Cc(Model):
-    """A congestion control by name, with parameters of it: `{kind: cubic, hystart: off}`."""
+    """A congestion control by name, with parameters of it: `{kind: cubic, hystart: off}`; or of one's own: `{library: ./mine.so}`."""
 
     kind: str
+    """Its name; of a library that of its file."""
+    library: str | None = None
+    """The path of a library."""
+    sha256: str | None = None
+    """Of the library's file. One that is another is refused."""
     parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
-    def _split(cls, written: Any) -> Any:
+    def _split(cls, written: Any, info: ValidationInfo) -> Any:
         if isinstance(written, str):
             return {"kind": written}
         if not isinstance(written, dict | cls):
             raise PydanticKnownError("string_type")
+        if isinstance(written, dict) and written.get("library") is not None:
+            rest = {key: value for key, value in written.items() if key not in ("library", "sha256")}
+            return {**identified(written, info), "parameters": rest.pop("parameters", None) or rest}
         return _split(written, "kind", "parameters")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return _name_or_mapping(cls, "kind", required=True)
+        schema = _name_or_mapping(cls, "kind", required=True)
+        library = {key: {"type": "string"} for key in ("library", "sha256")}
+        schema["anyOf"].append({"type": "object", "properties": library, "required": ["library"]})
+        return schema
 
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
+        if self.library is not None:
+            # What a run depends on is the file's content, and its name, which flows have theirs from.
+            where = self.kind if info.context == CONTENT else self.library
+            return {"library": where, "sha256": self.sha256, **self.parameters}
         return {"kind": self.kind, **self.parameters} if self.parameters or info.context == LONG else self.kind
 
 

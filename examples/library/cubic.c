@@ -298,12 +298,12 @@ static void cong_avoid(void *state, View *v, Window *w, uint32_t acked)
 	}
 }
 
-static void event(void *state, View *v, Window *w, uint32_t event, uint32_t ca_state)
+static void event(void *state, View *v, Window *w, uint32_t event, uint32_t detail)
 {
 	struct cubic *c = state;
 
 	(void)w;
-	if (event == DUMBBELL_EVENT_STATE && ca_state == DUMBBELL_CA_STATE_LOSS) {
+	if (event == DUMBBELL_EVENT_STATE && detail == DUMBBELL_CA_STATE_LOSS) {
 		memset(&c->curve, 0, sizeof(c->curve));
 		c->hystart.done = !c->hystart.enabled;
 		hystart_reset(&c->hystart, v);

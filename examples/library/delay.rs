@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_void, CStr};
 use std::mem::size_of;
 use std::ptr::null_mut;
 
-use dumbbell_cc::{Control, Parameter, RateSample, View, Window, ABI, NEEDS_CONG_CONTROL, NEEDS_PACING};
+use dumbbell_cc::{Control, Lost, Parameter, RateSample, View, Window, ABI, NEEDS_CONG_CONTROL, NEEDS_PACING};
 
 /// Segments below which the window does not go.
 const LEAST: u32 = 4;
@@ -99,6 +99,7 @@ static CONTROL: Control = Control {
     view_size: size_of::<View>() as u32,
     window_size: size_of::<Window>() as u32,
     sample_size: size_of::<RateSample>() as u32,
+    lost_size: size_of::<Lost>() as u32,
     needs: NEEDS_CONG_CONTROL | NEEDS_PACING,
     send_windows: 3,
     create: Some(create),
@@ -111,6 +112,7 @@ static CONTROL: Control = Control {
     event: None,
     pkts_acked: None,
     ack: None,
+    lost: None,
     sent: None,
 };
 

@@ -1,12 +1,18 @@
 //! The simulator as a Python module: converts, releases the GIL, nothing else.
 
 mod capture;
+mod controls;
 mod playback;
 mod trace;
 
+use std::any::Any;
 use std::cell::RefCell;
-use std::panic::{self, UnwindSafe};
+use std::collections::HashMap;
+use std::panic::{self, AssertUnwindSafe, UnwindSafe};
+use std::path::PathBuf;
 
+use controls::Libraries;
+use dumbbell_foreign::Fault;
 use dumbbell_sim::draw::Distribution;
 use dumbbell_sim::output::{Datagram, Output, Rows};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place, Refusal};
@@ -27,16 +33,33 @@ create_exception!(
     "A plan that cannot be run. `args[0]` is a JSON list of all that is wrong: `{place: {kind, index}, field, what, expected}`."
 );
 
+create_exception!(
+    _native,
+    Misbehaved,
+    PyRuntimeError,
+    "A congestion control of the user's own did what no control may do."
+);
+
 thread_local! {
     /// Where and why the last panic of this thread happened.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs a plan (JSON) and returns its output: series and tables (bytes for `numpy.frombuffer`), conservation.
+/// Runs a plan (JSON) and returns its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
+/// libraries with congestion controls that it may load, by what the plan has for them.
 #[pyfunction]
-fn simulate<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (plan, libraries=None))]
+fn simulate<'py>(
+    py: Python<'py>,
+    plan: &str,
+    libraries: Option<HashMap<String, PathBuf>>,
+) -> PyResult<Bound<'py, PyDict>> {
     let network = parse(plan)?;
-    let output = caught(py, || dumbbell_sim::simulate(&network))?;
+    let work = || {
+        let controls = Libraries::new(libraries.unwrap_or_default());
+        dumbbell_sim::simulate_with(&network, &move |kind, given| controls.control(kind, given))
+    };
+    let output = caught(py, AssertUnwindSafe(work))?;
     to_dict(py, output)
 }
 
@@ -44,10 +67,14 @@ fn parse(plan: &str) -> PyResult<NetworkSpec> {
     serde_json::from_str(plan).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// Runs `work` without the GIL; its refusals become a [`Refused`], its panic a RuntimeError.
+/// Runs `work` without the GIL; its refusals become a [`Refused`], a [`Fault`] a [`Misbehaved`], and any other panic a RuntimeError.
 fn caught<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Vec<Refusal>> + UnwindSafe + Send) -> PyResult<T> {
+    let why = |panic: Box<dyn Any + Send>| match panic.downcast::<Fault>() {
+        Ok(fault) => Misbehaved::new_err(fault.0),
+        Err(_) => PyRuntimeError::new_err(PANIC.with(RefCell::take)),
+    };
     py.detach(|| panic::catch_unwind(work))
-        .map_err(|_| PyRuntimeError::new_err(PANIC.with(RefCell::take)))?
+        .map_err(why)?
         .map_err(|refusals| Refused::new_err(json!(refusals).to_string()))
 }
 
@@ -116,11 +143,11 @@ fn little_endian<'py, T: Copy>(
     })
 }
 
-/// Checks a plan (JSON) without running it.
+/// Checks a plan (JSON) without running it, and without loading anything: what a library refuses is only known when it runs.
 #[pyfunction]
 fn check(py: Python<'_>, plan: &str) -> PyResult<()> {
     let network = parse(plan)?;
-    caught(py, || dumbbell_sim::check(&network))
+    caught(py, || dumbbell_sim::check_with(&network, &controls::unloaded))
 }
 
 /// Numbers drawn from a distribution (JSON, as a plan has it) for a component of a run with `seed`: u64, little endian.
@@ -229,6 +256,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes a Python exception that says where; the default hook would print it as well.
     panic::set_hook(Box::new(|info| PANIC.with(|last| *last.borrow_mut() = info.to_string())));
     module.add("Refused", module.py().get_type::<Refused>())?;
+    module.add("Misbehaved", module.py().get_type::<Misbehaved>())?;
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
     module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

@@ -12,6 +12,7 @@ from dumbbell.engines.base import Engine, expected_packets, expected_samples, me
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.labels import flow_labels, group_labels, tin_labels
 from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.sim import apart
 from dumbbell.engines.sim.capabilities import NAME, capabilities
 from dumbbell.native import native
 from dumbbell.plan import RUN, Kept, Plan, Refusal, Traffic, as_json, make
@@ -69,7 +70,7 @@ class Sim(Engine):
         return expected_packets(plan) / packets_per_cpu_second() + _RUN_CPU_S
 
     def produce(self, prepared: Prepared) -> Run:
-        """Runs one scenario; the interpreter is released meanwhile."""
+        """Runs one scenario; the interpreter is released meanwhile. Raises as `apart.simulate` where it loads a library."""
         import numpy as np
 
         from dumbbell.engines import datagrams
@@ -80,8 +81,14 @@ class Sim(Engine):
         resolved, plan = prepared.resolved, prepared.plan
         facts: dict[str, Any] = {"name": NAME, "sources": native().SOURCE_HASH}
         common: dict[str, Any] = {"key": prepared.key, "name": resolved.name, "cell": resolved.cell, "scenario": prepared.scenario}
+        cpu_s = None
         try:
-            output = native().simulate(prepared.compiled)
+            if prepared.libraries:
+                output, cpu_s = apart.simulate(prepared, self.cpu_s(plan))
+            else:
+                output = native().simulate(prepared.compiled)
+        except apart.Failed as failure:
+            return Run.crashed(str(failure), **common, engine=facts)
         except RuntimeError as error:
             return Run.crashed(f"the simulator failed: {' '.join(str(error).split())}", **common, engine=facts)
         blocks = []
@@ -115,6 +122,7 @@ class Sim(Engine):
             samples=tuple(blocks),
             captures=output["captures"],
             plan=plan.plain(),
+            cpu_s=cpu_s,
         )
         return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 

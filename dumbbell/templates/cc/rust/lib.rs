@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_void, CStr};
 use std::mem::size_of;
 use std::ptr::null_mut;
 
-use dumbbell_cc::{Control, Parameter, RateSample, View, Window, ABI};
+use dumbbell_cc::{Control, Lost, Parameter, RateSample, View, Window, ABI};
 
 /// Of a connection.
 struct Aimd {
@@ -90,6 +90,7 @@ static CONTROL: Control = Control {
     view_size: size_of::<View>() as u32,
     window_size: size_of::<Window>() as u32,
     sample_size: size_of::<RateSample>() as u32,
+    lost_size: size_of::<Lost>() as u32,
     needs: 0,
     send_windows: 0,
     create: Some(create),
@@ -102,6 +103,7 @@ static CONTROL: Control = Control {
     event: None,
     pkts_acked: None,
     ack: None,
+    lost: None,
     sent: None,
 };
 

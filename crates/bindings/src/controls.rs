@@ -1,0 +1,71 @@
+//! Congestion controls of the user's own.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use dumbbell_foreign::Library;
+use dumbbell_sim::cc::{BoxedControl, CongestionControl, View, Window};
+use dumbbell_sim::refusal::Flaws;
+use serde_json::{Map, Value};
+
+/// What a plan names a library by.
+const LIBRARY: &str = "library";
+
+/// A control, or what is wrong with its parameters; none if it is nobody's.
+type Made = Option<Result<Box<dyn BoxedControl>, Flaws>>;
+
+/// The libraries that a run may load: each is loaded when the first connection asks for it.
+#[derive(Default)]
+pub struct Libraries {
+    paths: HashMap<String, PathBuf>,
+    loaded: RefCell<HashMap<String, &'static Library>>,
+}
+
+impl Libraries {
+    /// Of paths by what the plan has for them.
+    pub fn new(paths: HashMap<String, PathBuf>) -> Self {
+        Self { paths, ..Self::default() }
+    }
+
+    /// The control that a plan calls `kind`.
+    pub fn control(&self, kind: &str, given: &Map<String, Value>) -> Made {
+        let hash = given.get(LIBRARY)?.as_str()?;
+        Some(self.library(kind, hash).and_then(|library| {
+            let mut parameters = given.clone();
+            parameters.remove(LIBRARY);
+            library.control(&parameters)
+        }))
+    }
+
+    fn library(&self, kind: &str, hash: &str) -> Result<&'static Library, Flaws> {
+        if let Some(library) = self.loaded.borrow().get(hash) {
+            return Ok(library);
+        }
+        let Some(path) = self.paths.get(hash) else {
+            return Err(Flaws::one(LIBRARY, format_args!("{kind} may not be loaded"), "that loading it is allowed"));
+        };
+        // SAFETY: that it may be run, and is what it says it is, is what the user promises who allows to load it.
+        let library = unsafe { Library::open(path, kind) }?;
+        self.loaded.borrow_mut().insert(hash.to_owned(), library);
+        Ok(library)
+    }
+}
+
+/// Stands in for a control of the user's own while a plan is checked.
+#[derive(Debug)]
+struct Unloaded;
+
+impl CongestionControl for Unloaded {
+    fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
+        w.ssthresh
+    }
+    fn cong_avoid(&mut self, _: &View, _: &mut Window, _: u32) {}
+}
+
+impl BoxedControl for Unloaded {}
+
+/// A stand-in for the control of a library, which is not loaded.
+pub fn unloaded(_: &str, given: &Map<String, Value>) -> Made {
+    given.contains_key(LIBRARY).then(|| Ok(Box::new(Unloaded) as Box<dyn BoxedControl>))
+}
