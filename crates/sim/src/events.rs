@@ -4,10 +4,12 @@
 //! lower source comes first, on every machine. Setting the time of a source is one walk from its leaf to the root; nothing is ever inserted
 //! or removed. A node has eight children, which fill a cache line: finding the least of eight takes fewer steps than three levels of
 //! pairs. The sources that change with every packet (ports) have a tree of their own beside that of all others, so that their walks
-//! do not get longer with the number of flows.
+//! do not get longer with the number of flows: up to four ports, that tree is one node.
 //!
 //! Connections that come and go have sources in slots that are used again, in a third tree that grows. Of equal times the older connection
 //! comes first, whatever slots they have, and after all sources that there are from the start.
+
+use std::ops::Range;
 
 use crate::time::{Time, MAX_TIME, NEVER};
 
@@ -25,38 +27,56 @@ const WAYS: usize = 8;
 #[repr(align(64))]
 struct Node([u64; WAYS]);
 
+impl Node {
+    const IDLE: Self = Self([NEVER; WAYS]);
+
+    #[inline(always)]
+    fn least(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+    }
+}
+
 /// A tournament tree.
 #[derive(Clone, Debug)]
 struct Tree {
+    /// The least key of each child, or the key of each source if that is all.
+    root: Node,
     /// The least key of all.
     least: u64,
-    /// Nodes from the root down, level by level: the least key of each child, or the key of each source.
+    /// Nodes below the root, level by level: the least key of each child, or the key of each source.
     nodes: Vec<Node>,
-    /// The first node of the lowest level.
+    /// The first node of the lowest level, which is the root's if there is no other.
     leaves: usize,
 }
 
 impl Tree {
     fn new(sources: usize) -> Self {
-        let (mut leaves, mut width) = (0, 1);
+        let (mut above, mut width) = (0, 1);
         while width * WAYS < sources {
-            leaves += width;
+            above += width;
             width *= WAYS;
         }
-        Self { least: NEVER, nodes: vec![Node([NEVER; WAYS]); leaves + sources.div_ceil(WAYS).max(1)], leaves }
+        let nodes = if above == 0 { 0 } else { above - 1 + sources.div_ceil(WAYS) };
+        Self { root: Node::IDLE, least: NEVER, nodes: vec![Node::IDLE; nodes], leaves: above.saturating_sub(1) }
     }
 
-    #[cfg(test)]
+    /// So many sources have a leaf.
+    fn room(&self) -> usize {
+        (self.nodes.len() - self.leaves).max(1) * WAYS
+    }
+
     fn key(&self, i: usize) -> u64 {
-        self.nodes[self.leaves + i / WAYS].0[i % WAYS]
+        let leaf = if self.nodes.is_empty() { &self.root } else { &self.nodes[self.leaves + i / WAYS] };
+        leaf.0[i % WAYS]
     }
 
     /// A tree of at least `sources` with the same keys.
     fn grown(&self, sources: usize) -> Self {
         let mut tree = Self::new(sources);
-        for (i, key) in self.nodes[self.leaves..].iter().flat_map(|node| node.0).enumerate() {
-            if key != NEVER {
-                tree.set(i, key);
+        for i in 0..self.room() {
+            if self.key(i) != NEVER {
+                tree.set(i, self.key(i));
             }
         }
         tree
@@ -64,35 +84,47 @@ impl Tree {
 
     /// The place of the least key.
     fn first(&self) -> usize {
-        let mut at = 0;
-        loop {
-            let child = self.nodes[at].0.iter().position(|&key| key == self.least).expect("a node has its least key");
-            if at >= self.leaves {
-                return (at - self.leaves) * WAYS + child;
-            }
-            at = at * WAYS + child + 1;
+        let child_of =
+            |node: &Node| node.0.iter().position(|&key| key == self.least).expect("a node has its least key");
+        let mut place = child_of(&self.root);
+        if self.nodes.is_empty() {
+            return place;
         }
+        while place < self.leaves {
+            place = (place + 1) * WAYS + child_of(&self.nodes[place]);
+        }
+        (place - self.leaves) * WAYS + child_of(&self.nodes[place])
     }
 
     #[inline]
     fn set(&mut self, i: usize, key: u64) {
+        let mut changed = (i, key);
+        if !self.nodes.is_empty() {
+            match self.set_below_root(i, key) {
+                Some(child) => changed = child,
+                None => return,
+            }
+        }
+        self.root.0[changed.0 % WAYS] = changed.1;
+        self.least = self.root.least();
+    }
+
+    /// Walks up from the leaf of `i`. Which child of the root has another least key now, and that; `None` if none has.
+    #[inline]
+    fn set_below_root(&mut self, i: usize, key: u64) -> Option<(usize, u64)> {
         let mut at = self.leaves + i / WAYS;
-        let mut node = &mut self.nodes[at].0;
-        node[i % WAYS] = key;
+        self.nodes[at].0[i % WAYS] = key;
         loop {
-            let [a, b, c, d, e, f, g, h] = *node;
-            let least = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
-            if at == 0 {
-                self.least = least;
-                return;
+            let (least, child) = (self.nodes[at].least(), at % WAYS);
+            if at < WAYS {
+                return (self.root.0[at] != least).then_some((at, least));
             }
-            let child = at - 1;
-            at = child / WAYS;
-            node = &mut self.nodes[at].0;
-            if node[child % WAYS] == least {
-                return;
+            at = at / WAYS - 1;
+            let known = &mut self.nodes[at].0[child];
+            if *known == least {
+                return None;
             }
-            node[child % WAYS] = least;
+            *known = least;
         }
     }
 }
@@ -100,9 +132,11 @@ impl Tree {
 /// The pending time of every source, and which is the earliest.
 #[derive(Clone, Debug)]
 pub struct EventSet {
-    /// Sources below this one are in the tree of those that change with every packet.
-    busy_below: usize,
+    /// So many sources, from this one on, are in the tree of those that change with every packet.
+    busy_from: usize,
+    busy_sources: usize,
     busy: Tree,
+    /// Has a leaf for each source, the busy ones too, whose leaves stay idle.
     others: Tree,
     /// Sources from this one on belong to slots, `per_slot` to each.
     slots_from: usize,
@@ -115,15 +149,16 @@ pub struct EventSet {
 }
 
 impl EventSet {
-    /// A set of `sources` idle sources, of which the first `busy` change with every packet, and no slots, which will have `per_slot` each.
+    /// A set of `sources` idle sources, of which those of `busy` change with every packet, and no slots, which will have `per_slot` each.
     /// Panics beyond [`MAX_SOURCES`], which is as many as a key can tell apart.
     #[must_use]
-    pub fn new(busy: usize, sources: usize, per_slot: usize) -> Self {
-        assert!(busy <= sources && sources <= MAX_SOURCES, "{sources} event sources; at most {MAX_SOURCES}");
+    pub fn new(busy: Range<usize>, sources: usize, per_slot: usize) -> Self {
+        assert!(busy.end <= sources && sources <= MAX_SOURCES, "{sources} event sources; at most {MAX_SOURCES}");
         Self {
-            busy_below: busy,
-            busy: Tree::new(busy),
-            others: Tree::new(sources - busy),
+            busy_from: busy.start,
+            busy_sources: busy.len(),
+            busy: Tree::new(busy.len()),
+            others: Tree::new(sources),
             slots_from: sources,
             per_slot,
             slots: Tree::new(0),
@@ -140,7 +175,7 @@ impl EventSet {
         let rank = self.slots_from as u64 + serial % tellable as u64 * self.per_slot as u64;
         if slot == self.ranks.len() {
             self.ranks.push(0);
-            if (self.slots.nodes.len() - self.slots.leaves) * WAYS < first + self.per_slot {
+            if self.slots.room() < first + self.per_slot {
                 self.slots = self.slots.grown(2 * (first + self.per_slot));
             }
         }
@@ -152,10 +187,11 @@ impl EventSet {
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
         let key = if time > MAX_TIME { NEVER } else { time << SOURCE_BITS | source as u64 };
-        if source < self.busy_below {
-            self.busy.set(source, key);
+        let busy = source.wrapping_sub(self.busy_from);
+        if busy < self.busy_sources {
+            self.busy.set(busy, key);
         } else if source < self.slots_from {
-            self.others.set(source - self.busy_below, key);
+            self.others.set(source, key);
             self.rest = self.others.least.min(self.slots.least);
         } else {
             self.set_in_slot(source - self.slots_from, time);
@@ -179,10 +215,11 @@ impl EventSet {
     /// For tests: pending time of `source`.
     #[cfg(test)]
     pub fn pending(&self, source: usize) -> Time {
-        let key = if source < self.busy_below {
-            self.busy.key(source)
+        let busy = source.wrapping_sub(self.busy_from);
+        let key = if busy < self.busy_sources {
+            self.busy.key(busy)
         } else if source < self.slots_from {
-            self.others.key(source - self.busy_below)
+            self.others.key(source)
         } else {
             self.slots.key(source - self.slots_from)
         };
@@ -216,7 +253,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lower_source() {
-        let mut e = EventSet::new(2, 5, 1);
+        let mut e = EventSet::new(0..2, 5, 1);
         e.set(3, 10);
         e.set(1, 10);
         assert_eq!(e.first(), Some((10, 1)));
@@ -228,7 +265,7 @@ mod tests {
 
     #[test]
     fn connections_in_slots_come_in_the_order_in_which_they_were_made() {
-        let mut e = EventSet::new(1, 2, 3);
+        let mut e = EventSet::new(0..1, 2, 3);
         // Slot 0 is used again, by the youngest.
         for (slot, serial) in [(0, 0), (1, 1), (2, 2), (0, 3)] {
             assert_eq!(e.take_slot(slot, serial), 2 + 3 * slot);
@@ -255,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_time_beyond_every_run_is_never() {
-        let mut e = EventSet::new(1, 2, 1);
+        let mut e = EventSet::new(0..1, 2, 1);
         e.set(0, MAX_TIME + 1);
         assert_eq!(e.first(), None);
         e.set(0, MAX_TIME);
@@ -264,8 +301,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn first_is_the_least(busy in 0usize..=137, moves in prop::collection::vec((0usize..137, 0u64..1000), 1..300)) {
-            let mut e = EventSet::new(busy, 137, 1);
+        fn first_is_the_least(from in 0usize..=137, busy in 0usize..=137, moves in prop::collection::vec((0usize..137, 0u64..1000), 1..300)) {
+            let mut e = EventSet::new(from.min(busy)..busy, 137, 1);
             let mut model = [NEVER; 137];
             for (source, time) in moves {
                 let time = if time > 900 { NEVER } else { time };

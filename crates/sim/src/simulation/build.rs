@@ -43,7 +43,7 @@ impl<'a> World<'a> {
         let tuples = tuples(spec);
         let headers = if spec.capture { headers(spec, &flows, &others, &tuples) } else { vec![] };
         let sources = sources(spec);
-        let events = EventSet::new(sources.min(first_flow_source(spec)), sources, FLOW_SOURCES);
+        let events = EventSet::new(PORTS..first_flow_source(spec), sources, FLOW_SOURCES);
         let (routes, ways) = routes(spec, &groups);
         let slots = Slots::new(groups, ways, sources, spec, controls);
         let mut network = Network::new(ports, routes, tuples, events, spec.seed);
