@@ -3,6 +3,8 @@
 //! It hashes facts (time, port, flow, sequence number, header bits, what became of the packet) and not the layout of what holds them, so
 //! that it outlives names and schemas. A connection that was made while the run goes on has a number of its own, wherever it lies. Without the feature `fingerprint` it has no state and no cost.
 
+#[cfg(any(test, feature = "fingerprint"))]
+use crate::packet::flags;
 use crate::packet::{DropCause, Packet, Verdict};
 use crate::time::Time;
 
@@ -55,12 +57,14 @@ impl Fingerprint {
             PacketEvent::Dropped(_) => 4,
             PacketEvent::Arrived => 5,
         };
+        // Whether a SYN offers ECN shows in the codepoints of what follows it.
+        let unhashed = if p.has(flags::SYN) { flags::ECN_SETUP } else { 0 };
         for value in [
             now,
             port.unwrap_or(NO_PORT) as u64,
             self.number(p.flow()),
             u64::from(p.seq),
-            u64::from(p.flags ^ p.ecn().flags()),
+            u64::from(p.flags & !unhashed ^ p.ecn().flags()),
             u64::from(p.ecn().bits()),
             u64::from(p.len),
             kind << 8 | outcome,

@@ -57,6 +57,8 @@ pub mod flags {
     pub const CWR: u16 = 4;
     /// ECN echo.
     pub const ECE: u16 = 8;
+    /// In a SYN: the end that opens offers ECN. The answer has ECE alone if the other end agrees.
+    pub const ECN_SETUP: u16 = ECE | CWR;
     /// SCE echo, the former NS bit.
     pub const ESCE: u16 = 16;
     /// Sent before.

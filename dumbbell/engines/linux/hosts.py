@@ -23,6 +23,7 @@ STACK_OPTIONS: dict[str, Any] = {
     "rto_min_ms": 200,
     "sack_compression": True,
     "limit_answers": True,
+    "ecn_fallback": True,
     "tail_loss_probe": True,
     "slow_start_after_idle": True,
     "output_limit_bytes": 1 << 20,
@@ -61,6 +62,8 @@ class Profile:
             sysctls["net.ipv4.tcp_comp_sack_nr"] = "0"
         if not options.get("limit_answers", True):
             sysctls["net.ipv4.tcp_invalid_ratelimit"] = "0"
+        if not options.get("ecn_fallback", True):
+            sysctls["net.ipv4.tcp_ecn_fallback"] = "0"
         if not options.get("tail_loss_probe", True):
             sysctls["net.ipv4.tcp_early_retrans"] = "0"
         if not options.get("slow_start_after_idle", True):

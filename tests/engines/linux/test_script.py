@@ -107,6 +107,7 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         "rto_min_ms": 50,
         "sack_compression": False,
         "limit_answers": False,
+        "ecn_fallback": False,
         "tail_loss_probe": False,
         "slow_start_after_idle": False,
         "reordering": 5,
@@ -118,6 +119,7 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
     for setting in (
         "tcp_comp_sack_nr 0",
         "tcp_invalid_ratelimit 0",
+        "tcp_ecn_fallback 0",
         "tcp_early_retrans 0",
         "tcp_slow_start_after_idle 0",
         "tcp_reordering 5",

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use crate::packet::{flags, Packet, MSS};
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
@@ -15,26 +16,48 @@ use crate::time::{Time, MS, SEC};
 const DELAY: Time = 10 * MS;
 
 /// Both ends of a transfer, and what is on its way between them.
-struct Path {
+pub(super) struct Path {
     out: TestOutbox,
     s: Sender,
     r: Receiver,
     under_way: VecDeque<(Time, Packet)>,
     /// What was sent, and when.
-    sent: Vec<(Time, Packet)>,
+    pub sent: Vec<(Time, Packet)>,
 }
 
 impl Path {
     fn new(stack: &str, bytes: u64) -> Self {
         let mut spec = bulk_flow();
         spec.transfer_bytes = Some(bytes);
-        let (s, r, out) = ends(&spec, stack, "reno");
+        Self::of(&spec, stack, "reno")
+    }
+
+    pub fn of(spec: &TcpSpec, stack: &str, cc: &str) -> Self {
+        let (s, r, out) = ends(spec, stack, cc);
         Self { out, s, r, under_way: VecDeque::new(), sent: vec![] }
     }
 
     /// Runs until nothing is on its way and no timer is set; `lost` says of each packet that is sent whether it is lost.
-    fn run(&mut self, mut lost: impl FnMut(&Packet) -> bool) {
+    fn run(&mut self, lost: impl FnMut(&Packet) -> bool) {
         self.s.connect(&mut self.out);
+        self.go_on(lost);
+    }
+
+    /// The same, but that the receiving end opens.
+    pub fn run_download(mut self, lost: impl FnMut(&Packet) -> bool) -> Self {
+        self.r = self.r.opening();
+        self.r.connect(&mut self.out);
+        self.go_on(lost);
+        self
+    }
+
+    /// The same, but that the sending end opens.
+    pub fn run_upload(mut self, lost: impl FnMut(&Packet) -> bool) -> Self {
+        self.run(lost);
+        self
+    }
+
+    fn go_on(&mut self, mut lost: impl FnMut(&Packet) -> bool) {
         loop {
             for p in self.out.take_sent() {
                 self.sent.push((self.out.now, p));

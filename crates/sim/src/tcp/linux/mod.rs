@@ -13,6 +13,8 @@ pub mod clock;
 #[cfg(test)]
 mod close_tests;
 #[cfg(test)]
+mod ecn_tests;
+#[cfg(test)]
 mod fast_path_tests;
 mod loss;
 pub mod options;

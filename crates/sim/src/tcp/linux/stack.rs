@@ -101,6 +101,8 @@ pub struct Stack {
     pub sack_compression: bool,
     /// Packets without data that are dropped are answered once in half a second (sysctl tcp_invalid_ratelimit, 4.0 and later); else each is.
     pub limit_answers: bool,
+    /// A SYN that is sent again does not offer ECN any more (sysctl tcp_ecn_fallback, 4.2 and later).
+    pub ecn_fallback: bool,
     /// See [`CwndLimited`].
     pub cwnd_limited: CwndLimited,
     /// The window is restarted after an idle time, and decays while the application limits sending (sysctl tcp_slow_start_after_idle).
@@ -190,6 +192,7 @@ const LINUX_6_12: Stack = Stack {
     cubic_idle_shift: true,
     sack_compression: true,
     limit_answers: true,
+    ecn_fallback: true,
     cwnd_limited: CwndLimited::Sticky,
     slow_start_after_idle: true,
     prr_below_ssthresh: PrrBelowSsthresh::Una,
@@ -250,6 +253,7 @@ const LINUX_5_1_SCE: Stack = Stack {
 const LINUX_3_9: Stack = Stack {
     sack_compression: false,
     limit_answers: false,
+    ecn_fallback: false,
     syn_linear_timeouts: 0,
     timer_wheel: TimerWheel::Slack,
     rtt_in_ticks: true,

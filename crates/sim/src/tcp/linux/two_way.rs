@@ -48,8 +48,7 @@ pub struct TwoWayEnd {
     opens: bool,
     sender: Sender,
     receiver: Receiver,
-    /// Timestamp of the SYN, and when its answer is sent again, and after how long then.
-    syn_tsval: u32,
+    /// When the answer to the SYN is sent again, and after how long then.
     syn_ack_again: Time,
     syn_ack_timeout: Time,
     counters: Counters,
@@ -76,7 +75,6 @@ impl TwoWayEnd {
             opens,
             sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
             receiver: if opens { receiver.opening() } else { receiver },
-            syn_tsval: 0,
             syn_ack_again: NEVER,
             syn_ack_timeout: SYN_ACK_TIMEOUT,
             counters: Counters::default(),
@@ -190,7 +188,9 @@ impl TwoWayEnd {
                     return out.set_timer(self.source + SYN_ACK, NEVER);
                 }
                 self.syn_ack_timeout = (2 * self.syn_ack_timeout).min(SYN_ACK_TIMEOUT_MAX);
-                self.answer_syn(out);
+                self.expect_accept(out);
+                let (receiver, mut out) = self.acknowledging(out);
+                receiver.send_syn_ack(&mut out);
             }
             _ => {
                 let (receiver, mut out) = self.acknowledging(out);
@@ -278,8 +278,12 @@ impl TwoWayEnd {
 
     fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
         if !self.opens {
-            self.syn_tsval = p.tsval;
-            return self.answer_syn(out);
+            if self.syn_ack_again == NEVER {
+                self.sender.hear_of_ecn(p, flags::ECN_SETUP);
+            }
+            self.expect_accept(out);
+            let (receiver, mut out) = self.acknowledging(out);
+            return receiver.hear_syn(p, &mut out);
         }
         if self.receiver.is_established() {
             // The packet that ended the handshake got lost.
@@ -292,12 +296,10 @@ impl TwoWayEnd {
         sender.on_syn_ack(p, &mut out);
     }
 
-    fn answer_syn(&mut self, out: &mut impl Outbox) {
+    /// The SYN-ACK goes, and again if nothing comes.
+    fn expect_accept(&mut self, out: &mut impl Outbox) {
         self.syn_ack_again = out.now() + self.syn_ack_timeout;
         out.set_timer(self.source + SYN_ACK, self.syn_ack_again);
-        let tsval = self.syn_tsval;
-        let (receiver, mut out) = self.acknowledging(out);
-        receiver.answer_syn(tsval, &mut out);
     }
 
     /// The sending half, and what it acts through; `blocks` came with the packet in hand.

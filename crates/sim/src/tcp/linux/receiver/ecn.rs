@@ -46,6 +46,16 @@ impl Echo {
         }
     }
 
+    /// Both ends agree on ECN, as far as this one knows.
+    pub fn is_on(&self) -> bool {
+        self.enabled
+    }
+
+    /// One of the ends does not want ECN.
+    pub fn turn_off(&mut self) {
+        (self.enabled, self.dctcp, self.sce) = (false, None, None);
+    }
+
     /// The sender has reduced its window.
     pub fn on_cwr(&mut self) {
         self.latch = false;

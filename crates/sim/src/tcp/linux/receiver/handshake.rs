@@ -3,7 +3,7 @@
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::Time;
 
@@ -14,7 +14,7 @@ impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
     pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
-            return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.send_syn_ack(p.tsval, out) };
+            return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.hear_syn(p, out) };
         }
         let was_established = self.established;
         if !was_established {
@@ -27,16 +27,30 @@ impl Receiver {
         }
     }
 
-    /// Answers a SYN with the timestamp `tsval`. One that comes again is answered by the SYN-ACK that was sent, which echoes the first
-    /// (`tcp_check_req`).
-    pub(super) fn send_syn_ack(&mut self, tsval: u32, out: &mut impl Outbox) {
+    /// Answers a SYN. One that comes again is answered by the SYN-ACK that was sent, which echoes the first (`tcp_check_req`).
+    pub(in crate::tcp::linux) fn hear_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.rtt.syn_acks == 0 {
-            self.form.tsecr = tsval;
+            self.form.tsecr = p.tsval;
+            self.hear_of_ecn(p, flags::ECN_SETUP);
         }
+        self.send_syn_ack(out);
+    }
+
+    /// The other end's SYN or SYN-ACK has come. Unless it has all of the flags `asked`, ECN is not used.
+    pub(super) fn hear_of_ecn(&mut self, p: &Packet, asked: u16) {
+        if p.flags & asked != asked {
+            self.echo.turn_off();
+            self.form.flags = flags::ACK | Ecn::NotEct.flags();
+        }
+    }
+
+    /// Sends the SYN-ACK, perhaps again.
+    pub(in crate::tcp::linux) fn send_syn_ack(&mut self, out: &mut impl Outbox) {
         self.rtt.syn_acks += 1;
         self.rtt.syn_ack_us = out.now() / 1000;
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
-        let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN, ..ack };
+        let consent = if self.echo.is_on() { flags::ECE } else { 0 };
+        let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN | consent, ..ack };
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn_ack);
     }

@@ -28,6 +28,8 @@ pub(super) struct Opening {
     retransmits: u32,
     /// Retransmissions after which the timeout doubles.
     linear: u32,
+    /// What is sent again does not offer ECN any more.
+    ecn_fallback: bool,
 }
 
 impl Opening {
@@ -40,6 +42,7 @@ impl Opening {
             timeout: clock.from_ms(TIMEOUT_MS),
             retransmits: 0,
             linear: stack.syn_linear_timeouts,
+            ecn_fallback: stack.ecn_fallback,
         }
     }
 }
@@ -54,7 +57,9 @@ impl Receiver {
 
     fn send_syn(&mut self, out: &mut impl Outbox) {
         let p = self.ack_packet(1, self.buffer.offered(), out.now());
-        let syn = Packet { len: SYN_FRAME as u16, flags: p.flags | flags::SYN | flags::HANDSHAKE, ..p };
+        let offers_ecn = self.echo.is_on() && !(self.opening.retransmits > 0 && self.opening.ecn_fallback);
+        let offer = if offers_ecn { flags::ECN_SETUP } else { 0 };
+        let syn = Packet { len: SYN_FRAME as u16, flags: p.flags | flags::SYN | flags::HANDSHAKE | offer, ..p };
         self.rtt.syn_ack_us = out.now() / 1000;
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn);
@@ -82,6 +87,7 @@ impl Receiver {
             self.opening.timer.clear();
             out.set_timer(self.opening.source, NEVER);
             self.form.tsecr = p.tsval;
+            self.hear_of_ecn(p, flags::ECE);
             self.establish(out.now());
             if self.opening.retransmits > 0 {
                 // The timestamps tell which SYN this answers (tcp_ack_update_rtt).

@@ -63,13 +63,9 @@ impl Receiver {
     /// The connection that this end opened is established by the SYN-ACK `p`.
     pub(in crate::tcp::linux) fn connected(&mut self, p: &Packet, now: Time) {
         self.form.tsecr = p.tsval;
+        self.hear_of_ecn(p, flags::ECE);
         self.established = true;
         self.buffer.establish(now / 1000);
-    }
-
-    /// A SYN arrives, or its answer got lost: sends the SYN-ACK.
-    pub(in crate::tcp::linux) fn answer_syn(&mut self, tsval: u32, out: &mut impl Outbox) {
-        self.send_syn_ack(tsval, out);
     }
 
     /// Establishes the connection; us since the SYN-ACK was sent, unless that was more than once.

@@ -35,7 +35,8 @@ impl Sender {
         if self.handshake.retransmits == 0 {
             self.handshake.sent_us = self.view.mstamp_us;
         }
-        let p = self.packet(0, SYN_FRAME, flags::SYN, self.control_ecn());
+        let offer = self.ecn_offer(self.handshake.retransmits > 0);
+        let p = self.packet(0, SYN_FRAME, flags::SYN | offer, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, p)
     }
@@ -64,6 +65,7 @@ impl Sender {
         if matches!(self.phase, Phase::Closed | Phase::SynReceived) {
             if self.phase == Phase::Closed {
                 self.form.tsecr = p.tsval;
+                self.hear_of_ecn(p, flags::ECN_SETUP);
             } else {
                 // tcp_check_req: a SYN that comes again is answered by the SYN-ACK that was sent, which echoes the first.
                 self.handshake.is_resent = true;
@@ -76,7 +78,8 @@ impl Sender {
     /// Sends the SYN-ACK, and again if nothing comes.
     fn answer_syn(&mut self, out: &mut impl Outbox) {
         self.handshake.sent_us = self.view.mstamp_us;
-        let p = self.packet(0, SYN_FRAME, flags::SYN | flags::HANDSHAKE, self.control_ecn());
+        let answer = flags::SYN | flags::HANDSHAKE | self.ecn_consent();
+        let p = self.packet(0, SYN_FRAME, answer, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, p);
         let timeout = self.clock.from_ms(SYN_ACK_TIMEOUT_MS << self.handshake.retransmits.min(7));
@@ -104,6 +107,7 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
+        self.hear_of_ecn(p, flags::ECE);
         // Of a SYN that was sent again the timestamps tell which one this answers (tcp_ack_update_rtt).
         let rtt_us = if self.handshake.retransmits == 0 {
             self.view.mstamp_us - self.handshake.sent_us
