@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, highspeed, htcp, hybla, illinois, lp, nv, reno, reno_sce,
-    scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
+    bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, reno,
+    reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
 };
 
 /// What a control needs from the connection.
@@ -95,6 +95,7 @@ pub const CONTROLS: &[Control] = &[
     bbr3::CONTROL,
     bic::CONTROL,
     cdg::CONTROL,
+    fast::CONTROL,
     highspeed::CONTROL,
     htcp::CONTROL,
     hybla::CONTROL,

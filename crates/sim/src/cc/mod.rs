@@ -12,6 +12,7 @@ mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
 mod exp;
+mod fast;
 mod highspeed;
 mod htcp;
 mod hybla;
