@@ -4,6 +4,7 @@
 //!
 //! Leaves out: Linux 5.1 kept HyStart's clock and the least delay in ticks; here both are in microseconds for that stack, too.
 
+use super::cubic_eras::OldCubic;
 use super::hystart::{self, HyStart};
 use super::{
     AnyCc, CaState, CongestionControl, Control, Event, Growth, Needs, Parameter, Parameters, RateSample, Version, View,
@@ -49,8 +50,17 @@ pub(super) const CONTROL: Control = Control {
         hystart::LOW_WINDOW,
         hystart::ACK_DELTA_US,
         hystart::CLOCK,
+        Parameter::word(
+            "version",
+            "2.3",
+            &["2.0", "2.1", "2.2", "2.3"],
+            "of the module; before 2.3 there is no HyStart, and beta and initial_ssthresh have other defaults",
+        ),
     ],
-    build: |p| AnyCc::Cubic(Cubic::new(p)),
+    build: |p| match OldCubic::of(p.word("version"), p) {
+        Some(old) => AnyCc::Boxed(Box::new(old)),
+        None => AnyCc::Cubic(Cubic::new(p)),
+    },
 };
 
 /// CUBIC.
@@ -152,7 +162,7 @@ impl Cubic {
 
 /// Integer cube root: a table for the leading bits, then one Newton-Raphson step (error below 0.2 %).
 #[must_use]
-fn cubic_root(a: u64) -> u32 {
+pub(super) fn cubic_root(a: u64) -> u32 {
     // (cbrt(x << 18) - 1), refined by hand in Linux for x in 0..=63.
     const V: [u8; 64] = [
         0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176,

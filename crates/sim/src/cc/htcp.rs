@@ -1,6 +1,9 @@
 //! H-TCP: growth that rises with the time since the last loss, and a decrease by the ratio of the least to the largest RTT unless the throughput
 //! has changed (R. Shorten, D. Leith, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004; Linux 6.12 net/ipv4/tcp_htcp.c).
 //! It counts in ticks: on a kernel of fewer ticks a second it is another control.
+//!
+//! The version of 2.6.18 has an alpha of 16 bits, seven of which are a fraction: from 512 on it wraps round. It takes the smoothed RTT, and that
+//! only beyond slow start; the largest RTT only counts from the fourth round trip after a loss, and when there has been one.
 
 use super::{
     AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
@@ -26,6 +29,12 @@ pub(super) const CONTROL: Control = Control {
             true,
             "halves the window where the throughput has changed by a fifth (module parameter)",
         ),
+        Parameter::word(
+            "version",
+            "today",
+            &["linux-2.6.18", "today"],
+            "that of Linux 2.6.18 takes smoothed RTTs, and its growth wraps round at 512 segments a round trip",
+        ),
     ],
     build: |p| AnyCc::Boxed(Box::new(Htcp::new(p))),
 };
@@ -35,6 +44,8 @@ pub(super) const CONTROL: Control = Control {
 struct Htcp {
     use_rtt_scaling: bool,
     use_bandwidth_switch: bool,
+    /// The version of 2.6.18.
+    is_early: bool,
     alpha: u32,
     beta: u8,
     /// The next decrease may be by the ratio of RTTs: there has been one before.
@@ -66,6 +77,7 @@ impl Htcp {
         Self {
             use_rtt_scaling: p.flag("use_rtt_scaling"),
             use_bandwidth_switch: p.flag("use_bandwidth_switch"),
+            is_early: p.word("version") == "linux-2.6.18",
             alpha: ALPHA_BASE,
             beta: BETA_MIN,
             modeswitch: false,
@@ -83,6 +95,21 @@ impl Htcp {
             self.min_rtt = rtt;
         }
         if v.state == CaState::Open {
+            self.max_rtt = self.max_rtt.max(self.min_rtt);
+            if rtt <= self.max_rtt + v.ticks_of_us(20_000) {
+                self.max_rtt = self.max_rtt.max(rtt);
+            }
+        }
+    }
+
+    /// The same of 2.6.18: of the smoothed RTT.
+    fn take_smoothed_rtt(&mut self, v: &View, w: &Window) {
+        let rtt = v.ticks_of_us(v.srtt_us8 >> 3);
+        if self.min_rtt == 0 || self.min_rtt > rtt {
+            self.min_rtt = rtt;
+        }
+        let settled = self.min_rtt > 0 && v.jiffies.wrapping_sub(self.last_cong) / self.min_rtt > 3;
+        if v.state == CaState::Open && w.ssthresh < 0xffff && settled {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
             if rtt <= self.max_rtt + v.ticks_of_us(20_000) {
                 self.max_rtt = self.max_rtt.max(rtt);
@@ -146,6 +173,9 @@ impl Htcp {
             factor = ((factor << 3) / scale).max(1);
         }
         self.alpha = (2 * factor).wrapping_mul(ALPHA_BASE - u32::from(self.beta));
+        if self.is_early {
+            self.alpha &= 0xffff;
+        }
         if self.alpha == 0 {
             self.alpha = ALPHA_BASE;
         }
@@ -175,6 +205,9 @@ impl CongestionControl for Htcp {
         if slow || acked == 0 {
             return;
         }
+        if self.is_early {
+            self.take_smoothed_rtt(v, w);
+        }
         if w.cwnd_cnt.wrapping_mul(self.alpha) >> SHIFT >= w.cwnd {
             w.cwnd += 1;
             w.cwnd_cnt = 0;
@@ -188,6 +221,9 @@ impl CongestionControl for Htcp {
     fn undo_cwnd(&mut self, v: &View, w: &Window) -> u32 {
         if let Some(before) = self.undo.take() {
             (self.last_cong, self.max_rtt, self.throughput.old_max) = before;
+        }
+        if self.is_early {
+            return w.cwnd.max((w.ssthresh << SHIFT) / u32::from(self.beta));
         }
         w.cwnd.max(v.prior_cwnd)
     }
@@ -207,7 +243,7 @@ impl CongestionControl for Htcp {
         if v.state == CaState::Open {
             self.pkts_acked = s.acked as u16;
         }
-        if s.rtt_us > 0 {
+        if s.rtt_us > 0 && !self.is_early {
             self.take_rtt(v, v.ticks_of_us(s.rtt_us as u32));
         }
         if self.use_bandwidth_switch {
@@ -369,5 +405,39 @@ mod tests {
         v.state = CaState::Disorder;
         h.pkts_acked(&v, &mut w, &sample(90_000, 1));
         assert_eq!(h.max_rtt, 80);
+    }
+
+    #[test]
+    fn the_alpha_of_2006_wraps_round_at_512() {
+        // Over 320 ms or more it is doubled: 2 * 256 after 18.7 s.
+        for (ms, alpha) in [(18_000, 2 * 243), (18_700, 1), (25_000, 2 * 385 - 512)] {
+            let (mut h, mut v, _) = htcp(&json!({"version": "linux-2.6.18"}));
+            (h.min_rtt, v.jiffies) = (320, v.jiffies + ms);
+            h.update_alpha(&v);
+            assert!((h.alpha >> SHIFT).abs_diff(alpha) <= 2, "{} after {ms} ms", h.alpha >> SHIFT);
+        }
+    }
+
+    #[test]
+    fn the_rtts_of_2006_are_smoothed_and_the_largest_counts_after_three_round_trips_and_a_loss() {
+        let (mut h, mut v, mut w) = htcp(&json!({"version": "linux-2.6.18"}));
+        h.pkts_acked(&v, &mut w, &sample(10_000, 1));
+        assert_eq!((h.min_rtt, h.max_rtt), (0, 0));
+        v.is_cwnd_limited = true;
+        v.srtt_us8 = 8 * 40_000;
+        h.cong_avoid(&v, &mut w, 1);
+        v.srtt_us8 = 8 * 55_000;
+        v.jiffies += 159;
+        h.cong_avoid(&v, &mut w, 1);
+        assert_eq!((h.min_rtt, h.max_rtt), (40, 0), "three round trips");
+        v.jiffies += 1;
+        w.ssthresh = 0xffff;
+        h.cong_avoid(&v, &mut w, 1);
+        assert_eq!(h.max_rtt, 0, "in slow start, or as good as that");
+        w.ssthresh = 50;
+        h.cong_avoid(&v, &mut w, 1);
+        assert_eq!((h.min_rtt, h.max_rtt), (40, 55));
+        (w.ssthresh, h.beta) = (64, 64);
+        assert_eq!(h.undo_cwnd(&v, &w), 128, "of the threshold");
     }
 }

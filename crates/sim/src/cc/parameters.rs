@@ -120,7 +120,11 @@ impl Parameter {
 
 /// The values of all parameters of a control.
 #[derive(Clone, Debug)]
-pub struct Parameters(Vec<(&'static str, Value)>);
+pub struct Parameters {
+    values: Vec<(&'static str, Value)>,
+    /// The names of those that the description gives.
+    given: Vec<&'static str>,
+}
 
 impl Parameters {
     /// The parameters `known` with their values: as `given`, else as the `stack` has it, else the default.
@@ -133,7 +137,7 @@ impl Parameters {
         given: &Map<String, serde_json::Value>,
     ) -> Result<Self, Flaws> {
         let (mut flaws, mut values) = (Flaws::default(), Self::defaults(known));
-        for (name, value) in &mut values.0 {
+        for (name, value) in &mut values.values {
             if let Some((_, of_stack)) = stack.iter().find(|(of_stack, _)| of_stack == name) {
                 *value = *of_stack;
             }
@@ -146,7 +150,10 @@ impl Parameters {
                 continue;
             };
             match known[at].parse(written) {
-                Some(value) => values.0[at].1 = value,
+                Some(value) => {
+                    values.values[at].1 = value;
+                    values.given.push(known[at].name);
+                }
                 None => flaws.add(name, written, known[at].expected()),
             }
         }
@@ -156,11 +163,12 @@ impl Parameters {
     /// The parameters `known`, each with its default.
     #[must_use]
     pub fn defaults(known: &[Parameter]) -> Self {
-        Self(known.iter().map(|parameter| (parameter.name, parameter.default)).collect())
+        let values = known.iter().map(|parameter| (parameter.name, parameter.default)).collect();
+        Self { values, given: vec![] }
     }
 
     fn value(&self, name: &str) -> Value {
-        let found = self.0.iter().find(|(known, _)| *known == name);
+        let found = self.values.iter().find(|(known, _)| *known == name);
         found.unwrap_or_else(|| panic!("the table of the control has no parameter {name}")).1
     }
 
@@ -176,6 +184,17 @@ impl Parameters {
     pub fn integer(&self, name: &str) -> u32 {
         let Value::Integer(number) = self.value(name) else { panic!("{name} is no integer") };
         number
+    }
+
+    /// A whole number, or another default than the table's unless the description gives it.
+    #[must_use]
+    pub fn integer_or(&self, name: &str, default: u32) -> u32 {
+        let number = self.integer(name);
+        if self.given.contains(&name) {
+            number
+        } else {
+            default
+        }
     }
 
     /// One of some words.
@@ -206,6 +225,10 @@ mod tests {
         let stack = [("number", Value::Integer(3)), ("word", Value::Word("b")), ("another", Value::Flag(true))];
         let p = resolve(&stack, json!({"word": "a", "on": false})).unwrap();
         assert_eq!((p.flag("on"), p.integer("number"), p.word("word")), (false, 3, "a"));
+        assert_eq!(
+            (p.integer_or("number", 5), resolve(&[], json!({"number": 7})).unwrap().integer_or("number", 5)),
+            (5, 7)
+        );
         let p = resolve(&[], json!({})).unwrap();
         assert_eq!((p.flag("on"), p.integer("number"), p.word("word")), (true, 7, "a"));
     }

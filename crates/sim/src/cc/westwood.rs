@@ -3,10 +3,16 @@
 //! net/ipv4/tcp_westwood.c). Between losses it is Reno. Times are ticks, the bandwidth is bytes a tick, so that below a segment a tick it is
 //! coarse.
 //!
+//! The version of 2.6.16 has filters that begin at 0 (so that they lag far behind a window that grows exponentially), takes the smoothed RTT, counts the
+//! first ACK whole, never takes the least RTT anew, and leaves the threshold of a timeout to Reno (but with F-RTO, which kernels of the time had switched
+//! off).
+//!
 //! Leaves out: that a short segment, the last of a write, brings fewer bytes than a full one.
 
 use super::reno::reno_cong_avoid;
-use super::{AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window};
+use super::{
+    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, RateSample, Version, View, Window,
+};
 
 /// Least time over which bandwidth is measured: a twentieth of a second.
 const LEAST_WINDOW_PER_S: u32 = 20;
@@ -18,13 +24,23 @@ pub(super) const CONTROL: Control = Control {
     summary: "Westwood+ (Mascolo et al. 2001, Linux 6.12)",
     needs: Needs { whole_acks: true, ..Needs::NOTHING },
     since: Version(2, 6),
-    parameters: &[],
-    build: |_| AnyCc::Boxed(Box::new(Westwood::default())),
+    parameters: &[Parameter::word(
+        "version",
+        "today",
+        &["linux-2.6.16", "today"],
+        "that of Linux 2.6.16 begins its filters at 0, takes smoothed RTTs and never forgets the least one",
+    )],
+    build: |p| {
+        let is_early = p.word("version") == "linux-2.6.16";
+        AnyCc::Boxed(Box::new(Westwood { is_early, ..Westwood::default() }))
+    },
 };
 
 /// Westwood+.
 #[derive(Clone, Debug, Default)]
 struct Westwood {
+    /// The version of 2.6.16.
+    is_early: bool,
     /// Bandwidth, bytes a tick: smoothed once, and twice.
     smoothed_once: u32,
     bandwidth: u32,
@@ -49,7 +65,7 @@ impl Westwood {
             return;
         }
         let (sample, smooth) = (self.bytes / took, |old: u32, new: u32| old.wrapping_mul(7).wrapping_add(new) >> 3);
-        if self.smoothed_once == 0 && self.bandwidth == 0 {
+        if self.smoothed_once == 0 && self.bandwidth == 0 && !self.is_early {
             (self.smoothed_once, self.bandwidth) = (sample, sample);
         } else {
             self.smoothed_once = smooth(self.smoothed_once, sample);
@@ -85,7 +101,8 @@ impl BoxedControl for Westwood {}
 impl CongestionControl for Westwood {
     fn init(&mut self, v: &View, _: &mut Window) {
         (self.rtt, self.rtt_min) = (INITIAL_RTT_S * v.hz, INITIAL_RTT_S * v.hz);
-        (self.window_start, self.forgets_rtt_min) = (v.jiffies, true);
+        (self.window_start, self.forgets_rtt_min) = (v.jiffies, !self.is_early);
+        self.snd_una = self.is_early.then_some(v.snd_una);
     }
 
     fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
@@ -102,7 +119,7 @@ impl CongestionControl for Westwood {
                 w.ssthresh = self.estimate(v.mss);
                 w.cwnd = w.ssthresh;
             }
-            Event::Loss => {
+            Event::Loss if !self.is_early => {
                 w.ssthresh = self.estimate(v.mss);
                 self.forgets_rtt_min = true;
             }
@@ -111,7 +128,9 @@ impl CongestionControl for Westwood {
     }
 
     fn pkts_acked(&mut self, v: &View, _: &mut Window, s: &RateSample) {
-        if s.rtt_us > 0 {
+        if self.is_early {
+            self.rtt = v.ticks_of_us(v.srtt_us8 >> 3);
+        } else if s.rtt_us > 0 {
             self.rtt = v.ticks_of_us(s.rtt_us as u32);
         }
     }
@@ -232,5 +251,37 @@ mod tests {
         c.accounted = 5 * MSS;
         assert_eq!((c.arrived(3 * MSS, MSS), c.accounted), (MSS, 2 * MSS));
         assert_eq!((c.arrived(MSS, MSS), c.accounted), (MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn the_version_of_2006_lags_behind_growth_and_takes_the_smoothed_rtt() {
+        let estimates = ["linux-2.6.16", "today"].map(|version| {
+            let mut lab = Lab::in_slow_start(made(&CONTROL, &json!({"version": version})), 10);
+            lab.rtt_us = 60_000;
+            (lab.v.srtt_us8, lab.per_ack) = (8 * 60_000, 1);
+            // Doubles each round trip, up to 640 segments.
+            lab.rounds(6);
+            lab.round();
+            lab.event(Event::CompleteCwr);
+            lab.w.cwnd
+        });
+        // Two filters by an eighth return (1/8) g / (g - 7/8) of a rate that grows by g each, 4.9 % of the 320 to 640 segments of the last rounds.
+        assert!((12..=32).contains(&estimates[0]), "{estimates:?}");
+        assert!(estimates[1] > estimates[0] + 4, "seeded with the first sample: {estimates:?}");
+    }
+
+    #[test]
+    fn the_version_of_2006_counts_the_first_ack_keeps_the_least_rtt_and_halves_at_a_timeout() {
+        let (mut early, mut v, mut w) = measured(1000, 40);
+        early.is_early = true;
+        v.snd_una = 1;
+        early.init(&v, &mut w);
+        (v.snd_una, v.srtt_us8) = (5, 8 * 70_000);
+        early.pkts_acked(&v, &mut w, &RateSample { rtt_us: 30_000, acked: 4, ..RateSample::default() });
+        early.on_ack(&v, &mut w, &RateSample { acked: 4, ..RateSample::default() });
+        assert_eq!((early.bytes, early.rtt, early.rtt_min), (4 * MSS, 70, 70));
+        w.ssthresh = 33;
+        early.on_event(&v, &mut w, Event::Loss);
+        assert_eq!((w.ssthresh, early.forgets_rtt_min), (33, false));
     }
 }
