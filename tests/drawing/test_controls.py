@@ -47,5 +47,5 @@ def test_figures_of_the_simulator_alone_need_no_kernel(page, tmp_path, monkeypat
     assert "old" not in text
     assert text.startswith("# Head\n<!-- generated controls figures -->\n\n### bbr\n")
     assert text.endswith("<!-- end -->\ntail\n")
-    with pytest.raises(BadInput, match=r"^congestion control 'bik' is unknown \(did you mean 'bic'\?\); expected one of bbr, bic, "):
+    with pytest.raises(BadInput, match=r"^congestion control 'bik' is unknown \(did you mean 'bic'\?\); expected one of bbr, bbr3, bic, "):
         page.main(["bik"])

@@ -1,0 +1,37 @@
+"""Earlier versions of congestion controls: on every stack of Linux, each another run than today's, and refused by the kernel by name."""
+
+import pytest
+from support import resolved
+
+from dumbbell.engines import engine
+from dumbbell.scenario import ScenarioError
+
+ERAS = [("cubic", "2.0"), ("cubic", "2.1"), ("cubic", "2.2"), ("htcp", "linux-2.6.18"), ("westwood", "linux-2.6.16")]
+STACKS = ["linux-6.12", "linux-5.1-sce", "linux-3.9"]
+
+
+def run(cc, stack):
+    """Thirty seconds of a flow through a queue of a BDP, which the receive window of an old stack fills as well."""
+    path = {"rtt": "40ms", "bottleneck": {"rate": "5mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
+    return engine("sim").run(resolved(path=path, flows=[{"cc": cc, "stack": stack}], duration="30s"))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize(("kind", "version"), ERAS)
+def test_an_earlier_version_runs_on_every_stack_and_is_not_todays(kind, version, stack):
+    then, now = run({"kind": kind, "version": version}, stack), run(kind, stack)
+    assert then.digest != now.digest
+    assert then.flows.rows()[0]["rx_bytes"] > 0.5 * now.flows.rows()[0]["rx_bytes"]
+
+
+@pytest.mark.parametrize("stack", ["linux-6.12", "linux-5.1-sce"])
+def test_controls_that_no_kernel_has_run_on_stacks_older_than_they_are(stack):
+    for kind in ("bbr3", "fast"):
+        assert run(kind, stack).flows.rows()[0]["rx_bytes"] > 0.8 * 30 * 5e6 / 8
+
+
+def test_the_kernel_has_no_earlier_versions():
+    for kind, version in ERAS:
+        assert "version" not in engine("kernel").capabilities().cc[kind].parameters
+        with pytest.raises(ScenarioError, match="version"):
+            engine("kernel").prepare([resolved(flows=[{"cc": {"kind": kind, "version": version}}])])
