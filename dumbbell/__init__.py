@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Start,
         Sweep,
     )
+    from dumbbell.scenario.function import Function, Round, control
     from dumbbell.scenario.qdiscs import *  # noqa: F403
     from dumbbell.scenario.traffic import *  # noqa: F403
 
@@ -50,6 +51,7 @@ __all__ = [
     "DelayStage",
     "Duration",
     "Flow",
+    "Function",
     "Host",
     "Limit",
     "Outage",
@@ -59,6 +61,7 @@ __all__ = [
     "Rate",
     "RateStep",
     "Results",
+    "Round",
     "Run",
     "Sample",
     "Scenario",
@@ -69,14 +72,18 @@ __all__ = [
     "Store",
     "Sweep",
     "__version__",
+    "control",
     "load",
     "run",
 ]
 
 _HOMES = {
+    "Function": "dumbbell.scenario.function",
     "Results": "dumbbell.results",
+    "Round": "dumbbell.scenario.function",
     "Run": "dumbbell.results",
     "Store": "dumbbell.results",
+    "control": "dumbbell.scenario.function",
     "load": "dumbbell.results",
     "run": "dumbbell.api",
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 class Table(TypedDict):
     entity: str
@@ -88,11 +88,12 @@ class Refused(ValueError):
 class Misbehaved(RuntimeError):
     """A congestion control of the user's own did what no control may do: the line names it, the time and what it did."""
 
-def simulate(plan: str, libraries: Mapping[str, str] | None = None) -> Output:
+def simulate(plan: str, libraries: Mapping[str, str] | None = None, functions: Mapping[int, tuple[Any, ...]] | None = None) -> Output:
     """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
 
     `libraries`: of the libraries with congestion controls that it may load, the path of each by its SHA-256, which is what the plan has of
-    it; they run in this process, and may take it with them.
+    it; they run in this process, and may take it with them. `functions`: those in Python by number: name, what makes one for a connection,
+    the class of what it is told, and whether it sets a rate.
     `Refused`: what cannot be run, a library that may not be loaded among it. ValueError: not a plan. `Misbehaved`: see there.
     RuntimeError: the simulator failed.
     """

@@ -235,8 +235,8 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
     def need(name: str, kind: str, what: str, owner: str = "") -> _Need:
         return _Need(place, prefix + name, kind, what, owner)
 
-    if "library" in workload.cc:
-        yield need("cc.library", "feature", OWN_CONTROLS)
+    if own := [key for key in ("library", "function") if key in workload.cc]:
+        yield need(f"cc.{own[0]}", "feature", OWN_CONTROLS)
     else:
         yield need("cc.kind", "cc", workload.cc["kind"])
         for parameter in workload.cc:

@@ -47,6 +47,9 @@ def execute(
     """
     from dumbbell.results import Results
 
+    if store is not None and (named := {function.name for run in runs for function in run.functions.values()}):
+        what = f"{', '.join(sorted(named))}: runs with congestion controls in Python are not stored, as nobody else could make them again"
+        raise BadInput(f"{what}; expected no results folder, or a library")
     outcome = execute_each(Listed(runs), store, executor, progress, repair, allow_library)
     found = tuple(outcome)
     return Results(found, tuple(outcome.damaged.values()))

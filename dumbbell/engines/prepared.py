@@ -16,9 +16,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import ENGINES, default, engine, unknown
+from dumbbell.errors import BadInput
 from dumbbell.native import native
 from dumbbell.plan import Kept, Plan, Planned, make
 from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
+from dumbbell.scenario.function import Function
+from dumbbell.scenario.problems import Unfit
 
 if TYPE_CHECKING:
     from dumbbell.engines.base import Engine
@@ -51,6 +54,14 @@ class Prepared:
     def libraries(self) -> dict[str, str]:
         """The paths of libraries that computing it loads, by SHA-256."""
         return self.resolved.settings.libraries
+
+    @property
+    def functions(self) -> dict[int, Function]:
+        """The functions in Python that are its congestion controls, by number. Raises `BadInput` for those of another process."""
+        try:
+            return self.resolved.settings.functions
+        except Unfit as error:
+            raise BadInput(str(error)) from None
 
     @property
     def cpu_s(self) -> float:

@@ -223,6 +223,8 @@ def _control(cc: Cc, table: Table) -> dict[str, Any]:
     """
     if cc.library is not None:
         return {"kind": cc.kind, "library": cc.sha256, **cc.parameters}
+    if cc.function is not None:
+        return {"kind": cc.kind, "function": cc.function}
     facts = table.cc.get(cc.kind)
     known = facts.parameters if facts else {}
     return {"kind": cc.kind, **{name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}}

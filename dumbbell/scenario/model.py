@@ -9,9 +9,10 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 from dumbbell.scenario.base import Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.faults import Faults, Ways
+from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.qdiscs import Qdisc
 from dumbbell.scenario.series import Series
-from dumbbell.scenario.tcp import Connections, Start
+from dumbbell.scenario.tcp import Cc, Connections, Start
 from dumbbell.scenario.trace import Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Rate, Size
@@ -273,6 +274,14 @@ class Settings(Model):
     @property
     def libraries(self) -> dict[str, str]:
         """The libraries that congestion controls are in: paths by SHA-256."""
+        return {str(cc.sha256): cc.library for cc in self._controls if cc.library is not None}
+
+    @property
+    def functions(self) -> dict[int, Function]:
+        """The functions that are congestion controls, by number. Raises `Unfit` for those of another process."""
+        return {cc.function: numbered(cc.function) for cc in self._controls if cc.function is not None}
+
+    @property
+    def _controls(self) -> list[Cc]:
         over_tcp = (*self.flows, *[traffic for traffic in self.background if isinstance(traffic, Connections)])
-        found = [each.cc for each in over_tcp if each.cc.library is not None]
-        return {str(cc.sha256): str(cc.library) for cc in found}
+        return [each.cc for each in over_tcp]

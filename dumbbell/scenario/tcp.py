@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema, PydanticKnownError
 
 from dumbbell.scenario.base import CONTENT, LONG, Model, Name
 from dumbbell.scenario.dscp import Dscp
+from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.library import identified
 from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Rate, Size
@@ -44,6 +45,8 @@ class Cc(Model):
     """The path of a library."""
     sha256: str | None = None
     """Of the library's file. One that is another is refused."""
+    function: int | None = None
+    """Which function of this process it is, if it is one."""
     parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -51,11 +54,15 @@ class Cc(Model):
     def _split(cls, written: Any, info: ValidationInfo) -> Any:
         if isinstance(written, str):
             return {"kind": written}
+        if isinstance(written, Function):
+            return {"kind": written.name, "function": written.number, "parameters": {}}
         if not isinstance(written, dict | cls):
             raise PydanticKnownError("string_type")
         if isinstance(written, dict) and written.get("library") is not None:
             rest = {key: value for key, value in written.items() if key not in ("library", "sha256")}
             return {**identified(written, info), "parameters": rest.pop("parameters", None) or rest}
+        if isinstance(written, dict) and written.get("function") is not None:
+            return {"kind": numbered(written["function"]).name, "function": written["function"], "parameters": {}}
         return _split(written, "kind", "parameters")
 
     @classmethod
@@ -71,6 +78,8 @@ class Cc(Model):
             # What a run depends on is the file's content, and its name, which flows have theirs from.
             where = self.kind if info.context == CONTENT else self.library
             return {"library": where, "sha256": self.sha256, **self.parameters}
+        if self.function is not None:
+            return {"kind": self.kind, "function": self.function}
         return {"kind": self.kind, **self.parameters} if self.parameters or info.context == LONG else self.kind
 
 

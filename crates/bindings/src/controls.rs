@@ -9,27 +9,43 @@ use dumbbell_sim::cc::{BoxedControl, CongestionControl, View, Window};
 use dumbbell_sim::refusal::Flaws;
 use serde_json::{Map, Value};
 
+use crate::rounds::{Function, InRounds};
+
 /// What a plan names a library by.
 const LIBRARY: &str = "library";
+/// What it names a function of Python's by.
+const FUNCTION: &str = "function";
 
 /// A control, or what is wrong with its parameters; none if it is nobody's.
 type Made = Option<Result<Box<dyn BoxedControl>, Flaws>>;
 
-/// The libraries that a run may load: each is loaded when the first connection asks for it.
+/// The controls of a run. A library is loaded when the first connection asks for it.
 #[derive(Default)]
-pub struct Libraries {
+pub struct Own {
+    /// Of the libraries that may be loaded, by what the plan has for them.
     paths: HashMap<String, PathBuf>,
+    /// By number.
+    functions: HashMap<u64, Function>,
     loaded: RefCell<HashMap<String, &'static Library>>,
 }
 
-impl Libraries {
-    /// Of paths by what the plan has for them.
-    pub fn new(paths: HashMap<String, PathBuf>) -> Self {
-        Self { paths, ..Self::default() }
+impl Own {
+    /// These libraries and functions.
+    pub fn new(paths: HashMap<String, PathBuf>, functions: HashMap<u64, Function>) -> Self {
+        Self { paths, functions, ..Self::default() }
     }
 
     /// The control that a plan calls `kind`.
     pub fn control(&self, kind: &str, given: &Map<String, Value>) -> Made {
+        if let Some(number) = given.get(FUNCTION) {
+            let function = number.as_u64().and_then(|number| self.functions.get(&number));
+            let missing = || Flaws::one(FUNCTION, format_args!("{kind} is not there"), "a function of this process");
+            return Some(function.ok_or_else(missing).and_then(|function| {
+                let made = InRounds::new(function)
+                    .map_err(|error| Flaws::one("", format_args!("{kind}: {error}"), "a control"));
+                made.map(|made| Box::new(made) as Box<dyn BoxedControl>)
+            }));
+        }
         let hash = given.get(LIBRARY)?.as_str()?;
         Some(self.library(kind, hash).and_then(|library| {
             let mut parameters = given.clone();
@@ -65,7 +81,10 @@ impl CongestionControl for Unloaded {
 
 impl BoxedControl for Unloaded {}
 
-/// A stand-in for the control of a library, which is not loaded.
+/// A stand-in for the user's own controls: no library is loaded and no function called.
 pub fn unloaded(_: &str, given: &Map<String, Value>) -> Made {
-    given.contains_key(LIBRARY).then(|| Ok(Box::new(Unloaded) as Box<dyn BoxedControl>))
+    [LIBRARY, FUNCTION]
+        .iter()
+        .any(|own| given.contains_key(*own))
+        .then(|| Ok(Box::new(Unloaded) as Box<dyn BoxedControl>))
 }

@@ -3,6 +3,7 @@
 mod capture;
 mod controls;
 mod playback;
+mod rounds;
 mod trace;
 
 use std::any::Any;
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe, UnwindSafe};
 use std::path::PathBuf;
 
-use controls::Libraries;
+use controls::Own;
 use dumbbell_foreign::Fault;
 use dumbbell_sim::draw::Distribution;
 use dumbbell_sim::output::{Datagram, Output, Rows};
@@ -46,17 +47,18 @@ thread_local! {
 }
 
 /// Runs a plan (JSON) and returns its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
-/// libraries with congestion controls that it may load, by what the plan has for them.
+/// libraries with congestion controls that it may load, by what the plan has for them. `functions`: those in Python by number.
 #[pyfunction]
-#[pyo3(signature = (plan, libraries=None))]
+#[pyo3(signature = (plan, libraries=None, functions=None))]
 fn simulate<'py>(
     py: Python<'py>,
     plan: &str,
     libraries: Option<HashMap<String, PathBuf>>,
+    functions: Option<HashMap<u64, rounds::Function>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let network = parse(plan)?;
     let work = || {
-        let controls = Libraries::new(libraries.unwrap_or_default());
+        let controls = Own::new(libraries.unwrap_or_default(), functions.unwrap_or_default());
         dumbbell_sim::simulate_with(&network, &move |kind, given| controls.control(kind, given))
     };
     let output = caught(py, AssertUnwindSafe(work))?;

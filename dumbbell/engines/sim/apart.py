@@ -12,6 +12,7 @@ from dumbbell.executor import WorkerDied
 from dumbbell.executor.apart import call
 from dumbbell.plan import Refusal
 from dumbbell.scenario import ScenarioError
+from dumbbell.scenario.function import Round
 
 LEAST_CPU_S = 60
 """A run may take this many CPU seconds, and `CPU_FACTOR` times what is expected of it: one that takes longer is taken to be stuck."""
@@ -20,6 +21,12 @@ CPU_FACTOR = 20
 
 class Failed(Exception):
     """A run that ended because of its library, in a line."""
+
+
+def called(prepared: Prepared) -> dict[int, tuple[Any, ...]] | None:
+    """The functions in Python that a run calls, as the simulator takes them. They are called in this process."""
+    functions = prepared.functions
+    return {number: (each.name, each.make, Round, each.paced) for number, each in functions.items()} if functions else None
 
 
 def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:

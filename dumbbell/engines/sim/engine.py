@@ -85,9 +85,11 @@ class Sim(Engine):
         try:
             if prepared.libraries:
                 output, cpu_s = apart.simulate(prepared, self.cpu_s(plan))
+            elif functions := apart.called(prepared):
+                output = native().simulate(prepared.compiled, None, functions)
             else:
                 output = native().simulate(prepared.compiled)
-        except apart.Failed as failure:
+        except (apart.Failed, native().Misbehaved) as failure:
             return Run.crashed(str(failure), **common, engine=facts)
         except RuntimeError as error:
             return Run.crashed(f"the simulator failed: {' '.join(str(error).split())}", **common, engine=facts)
