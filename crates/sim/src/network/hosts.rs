@@ -6,8 +6,6 @@ use crate::attachment::Attachment;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Verdict};
 use crate::pool::Id;
-use crate::port::Kind;
-use crate::qdisc::AnyQdisc;
 use crate::time::{Time, NEVER};
 
 /// A packet that has left its host, or was dropped there.
@@ -48,20 +46,14 @@ impl Network {
 
     /// The host's own queue of a flow's data holds packets until they may leave.
     pub fn paces(&self, flow: usize) -> bool {
-        let port = self.routes.first(flow, false).filter(|_| self.routes.has_egress(flow, false));
-        matches!(port.map(|port| &self.ports[port].kind), Some(Kind::Queue { qdisc: AnyQdisc::Fq(_), .. }))
+        self.routes.has_egress(flow, false) && self.routes.first(flow, false).is_some_and(|port| self.ports[port].paces())
     }
 
     /// Sends a packet that is not to leave its host before `departure`.
     pub(super) fn send_paced(&mut self, from: End, p: Packet, departure: Time) -> Verdict {
-        let port = self.routes.first(p.flow(), from == End::Receiver);
         self.shared.departure = departure;
         let verdict = self.send(from, p);
         self.shared.departure = 0;
-        // The port may wait for the departure of another packet: this one, or one that is late, goes before it.
-        if let Some(port) = port.filter(|&port| self.ports[port].next != NEVER) {
-            self.on_shaper(port);
-        }
         verdict
     }
 

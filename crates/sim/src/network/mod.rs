@@ -285,10 +285,11 @@ impl Network {
         }
     }
 
-    /// A change of rate filled the bucket of port `i` without moving the timer: as in Linux, the next arrival finds that out.
+    /// More may leave port `i` than its timer says: as in Linux, the next arrival finds that out.
     #[cold]
     fn serve_early(&mut self, i: usize) {
-        self.ports[i].refilled = false;
+        let port = &mut self.ports[i];
+        port.refilled = port.paces();
         self.on_shaper(i);
     }
 

@@ -44,7 +44,8 @@ pub struct Port {
     pub watched_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
-    /// A change of rate filled the shaper's bucket, and left its timer as it was.
+    /// More may leave than the shaper's timer says, as the next arrival finds out: a change of rate filled its bucket, or fq holds back what a host
+    /// sends, and other packets pass that.
     pub refilled: bool,
     /// Counters.
     pub counters: Counters,
@@ -203,7 +204,14 @@ impl Port {
     /// It is the port through which a host's packets leave.
     pub fn put_on_host(&mut self) {
         self.on_host = true;
+        self.refilled = self.paces();
         self.watch();
+    }
+
+    /// It is on a host, and its queue holds packets until they may leave.
+    #[must_use]
+    pub fn paces(&self) -> bool {
+        self.on_host && matches!(self.kind, Kind::Queue { qdisc: AnyQdisc::Fq(_), .. })
     }
 
     /// Something besides passing it on is always to be done about a packet that leaves.
