@@ -174,6 +174,22 @@ def test_a_pacing_rate_of_0_is_one_clear_error(file, paced):
     assert reason.startswith("the control paced.so set a pacing rate of 0 bytes/s at 1.")
 
 
+def test_a_control_that_works_on_marks_needs_ecn(file, compiled):
+    table = "DUMBBELL_THIS_INTERFACE,.ssthresh=ssthresh,.cong_avoid=cong_avoid,.create=create,.needs=DUMBBELL_NEEDS_ECN"
+    marks = compiled(ODD, "marks.so", f"-DTABLE={table}")
+    with pytest.raises(ScenarioError, match=r"flows\.0: false leaves marks\.so without the marks that it works on; expected true"):
+        only(file(own(marks, does="nothing")))
+    assert only(file(own(marks, does="nothing") + ", ecn: true")).status == "ok"
+
+
+def test_a_control_that_needs_losses_is_told_of_each(file, compiled):
+    table = "DUMBBELL_THIS_INTERFACE,.ssthresh=ssthresh,.cong_control=cong_control,.create=create,.lost=lost,.needs=38"
+    told = compiled(ODD, "told.so", f"-DTABLE={table}")
+    (reason,) = only(file(own(told, does="lost"))).reasons
+    assert reason.startswith("the control told.so set a window of 0 segments at ")
+    assert only(file(own(told, does="nothing"))).status == "ok"
+
+
 def test_a_run_is_stored_under_what_the_library_is_not_where(tmp_path, file, cubic):
     def prepared(library):
         (found,) = prepare(Scenario.from_file(file(own(library))).runs())

@@ -11,8 +11,8 @@
 #define TABLE DUMBBELL_THIS_INTERFACE, .ssthresh = ssthresh, .cong_avoid = cong_avoid, .create = create
 #endif
 
-static const char *doings[] = { "nothing", "segv", "abort", "exit", "loop", "zero", "huge", "threshold", "flag", "undo", "rate" };
-enum { NOTHING, SEGV, ABORT, EXIT, LOOP, ZERO, HUGE, THRESHOLD, FLAG, UNDO, RATE };
+static const char *doings[] = { "nothing", "segv", "abort", "exit", "loop", "zero", "huge", "threshold", "flag", "lost", "rate" };
+enum { NOTHING, SEGV, ABORT, EXIT, LOOP, ZERO, HUGE, THRESHOLD, FLAG, LOST, RATE };
 
 static int does;
 
@@ -77,6 +77,13 @@ void cong_control(void *state, const struct dumbbell_view *view, struct dumbbell
 {
 	cong_avoid(state, view, window, sample->acked);
 	window->pacing_rate = does == RATE && view->mstamp_us >= 1000000 ? 0 : 10000000;
+}
+
+void lost(void *state, const struct dumbbell_view *view, struct dumbbell_window *window, const struct dumbbell_lost *segment)
+{
+	(void)state;
+	if (does == LOST && segment->seq < view->snd_nxt && segment->tx_in_flight > 0)
+		window->cwnd = 0;
 }
 
 #ifndef NO_SYMBOL
