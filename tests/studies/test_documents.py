@@ -79,11 +79,13 @@ def test_the_documents_use_exactly_the_existing_blocks(generate):
         *generate.BENCHMARKS,
         *generate.KEYS,
         "agree",
+        "figures",
         "omissions",
         "series",
         "flows",
         "groups",
         "ports",
+        "table",
         "tins",
     }
 

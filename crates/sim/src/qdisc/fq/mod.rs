@@ -84,7 +84,7 @@ struct Parameters {
     refill_ticks: u64,
 }
 
-/// An fq.
+/// An fq. Wide because a flow is found by two keys and waits in one of four places: either band, the rest, or set aside.
 #[derive(Clone, Debug)]
 pub struct Fq {
     parameters: Parameters,
