@@ -46,7 +46,8 @@ impl Network {
 
     /// The host's own queue of a flow's data holds packets until they may leave.
     pub fn paces(&self, flow: usize) -> bool {
-        self.routes.has_egress(flow, false) && self.routes.first(flow, false).is_some_and(|port| self.ports[port].paces())
+        self.routes.has_egress(flow, false)
+            && self.routes.first(flow, false).is_some_and(|port| self.ports[port].paces())
     }
 
     /// Sends a packet that is not to leave its host before `departure`.
