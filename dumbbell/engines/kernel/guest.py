@@ -44,6 +44,8 @@ _CONSOLE_BYTES = 64 << 10
 """Number of bytes of the console output that are kept."""
 _POLL_S = 0.5
 """Interval of checking whether a guest that prints nothing still runs."""
+_KILLED_S = 1.0
+"""The most to wait for the last of a killed guest's processes."""
 
 
 def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> float:
@@ -141,7 +143,7 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    console = _Console()
+    console, in_time = _Console(), False
     try:
         in_time = console.follow(process, time.monotonic() + timeout_s)
     finally:
@@ -152,7 +154,18 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.stdout is not None  # a pipe
         process.stdout.close()
+        if not in_time:
+            _wait_for_group(process.pid)
     return Ending(process.returncode, None if in_time else timeout_s, console.text(), used.ru_utime + used.ru_stime)
+
+
+def _wait_for_group(group: int) -> None:
+    """Waits until killed processes are gone, the last of which somebody else reaps. Not for ever: in some containers nobody does."""
+    end = time.monotonic() + _KILLED_S
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < end:
+            os.killpg(group, 0)
+            time.sleep(0.005)
 
 
 @dataclass
