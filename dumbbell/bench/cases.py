@@ -15,7 +15,7 @@ _DROPS: dict[str, Any] = {"kind": "fq_codel", "ecn": False}
 _ONE_BDP: dict[str, Any] = {"kind": "pfifo", "limit": "1bdp"}
 _LONG = {"rmem": ["4KiB", "128KiB", "1GiB"], "wmem": ["4KiB", "16KiB", "1GiB"]}
 """Socket buffers that hold 60,000 segments."""
-_VERY_LONG = {"rmem": ["4KiB", "128KiB", "2GiB"], "wmem": ["4KiB", "16KiB", "2GiB"]}
+_VERY_LONG = {"rmem": ["4KiB", "128KiB", "2147483647B"], "wmem": ["4KiB", "16KiB", "2147483647B"]}
 """Socket buffers that hold 826,000 segments."""
 
 

@@ -67,6 +67,11 @@ def test_the_cost_at_a_long_path_is_relative_to_a_short_one() -> None:
     assert all(other in CASES for other in relative.values())
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_is_a_scenario_that_the_simulator_runs(name: str) -> None:
+    assert json.loads(measure.network(CASES[name].scenario))
+
+
 def test_an_unknown_benchmark_names_the_known_ones() -> None:
     result = CliRunner().invoke(app, ["bench", "cubic-red-9"])
     assert isinstance(result.exception, BadInput)
