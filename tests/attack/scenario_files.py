@@ -50,7 +50,7 @@ _DRAWN: dict[Any, Strategy] = {
 _MOST_OPTIONAL = 3
 """Keys of a mapping that need not be there."""
 _CC = st.sampled_from(["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce", {"kind": "cubic", "hystart": False}])
-_STACK = st.sampled_from(["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9", {"base": "linux-6.12", "initial_cwnd": 4}])
+_STACK = st.sampled_from(["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6", "freebsd-9", {"base": "linux-6.12", "initial_cwnd": 4}])
 _BUFFER_STEPS = st.sampled_from([["4KiB", "128KiB", "6MiB"], ["4KiB", "16KiB", "20KiB"], ["1B", "4608B", "1GiB"]])
 _SIZES = st.sampled_from(["1B", "20kB"]) | _DRAWN[Size]
 _ARRIVALS = st.sampled_from(

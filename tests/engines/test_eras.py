@@ -7,7 +7,7 @@ from dumbbell.engines import engine
 from dumbbell.scenario import ScenarioError
 
 ERAS = [("cubic", "2.0"), ("cubic", "2.1"), ("cubic", "2.2"), ("htcp", "linux-2.6.18"), ("westwood", "linux-2.6.16")]
-STACKS = ["linux-6.12", "linux-5.1-sce", "linux-3.9"]
+STACKS = ["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"]
 
 
 def run(cc, stack):

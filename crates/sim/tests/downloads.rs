@@ -89,7 +89,7 @@ proptest! {
     fn every_download_ends(
         bytes in 1..200_000_u64,
         limit in 3..30_u64,
-        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"]),
         outages in prop::collection::vec((0..1500_u64, 1..40_u64, 0..2_usize), 0..4),
     ) {
         let mut net = world(Opener::To, Some(bytes), limit, 300);

@@ -129,7 +129,7 @@ proptest! {
         think_ms in 0..400_u64,
         limit in 3..20_u64,
         from in any::<bool>(),
-        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"]),
         outage_ms in prop::option::of(0..300_u64),
     ) {
         let mut spec = exchange(request, response, count, think_ms * MS);

@@ -143,7 +143,7 @@ fn any_faults() -> impl Strategy<Value = FaultsSpec> {
 
 /// Everything that sends over a link that may do anything.
 fn any_world() -> impl Strategy<Value = NetworkSpec> {
-    let stack = prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9"]);
+    let stack = prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6", "freebsd-9"]);
     (stack, any_faults(), any_faults(), any::<u64>(), 0..4_u8).prop_map(|(stack, forward, reverse, seed, kind)| {
         let mut sized = flow("sized", "reno", stack);
         sized.transfer_bytes = Some(100_000);

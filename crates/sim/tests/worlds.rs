@@ -179,7 +179,7 @@ fn isolation_shares_equally_between_unlike_flows() {
 prop_compose! {
     fn any_flow()(
         cc in prop::sample::select(vec!["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"]),
-        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "freebsd-9"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6", "freebsd-9"]),
         (ecn, sce_echo, tso, local, reverse) in any::<(bool, bool, bool, bool, bool)>(),
         start_ms in 0u64..2000,
         stop_ms in prop::option::of(0u64..6000),
@@ -195,7 +195,7 @@ prop_compose! {
         f.transfer_bytes = bytes;
         f.first_write_bytes = start_ms.is_multiple_of(3).then_some(24);
         f.host = HostSettings { tso, rcvbuf, sndbuf, ..host() };
-        if stack == "linux-3.9" && !["reno", "cubic"].contains(&cc) {
+        if ["linux-3.9", "linux-2.6"].contains(&stack) && !["reno", "cubic"].contains(&cc) {
             f.cc.kind = "cubic".into();
         }
         if stack == "freebsd-9" {

@@ -71,6 +71,10 @@ macro_rules! any_cc {
             fn undo_cwnd(&mut self, v: &View, w: &Window) -> u32 {
                 match self { $(Self::$variant(c) => c.undo_cwnd(v, w),)* Self::Boxed(c) => c.undo_cwnd(v, w) }
             }
+            #[cold]
+            fn least_cwnd(&self, v: &View, w: &Window) -> u32 {
+                match self { $(Self::$variant(c) => c.least_cwnd(v, w),)* Self::Boxed(c) => c.least_cwnd(v, w) }
+            }
             #[inline]
             fn on_event(&mut self, v: &View, w: &mut Window, e: Event) {
                 match self { $(Self::$variant(c) => c.on_event(v, w, e),)* Self::Boxed(c) => c.on_event(v, w, e) }

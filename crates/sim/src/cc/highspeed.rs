@@ -53,6 +53,10 @@ impl CongestionControl for HighSpeed {
         (w.cwnd - ((w.cwnd * AIMD[self.row].1) >> 8)).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         let slow = w.in_slow_start(v);
         let acked = w.beyond_slow_start(v, acked);

@@ -95,6 +95,10 @@ impl CongestionControl for Hybla {
         (w.cwnd / 2).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         if v.srtt_us8 < self.min_srtt_us8 {
             self.measure(v.srtt_us8);

@@ -134,6 +134,10 @@ impl CongestionControl for Illinois {
         (w.cwnd - ((w.cwnd * self.beta) >> BETA_SHIFT)).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         if v.snd_una > self.end_seq {
             self.update(v, w.cwnd);

@@ -66,6 +66,11 @@ pub trait CongestionControl {
         w.cwnd.max(v.prior_cwnd)
     }
 
+    /// What the window does not fall below during a reduction by rate halving, segments (`min_cwnd` of Linux 2.6.18).
+    fn least_cwnd(&self, _v: &View, w: &Window) -> u32 {
+        w.ssthresh
+    }
+
     /// See [`Event`].
     fn on_event(&mut self, _v: &View, _w: &mut Window, _e: Event) {}
 

@@ -93,6 +93,14 @@ impl Parameter {
         }
     }
 
+    /// True of a value that a stack has for a parameter of this name: words may be those of another control.
+    fn takes(&self, value: &Value) -> bool {
+        match (self.kind, value) {
+            (Kind::Word(words), Value::Word(word)) => words.contains(word),
+            _ => true,
+        }
+    }
+
     /// The value that is written as `given`, if the parameter takes it.
     fn parse(&self, given: &serde_json::Value) -> Option<Value> {
         match self.kind {
@@ -137,8 +145,9 @@ impl Parameters {
         given: &Map<String, serde_json::Value>,
     ) -> Result<Self, Flaws> {
         let (mut flaws, mut values) = (Flaws::default(), Self::defaults(known));
-        for (name, value) in &mut values.values {
-            if let Some((_, of_stack)) = stack.iter().find(|(of_stack, _)| of_stack == name) {
+        for (parameter, (name, value)) in known.iter().zip(&mut values.values) {
+            let fits = |(of_stack, value): &&(&str, Value)| of_stack == name && parameter.takes(value);
+            if let Some((_, of_stack)) = stack.iter().find(fits) {
                 *value = *of_stack;
             }
         }

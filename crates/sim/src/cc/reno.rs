@@ -30,6 +30,10 @@ impl CongestionControl for Reno {
         (w.cwnd / 2).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     #[inline]
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         reno_cong_avoid(v, w, acked);

@@ -40,6 +40,10 @@ impl CongestionControl for Scalable {
         (w.cwnd - (w.cwnd >> DECREASE_SHIFT)).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         let acked = w.beyond_slow_start(v, acked);
         if acked > 0 {

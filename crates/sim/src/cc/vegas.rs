@@ -154,6 +154,10 @@ impl CongestionControl for Vegas {
         (w.cwnd / 2).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         if !self.rounds.watched {
             return reno_cong_avoid(v, w, acked);

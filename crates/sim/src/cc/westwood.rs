@@ -109,6 +109,10 @@ impl CongestionControl for Westwood {
         (w.cwnd / 2).max(2)
     }
 
+    fn least_cwnd(&self, v: &View, _: &Window) -> u32 {
+        self.estimate(v.mss)
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         reno_cong_avoid(v, w, acked);
     }

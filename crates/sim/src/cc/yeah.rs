@@ -86,6 +86,10 @@ impl CongestionControl for Yeah {
         w.cwnd.saturating_sub(taken).max(2)
     }
 
+    fn least_cwnd(&self, _: &View, w: &Window) -> u32 {
+        w.ssthresh / 2
+    }
+
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         if !w.is_limiting(v) {
             return;

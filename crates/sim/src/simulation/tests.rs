@@ -261,7 +261,7 @@ proptest! {
         size in 1..60_000_u64,
         interval in 5..80_u64,
         poisson in any::<bool>(),
-        back in prop::sample::select(vec!["linux-6.12", "linux-3.9", "freebsd-9"]),
+        back in prop::sample::select(vec!["linux-6.12", "linux-3.9", "linux-2.6", "freebsd-9"]),
         own_queues in any::<bool>(),
     ) {
         let arrivals = |ns: u64| if poisson {

@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(flaws.fields(), ["options.abc_l_var", "options.tail_loss_probe"], "what it is, before its range");
         let hz = Flaws::one("options.hz", "50 ticks a second", "100 to 1000");
         assert_eq!(refused("freebsd-9", json!({"hz": 50})), hz);
-        let names = "one of freebsd-9, linux-3.9, linux-5.1-sce, linux-6.12";
+        let names = "one of freebsd-9, linux-2.6, linux-3.9, linux-5.1-sce, linux-6.12";
         assert_eq!(refused("freebsd-8", json!({})), Flaws::one("name", "unknown \"freebsd-8\"", names));
     }
 
@@ -165,6 +165,7 @@ mod tests {
         assert_eq!(list["linux-6.12"]["buffer_factor"], json!(2));
         let has = |stack: &str, cc: &str| list[stack]["cc"].as_array().unwrap().contains(&json!(cc));
         assert!(["reno", "cubic", "bic", "westwood"].iter().all(|cc| has("linux-3.9", cc)));
+        assert!(!has("linux-2.6", "dctcp") && has("linux-2.6", "htcp") && has("linux-2.6", "fast"));
         assert!(!has("linux-3.9", "dctcp") && has("linux-5.1-sce", "dctcp"));
         assert_eq!(list["linux-5.1-sce"]["cc"], list["linux-6.12"]["cc"]);
     }

@@ -80,6 +80,9 @@ impl Ticks for Clock {
     /// A wheel of levels rounds up to the granularity of the level that the timer falls in, and never fires in the tick of its expiry.
     fn fires(&self, now: u64, expires: u64) -> Time {
         let delta = expires.saturating_sub(now);
+        if self.wheel == TimerWheel::Exact {
+            return expires.max(now + 1) * self.tick;
+        }
         if self.wheel == TimerWheel::Slack {
             let expires = expires.max(now + 1);
             let latest = expires + if delta < 256 { 0 } else { delta / 256 };
@@ -127,6 +130,12 @@ mod tests {
         assert_eq!(c.fires(0, 300), 301 * MS);
         // 1023 + 3 = 1026: from bit 10 on they differ.
         assert_eq!(c.fires(0, 1023), 1024 * MS);
+    }
+
+    #[test]
+    fn before_that_a_timer_fires_in_its_tick() {
+        let c = Clock::new(1000, TimerWheel::Exact);
+        assert_eq!([c.fires(10, 210), c.fires(0, 1023), c.fires(7, 7)], [210 * MS, 1023 * MS, 8 * MS]);
     }
 
     proptest! {

@@ -170,12 +170,12 @@ fn fate() -> impl Strategy<Value = Fate> {
 
 #[test]
 fn the_fast_paths_are_taken() {
-    for stack in ["linux-6.12", "linux-5.1-sce", "linux-3.9"] {
+    for stack in ["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"] {
         let mut path = Path::new(stack, "cubic", false, true, false);
         path.run(&[]);
         assert!(path.fast[1] > 50, "{stack}: {:?}", path.fast);
-        // Linux 3.9 sends no tail loss probes, which the fast path of an ACK relies upon.
-        assert_eq!(path.fast[0] > 50, stack != "linux-3.9", "{stack}: {:?}", path.fast);
+        // Linux 3.9 and before send no tail loss probes, which the fast path of an ACK relies upon.
+        assert_eq!(path.fast[0] > 50, !["linux-3.9", "linux-2.6"].contains(&stack), "{stack}: {:?}", path.fast);
     }
 }
 
@@ -183,7 +183,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn the_fast_paths_end_where_the_full_ones_do(
-        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9"]),
+        stack in prop::sample::select(vec!["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"]),
         cc in prop::sample::select(CONTROLS.iter().map(|control| control.name).collect::<Vec<_>>()),
         ecn: bool,
         tso: bool,

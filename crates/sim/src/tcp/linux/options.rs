@@ -47,6 +47,8 @@ pub enum TimerWheel {
     Levels,
     /// In their tick, from 256 ticks on rounded up by at most 1/256 (2.6.36 to 4.7).
     Slack,
+    /// In their tick (until 2.6.35).
+    Exact,
 }
 
 /// What HyStart measures with; see the parameter `hystart_clock` of CUBIC.
@@ -82,4 +84,92 @@ pub enum SmallQueues {
     /// Two TSO segments, or a millisecond at the pacing rate if that is more, and `output_limit_bytes` at most; twice as much for
     /// retransmissions. What still lies there is not sent again (4.14 and later).
     Rate,
+}
+
+/// Which rule says that the window limited sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CwndLimited {
+    /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
+    Sticky,
+    /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
+    AtMaximum,
+    /// When an ACK finds no more than three segments of the window unused, or with TSO less than a third of it (until 3.15).
+    AtAck,
+    /// When an ACK finds the window full once its SACKs are counted, or with TSO less than a third of it unused (2.6.18).
+    FullAtAck,
+}
+
+/// How PRR sends below ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrrBelowSsthresh {
+    /// max(delivered - sent, newly delivered), one more when the cumulative point advances without new loss (6.x).
+    Una,
+    /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
+    Retransmission,
+    /// max(delivered - sent, newly delivered) and always one more (3.2 to 4.2).
+    SlowStart,
+}
+
+/// When a sender that builds TSO segments waits for more window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TsoDefer {
+    /// Only if the next ACK is nearer than min(1 ms, srtt/2) (6.x).
+    AckNear,
+    /// Only if the oldest segment out is older than srtt/2 (5.1).
+    HeadOld,
+    /// Up to two ticks, whatever is under way (3.x).
+    TwoTicks,
+    /// Until ACKs have freed a third of the window (2.6.18).
+    Third,
+}
+
+/// What the receiver does about SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
+/// of them the draft's kernel had is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SceEcho {
+    /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
+    T1,
+    /// As T1, but the segment that changed it may wait.
+    T0,
+    /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
+    Ta,
+    /// As T1, and every segment asks for a quick ACK.
+    Tb,
+}
+
+/// How the window comes down when congestion is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CwndReduction {
+    /// By what is delivered (PRR, RFC 6937; 3.2 and later).
+    Prr,
+    /// By one segment every second ACK, and each time to no more than what is in flight and one (rate halving, until 3.1). An undo leaves no
+    /// more than what is in flight and a burst.
+    RateHalving,
+}
+
+/// Which segments SACKs prove lost; only where losses are found by counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossMarking {
+    /// All that lie far enough below the highest SACKed one (3.9).
+    All,
+    /// Of these the ones that were out when the episode began, and that are not on their way again. They are only marked when an ACK changes
+    /// nothing but its SACK blocks, or fills a hole in part, or SACKs something sent since. Once reordering was seen, the first one alone, or
+    /// when something sent since is SACKed. An ACK older than others marks nothing (2.6.18).
+    Episode,
+}
+
+/// When retransmissions are looked at that something sent later has overtaken; only where losses are found by counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostRetransmissions {
+    /// At every ACK with SACK blocks (3.9).
+    EverySack,
+    /// Where more has changed than the end of the first block, or something was acknowledged since: else only what is new is walked (2.6.18).
+    NewHole,
 }

@@ -8,60 +8,15 @@ use crate::refusal::Flaws;
 use crate::spec::StackSpec;
 use crate::tcp::common::overrides::overridden;
 use crate::tcp::implementation::unknown_stack;
+pub use crate::tcp::linux::options::{
+    CwndLimited, CwndReduction, LossMarking, LostRetransmissions, PrrBelowSsthresh, SceEcho, TsoDefer,
+};
 use crate::tcp::linux::options::{
     EarlyRetransmit, Frto, HystartClock, LossDetection, ReceiveTuning, SmallQueues, TimerWheel,
 };
 
-/// Which rule says that the window limited sending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CwndLimited {
-    /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
-    Sticky,
-    /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
-    AtMaximum,
-    /// When an ACK finds no more than three segments of the window unused, or with TSO less than a third of it (until 3.15).
-    AtAck,
-}
-
-/// How PRR sends below ssthresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrrBelowSsthresh {
-    /// max(delivered - sent, newly delivered), one more when the cumulative point advances without new loss (6.x).
-    Una,
-    /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
-    Retransmission,
-    /// max(delivered - sent, newly delivered) and always one more (3.2 to 4.2).
-    SlowStart,
-}
-
-/// When a sender that builds TSO segments waits for more window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TsoDefer {
-    /// Only if the next ACK is nearer than min(1 ms, srtt/2) (6.x).
-    AckNear,
-    /// Only if the oldest segment out is older than srtt/2 (5.1).
-    HeadOld,
-    /// Up to two ticks, whatever is under way (3.x).
-    TwoTicks,
-}
-
-/// What the receiver does about SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
-/// of them the draft's kernel had is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SceEcho {
-    /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
-    T1,
-    /// As T1, but the segment that changed it may wait.
-    T0,
-    /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
-    Ta,
-    /// As T1, and every segment asks for a quick ACK.
-    Tb,
-}
+/// Threshold that BIC started with, segments (Linux 2.6.18 net/ipv4/tcp_bic.c `initial_ssthresh`).
+const EARLY_SSTHRESH: u32 = 100;
 
 /// One stack. Wide because each field is an option that a scenario may override by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,10 +26,14 @@ pub struct Stack {
     pub hz: u32,
     /// Initial window, segments.
     pub initial_cwnd: u32,
+    /// Window after an idle time, and the least that unused window decays to, segments; null: the initial one.
+    pub restart_cwnd: Option<u32>,
     /// Segments of reordering assumed at first (sysctl tcp_reordering).
     pub reordering: u32,
     /// Least retransmission timeout, ms.
     pub rto_min_ms: u32,
+    /// Timeout of a SYN and of a SYN-ACK, ms (3000 until 3.0).
+    pub rto_initial_ms: u32,
     /// Retransmissions of a SYN before its timeout doubles (sysctl tcp_syn_linear_timeouts, 6.5 and later).
     pub syn_linear_timeouts: u32,
     /// See [`TimerWheel`].
@@ -83,6 +42,17 @@ pub struct Stack {
     pub rtt_in_ticks: bool,
     /// See [`LossDetection`].
     pub loss_detection: LossDetection,
+    /// See [`LossMarking`].
+    pub loss_marking: LossMarking,
+    /// See [`LostRetransmissions`].
+    pub lost_retransmissions: LostRetransmissions,
+    /// A segment that comes late shows reordering by an ACK without SACK blocks, too, and after a timeout that may be undone (3.9, not 2.6.18).
+    pub reordering_by_ack: bool,
+    /// While a reduction may yet be undone a connection is in disorder, for a round trip after recovery, too, and each ACK bounds the window
+    /// by `max_burst` (2.6.18).
+    pub disorder_until_acked: bool,
+    /// What may burst out beyond what is in flight in doubtful times, segments (3 in 2.6.18); null: the degree of reordering.
+    pub max_burst: Option<u32>,
     /// See [`EarlyRetransmit`].
     pub early_retransmit: EarlyRetransmit,
     /// See [`Frto`].
@@ -95,6 +65,8 @@ pub struct Stack {
     pub hystart_clock: HystartClock,
     /// Scalable TCP raises a large window by one for so many segments or ACKs (50 until 4.16).
     pub scalable_ai_cnt: u32,
+    /// Controls as 2.6.18 had them, unless a scenario says otherwise: CUBIC 2.0, the first H-TCP, BIC with a threshold of 100 segments.
+    pub early_controls: bool,
     /// CUBIC's curve stands still while nothing is sent.
     pub cubic_idle_shift: bool,
     /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
@@ -107,6 +79,8 @@ pub struct Stack {
     pub cwnd_limited: CwndLimited,
     /// The window is restarted after an idle time, and decays while the application limits sending (sysctl tcp_slow_start_after_idle).
     pub slow_start_after_idle: bool,
+    /// See [`CwndReduction`].
+    pub cwnd_reduction: CwndReduction,
     /// See [`PrrBelowSsthresh`].
     pub prr_below_ssthresh: PrrBelowSsthresh,
     /// See [`TsoDefer`].
@@ -145,6 +119,8 @@ pub struct Stack {
     pub initial_rwnd: Option<u32>,
     /// The first window is no larger than a SYN can offer without a scale, 65535 bytes (until 6.10); else only the SYN says so little.
     pub initial_window_unscaled: bool,
+    /// A receive buffer with a size of its own bounds the window's scale (not in 2.6.18).
+    pub scale_by_buffer: bool,
     /// Segments out of order widen the window, too (3.12 and later).
     pub widen_out_of_order: bool,
     /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
@@ -155,6 +131,9 @@ pub struct Stack {
     pub receive_truesize: u32,
     /// Memory charged for a segment of 1448 bytes in the send buffer without TSO, bytes.
     pub send_truesize: u32,
+    /// What is counted on beside a segment and its timestamp when a buffer grows, bytes (2.6.18: room for headers, 16, and an sk_buff); null: what
+    /// a later kernel allocates.
+    pub growth_beside: Option<u32>,
     /// SACKed segments in the send buffer are merged and give back their heads, even without TSO.
     pub merge_sacked: bool,
     /// DCTCP cuts by alpha/2 at the end of every observation window (fitted for `linux-5.1-sce`).
@@ -177,24 +156,33 @@ pub struct Stack {
 const LINUX_6_12: Stack = Stack {
     hz: 1000,
     initial_cwnd: 10,
+    restart_cwnd: None,
     reordering: 3,
     rto_min_ms: 200,
+    rto_initial_ms: 1000,
     syn_linear_timeouts: 4,
     timer_wheel: TimerWheel::Levels,
     rtt_in_ticks: false,
     loss_detection: LossDetection::Rack,
+    loss_marking: LossMarking::All,
+    lost_retransmissions: LostRetransmissions::EverySack,
+    reordering_by_ack: true,
+    disorder_until_acked: false,
+    max_burst: None,
     early_retransmit: EarlyRetransmit::Off,
     frto: Frto::Rfc5682,
     max_reordering: 300,
     growth: Growth::Segments,
     hystart_clock: HystartClock::Microseconds,
     scalable_ai_cnt: 100,
+    early_controls: false,
     cubic_idle_shift: true,
     sack_compression: true,
     limit_answers: true,
     ecn_fallback: true,
     cwnd_limited: CwndLimited::Sticky,
     slow_start_after_idle: true,
+    cwnd_reduction: CwndReduction::Prr,
     prr_below_ssthresh: PrrBelowSsthresh::Una,
     tso_defer: TsoDefer::AckNear,
     tso_autosize: true,
@@ -214,11 +202,13 @@ const LINUX_6_12: Stack = Stack {
     adv_win_scale: None,
     initial_rwnd: None,
     initial_window_unscaled: false,
+    scale_by_buffer: true,
     widen_out_of_order: true,
     ack_before_read: true,
     receive_coalescing: true,
     receive_truesize: 2280,
     send_truesize: MSS + 832,
+    growth_beside: None,
     merge_sacked: true,
     dctcp_window_cut: false,
     dctcp_sce_latch: false,
@@ -292,6 +282,37 @@ const LINUX_3_9: Stack = Stack {
     ..LINUX_6_12
 };
 
+/// Linux 2.6.18 with the sysctls of its time: no F-RTO, no byte counting, buffers that tune themselves. The destination is not in the route
+/// cache, as tcp_no_metrics_save demands where runs are compared: then a connection begins with two segments, and only after an idle time
+/// with the three of RFC 3390. 32 bits, cache lines of 128 bytes and ticks of 1 ms, as the distributions of the time built it: a segment to be
+/// sent takes 256 bytes of room for headers and 1448 in whole cache lines, one that e1000 receives 1540 likewise, and an sk_buff of 172 each.
+const LINUX_2_6: Stack = Stack {
+    initial_cwnd: 2,
+    restart_cwnd: Some(3),
+    rto_initial_ms: 3000,
+    timer_wheel: TimerWheel::Exact,
+    loss_marking: LossMarking::Episode,
+    lost_retransmissions: LostRetransmissions::NewHole,
+    reordering_by_ack: false,
+    disorder_until_acked: true,
+    max_burst: Some(3),
+    early_retransmit: EarlyRetransmit::Off,
+    frto: Frto::Off,
+    early_controls: true,
+    cwnd_limited: CwndLimited::FullAtAck,
+    cwnd_reduction: CwndReduction::RateHalving,
+    tso_defer: TsoDefer::Third,
+    small_queues: SmallQueues::Off,
+    receive_tuning: ReceiveTuning::Twice,
+    adv_win_scale: Some(2),
+    initial_rwnd: Some(4),
+    scale_by_buffer: false,
+    receive_truesize: 1664 + 172,
+    send_truesize: 1792 + 172,
+    growth_beside: Some(208 + 16 + 172),
+    ..LINUX_3_9
+};
+
 /// A stack that can be asked for by name.
 pub struct NamedStack {
     /// As a description names it.
@@ -323,6 +344,12 @@ pub const STACKS: &[NamedStack] = &[
         summary: "Linux 3.9 as the TEACUP report set it up (FACK, PRR, early retransmit; counts ACKs)",
         version: Version(3, 9),
         options: LINUX_3_9,
+    },
+    NamedStack {
+        name: "linux-2.6",
+        summary: "Linux 2.6.18, of 2005 to 2007 (FACK, rate halving; starts with two segments, counts ACKs)",
+        version: Version(2, 6),
+        options: LINUX_2_6,
     },
 ];
 
@@ -358,7 +385,7 @@ impl Stack {
             HystartClock::Microseconds => "microseconds",
             HystartClock::Ticks => "ticks",
         };
-        vec![
+        let mut parameters = vec![
             ("hystart_clock", Value::Word(clock)),
             ("ai_cnt", Value::Integer(self.scalable_ai_cnt)),
             ("idle_shift", Value::Flag(self.cubic_idle_shift)),
@@ -368,7 +395,13 @@ impl Stack {
             ("ssthresh_ratchet", Value::Flag(self.sce_ssthresh_ratchet)),
             ("half_response", Value::Flag(self.sce_half_response)),
             ("cut_twice", Value::Flag(self.sce_cut_twice)),
-        ]
+        ];
+        if self.early_controls {
+            // Each control takes the word that is one of its own.
+            let words = ["2.0", "linux-2.6.18"].map(|word| ("version", Value::Word(word)));
+            parameters.extend(words.into_iter().chain([("initial_ssthresh", Value::Integer(EARLY_SSTHRESH))]));
+        }
+        parameters
     }
 
     /// Refuses values that no kernel can have.
@@ -378,7 +411,11 @@ impl Stack {
             ("hz", self.hz, "ticks a second", 100..=1000),
             ("initial_cwnd", self.initial_cwnd, "segments", 1..=1000),
             ("reordering", self.reordering, "segments", 1..=300),
+            ("restart_cwnd", self.restart_cwnd.unwrap_or(1), "segments", 1..=1000),
             ("rto_min_ms", self.rto_min_ms, "ms", 1..=120_000),
+            ("rto_initial_ms", self.rto_initial_ms, "ms", 1..=120_000),
+            ("max_burst", self.max_burst.unwrap_or(1), "segments", 1..=1000),
+            ("growth_beside", self.growth_beside.unwrap_or(1), "bytes", 1..=65_536),
             ("tso_rtt_log", self.tso_rtt_log.unwrap_or(0), "", 0..=31),
             ("sce_scale_bytes", self.sce_scale_bytes, "bytes", 88..=MSS),
             ("max_reordering", self.max_reordering, "segments", 1..=10_000),
@@ -404,8 +441,19 @@ impl Stack {
         if !rack && rfc5682 {
             flaws.add("frto", "frto is what only goes with loss_detection rack", "rfc4138 or off");
         }
-        if rack && self.early_retransmit != EarlyRetransmit::Off {
-            flaws.add("early_retransmit", "early_retransmit does not go with loss_detection rack", "off");
+        for (field, counts, expected) in [
+            ("early_retransmit", self.early_retransmit != EarlyRetransmit::Off, "off"),
+            ("loss_marking", self.loss_marking != LossMarking::All, "all"),
+            ("lost_retransmissions", self.lost_retransmissions != LostRetransmissions::EverySack, "every-sack"),
+            ("reordering_by_ack", !self.reordering_by_ack, "true"),
+            ("disorder_until_acked", self.disorder_until_acked, "false"),
+            ("max_burst", self.max_burst.is_some(), "null"),
+            ("cwnd_reduction", self.cwnd_reduction != CwndReduction::Prr, "prr"),
+            ("cwnd_limited", self.cwnd_limited == CwndLimited::FullAtAck, "sticky or at-maximum"),
+        ] {
+            if rack && counts {
+                flaws.add(field, format_args!("{field} does not go with loss_detection rack"), expected);
+            }
         }
         if !rack && self.tail_loss_probe {
             flaws.add("tail_loss_probe", "tail_loss_probe only goes with loss_detection rack", "false");
@@ -415,37 +463,4 @@ impl Stack {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    fn spec(name: &str, options: Value) -> StackSpec {
-        let Value::Object(options) = options else { panic!() };
-        StackSpec { name: name.into(), options }
-    }
-
-    #[test]
-    fn options_override_the_named_stack() {
-        let s = Stack::from_spec(&spec("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 1448}))).unwrap();
-        assert_eq!(s, Stack { sce_scale_bytes: 1448, ..LINUX_5_1_SCE });
-    }
-
-    #[test]
-    fn what_does_not_exist_is_named() {
-        for (name, options, fields) in [
-            ("linux-6", serde_json::json!({}), &["name"][..]),
-            ("linux-6.12", serde_json::json!({"sce": 1, "hz": "fast"}), &["options.hz", "options.sce"]),
-            ("linux-6.12", serde_json::json!({"hz": 0, "initial_cwnd": 0}), &["options.hz", "options.initial_cwnd"]),
-            ("linux-3.9", serde_json::json!({"frto": "rfc5682"}), &["options.frto"]),
-            ("linux-3.9", serde_json::json!({"tail_loss_probe": true}), &["options.tail_loss_probe"]),
-            ("linux-6.12", serde_json::json!({"early_retransmit": "delayed"}), &["options.early_retransmit"]),
-            ("linux-6.12", serde_json::json!({"loss_detection": "fack"}), &["options.frto", "options.tail_loss_probe"]),
-            ("linux-5.1-sce", serde_json::json!({"sce_scale_bytes": 0}), &["options.sce_scale_bytes"]),
-        ] {
-            assert_eq!(Stack::from_spec(&spec(name, options)).unwrap_err().fields(), fields);
-        }
-        let flaws = Stack::from_spec(&spec("linux-6.12", serde_json::json!({"hz": "fast"}))).unwrap_err();
-        assert_eq!(flaws, Flaws::one("options.hz", "invalid type: string \"fast\"", "u32"));
-    }
-}
+mod tests;

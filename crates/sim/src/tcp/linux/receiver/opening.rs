@@ -12,8 +12,7 @@ use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{MS, NEVER};
 
-/// First and longest timeout of a SYN, ms (TCP_TIMEOUT_INIT, TCP_RTO_MAX).
-const TIMEOUT_MS: u64 = 1000;
+/// Longest timeout of a SYN, ms (TCP_RTO_MAX).
 const TIMEOUT_MAX_MS: u64 = 120_000;
 
 /// The SYNs sent.
@@ -39,7 +38,7 @@ impl Opening {
             has_begun: false,
             timer: LazyTimer::new(source),
             source,
-            timeout: clock.from_ms(TIMEOUT_MS),
+            timeout: clock.from_ms(u64::from(stack.rto_initial_ms)),
             retransmits: 0,
             linear: stack.syn_linear_timeouts,
             ecn_fallback: stack.ecn_fallback,

@@ -106,7 +106,7 @@ fn the_first_segment_out_of_order_widens_the_window_before_it_is_charged() {
 
 #[test]
 fn only_what_is_read_adapts_the_buffer() {
-    for stack in ["linux-6.12", "linux-3.9"] {
+    for stack in ["linux-6.12", "linux-3.9", "linux-2.6"] {
         let mut sink = Sink::new(stack, None);
         sink.receiver.buffer.rtt_by_timestamp(1, 11 * MS);
         (1..31).for_each(|seq| drop(sink.segment(seq)));
@@ -120,7 +120,7 @@ fn only_what_is_read_adapts_the_buffer() {
 
 #[test]
 fn two_segments_earn_an_ack() {
-    for stack in ["linux-6.12", "linux-3.9"] {
+    for stack in ["linux-6.12", "linux-3.9", "linux-2.6"] {
         let found = acks(stack, 61, &[62, 63, 64, 65]);
         assert!(found == [0, 1, 0, 1] || found == [1, 0, 1, 0], "{stack}: {found:?}");
     }
@@ -129,7 +129,7 @@ fn two_segments_earn_an_ack() {
 #[test]
 fn the_first_segment_may_come_out_of_order() {
     // That sets the interval of delayed ACKs in Linux 3.9, before there was a segment in order to count from.
-    for stack in ["linux-6.12", "linux-3.9"] {
+    for stack in ["linux-6.12", "linux-3.9", "linux-2.6"] {
         assert_eq!(acks(stack, 0, &[2, 1, 3]), [1, 1, 1], "{stack}");
     }
 }
@@ -161,7 +161,7 @@ fn what_arrives_at_one_instant_is_read_together_and_acknowledged_by_one_packet()
 
 #[test]
 fn what_a_retransmission_has_overtaken_is_dropped_unless_it_is_one_millisecond_older() {
-    for stack in ["linux-6.12", "linux-3.9"] {
+    for stack in ["linux-6.12", "linux-3.9", "linux-2.6"] {
         let mut sink = Sink::new(stack, None);
         (1..31).chain([32]).for_each(|seq| drop(sink.segment(seq)));
         sink.packet(31, FULL_FRAME, flags::RETRANSMISSION);

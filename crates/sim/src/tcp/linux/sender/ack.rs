@@ -28,6 +28,8 @@ pub(in crate::tcp::linux) mod flag {
     pub const MAYBE_DELAYED: u32 = 4096;
     /// A retransmission of another segment than the first was acknowledged.
     pub const NONHEAD_RETRANS_ACKED: u32 = 8192;
+    /// Something that was sent since the episode began is SACKed.
+    pub const BEYOND_EPISODE: u32 = 16384;
     /// Not a duplicate ACK.
     pub const NOT_DUP: u32 = WIN_UPDATE | DATA_ACKED;
     /// Not stuck.

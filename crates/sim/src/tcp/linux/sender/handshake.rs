@@ -19,9 +19,6 @@ pub(super) struct Handshake {
     pub is_over: bool,
 }
 
-/// First interval after which the SYN-ACK is sent again, ms.
-const SYN_ACK_TIMEOUT_MS: u64 = 1000;
-
 impl Sender {
     /// connect(): sends the SYN.
     pub fn connect(&mut self, out: &mut impl Outbox) {
@@ -82,7 +79,7 @@ impl Sender {
         let p = self.packet(0, SYN_FRAME, answer, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, p);
-        let timeout = self.clock.from_ms(SYN_ACK_TIMEOUT_MS << self.handshake.retransmits.min(7));
+        let timeout = self.clock.from_ms(u64::from(self.stack.rto_initial_ms) << self.handshake.retransmits.min(7));
         self.set_timer(out, Pending::Retransmit, timeout);
     }
 

@@ -9,6 +9,11 @@ use super::Sender;
 use crate::cc::{CaState, CongestionControl, Event};
 
 impl Sender {
+    /// Window that a connection comes back to.
+    fn restart_cwnd(&self) -> u32 {
+        self.stack.restart_cwnd.unwrap_or(self.stack.initial_cwnd)
+    }
+
     /// Something is to be sent, or the receiver's window changed: has nothing been sent for more than a retransmission timeout?
     pub(super) fn restart_after_idle(&mut self) {
         if self.view.packets_out > 0 || !self.stack.slow_start_after_idle || self.needs.cong_control {
@@ -20,7 +25,7 @@ impl Sender {
             return;
         }
         self.cc.on_event(&self.view, &mut self.window, Event::CwndRestart);
-        let least = self.stack.initial_cwnd.min(self.window.cwnd);
+        let least = self.restart_cwnd().min(self.window.cwnd);
         self.window.ssthresh = self.window.current_ssthresh(&self.view);
         while idle > rto && self.window.cwnd > least {
             idle -= rto;
@@ -43,7 +48,7 @@ impl Sender {
     }
 
     fn decay(&mut self) {
-        let used = self.usage.begin_again(self.view.jiffies).max(self.stack.initial_cwnd);
+        let used = self.usage.begin_again(self.view.jiffies).max(self.restart_cwnd());
         if self.view.state == CaState::Open
             && self.buffer.is_stream()
             && !self.buffer.waits_for_room()

@@ -15,6 +15,7 @@ mod peer_window;
 mod persist;
 mod prr;
 mod rate;
+mod rate_halving;
 #[cfg(test)]
 mod rate_tests;
 mod recovery;

@@ -11,6 +11,7 @@ use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
+use crate::tcp::linux::options::CwndReduction;
 
 /// The episode that the sender is in. Told when one begins and of timeouts; asked by whatever depends on whether the
 /// episode is over.
@@ -117,7 +118,11 @@ impl Sender {
         if self.needs.cong_control {
             return;
         }
-        if self.window.ssthresh < INFINITE_SSTHRESH && (self.view.state == CaState::Cwr || self.undo.is_possible()) {
+        if self.stack.cwnd_reduction == CwndReduction::RateHalving {
+            self.end_halving();
+        } else if self.window.ssthresh < INFINITE_SSTHRESH
+            && (self.view.state == CaState::Cwr || self.undo.is_possible())
+        {
             self.window.cwnd = self.window.ssthresh;
         }
         self.cc.on_event(&self.view, &mut self.window, Event::CompleteCwr);
@@ -129,6 +134,9 @@ impl Sender {
         if self.view.state < CaState::Cwr {
             self.undo.forbid();
             self.init_reduction();
+            if self.stack.cwnd_reduction == CwndReduction::RateHalving {
+                self.bound_by_flight(1);
+            }
             self.set_state(CaState::Cwr);
         }
     }
@@ -149,7 +157,11 @@ impl Sender {
     }
 
     pub(in crate::tcp::linux) fn try_keep_open(&mut self) {
-        let disorder = self.view.sacked_out + self.view.lost_out > 0 || self.any_retrans_done();
+        self.settle(self.view.sacked_out + self.view.lost_out > 0 || self.any_retrans_done());
+    }
+
+    /// Neither a reduction nor a loss: there is `disorder`, or all is well.
+    pub(in crate::tcp::linux) fn settle(&mut self, disorder: bool) {
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.view.state != state {
             self.set_state(state);

@@ -8,8 +8,6 @@ use crate::tcp::linux::stack::Stack;
 /// Length of the window of the minimum RTT (sysctl tcp_min_rtt_wlen), s.
 const MIN_RTT_WINDOW_S: u32 = 300;
 
-/// RFC 6298 initial timeout, ms.
-const INITIAL_RTO_MS: u64 = 1000;
 /// That of a connection whose handshake gave no sample, ms (TCP_TIMEOUT_FALLBACK).
 const FALLBACK_RTO_MS: u64 = 3000;
 /// Largest retransmission timeout, ms.
@@ -45,7 +43,8 @@ impl RttEstimator {
     #[must_use]
     pub(in crate::tcp::linux) fn new(stack: &Stack, clock: &Clock) -> Self {
         let unit_us = if stack.rtt_in_ticks { clock.to_us(1) as u32 } else { 1 };
-        Self::with_unit(stack.rto_min_ms * 1000, unit_us, clock.from_ms(RTO_MAX_MS))
+        let rto_us = u64::from(stack.rto_initial_ms) * 1000;
+        Self { rto_us, ..Self::with_unit(stack.rto_min_ms * 1000, unit_us, clock.from_ms(RTO_MAX_MS)) }
     }
 
     /// No samples yet; `unit_us` is 1 or, for kernels that count ticks, the length of one.
@@ -60,7 +59,7 @@ impl RttEstimator {
             rtt_seq: 0,
             rto_min,
             last: 0,
-            rto_us: INITIAL_RTO_MS * 1000,
+            rto_us: 0,
             backoff: 0,
             rto_max,
             wrapped: false,

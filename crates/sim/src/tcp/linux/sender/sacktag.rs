@@ -49,9 +49,10 @@ impl Sender {
             self.board.note_tagged(counted);
             sorted.as_slice().iter().for_each(|&block| self.tag_block(block, a));
         }
-        self.mark_lost_retrans();
+        self.look_for_lost_retrans(blocks);
         let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
-        if (self.view.state != CaState::Loss || self.undo.is_possible()) && frto_done {
+        let may_undo = self.undo.is_possible() && self.stack.reordering_by_ack;
+        if (self.view.state != CaState::Loss || may_undo) && frto_done {
             self.check_reordering(a.reord);
         }
     }

@@ -40,6 +40,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     per_segment: u64,
     /// Windows that it has room for when it grows.
     windows: u64,
+    /// Memory counted on for a segment when it grows, bytes.
+    growth: u64,
     /// SACKed segments give back their heads.
     merges: bool,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
@@ -71,6 +73,10 @@ impl SendBuffer {
             head,
             per_segment: mss + head,
             windows: u64::from(windows),
+            growth: match stack.growth_beside {
+                Some(beside) => mss + u64::from(TIMESTAMPS + beside),
+                None => (mss + u64::from(TIMESTAMPS) + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF,
+            },
             merges: host.tso || stack.merge_sacked,
             tso: host.tso,
             pushed: VecDeque::new(),
@@ -219,16 +225,10 @@ impl SendBuffer {
         }
     }
 
-    /// Memory counted on for a segment, bytes.
-    fn growth(&self) -> u64 {
-        let mss = self.per_segment - self.head;
-        (mss + u64::from(TIMESTAMPS) + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF
-    }
-
     fn grow_for(&mut self, window: u32) {
         self.grown_for = window;
         if let Some(most) = self.most {
-            self.size = self.size.max((self.windows * u64::from(window) * self.growth()).min(most));
+            self.size = self.size.max((self.windows * u64::from(window) * self.growth).min(most));
             self.plan_refill();
         }
     }

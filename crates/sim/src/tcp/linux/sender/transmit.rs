@@ -283,7 +283,7 @@ impl Sender {
             CwndLimited::Sticky => limited || new_window || (!v.is_cwnd_limited && v.packets_out > v.max_packets_out),
             CwndLimited::AtMaximum => new_window || v.packets_out > v.max_packets_out,
             // The ACK tells.
-            CwndLimited::AtAck => false,
+            CwndLimited::AtAck | CwndLimited::FullAtAck => false,
         };
         if refresh {
             v.is_cwnd_limited = limited;

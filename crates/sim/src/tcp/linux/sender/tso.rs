@@ -92,8 +92,8 @@ impl Sender {
     ) -> bool {
         if self.tso.left <= 1 {
             false
-        } else if self.stack.tso_defer == TsoDefer::TwoTicks {
-            self.defers_two_ticks(limit, room)
+        } else if matches!(self.stack.tso_defer, TsoDefer::TwoTicks | TsoDefer::Third) {
+            self.defers_for_third(limit, room)
         } else {
             let wait = self.defers_until_ack(now, limit, room);
             let quota = self.window.cwnd - self.view.in_flight().min(self.window.cwnd);
@@ -109,10 +109,10 @@ impl Sender {
         u64::from(sendable) * mss >= u64::from(window) * mss / u64::from(WINDOW_DIVISOR)
     }
 
-    /// Two ticks at most, if the TSO segment is not full and a third of the window is not free.
-    fn defers_two_ticks(&mut self, limit: u32, room: u32) -> bool {
-        let now = self.view.jiffies;
-        let overdue = self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
+    /// If the TSO segment is not full and a third of the window is not free, two ticks at most.
+    fn defers_for_third(&mut self, limit: u32, room: u32) -> bool {
+        let (now, bounded) = (self.view.jiffies, self.stack.tso_defer == TsoDefer::TwoTicks);
+        let overdue = bounded && self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
         let sendable = room.min(self.window.cwnd - self.view.in_flight().min(self.window.cwnd));
         let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
         let enough = sendable >= limit.min(self.tso.left) || self.is_third(sendable, window);

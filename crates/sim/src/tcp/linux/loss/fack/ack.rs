@@ -27,14 +27,16 @@ impl Sender {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
                 self.tag_sacked(ack, blocks, &mut a);
-                self.alert(&a, 0, prior_sacked, out);
+                if !self.marks_by_episode() {
+                    self.alert(&a, 0, prior_sacked, out);
+                }
             }
             return;
         }
         if self.timer.pending() == Pending::EarlyRetransmit {
             self.rearm_rto(out);
         }
-        let (prior_highest, prior_in_flight) = (self.highest_sacked_seq(), self.view.in_flight());
+        let (mut prior_highest, mut prior_in_flight) = (self.highest_sacked_seq(), self.view.in_flight());
         let prior_packets = self.view.packets_out;
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
@@ -53,11 +55,19 @@ impl Sender {
         if blocks.count > 0 {
             self.tag_sacked(ack, blocks, &mut a);
             self.count_delivered(a.sack_delivered, ece);
+            if self.marks_by_episode() {
+                self.note_news(blocks, &mut a);
+            }
+        } else if !self.stack.reordering_by_ack {
+            prior_highest = 0;
+        }
+        if self.stack.cwnd_limited == CwndLimited::FullAtAck {
+            prior_in_flight = self.view.in_flight();
         }
         a.note_ack(p, ece);
         self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         if prior_packets == 0 {
-            if a.flags & flag::DSACKING != 0 {
+            if a.flags & flag::DSACKING != 0 && !self.marks_by_episode() {
                 self.alert(&a, 0, prior_sacked, out);
             }
             self.answer_of_probe(out);
@@ -88,6 +98,10 @@ impl Sender {
             let left = cwnd.saturating_sub(prior_in_flight);
             let deferred = self.tso.enabled && left * WINDOW_DIVISOR < cwnd && left < self.tso.most;
             self.view.is_cwnd_limited = deferred || left <= MAX_DEFERRED;
+        }
+        if self.stack.cwnd_limited == CwndLimited::FullAtAck {
+            let left = cwnd.saturating_sub(prior_in_flight);
+            self.view.is_cwnd_limited = left == 0 || (self.tso.enabled && left * WINDOW_DIVISOR < cwnd);
         }
         let amount = match self.stack.growth {
             Growth::Acks => 1,
@@ -134,6 +148,7 @@ impl Sender {
         if acked == 0 {
             return 0;
         }
+        self.fack.walk.begin_again();
         self.view.packets_out -= acked;
         if self.view.packets_out == 0 {
             self.chrono_acknowledged();

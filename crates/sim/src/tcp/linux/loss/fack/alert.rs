@@ -6,7 +6,7 @@
 use crate::cc::{CaState, CongestionControl};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::tcp::linux::options::EarlyRetransmit;
+use crate::tcp::linux::options::{CwndReduction, EarlyRetransmit};
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::{Pending, Sender};
@@ -22,11 +22,14 @@ impl Sender {
     /// What an unusual ACK means for the state; `acked` segments were removed, `prior_sacked` were SACKed before.
     pub(in crate::tcp::linux) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
-        let mut do_lost =
-            a.duplicate || (a.flags & flag::DATA_SACKED != 0 && self.fackets_out() > self.reordering.degree());
+        let by_sack = a.flags & flag::DATA_SACKED != 0 && !self.marks_by_episode();
+        let mut do_lost = a.duplicate || (by_sack && self.fackets_out() > self.reordering.degree());
         let mut entered = false;
         if ece {
             self.undo.forget_ssthresh();
+        }
+        if a.flags & flag::BEYOND_EPISODE != 0 {
+            self.mark_as_overtaken();
         }
         self.leave_finished_state(a.tsecr);
         let newly = acked + self.view.sacked_out - prior_sacked;
@@ -43,9 +46,8 @@ impl Sender {
                 return;
             }
             _ => {
-                if self.view.state <= CaState::Disorder && self.undo.all_unnecessary() {
-                    self.undo_window(true);
-                    self.undo.forbid();
+                if self.view.state <= CaState::Disorder {
+                    self.undo_by_dsack();
                 }
                 if !self.time_to_recover(ece, out) {
                     self.try_to_open_by_count(ece, newly);
@@ -58,8 +60,24 @@ impl Sender {
         if do_lost || self.fack_head_timed_out() {
             self.update_scoreboard(entered);
         }
-        self.reduce_proportionally(newly, 0, a.flags, entered);
+        self.reduce_by_count(newly, a.flags, entered);
         self.retransmit_by_count(out);
+    }
+
+    /// An ACK in a reduction brought news of `newly` segments, or has begun one.
+    fn reduce_by_count(&mut self, newly: u32, flags: u32, entered: bool) {
+        match self.stack.cwnd_reduction {
+            CwndReduction::Prr => self.reduce_proportionally(newly, 0, flags, entered),
+            CwndReduction::RateHalving => self.halve_rate(),
+        }
+    }
+
+    /// All retransmissions were unnecessary.
+    fn undo_by_dsack(&mut self) {
+        if self.undo.all_unnecessary() {
+            self.undo_window(true);
+            self.undo.forbid();
+        }
     }
 
     /// An episode ends when all that was out at its start is acknowledged.
@@ -75,6 +93,13 @@ impl Sender {
             CaState::Cwr if self.view.snd_una != self.rec.end() => {
                 self.end_reduction();
                 self.set_state(CaState::Open);
+            }
+            CaState::Disorder if self.stack.disorder_until_acked => {
+                self.undo_by_dsack();
+                if !self.undo.is_possible() || self.view.snd_una != self.rec.end() {
+                    self.undo.forbid();
+                    self.set_state(CaState::Open);
+                }
             }
             state @ (CaState::Recovery | CaState::Loss) => {
                 if self.undo.may_undo(tsecr) {
@@ -154,30 +179,34 @@ impl Sender {
                 self.undo.remember_ssthresh(self.window.current_ssthresh(&self.view));
             }
             self.init_reduction();
+        } else if self.stack.cwnd_reduction == CwndReduction::RateHalving {
+            self.rec.extend_to(self.view.snd_nxt);
+            self.window.cwnd_cnt = 0;
         }
         self.set_state(CaState::Recovery);
     }
 
     fn try_to_open_by_count(&mut self, ece: bool, newly: u32) {
-        if !self.frto_waits() && !self.any_retrans_done() {
+        let until_acked = self.stack.disorder_until_acked;
+        let retransmitted = if until_acked { self.view.retrans_out > 0 } else { self.any_retrans_done() };
+        if !self.frto_waits() && !retransmitted {
             self.undo.forget_retransmissions();
         }
         if ece {
             self.enter_cwr();
         }
         if self.view.state == CaState::Cwr {
-            self.reduce_proportionally(newly, 0, 0, false);
+            self.reduce_by_count(newly, 0, false);
             return;
         }
-        self.try_keep_open();
-        if self.view.state != CaState::Open {
+        if until_acked {
+            self.settle(self.view.sacked_out > 0 || retransmitted || self.undo.is_possible());
+        } else {
+            self.try_keep_open();
+        }
+        if until_acked || self.view.state != CaState::Open {
             self.moderate_cwnd();
         }
-    }
-
-    /// No bursts in doubtful times.
-    fn moderate_cwnd(&mut self) {
-        self.window.cwnd = self.window.cwnd.min(self.view.in_flight() + self.reordering.degree());
     }
 
     fn undo_window(&mut self, with_ssthresh: bool) {
@@ -189,6 +218,10 @@ impl Sender {
         } else {
             self.window.cwnd = self.window.cwnd.max(self.window.ssthresh);
         }
+        if self.stack.cwnd_reduction == CwndReduction::RateHalving {
+            self.moderate_cwnd();
+        }
+        self.fack.walk.begin_again();
         self.counters.undos += 1;
     }
 
@@ -216,6 +249,7 @@ impl Sender {
         }
         self.view.lost_out = 0;
         self.board.clear_lost();
+        self.fack.walk.unmark();
         self.undo_window(true);
         self.rec.note_progress();
         self.undo.forbid();

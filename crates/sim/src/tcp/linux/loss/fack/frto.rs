@@ -163,6 +163,8 @@ impl Sender {
     }
 
     fn start_loss(&mut self) {
+        self.fack.walk.begin_again();
+        self.fack.walk.unmark();
         self.window.cwnd_cnt = 0;
         self.fack.frto_step = 0;
         self.reordering.reset_degree();

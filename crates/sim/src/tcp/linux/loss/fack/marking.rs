@@ -15,20 +15,20 @@ impl Sender {
 
     /// What counts as number of duplicate ACKs.
     pub(in crate::tcp::linux) fn dupacks(&self) -> u32 {
-        if self.fack.enabled {
+        if self.fack.enabled || self.marks_by_episode() {
             self.fackets_out()
         } else {
             self.view.sacked_out + 1
         }
     }
 
-    fn timed_out(&self, seq: u32) -> bool {
+    pub(super) fn timed_out(&self, seq: u32) -> bool {
         self.ticks_since(self.board.get(seq).sent_us()) > self.rto_ticks()
     }
 
-    /// With FACK the first segment also counts as lost once it is older than an RTO.
+    /// With FACK, or in 2.6.18 in any case, the first segment also counts as lost once it is older than an RTO.
     pub(in crate::tcp::linux) fn fack_head_timed_out(&self) -> bool {
-        self.fack.enabled && self.view.packets_out > 0 && self.timed_out(self.view.snd_una)
+        (self.fack.enabled || self.marks_by_episode()) && self.view.packets_out > 0 && self.timed_out(self.view.snd_una)
     }
 
     /// New data could be sent now.
@@ -36,7 +36,7 @@ impl Sender {
         self.has_data() && self.window.cwnd > self.view.in_flight() && self.peer.end() > self.view.snd_nxt
     }
 
-    fn mark_lost_once(&mut self, seq: u32) {
+    pub(super) fn mark_lost_once(&mut self, seq: u32) {
         let s = self.board.get_mut(seq);
         if s.marks & (mark::SACKED | mark::LOST) == 0 {
             s.marks |= mark::LOST;
@@ -48,6 +48,9 @@ impl Sender {
 
     /// Marks what the SACKs prove lost; with `entered` the first segment at least.
     pub(in crate::tcp::linux) fn update_scoreboard(&mut self, entered: bool) {
+        if self.marks_by_episode() {
+            return self.update_scoreboard_of_episode();
+        }
         let (una, nxt) = (self.view.snd_una, self.view.snd_nxt);
         if self.fack.enabled {
             let lost = self.fackets_out().saturating_sub(self.reordering.degree()).max(1);

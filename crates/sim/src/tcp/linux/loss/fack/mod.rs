@@ -1,13 +1,19 @@
 //! Loss recovery by counting, as Linux did it before RACK: what lies far enough below the highest SACKed segment is lost
 //! (FACK; RFC 6675 once reordering was seen). ACK processing is in `ack`, the state machine in `alert`, marking and retransmission in
-//! `marking`, timeouts in `frto`. Reference: Linux 3.9 net/ipv4/tcp_input.c, tcp_output.c.
+//! `marking`, timeouts in `frto`. Reference: Linux 3.9 net/ipv4/tcp_input.c, tcp_output.c; where options say so, 2.6.18 (CentOS 5), whose marking and
+//! lost retransmissions are in `episode`.
 
 mod ack;
 mod alert;
+mod episode;
 mod frto;
 mod marking;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_2006;
+
+use self::episode::Walk;
 
 /// State beside what all detections share.
 #[derive(Clone, Debug)]
@@ -20,11 +26,13 @@ pub(in crate::tcp::linux) struct Fack {
     frto_highmark: Option<u32>,
     /// ACKs that F-RTO waits for have come: 1 none, 2 one; 0 if it is not at work.
     frto_step: u32,
+    /// Where marking and the walk over what is out go on, in kernels that remember it.
+    walk: Walk,
 }
 
 impl Fack {
     pub fn new(enabled: bool) -> Self {
-        Self { enabled, lost_retrans_low: 0, frto_highmark: None, frto_step: 0 }
+        Self { enabled, lost_retrans_low: 0, frto_highmark: None, frto_step: 0, walk: Walk::default() }
     }
 
     /// The first retransmission goes out while `snd_nxt` is next.

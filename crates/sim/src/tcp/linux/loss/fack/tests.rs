@@ -12,17 +12,24 @@ use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
-struct Rig {
-    s: Sender,
-    out: TestOutbox,
+pub(super) struct Rig {
+    pub s: Sender,
+    pub out: TestOutbox,
 }
 
 impl Rig {
     /// A sender of `segments`, just connected over a path of 20 ms: what the windows allow is out.
     fn new(segments: u32, options: Value) -> Self {
+        let mut rig = Self::begun("linux-3.9", segments, options);
+        rig.receive(1020, 1, &[], 1000, flags::SYN);
+        rig
+    }
+
+    /// A sender of `segments` on a stack, whose SYN has just left.
+    pub fn begun(stack: &str, segments: u32, options: Value) -> Self {
         let Value::Object(options) = options else { panic!("options are a map") };
         let mut spec = TcpSpec { transfer_bytes: Some(u64::from(segments * MSS)), ..bulk_flow() };
-        spec.stack = StackSpec { name: "linux-3.9".into(), options };
+        spec.stack = StackSpec { name: stack.into(), options };
         spec.host.rmem[1] = 87_380;
         spec.host.wmem[1] = 65_535;
         spec.host.sndbuf = Some(1_200_000);
@@ -32,11 +39,10 @@ impl Rig {
         let mut rig = Self { s, out: TestOutbox::new(1) };
         rig.out.now = 1000 * MS;
         rig.s.connect(&mut rig.out);
-        rig.receive(1020, 1, &[], 1000, flags::SYN);
         rig
     }
 
-    fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u16) -> Vec<u32> {
+    pub fn receive(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)], tsecr: u32, flags: u16) -> Vec<u32> {
         self.out.now = ms * MS;
         let p = self.out.ack_packet(ack, blocks, tsecr, flags);
         self.s.on_ack(&p, &mut self.out);
@@ -44,12 +50,12 @@ impl Rig {
     }
 
     /// An ACK that echoes what was sent 20 ms ago; returns the segments that it lets out.
-    fn ack(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
+    pub fn ack(&mut self, ms: u64, ack: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
         self.receive(ms, ack, blocks, ms as u32 - 20, 0)
     }
 
     /// Runs the timer once; returns the time, ms, and the segments sent.
-    fn timer(&mut self) -> (u64, Vec<u32>) {
+    pub fn timer(&mut self) -> (u64, Vec<u32>) {
         loop {
             let (time, _) = self.out.next_timer().expect("a timer is set");
             self.out.now = time;
@@ -61,11 +67,11 @@ impl Rig {
         }
     }
 
-    fn sent(&mut self) -> Vec<u32> {
+    pub fn sent(&mut self) -> Vec<u32> {
         self.out.take_sent().iter().filter(|p| !p.has(flags::HANDSHAKE)).map(|p| p.seq).collect()
     }
 
-    fn lost(&self) -> Vec<u32> {
+    pub fn lost(&self) -> Vec<u32> {
         (self.s.view.snd_una..self.s.view.snd_nxt).filter(|&s| self.s.board.get(s).marks & mark::LOST != 0).collect()
     }
 }

@@ -17,7 +17,7 @@ use crate::time::{Time, NEVER, US};
 /// Share of the buffer assumed for payload before the first segment, 256ths.
 const DEFAULT_RATIO: u64 = 128;
 /// What is counted on beside a segment when a buffer that assumes its share grows, bytes: room for headers, sk_buff and shared info, and
-/// then in steps so much more that the share of it (half) holds a segment.
+/// then in steps so much more that the share of it holds a segment.
 const GROWTH_BESIDE: u64 = 304 + 576;
 const GROWTH_STEP: u64 = 128;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
@@ -32,6 +32,8 @@ struct Charge {
     measured: Option<u64>,
     /// The share stays what it was assumed to be.
     assumed: bool,
+    /// What is counted on beside a segment when a buffer that assumes its share grows, bytes.
+    beside: u64,
 }
 
 /// The window last advertised.
@@ -102,7 +104,8 @@ impl ReceiveBuffer {
         let first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments) * mss);
         let window = (full / mss * mss).clamp(mss, first);
         // An explicit buffer bounds the scale, too.
-        let scaled = if host.rcvbuf.is_some() { full.max(1) } else { full.max(most).max(RMEM_MAX) };
+        let scaled =
+            if host.rcvbuf.is_some() && stack.scale_by_buffer { full.max(1) } else { full.max(most).max(RMEM_MAX) };
         let scale = scaled.ilog2().saturating_sub(15).min(14);
         // One segment stays in reserve.
         let clamp = full.saturating_sub(mss).max(2 * mss);
@@ -113,6 +116,7 @@ impl ReceiveBuffer {
             charge: Charge {
                 truesize,
                 assumed: stack.adv_win_scale.is_some(),
+                beside: stack.growth_beside.map_or(GROWTH_BESIDE, |bytes| u64::from(bytes + TIMESTAMPS)),
                 measured: stack.adv_win_scale.is_none().then(|| mss * 256 / truesize),
             },
             most,
@@ -422,8 +426,10 @@ impl ReceiveBuffer {
 
     /// Memory counted on for a segment when a buffer that assumes its share grows, bytes.
     fn growth_per_segment(&self) -> u64 {
-        let least = self.mss + GROWTH_BESIDE;
-        least + (2 * self.mss).saturating_sub(least).next_multiple_of(GROWTH_STEP)
+        let least = self.mss + self.charge.beside;
+        // What it takes for the share of it to hold a segment.
+        let holds = (self.mss << 8).div_ceil(self.ratio);
+        least + holds.saturating_sub(least).next_multiple_of(GROWTH_STEP)
     }
 
     fn resize(&mut self, size: u64) {

@@ -35,6 +35,26 @@ fn linux_3_9_offers_ten_segments_then_half_the_buffer_less_one() {
 }
 
 #[test]
+fn linux_2_6_offers_four_segments_then_three_quarters_of_the_buffer_less_one() {
+    let mut b = ReceiveBuffer::new(&host(Some(249_856)), &stack("linux-2.6"), MSS);
+    assert_eq!((b.advertised.bytes, b.scale), (5792, 11), "the scale is that of the largest buffer, 64 MiB");
+    b.measure();
+    let grown = (0..1000).take_while(|_| b.grow(0)).count();
+    assert_eq!((grown, b.ssthresh), (63, 187_392 - 1448), "129 segments, of which one is held back");
+    let scaled = Stack { scale_by_buffer: true, ..stack("linux-2.6") };
+    assert_eq!(ReceiveBuffer::new(&host(Some(249_856)), &scaled, MSS).scale, 2);
+}
+
+#[test]
+fn linux_2_6_counts_on_so_much_that_three_quarters_of_it_hold_a_segment() {
+    // tcp_rcv_space_adjust: 1460 + 208 + 16 + 172 = 1856, of which three quarters are 1392; 1984 are enough.
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-2.6"), MSS);
+    b.rtt_by_timestamp(1, 81 * MS);
+    b.on_read(101, 100 * MS);
+    assert_eq!((b.size, b.clamp), (200 * 1984, 200 * 1448));
+}
+
+#[test]
 fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
     let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
     let mut b = ReceiveBuffer::new(&host(None), &tuned, MSS);
