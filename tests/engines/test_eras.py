@@ -19,9 +19,16 @@ def run(cc, stack):
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize(("kind", "version"), ERAS)
 def test_an_earlier_version_runs_on_every_stack_and_is_not_todays(kind, version, stack):
-    then, now = run({"kind": kind, "version": version}, stack), run(kind, stack)
+    today = "2.3" if kind == "cubic" else "today"
+    then, now = run({"kind": kind, "version": version}, stack), run({"kind": kind, "version": today}, stack)
     assert then.digest != now.digest
     assert then.flows.rows()[0]["rx_bytes"] > 0.5 * now.flows.rows()[0]["rx_bytes"]
+
+
+@pytest.mark.parametrize(("kind", "version"), [("cubic", "2.0"), ("htcp", "linux-2.6.18"), ("bic", None), ("westwood", "today")])
+def test_controls_of_an_early_stack_are_of_its_time_unless_the_scenario_says_otherwise(kind, version):
+    parameters = {"initial_ssthresh": 100} if version is None else {"version": version}
+    assert run(kind, "linux-2.6").digest == run({"kind": kind, **parameters}, "linux-2.6").digest
 
 
 @pytest.mark.parametrize("stack", ["linux-6.12", "linux-5.1-sce"])

@@ -138,6 +138,8 @@ OTHERS = [
     ("schedule.0.rate_bps", 0, "change 0", "rate_bps", "0 bit/s", "at least 1"),
 ]
 
+BY_COUNT = {"early_retransmit": ("delayed", "off"), "loss_marking": ("episode", "all"), "cwnd_reduction": ("rate-halving", "prr")}
+BY_COUNT |= {"disorder_until_acked": (True, "false"), "lost_retransmissions": ("new-hole", "every-sack")}
 # Stack: option, value, what is wrong, what was expected.
 OF_STACKS = [
     ("linux-6.12", "hz", 0, "0 ticks a second", "100 to 1000"),
@@ -145,7 +147,9 @@ OF_STACKS = [
     ("linux-6.12", "warp", 9, "no such option", "one of ack_before_read, "),
     ("linux-6.12", "initial_cwnd", 0, "0 segments", "1 to 1000"),
     ("linux-6.12", "reordering", 0, "0 segments", "1 to 300"),
-    ("linux-6.12", "rto_min_ms", 0, "0 ms", "1 to 120000"),
+    *(("linux-2.6", option, 0, "0 segments", "1 to 1000") for option in ("restart_cwnd", "max_burst")),
+    *(("linux-6.12", option, 0, "0 ms", "1 to 120000") for option in ("rto_min_ms", "rto_initial_ms")),
+    ("linux-2.6", "growth_beside", 0, "0 bytes", "1 to 65536"),
     ("linux-6.12", "tso_rtt_log", 32, "32 is out of range", "0 to 31"),
     ("linux-6.12", "sce_scale_bytes", 0, "0 bytes", "88 to 1448"),
     ("linux-6.12", "max_reordering", 0, "0 segments", "1 to 10000"),
@@ -157,7 +161,8 @@ OF_STACKS = [
     ("linux-6.12", "output_limit_bytes", 0, "0 bytes", "1 to 2147483647"),
     ("linux-6.12", "frto", "off", "frto is not what goes with loss_detection rack", "rfc5682"),
     ("linux-3.9", "frto", "rfc5682", "frto is what only goes with loss_detection rack", "rfc4138 or off"),
-    ("linux-6.12", "early_retransmit", "delayed", "early_retransmit does not go with loss_detection rack", "off"),
+    *(("linux-6.12", key, value, f"{key} does not go with loss_detection rack", other) for key, (value, other) in BY_COUNT.items()),
+    ("linux-6.12", "cwnd_limited", "full-at-ack", "cwnd_limited full-at-ack does not go with loss_detection rack", "sticky"),
     ("linux-3.9", "tail_loss_probe", True, "tail_loss_probe only goes with loss_detection rack", "false"),
     ("freebsd-9", "hz", 0, "0 ticks a second", "100 to 1000"),
     ("freebsd-9", "abc_l_var", 0, "0 segments", "1 to 100"),

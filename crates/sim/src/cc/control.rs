@@ -26,6 +26,8 @@ pub struct Needs {
     pub whole_acks: bool,
     /// It is paced, at [`Window::pacing_rate`](super::Window::pacing_rate).
     pub pacing: bool,
+    /// It is told RTTs in microseconds by stacks, too, that count them in ticks (`rtt_sample` of Linux 2.6.18, later `TCP_CONG_RTT_STAMP`).
+    pub rtt_stamps: bool,
     /// Windows that a send buffer which grows has room for (Linux's `sndbuf_expand`).
     pub send_windows: u8,
 }
@@ -40,6 +42,7 @@ impl Needs {
         losses: false,
         whole_acks: false,
         pacing: false,
+        rtt_stamps: false,
         send_windows: 2,
     };
 }

@@ -31,7 +31,7 @@ const SPREAD_CWND: u32 = 4;
 pub(super) const CONTROL: Control = Control {
     name: "fast",
     summary: "FAST TCP (Jin, Wei, Low 2004, and its ns-2 module)",
-    needs: Needs::NOTHING,
+    needs: Needs { rtt_stamps: true, ..Needs::NOTHING },
     since: Version::ANY,
     parameters: &[
         Parameter::integer("alpha", 100, 1, 1 << 20, "segments of the flow that wait in queues"),

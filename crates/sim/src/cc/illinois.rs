@@ -21,7 +21,7 @@ const RTT_MAX: u32 = u32::MAX / ALPHA_MAX;
 pub(super) const CONTROL: Control = Control {
     name: "illinois",
     summary: "Illinois (Liu, Basar, Srikant 2006, Linux 6.12)",
-    needs: Needs::NOTHING,
+    needs: Needs { rtt_stamps: true, ..Needs::NOTHING },
     since: Version(2, 6),
     parameters: &[
         Parameter::integer("win_thresh", 15, 0, 1 << 24, "below this window it is Reno, segments (module parameter)"),

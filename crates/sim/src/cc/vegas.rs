@@ -16,7 +16,7 @@ const FEW_SAMPLES: u32 = 2;
 pub(super) const CONTROL: Control = Control {
     name: "vegas",
     summary: "Vegas (Brakmo, Peterson 1995, Linux 6.12)",
-    needs: Needs::NOTHING,
+    needs: Needs { rtt_stamps: true, ..Needs::NOTHING },
     since: Version(2, 6),
     parameters: &[
         Parameter::integer(

@@ -17,7 +17,7 @@ const FEW_SAMPLES: u16 = 2;
 pub(super) const CONTROL: Control = Control {
     name: "veno",
     summary: "Veno (Fu, Liew 2003, Linux 6.12)",
-    needs: Needs::NOTHING,
+    needs: Needs { rtt_stamps: true, ..Needs::NOTHING },
     since: Version(2, 6),
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(Veno::new())),

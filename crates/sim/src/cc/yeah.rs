@@ -23,7 +23,7 @@ const MOST_ROUNDS: u32 = 0x00ff_ffff;
 pub(super) const CONTROL: Control = Control {
     name: "yeah",
     summary: "YeAH (Baiocchi, Castellani, Vacirca 2007, Linux 6.12)",
-    needs: Needs::NOTHING,
+    needs: Needs { rtt_stamps: true, ..Needs::NOTHING },
     since: Version(2, 6),
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(Yeah::new())),

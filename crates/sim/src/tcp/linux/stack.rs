@@ -1,4 +1,7 @@
 //! TCP stacks as named data: what differs between implementations is a field here, never a branch on a name.
+//!
+//! Left out: of Linux 2.6.18 that a lost SYN leaves a window of three segments, or after a second one of one segment with a threshold of two; that RTTs
+//! for controls are those of the oldest segment acknowledged; the prequeue; a send buffer's first growth to three segments.
 
 use serde::{Deserialize, Serialize};
 
@@ -449,11 +452,13 @@ impl Stack {
             ("disorder_until_acked", self.disorder_until_acked, "false"),
             ("max_burst", self.max_burst.is_some(), "null"),
             ("cwnd_reduction", self.cwnd_reduction != CwndReduction::Prr, "prr"),
-            ("cwnd_limited", self.cwnd_limited == CwndLimited::FullAtAck, "sticky or at-maximum"),
         ] {
             if rack && counts {
                 flaws.add(field, format_args!("{field} does not go with loss_detection rack"), expected);
             }
+        }
+        if rack && self.cwnd_limited == CwndLimited::FullAtAck {
+            flaws.add("cwnd_limited", "cwnd_limited full-at-ack does not go with loss_detection rack", "sticky");
         }
         if !rack && self.tail_loss_probe {
             flaws.add("tail_loss_probe", "tail_loss_probe only goes with loss_detection rack", "false");

@@ -1,6 +1,8 @@
 //! Rate halving: how the window came down before PRR (Linux 2.6.18 net/ipv4/tcp_input.c, `tcp_cwnd_down`, `tcp_enter_cwr`, `tcp_complete_cwr`,
 //! `tcp_moderate_cwnd`). Each second ACK takes a segment off, and every ACK leaves no more than what is in flight and one: what was lost is
 //! taken off the window as well, and after a burst of losses it is far below the threshold.
+//!
+//! Leaves out: that an undo leaves twice the threshold to controls that have no `undo_cwnd`, where here it is the window before the reduction.
 
 use super::Sender;
 use crate::cc::CongestionControl;

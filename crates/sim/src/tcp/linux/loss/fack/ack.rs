@@ -172,7 +172,10 @@ impl Sender {
         if reord < prior_highest {
             self.note_reordering(reord, highest);
         }
-        a.sample.rtt_us = rtt_us;
+        a.sample.rtt_us = match unambiguous {
+            Some(sent_us) if self.needs.rtt_stamps => self.view.mstamp_us.saturating_sub(sent_us) as i64,
+            _ => rtt_us,
+        };
         self.cc.pkts_acked(&self.view, &mut self.window, &a.sample);
         acked
     }

@@ -2,7 +2,8 @@
 //! `tcp_sacktag_write_queue`; CentOS 5). It remembers how far it has looked: an ACK whose first SACK block ends further on, and brings no other
 //! news, has only that walked, so that a retransmission that was lost is not missed before another hole shows or something is acknowledged.
 //!
-//! Leaves out: what is not walked of an ACK with a D-SACK.
+//! Leaves out: what is not walked of an ACK with a D-SACK, which counts whole blocks; F-RTO of that time (sysctl tcp_frto 1, off); an ACK of a TSO
+//! segment in part.
 
 use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::cc::CaState;

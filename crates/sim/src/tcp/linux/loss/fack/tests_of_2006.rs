@@ -3,8 +3,9 @@
 use serde_json::{json, Value};
 
 use super::tests::Rig;
-use crate::cc::{CaState, CongestionControl};
+use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, RateSample, View, Window};
 use crate::packet::flags;
+use crate::time::{MS, US};
 
 /// A sender of `segments`, just connected over a path of 20 ms with a window of ten segments unless the options have another.
 fn rig(segments: u32, options: Value) -> Rig {
@@ -199,7 +200,7 @@ fn timers_fire_in_their_tick_and_a_syn_waits_for_three_seconds() {
     let mut r = Rig::begun("linux-2.6", 100, json!({}));
     for at in [4000, 10_000, 22_000] {
         let (time, _) = r.out.next_timer().unwrap();
-        assert_eq!(time / crate::time::MS, at);
+        assert_eq!(time / MS, at);
         r.out.now = time;
         r.s.on_timer(&mut r.out);
     }
@@ -210,4 +211,36 @@ fn a_connection_begins_with_two_segments() {
     let mut r = Rig::begun("linux-2.6", 100, json!({}));
     r.sent();
     assert_eq!(r.receive(1020, 1, &[], 1000, flags::SYN), [1, 2]);
+}
+
+#[test]
+fn a_control_that_asks_is_told_round_trips_in_microseconds() {
+    for (rtt_stamps, told) in [(false, 20_000), (true, 20_400)] {
+        let mut r = rig(100, json!({}));
+        r.s.needs.rtt_stamps = rtt_stamps;
+        r.s.cc = AnyCc::Boxed(Box::new(Told));
+        r.out.now = 1_040_400 * US;
+        let p = r.out.ack_packet(2, &[], 1020, 0);
+        r.s.on_ack(&p, &mut r.out);
+        assert_eq!(r.s.window.ssthresh, told, "kept there for the test");
+        assert_eq!(r.s.rtt.last_us(), 20_000);
+    }
+}
+
+/// Writes down the RTT that it is told.
+#[derive(Debug)]
+struct Told;
+
+impl BoxedControl for Told {}
+
+impl CongestionControl for Told {
+    fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
+        w.cwnd
+    }
+
+    fn cong_avoid(&mut self, _: &View, _: &mut Window, _: u32) {}
+
+    fn pkts_acked(&mut self, _: &View, w: &mut Window, s: &RateSample) {
+        w.ssthresh = s.rtt_us as u32;
+    }
 }
