@@ -55,6 +55,7 @@ fn small_queues_keep_a_connection_to_its_limit_and_the_line_busy() {
         (10 * RATE, "linux-6.12", json!({}), 7..=16),
         (10 * RATE, "linux-6.12", json!({"output_limit_bytes": 3 * 2280}), 3..=4),
         (RATE, "linux-3.9", json!({}), 25..=31),
+        (RATE, "linux-2.6", json!({}), 190..=200),
         (RATE, "linux-6.12", json!({"small_queues": "off"}), 200..=200),
     ] {
         let came_to = one_and_two(rate_bps, stack, &options);
