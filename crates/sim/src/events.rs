@@ -96,36 +96,46 @@ impl Tree {
         (place - self.leaves) * WAYS + child_of(&self.nodes[place])
     }
 
-    #[inline]
+    #[inline(never)]
     fn set(&mut self, i: usize, key: u64) {
-        let mut changed = (i, key);
-        if !self.nodes.is_empty() {
-            match self.set_below_root(i, key) {
-                Some(child) => changed = child,
-                None => return,
-            }
+        if self.nodes.is_empty() {
+            self.root.0[i % WAYS] = key;
+            self.least = self.root.least();
+        } else {
+            self.set_below_root(i, key);
         }
-        self.root.0[changed.0 % WAYS] = changed.1;
-        self.least = self.root.least();
     }
 
-    /// Walks up from the leaf of `i`. Which child of the root has another least key now, and that; `None` if none has.
-    #[inline]
-    fn set_below_root(&mut self, i: usize, key: u64) -> Option<(usize, u64)> {
+    /// What is known of node `at` in the node above it: its least key.
+    #[inline(always)]
+    fn known(&mut self, at: usize) -> &mut u64 {
+        if at < WAYS {
+            &mut self.root.0[at]
+        } else {
+            &mut self.nodes[at / WAYS - 1].0[at % WAYS]
+        }
+    }
+
+    /// Walks up from the leaf of `i` as long as the least key of a node is another one now. A key that has become less is the least or changes
+    /// nothing above; one that has become greater leaves it to another.
+    #[inline(never)]
+    fn set_below_root(&mut self, i: usize, key: u64) {
         let mut at = self.leaves + i / WAYS;
-        self.nodes[at].0[i % WAYS] = key;
+        let before = std::mem::replace(&mut self.nodes[at].0[i % WAYS], key);
+        let is_less = key < before;
         loop {
-            let (least, child) = (self.nodes[at].least(), at % WAYS);
-            if at < WAYS {
-                return (self.root.0[at] != least).then_some((at, least));
-            }
-            at = at / WAYS - 1;
-            let known = &mut self.nodes[at].0[child];
-            if *known == least {
-                return None;
+            let least = if is_less { key } else { self.nodes[at].least() };
+            let known = self.known(at);
+            if *known == least || (is_less && *known < key) {
+                return;
             }
             *known = least;
+            if at < WAYS {
+                break;
+            }
+            at = at / WAYS - 1;
         }
+        self.least = if is_less { key.min(self.least) } else { self.root.least() };
     }
 }
 

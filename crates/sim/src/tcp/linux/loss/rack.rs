@@ -124,13 +124,14 @@ impl Sender {
         let mut wait = 0;
         let mut at = self.board.oldest();
         while let Some(seq) = at {
-            at = self.board.younger(seq);
             let s = *self.board.get(seq);
-            if s.marks & mark::LOST != 0 && s.marks & mark::RETRANS == 0 {
-                continue;
-            }
-            if !self.rack.is_past(s.sent_us(), seq + 1) {
+            let is_lost = s.marks & mark::LOST != 0 && s.marks & mark::RETRANS == 0;
+            if !is_lost && !self.rack.is_past(s.sent_us(), seq + 1) {
                 break;
+            }
+            at = self.board.younger(seq);
+            if is_lost {
+                continue;
             }
             let remaining = self.rack_remaining(s.sent_us(), window_us);
             if remaining <= 0 {

@@ -327,7 +327,7 @@ impl Receiver {
         self.early.forget_duplicate();
         if seq == self.rcv_nxt {
             self.in_order(p, out);
-        } else if seq > self.rcv_nxt && seq < self.buffer.end() {
+        } else if seq > self.rcv_nxt && self.buffer.has_room_for(seq) {
             self.closing.note(p);
             if self.kernel.quick_acks_out_of_order {
                 self.enter_quick(MAX_QUICK);

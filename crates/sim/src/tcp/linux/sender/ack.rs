@@ -47,6 +47,15 @@ pub(in crate::tcp::linux) enum Rexmit {
     New,
 }
 
+/// What is known of the segments that an ACK removes.
+struct Removed {
+    /// Earliest and latest transmission of those that were neither sent again nor SACKed, us.
+    first_us: Option<u64>,
+    last_us: u64,
+    /// Lowest of these, or the next new segment.
+    reord: u32,
+}
+
 /// The ACK in hand.
 #[derive(Debug)]
 pub(in crate::tcp::linux) struct AckState {
@@ -170,6 +179,9 @@ impl Sender {
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
     pub(in crate::tcp::linux) fn send_allowed(&mut self, out: &mut impl Outbox) -> u32 {
+        if self.only_waits(out.now()) {
+            return self.wake_application(false, out);
+        }
         let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
         let sent = self.write(out, false);
         // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
@@ -184,11 +196,7 @@ impl Sender {
     /// As [`Self::send_allowed`], on the fast path where not everything goes in one run.
     #[inline(never)]
     pub(super) fn send_allowed_in_steps(&mut self, out: &mut impl Outbox) -> u32 {
-        if self.only_waits(out.now()) {
-            self.wake_application(false, out)
-        } else {
-            self.send_allowed(out)
-        }
+        self.send_allowed(out)
     }
 
     /// Lets the application write if it waited for room and there is enough; returns how many segments went.
@@ -293,7 +301,9 @@ impl Sender {
             return;
         }
         self.remove_acked(&mut a, prior_sacked_seq, ece);
-        self.rack_update_window(a.prior_delivered.map_or(0, |(_, _, d)| d));
+        if !self.rack.is_narrow() {
+            self.rack_update_window(a.prior_delivered.map_or(0, |(_, _, d)| d));
+        }
         if !self.stack.ack_event_first {
             self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
@@ -373,12 +383,12 @@ impl Sender {
         }
     }
 
-    /// Removes what `snd_una` now covers, and takes RTT samples.
-    fn remove_acked(&mut self, a: &mut AckState, prior_sacked_seq: u32, ece: bool) {
-        let (una, now) = (self.view.snd_una, self.view.mstamp_us);
+    /// Removes the segments that `snd_una` now covers, of which there are some.
+    #[inline(never)]
+    fn remove_segments(&mut self, a: &mut AckState, ece: bool) -> Removed {
+        let una = self.view.snd_una;
         let prior_sacked = self.view.sacked_out;
-        let (mut first_us, mut last_us) = (None, 0);
-        let mut reord = self.view.snd_nxt;
+        let mut removed = Removed { first_us: None, last_us: 0, reord: self.view.snd_nxt };
         for seq in a.prior_una..una {
             let s = *self.board.get(seq);
             if s.marks & mark::ANY_RETRANS != 0 {
@@ -387,9 +397,9 @@ impl Sender {
                 }
                 a.flags |= flag::RETRANS_ACKED;
             } else if s.marks & mark::SACKED == 0 {
-                last_us = s.sent_us();
-                first_us.get_or_insert(s.sent_us());
-                reord = reord.min(seq);
+                removed.last_us = s.sent_us();
+                removed.first_us.get_or_insert(s.sent_us());
+                removed.reord = removed.reord.min(seq);
                 if seq < self.rec.end() {
                     a.flags |= flag::ORIG_SACK_ACKED;
                 }
@@ -409,28 +419,36 @@ impl Sender {
             a.note_delivery(s.sent_us(), seq, s.noted);
             self.board.unlist(seq);
         }
-        let acked = una - a.prior_una;
         if self.sampler.is_some() {
             self.note_deliveries(a.prior_una..una);
-            self.sample_transmission(&mut a.sample);
         }
-        self.view.packets_out -= acked;
+        self.view.packets_out -= una - a.prior_una;
         if self.view.packets_out == 0 {
             self.chrono_acknowledged();
         }
-        if acked > 0 {
-            a.flags |= flag::DATA_ACKED;
-        }
-        if prior_sacked > 0 && acked > 0 {
+        a.flags |= flag::DATA_ACKED;
+        if prior_sacked > 0 {
             self.board.trim_runs(una);
         }
+        removed
+    }
+
+    /// Removes what `snd_una` now covers, and takes RTT samples.
+    fn remove_acked(&mut self, a: &mut AckState, prior_sacked_seq: u32, ece: bool) {
+        let (una, now) = (self.view.snd_una, self.view.mstamp_us);
+        let prior_sacked = self.view.sacked_out;
+        let acked = una - a.prior_una;
+        // While a segment is missing most ACKs remove none.
+        let removed = (acked > 0).then(|| self.remove_segments(a, ece));
+        self.sample_transmission(&mut a.sample);
         if self.view.packets_out > 0 && self.board.get(una).marks & mark::SACKED != 0 {
             a.flags |= flag::RENEGING;
         }
         let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (-1, -1, -1);
-        if let (Some(first), 0) = (first_us, a.flags & flag::RETRANS_ACKED) {
+        let first_us = removed.as_ref().and_then(|removed| removed.first_us);
+        if let (Some(first), Some(removed), 0) = (first_us, &removed, a.flags & flag::RETRANS_ACKED) {
             seq_rtt = (now - first) as i64;
-            ca_rtt = (now - last_us) as i64;
+            ca_rtt = (now - removed.last_us) as i64;
             // Linux suspects a delayed ACK only of a lone short segment.
             if acked == 1 && prior_sacked == 0 && self.layout.payload(una - 1) < self.layout.mss() {
                 a.flags |= flag::MAYBE_DELAYED;
@@ -441,10 +459,10 @@ impl Sender {
             ca_rtt = (now - a.last_sacked_us) as i64;
         }
         let updated = self.ack_rtt(a, seq_rtt, sack_rtt, &mut ca_rtt);
-        if acked > 0 {
+        if let Some(removed) = removed {
             a.flags |= flag::SET_XMIT_TIMER;
-            if reord < prior_sacked_seq {
-                self.check_reordering(reord);
+            if removed.reord < prior_sacked_seq {
+                self.check_reordering(removed.reord);
             }
         } else if updated
             && self.view.packets_out > 0

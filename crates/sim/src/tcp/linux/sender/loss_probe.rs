@@ -45,13 +45,19 @@ impl LossProbe {
 
 impl Sender {
     /// Schedules a tail loss probe; false if none is due.
+    #[inline]
     pub(in crate::tcp::linux) fn schedule_loss_probe(&mut self, out: &mut impl Outbox, advancing: bool) -> bool {
-        if !self.stack.tail_loss_probe
-            || self.view.packets_out == 0
-            || !matches!(self.view.state, CaState::Open | CaState::Cwr)
-        {
-            return false;
+        let is_due = self.stack.tail_loss_probe
+            && self.view.packets_out > 0
+            && matches!(self.view.state, CaState::Open | CaState::Cwr);
+        if is_due {
+            self.set_probe_timer(out, advancing);
         }
+        is_due
+    }
+
+    #[inline(never)]
+    fn set_probe_timer(&mut self, out: &mut impl Outbox, advancing: bool) {
         let mut after_us = if self.view.srtt_us8 == 0 {
             1_000_000
         } else {
@@ -64,7 +70,7 @@ impl Sender {
         let before_rto = self.view.mstamp_us + after_us <= head_us + self.rtt.rto_us();
         let paced = self.pacing_delay(out.now());
         if before_rto && paced == 0 && self.timer.set_probe_lazily(out.now(), after_us) {
-            return true;
+            return;
         }
         let mut most = u64::MAX;
         if advancing {
@@ -77,7 +83,6 @@ impl Sender {
         }
         let after = self.clock.in_ticks(after_us).min(most) + paced;
         self.set_timer(out, Pending::LossProbe, after);
-        true
     }
 
     pub(in crate::tcp::linux) fn send_loss_probe(&mut self, out: &mut impl Outbox) {

@@ -92,7 +92,11 @@ impl Sender {
         if sent == 0 {
             return;
         }
-        let payload = (first..first + sent).map(|seq| u64::from(self.layout.payload(seq))).sum();
+        let payload = if self.layout.next_short(first) >= first + sent {
+            u64::from(sent) * u64::from(self.layout.mss())
+        } else {
+            (first..first + sent).map(|seq| u64::from(self.layout.payload(seq))).sum()
+        };
         let departure = self.view.departure_ns;
         self.view.departure_ns = self.pacing.next_departure(departure, now, self.window.pacing_rate, sent, payload);
     }

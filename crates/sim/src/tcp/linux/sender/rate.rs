@@ -79,17 +79,18 @@ impl RateSampler {
         if v.packets_out == 0 {
             (self.first_tx_us, v.delivered_us) = (departure_us, departure_us);
         }
-        let (count, before) = (run.end - run.start, v.in_flight());
-        for (seq, nth) in run.zip(1..) {
+        let mut in_flight = v.in_flight() + if at_once { run.end - run.start } else { 1 };
+        for seq in run {
             *self.slot(seq) = Transmission {
                 first_tx_us: self.first_tx_us,
                 delivered_us: v.delivered_us,
                 delivered: v.delivered,
                 delivered_ce: v.delivered_ce,
-                in_flight: before + if at_once { count } else { nth },
+                in_flight,
                 lost: v.lost,
                 is_app_limited: app_limited,
             };
+            in_flight += u32::from(!at_once);
         }
     }
 
@@ -131,7 +132,7 @@ impl RateSampler {
 
     /// The sample, once the ACK in hand has been processed: all but whether it may be delayed.
     fn rate(&self, v: &View) -> DeliveryRate {
-        let Some(t) = self.latest.filter(|_| !self.reneged_before) else {
+        let Some(t) = self.latest.as_ref().filter(|_| !self.reneged_before) else {
             return DeliveryRate { interval_us: -1, delivered: -1, ..self.transmission(v) };
         };
         let ack_us = v.mstamp_us.saturating_sub(t.delivered_us);
@@ -146,7 +147,7 @@ impl RateSampler {
 
     /// What the sample has of the transmission itself.
     fn transmission(&self, v: &View) -> DeliveryRate {
-        let Some(t) = self.latest else { return DeliveryRate::default() };
+        let Some(t) = &self.latest else { return DeliveryRate::default() };
         DeliveryRate {
             prior_delivered: t.delivered,
             tx_in_flight: t.in_flight,

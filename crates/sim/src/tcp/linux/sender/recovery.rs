@@ -310,10 +310,15 @@ impl Sender {
     }
 
     /// Retransmits lost segments, lowest first, as the window allows.
+    #[inline]
     pub(in crate::tcp::linux) fn retransmit_lost(&mut self, out: &mut impl Outbox) {
-        if self.view.packets_out == 0 {
-            return;
+        if self.view.packets_out > 0 && self.view.retrans_out < self.view.lost_out {
+            self.retransmit_first_lost(out);
         }
+    }
+
+    #[inline(never)]
+    fn retransmit_first_lost(&mut self, out: &mut impl Outbox) {
         let mut rearm = false;
         while self.window.cwnd > self.view.in_flight() && self.view.retrans_out < self.view.lost_out {
             if self.is_early(out.now()) {

@@ -1,6 +1,8 @@
 //! SACK and D-SACK: tagging what the blocks of an ACK cover (RFC 2018, RFC 2883; Linux 6.12 net/ipv4/tcp_input.c,
 //! tcp_sacktag_write_queue and below).
 
+use std::ops::Range;
+
 use super::ack::{flag, AckState};
 use super::scoreboard::mark;
 use super::Sender;
@@ -39,10 +41,12 @@ impl Sender {
         } else {
             let (mut sorted, mut counted) = (Blocks::default(), Blocks::default());
             let watched = self.fack.frto_mark().is_some();
-            for &block in blocks[usize::from(duplicate)..].iter().filter(|block| counts(block)) {
-                counted.push(block);
+            for &block in &blocks[usize::from(duplicate)..] {
                 // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
-                if watched || !self.board.has_tagged(block) {
+                if !watched && self.board.has_tagged(block) {
+                    counted.push(block);
+                } else if counts(&block) {
+                    counted.push(block);
                     sorted.insert(block);
                 }
             }
@@ -59,21 +63,38 @@ impl Sender {
 
     /// Tags what a block covers and no block before it did.
     fn tag_block(&mut self, (start, end): (u32, u32), a: &mut AckState) {
+        match self.board.hole_above(start, end) {
+            None => self.tag_holes((start, end), a),
+            Some(hole) if hole.is_empty() => {}
+            Some(hole) => {
+                self.tag_hole(hole, a);
+                self.board.add_run(start, end);
+            }
+        }
+        a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
+    }
+
+    fn tag_holes(&mut self, (start, end): (u32, u32), a: &mut AckState) {
         let holes = self.board.holes_within(start, end);
         for &(s, e) in &holes {
-            for seq in s..e {
-                self.tag_one(seq, false, a);
-                self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
-            }
-            if self.sampler.is_some() {
-                self.note_deliveries(s..e);
-            }
+            self.tag_hole(s..e, a);
         }
         if !holes.is_empty() {
             self.board.add_run(start, end);
         }
         self.board.recycle(holes);
-        a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
+    }
+
+    /// Tags segments that no block covered before.
+    #[inline]
+    fn tag_hole(&mut self, hole: Range<u32>, a: &mut AckState) {
+        for seq in hole.clone() {
+            self.tag_one(seq, false, a);
+            self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
+        }
+        if self.sampler.is_some() {
+            self.note_deliveries(hole);
+        }
     }
 
     /// True if the first block reports a duplicate that our retransmissions can explain.

@@ -282,16 +282,15 @@ impl Scoreboard {
         self.holes = holes;
     }
 
+    /// What of `[start, end)` is not SACKed, one range or nothing, if it begins at or above the beginning of the highest run: most blocks are
+    /// about that one.
+    #[inline]
+    pub fn hole_above(&self, start: u32, end: u32) -> Option<Range<u32>> {
+        let &(s, e) = self.runs.back()?;
+        (start >= s).then(|| start.max(e)..end)
+    }
+
     fn find_holes(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
-        if let Some(&(s, e)) = self.runs.back() {
-            // Most blocks are about the highest run.
-            if start >= s {
-                if end > e {
-                    out.push((start.max(e), end));
-                }
-                return;
-            }
-        }
         let mut at = start;
         let from = self.runs.partition_point(|&(_, e)| e <= start);
         for &(s, e) in self.runs.range(from..) {
@@ -332,7 +331,8 @@ impl Scoreboard {
     /// All of this block is SACKed, as the last ACK with several had it too.
     #[inline]
     pub fn has_tagged(&self, block: (u32, u32)) -> bool {
-        self.tagged.as_slice().contains(&block)
+        // Those that do not count are empty.
+        self.tagged.ranges.contains(&block)
     }
 
     /// These are the blocks of the ACK in hand, all of which is about to be SACKed.

@@ -266,6 +266,12 @@ impl ReceiveBuffer {
         self.advertised.from + (self.advertised.bytes / self.mss) as u32
     }
 
+    /// True if a segment that is not acknowledged lies below [`Self::end`].
+    #[inline]
+    pub fn has_room_for(&self, seq: u32) -> bool {
+        u64::from(seq - self.advertised.from + 1) * self.mss <= self.advertised.bytes
+    }
+
     /// First segment that is not acknowledged.
     pub fn acked_until(&self) -> u32 {
         self.advertised.from
