@@ -209,6 +209,7 @@ impl World<'_> {
     }
 
     /// A packet of other traffic than TCP connections with one direction has reached its end.
+    #[inline(never)]
     fn on_other_arrival(&mut self, p: &Packet) {
         let whose = self.members[p.flow() - self.flows.len()];
         self.others[whose].on_packet(p, &mut self.network);
@@ -230,6 +231,7 @@ impl World<'_> {
         }
     }
 
+    #[inline(never)]
     fn on_control(&mut self, flow: usize, source: usize) {
         let f = &mut self.flows[flow];
         let now = self.network.now();

@@ -145,8 +145,8 @@ impl Bbr {
 
     /// TSO segment at the pacing rate, segments.
     fn tso_goal(v: &View, w: &Window) -> u32 {
-        let bytes = (w.pacing_rate >> PACING_SHIFT).min(MOST_TSO_BYTES);
-        ((bytes / u64::from(v.mss)) as u32).max(w.min_tso_segments).min(MOST_TSO_SEGMENTS)
+        let bytes = (w.pacing_rate >> PACING_SHIFT).min(MOST_TSO_BYTES) as u32;
+        (bytes / v.mss).max(w.min_tso_segments).min(MOST_TSO_SEGMENTS)
     }
 
     /// Bandwidth times delay times `gain`, segments.
@@ -160,6 +160,7 @@ impl Bbr {
         cwnd + if self.mode == Mode::ProbeBw && self.cycle == 0 { 2 } else { 0 }
     }
 
+    #[inline(never)]
     fn inflight(&self, v: &View, w: &Window, bw: u32, gain: u32) -> u32 {
         self.with_budget(v, w, self.bdp(bw, gain))
     }

@@ -15,6 +15,7 @@ const REXMT_THRESH: u32 = 3;
 
 impl Sender {
     /// A packet of the receiver arrives.
+    #[inline(never)]
     pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         let blocks = out.take_attachment(p).blocks;

@@ -115,6 +115,7 @@ impl Receiver {
     }
 
     /// A packet of the sender arrives.
+    #[inline(never)]
     pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.counters.arrived += 1;
         if p.has(flags::SYN) {
@@ -303,6 +304,7 @@ impl Receiver {
     }
 
     /// The delayed-ACK timer's event.
+    #[inline(never)]
     pub fn on_timer(&mut self, out: &mut impl Outbox) {
         if self.delack.expired(&self.clock, out) {
             self.send_ack(out);

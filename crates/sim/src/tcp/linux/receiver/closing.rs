@@ -154,6 +154,8 @@ impl Receiver {
     }
 
     /// The event of the timer came that the FIN is sent again by.
+    #[cold]
+    #[inline(never)]
     pub(super) fn on_fin_timer(&mut self, out: &mut impl Outbox) {
         if self.closing.on_timer(&self.clock, out) {
             self.send_fin(out);
@@ -161,6 +163,7 @@ impl Receiver {
     }
 
     /// The sender has acknowledged the FIN.
+    #[inline(never)]
     pub(super) fn on_fin_acknowledged(&mut self) {
         self.closing.finish();
     }

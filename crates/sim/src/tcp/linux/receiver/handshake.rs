@@ -12,6 +12,7 @@ const FALLBACK_RTO_MS: u64 = 3000;
 
 impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
+    #[inline(never)]
     pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
             return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.hear_syn(p, out) };

@@ -67,6 +67,8 @@ impl Receiver {
     }
 
     /// The event of the timer came that the SYN is sent again by.
+    #[cold]
+    #[inline(never)]
     pub(super) fn on_syn_timer(&mut self, out: &mut impl Outbox) {
         let opening = &mut self.opening;
         if !opening.timer.expired(&self.clock, out) {

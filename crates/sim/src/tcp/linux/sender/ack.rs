@@ -178,6 +178,7 @@ impl Sender {
     }
 
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn send_allowed(&mut self, out: &mut impl Outbox) -> u32 {
         if self.only_waits(out.now()) {
             return self.wake_application(false, out);

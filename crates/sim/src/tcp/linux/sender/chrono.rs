@@ -75,6 +75,8 @@ impl Chrono {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn set(&mut self, limit: Limit, now: u32) {
         self.count(now);
         self.limit = limit;

@@ -94,6 +94,7 @@ impl Sender {
     }
 
     /// The other end's FIN has arrived, for the first time or again: acknowledges it.
+    #[inline(never)]
     pub(super) fn answer_fin(&mut self, out: &mut impl Outbox) {
         self.note_fin_of_peer();
         let ack = self.packet(self.view.snd_nxt, ACK_FRAME, flags::CLOSED, self.control_ecn());

@@ -52,6 +52,7 @@ impl Sender {
     }
 
     /// A SYN of the receiver's arrives: the answer to ours, or its own if it has called connect().
+    #[inline(never)]
     pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if !p.has(flags::HANDSHAKE) {
             return self.on_syn_ack(p, out);
@@ -91,6 +92,7 @@ impl Sender {
     }
 
     /// The packet that ends the handshake arrives, at the server: its application begins to write.
+    #[inline(never)]
     pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
         let rtt_us = (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
         self.establish(p, (!self.handshake.is_resent).then_some(rtt_us));

@@ -15,6 +15,8 @@ impl Sender {
     }
 
     /// Something is to be sent, or the receiver's window changed: has nothing been sent for more than a retransmission timeout?
+    #[cold]
+    #[inline(never)]
     pub(super) fn restart_after_idle(&mut self) {
         if self.view.packets_out > 0 || !self.stack.slow_start_after_idle || self.needs.cong_control {
             return;

@@ -22,6 +22,8 @@ pub(in crate::tcp::linux) struct Persist {
 
 impl Sender {
     /// Nothing is outstanding, and what there is to send could not be sent: sees after a while whether it can.
+    #[cold]
+    #[inline(never)]
     pub(super) fn persist(&mut self, out: &mut impl Outbox) {
         if self.timer.pending() == Pending::Nothing {
             self.persist.doublings = 0;
@@ -30,6 +32,8 @@ impl Sender {
     }
 
     /// An ACK came while nothing was outstanding: the window is open, or is probed later.
+    #[cold]
+    #[inline(never)]
     pub(in crate::tcp::linux) fn answer_of_probe(&mut self, out: &mut impl Outbox) {
         if !self.has_data() {
             return;

@@ -105,17 +105,18 @@ impl RateSampler {
 
     /// Segment `seq`, sent last at `sent_us`, is delivered, or is SACKed already.
     fn delivered(&mut self, seq: u32, sent_us: u64, sacked: bool) {
-        let t = *self.slot(seq);
+        let mask = self.ring.len() - 1;
+        let t = &mut self.ring[seq as usize & mask];
         if t.delivered_us == 0 {
             return;
         }
         if self.latest.is_none() || (sent_us, seq) > (self.first_tx_us, self.latest_seq) {
-            (self.latest, self.latest_seq) = (Some(t), seq);
+            (self.latest, self.latest_seq) = (Some(*t), seq);
             self.first_tx_us = sent_us;
             self.send_us = sent_us.saturating_sub(t.first_tx_us);
         }
         if sacked {
-            self.slot(seq).delivered_us = 0;
+            t.delivered_us = 0;
         }
     }
 

@@ -21,15 +21,7 @@ impl Sender {
             return;
         }
         if duplicate {
-            let (start, end) = blocks[0];
-            if self.dsack_in_window(start, end) && end > a.prior_una {
-                for seq in start.max(a.prior_una)..end {
-                    self.tag_one(seq, true, a);
-                }
-                if self.sampler.is_some() {
-                    self.note_deliveries(start.max(self.view.snd_una)..end);
-                }
-            }
+            self.tag_duplicate(blocks[0], a);
         }
         let (una, nxt, prior_una) = (self.view.snd_una, self.view.snd_nxt, a.prior_una);
         let counts = |&(start, end): &(u32, u32)| start < end && end <= nxt && start > una && end > prior_una;
@@ -58,6 +50,20 @@ impl Sender {
         let may_undo = self.undo.is_possible() && self.stack.reordering_by_ack;
         if (self.view.state != CaState::Loss || may_undo) && frto_done {
             self.check_reordering(a.reord);
+        }
+    }
+
+    /// Tags what a block covers that reports a duplicate, as far as it is in flight.
+    #[cold]
+    #[inline(never)]
+    fn tag_duplicate(&mut self, (start, end): (u32, u32), a: &mut AckState) {
+        if self.dsack_in_window(start, end) && end > a.prior_una {
+            for seq in start.max(a.prior_una)..end {
+                self.tag_one(seq, true, a);
+            }
+            if self.sampler.is_some() {
+                self.note_deliveries(start.max(self.view.snd_una)..end);
+            }
         }
     }
 

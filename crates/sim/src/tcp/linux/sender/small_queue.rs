@@ -85,12 +85,16 @@ impl Sender {
         self.update_fast_path();
     }
 
-    /// The host's queue has taken `count` segments from `seq` on.
-    #[inline(never)]
+    /// The host's queue, if there is one, has taken `count` segments from `seq` on.
+    #[inline]
     pub(super) fn note_in_host(&mut self, seq: u32, count: u32) {
-        if !self.small_queue.on {
-            return;
+        if self.small_queue.on {
+            self.put_on_account(seq, count);
         }
+    }
+
+    #[inline(never)]
+    fn put_on_account(&mut self, seq: u32, count: u32) {
         for seq in seq..seq + count {
             self.small_queue.allocated += self.truesize(seq, 1);
             if !self.tso.enabled {
@@ -100,7 +104,7 @@ impl Sender {
     }
 
     /// True if the host's queue has no room for the new TSO segment of `n` segments that comes next.
-    #[inline(never)]
+    #[inline]
     pub(super) fn host_is_full_for_new(&mut self, n: u32) -> bool {
         if !self.small_queue.on {
             return false;
@@ -108,24 +112,23 @@ impl Sender {
         let full = match self.stack.small_queues {
             SmallQueues::Off => false,
             SmallQueues::Fixed => EMPTY + self.small_queue.allocated >= u64::from(self.stack.output_limit_bytes),
-            SmallQueues::Rate => self.is_above_rate_limit(self.truesize(self.view.snd_nxt, n), 0),
+            SmallQueues::Rate => self.is_above_rate_limit(self.view.snd_nxt, n, 0),
         };
         self.small_queue.throttled |= full;
         full
     }
 
     /// True if the host's queue has no room for segment `seq` again.
-    #[inline(never)]
+    #[inline]
     pub(in crate::tcp::linux) fn host_is_full_for(&mut self, seq: u32) -> bool {
-        let full = self.small_queue.on
-            && self.stack.small_queues == SmallQueues::Rate
-            && self.is_above_rate_limit(self.truesize(seq, 1), 1);
+        let full =
+            self.small_queue.on && self.stack.small_queues == SmallQueues::Rate && self.is_above_rate_limit(seq, 1, 1);
         self.small_queue.throttled |= full;
         full
     }
 
     /// True if segment `seq` still lies in the host's queue, so that sending it again makes no sense.
-    #[inline(never)]
+    #[inline]
     pub(super) fn is_still_in_host(&mut self, seq: u32) -> bool {
         let inside = self.small_queue.on
             && self.stack.small_queues == SmallQueues::Rate
@@ -134,12 +137,13 @@ impl Sender {
         inside
     }
 
-    /// True if more is on the account than a segment of `truesize` bytes allows, `factor` times doubled. As long as hardly anything is
+    /// True if more is on the account than a TSO segment of `n` segments from `seq` on allows, `factor` times doubled. As long as hardly anything is
     /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
-    fn is_above_rate_limit(&self, truesize: u64, factor: u32) -> bool {
+    #[inline(never)]
+    fn is_above_rate_limit(&self, seq: u32, n: u32, factor: u32) -> bool {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
         let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
-        let limit = (2 * truesize).max(rate).min(most) << factor;
+        let limit = (2 * self.truesize(seq, n)).max(rate).min(most) << factor;
         let hardly_any = if self.stack.small_queues_spare_one { 1 } else { 0 };
         EMPTY + self.small_queue.allocated > limit && self.tso_segments_out_exceed(hardly_any)
     }

@@ -20,6 +20,7 @@ const MAX_DEFERRED: u32 = 3;
 
 impl Sender {
     /// Takes in an ACK, up to what it retransmits.
+    #[inline(never)]
     pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
         let (ack, prior_una, prior_sacked) = (p.seq, self.view.snd_una, self.view.sacked_out);
         let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
