@@ -1,6 +1,7 @@
 //! Any congestion control behind one type: those that most runs use dispatched statically, the others of this crate and those of the caller's
 //! own by a table of functions.
 
+use super::bbr::Bbr;
 use super::cubic::Cubic;
 use super::cubic_sce::CubicSce;
 use super::dctcp::Dctcp;
@@ -30,14 +31,14 @@ pub trait BoxedControl: CongestionControl + std::fmt::Debug + Send {
 type Given = Map<String, serde_json::Value>;
 
 macro_rules! any_cc {
-    ($($variant:ident),*) => {
+    ($($variant:ident($control:ty)),*) => {
         /// Any congestion control.
         #[derive(Debug)]
         #[allow(missing_docs)]
         // A tag of its own is read in one step; in a value that a variant does not use it would have to be computed.
         #[repr(u8)]
         pub enum AnyCc {
-            $($variant($variant),)*
+            $($variant($control),)*
             /// One that fewer runs use, or the caller's own: whatever there are, the others pay nothing for it.
             Boxed(Box<dyn BoxedControl>),
         }
@@ -48,7 +49,12 @@ macro_rules! any_cc {
             #[inline(always)]
             pub(crate) fn on_progress(&mut self, v: &View, w: &mut Window, acked: u32, rtt_us: i64, esce: bool) {
                 match self {
-                    $(Self::$variant(c) => on_progress(c, v, w, acked, rtt_us, esce),)*
+                    $(Self::$variant(c) => {
+                        let s = RateSample::progress(v, acked, rtt_us, esce);
+                        c.pkts_acked(v, w, &s);
+                        c.on_ack(v, w, &s);
+                        c.cong_avoid(v, w, acked);
+                    })*
                     Self::Boxed(c) => on_boxed_progress(c.as_mut(), v, w, acked, rtt_us, esce),
                 }
             }
@@ -99,28 +105,14 @@ macro_rules! any_cc {
     };
 }
 
-#[inline]
-fn on_progress<C: CongestionControl + ?Sized>(
-    c: &mut C,
-    v: &View,
-    w: &mut Window,
-    acked: u32,
-    rtt_us: i64,
-    esce: bool,
-) {
-    let s = RateSample::progress(v, acked, rtt_us, esce);
-    c.pkts_acked(v, w, &s);
-    c.on_ack(v, w, &s);
-    c.cong_avoid(v, w, acked);
-}
-
 /// Out of line, so that the sample need not lie in memory for the others.
 #[inline(never)]
 fn on_boxed_progress(c: &mut dyn BoxedControl, v: &View, w: &mut Window, acked: u32, rtt_us: i64, esce: bool) {
     c.on_progress(v, w, &RateSample::progress(v, acked, rtt_us, esce));
 }
 
-any_cc!(Reno, Cubic, Dctcp, SceWindow, CubicSce);
+// What is large lies in memory of its own, so that the senders of the others stay small.
+any_cc!(Reno(Reno), Cubic(Cubic), Dctcp(Dctcp), SceWindow(SceWindow), CubicSce(CubicSce), Bbr(Box<Bbr>));
 
 /// A control by name, and what it needs: one of [`CONTROLS`] with its parameters as `given`, else as the `stack` has them;
 /// or what `custom` makes of both.

@@ -15,8 +15,7 @@ use super::bandwidth::{
     MOST_TSO_BYTES, PACING_SHIFT, UNIT,
 };
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window,
-    INFINITE_SSTHRESH,
+    AnyCc, CaState, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window, INFINITE_SSTHRESH,
 };
 use crate::rng::Rng;
 
@@ -51,7 +50,7 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs { cong_control: true, rate_samples: true, pacing: true, send_windows: 3, ..Needs::NOTHING },
     since: Version(4, 9),
     parameters: &[],
-    build: |_| AnyCc::Boxed(Box::new(Bbr::new())),
+    build: |_| AnyCc::Bbr(Box::new(Bbr::new())),
 };
 
 /// What the sender is doing.
@@ -69,7 +68,7 @@ enum Mode {
 
 /// BBR. Wide because its steps share one model, as the kernel's `struct bbr` does.
 #[derive(Clone, Debug)]
-pub(super) struct Bbr {
+pub struct Bbr {
     mode: Mode,
     random: Option<Rng>,
     min_rtt_us: u32,
@@ -424,8 +423,6 @@ impl CongestionControl for Bbr {
         }
     }
 }
-
-impl BoxedControl for Bbr {}
 
 #[cfg(test)]
 mod tests;
