@@ -113,9 +113,12 @@ impl OutOfOrder {
         if self.has_nothing_to_report() {
             return None;
         }
-        let mut blocks = Blocks::default();
-        self.duplicate.take().into_iter().chain(self.recent.iter().copied()).for_each(|block| blocks.push(block));
-        Some(blocks)
+        let recent = |i: usize| self.recent.get(i).copied().unwrap_or_default();
+        let (ranges, count) = match self.duplicate.take() {
+            Some(duplicate) => ([duplicate, recent(0), recent(1)], 1 + self.recent.len()),
+            None => ([recent(0), recent(1), recent(2)], self.recent.len()),
+        };
+        Some(Blocks { ranges, count: count.min(MAX_BLOCKS) as u8 })
     }
 }
 

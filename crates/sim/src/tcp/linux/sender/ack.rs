@@ -254,7 +254,8 @@ impl Sender {
         let prior_una = self.view.snd_una;
         let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
         a.sample.prior_in_flight = self.view.in_flight();
-        self.begin_sample();
+        // The latest block comes first.
+        self.begin_sample(blocks.ranges[0].1.max(ack));
         if ack < prior_una {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {

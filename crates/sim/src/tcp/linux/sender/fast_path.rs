@@ -130,7 +130,7 @@ impl Sender {
         if self.sampler.is_some() {
             // Of segments sent once and in order the last one was sent last.
             let last = self.view.snd_una;
-            self.begin_sample();
+            self.begin_sample(last);
             self.note_deliveries(last - 1..last);
             self.sample_transmission(&mut sample);
         }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::scoreboard::mark;
 use super::Sender;
 use crate::cc::{CongestionControl, DeliveryRate, Lost, RateSample, View};
+use crate::prefetch::prefetch_element;
 
 /// What is noted of a segment when it is sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +65,12 @@ impl RateSampler {
     fn begin(&mut self) {
         self.latest = None;
         self.reneged_before = self.reneged;
+    }
+
+    /// Segment `seq` is soon said to be delivered: loads ahead what is noted of it.
+    #[inline]
+    fn prefetch(&self, seq: u32) {
+        prefetch_element(&self.ring, seq as usize & (self.ring.len() - 1));
     }
 
     fn slot(&mut self, seq: u32) -> &mut Transmission {
@@ -169,10 +176,11 @@ impl Sender {
         }
     }
 
-    /// An ACK arrives.
+    /// An ACK arrives whose news, if it has any, is that of the segment before `end`.
     #[inline]
-    pub(super) fn begin_sample(&mut self) {
+    pub(super) fn begin_sample(&mut self, end: u32) {
         if let Some(sampler) = &mut self.sampler {
+            sampler.prefetch(end.wrapping_sub(1));
             sampler.begin();
         }
     }

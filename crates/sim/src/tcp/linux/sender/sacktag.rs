@@ -11,8 +11,8 @@ use crate::cc::CaState;
 
 impl Sender {
     /// Takes in the blocks of an ACK for `ack`.
-    pub(in crate::tcp::linux) fn tag_sacked(&mut self, ack: u32, blocks: &Blocks, a: &mut AckState) {
-        let blocks = blocks.as_slice();
+    pub(in crate::tcp::linux) fn tag_sacked(&mut self, ack: u32, given: &Blocks, a: &mut AckState) {
+        let blocks = given.as_slice();
         if self.view.sacked_out == 0 {
             self.board.highest_sacked = self.view.snd_una;
         }
@@ -31,18 +31,20 @@ impl Sender {
                 self.tag_block(block, a);
             }
         } else {
-            let (mut sorted, mut counted) = (Blocks::default(), Blocks::default());
+            let (mut sorted, mut all_count) = (Blocks::default(), !duplicate);
             let watched = self.fack.frto_mark().is_some();
             for &block in &blocks[usize::from(duplicate)..] {
                 // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
                 if !watched && self.board.has_tagged(block) {
-                    counted.push(block);
-                } else if counts(&block) {
-                    counted.push(block);
+                    continue;
+                }
+                if counts(&block) {
                     sorted.insert(block);
+                } else {
+                    all_count = false;
                 }
             }
-            self.board.note_tagged(counted);
+            self.board.note_tagged(if all_count { *given } else { Blocks::default() });
             sorted.as_slice().iter().for_each(|&block| self.tag_block(block, a));
         }
         self.look_for_lost_retrans(blocks);

@@ -328,14 +328,14 @@ impl Scoreboard {
         self.tagged = Blocks::default();
     }
 
-    /// All of this block is SACKed, as the last ACK with several had it too.
+    /// All of this block is SACKed, as it was [noted](Self::note_tagged).
     #[inline]
     pub fn has_tagged(&self, block: (u32, u32)) -> bool {
-        // Those that do not count are empty.
+        // What is not in use is empty.
         self.tagged.ranges.contains(&block)
     }
 
-    /// These are the blocks of the ACK in hand, all of which is about to be SACKed.
+    /// Remembers the blocks of the ACK in hand, all of which is about to be SACKed, in the place of those of the last one that had several.
     #[inline]
     pub fn note_tagged(&mut self, blocks: Blocks) {
         self.tagged = blocks;
