@@ -208,3 +208,17 @@ fn packets_without_data_that_are_dropped_are_answered_twice_a_second() {
         assert_eq!((sink.receiver.rcv_nxt, u64::from(sink.receiver.echoed())), (next, sink.out.now / MS), "{stack}");
     }
 }
+
+#[test]
+fn a_compressed_ack_goes_with_its_event_and_takes_it_away() {
+    let mut sink = Sink::new("linux-6.12", Some(200_000));
+    (1..=40).for_each(|seq| drop(sink.segment(seq)));
+    let held = (42..100).find(|&seq| sink.segment(seq).is_empty()).expect("the fourth duplicate ACK is held back");
+    let due = sink.out.timer(1);
+    assert!(due > sink.out.now && due < sink.out.now + 2 * MS);
+    sink.out.now = due;
+    sink.receiver.on_timer(1, &mut sink.out);
+    let sent = sink.out.take_sent();
+    assert_eq!(sent.iter().map(|p| sink.out.blocks(p).ranges[0]).collect::<Vec<_>>(), [(42, held + 1)]);
+    assert_eq!(sink.out.timer(1), crate::time::NEVER);
+}

@@ -1,5 +1,7 @@
 //! Departure times of a paced sender, at a peer that the test plays.
 
+use proptest::prelude::*;
+
 use super::tests::Pair;
 use crate::cc::{AnyCc, BoxedControl, CongestionControl, Needs, View, Window};
 use crate::packet::{flags, Packet};
@@ -147,5 +149,41 @@ fn with_fq_at_the_host_segments_wait_there_and_count_from_when_they_depart() {
     assert_eq!(pair.out.timer(DEPARTURE), NEVER, "no timer of TCP's own");
     for (seq, ms) in stamps {
         assert_eq!(pair.s.board.get(seq).sent_us(), u64::from(ms) * 1000);
+    }
+}
+
+proptest! {
+    /// Steps of so many us, each with an ACK that moves the cumulative point by so much and has a block so far above it, and so long.
+    #[test]
+    fn where_a_sender_only_waits_the_transmit_loop_would_change_nothing(
+        steps in prop::collection::vec((1_u64..3000, 0_u32..4, 1_u32..6, 0_u32..4), 20..200),
+    ) {
+        let mut pair = paced(40, false);
+        let mut waits = 0;
+        for (us, acked, above, length) in steps {
+            let time = pair.out.now + us * US;
+            while let Some((due, timer)) = pair.out.next_timer().filter(|&(due, _)| due <= time) {
+                pair.out.now = due;
+                match timer {
+                    DEPARTURE => pair.s.on_departure_timer(&mut pair.out),
+                    _ => pair.s.on_timer(&mut pair.out),
+                }
+            }
+            pair.out.now = time;
+            let (una, nxt) = (pair.s.view.snd_una, pair.s.view.snd_nxt);
+            let ack = (una + acked).min(nxt);
+            let block = (ack + above, (ack + above + length).min(nxt));
+            let blocks = [block].into_iter().filter(|&(start, end)| start < end).collect::<Vec<_>>();
+            let p = pair.out.ack_packet(ack, &blocks, (time / MS) as u32, 0);
+            pair.s.on_ack(&p, &mut pair.out);
+            pair.out.take_sent();
+            if pair.s.only_waits(time) {
+                let before = (format!("{:?}", pair.s), pair.out.timer(DEPARTURE));
+                prop_assert_eq!(pair.s.write(&mut pair.out, false), 0);
+                prop_assert_eq!(before, (format!("{:?}", pair.s), pair.out.timer(DEPARTURE)));
+                waits += 1;
+            }
+        }
+        prop_assert!(waits > 0);
     }
 }

@@ -435,7 +435,10 @@ mod tests {
                 let fresh: Vec<u32> = holes.iter().flat_map(|&(s, e)| s..e).collect();
                 let expected: Vec<u32> = (start..start + len).filter(|i| !model[*i as usize]).collect();
                 b.recycle(holes);
-                prop_assert_eq!(fresh, expected);
+                prop_assert_eq!(&fresh, &expected);
+                if let Some(hole) = b.hole_above(start, start + len) {
+                    prop_assert_eq!(hole.collect::<Vec<u32>>(), expected);
+                }
                 b.add_run(start, start + len);
                 (start..start + len).for_each(|i| model[i as usize] = true);
                 prop_assert!(b.runs.make_contiguous().windows(2).all(|w| w[0].1 < w[1].0));

@@ -161,3 +161,14 @@ fn a_fast_flow_opens_the_window() {
     }
     assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.advertised.bytes);
 }
+
+#[test]
+fn there_is_room_for_what_lies_below_the_end_of_the_window() {
+    for bytes in [0, 1, 1447, 1448, 1449, 65_535, 100 * 1448] {
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
+        b.advertised = Advertised { bytes, from: 7 };
+        for seq in 7..120 {
+            assert_eq!(b.has_room_for(seq), seq < b.end(), "{seq} in {bytes} bytes");
+        }
+    }
+}
