@@ -64,7 +64,8 @@ impl<O: Outbox> Outbox for Departing<'_, O> {
         self.out.now()
     }
 
-    #[inline]
+    /// Inlined, as the packet has just been written in pieces, and would be copied as a whole for a call.
+    #[inline(always)]
     fn send(&mut self, from: End, p: Packet) -> Verdict {
         match self.at {
             Some(at) => self.out.send_at(from, p, at),
