@@ -19,6 +19,7 @@ mod rate_halving;
 #[cfg(test)]
 mod rate_tests;
 mod recovery;
+mod removal;
 mod reordering;
 mod rtt;
 mod sacktag;
