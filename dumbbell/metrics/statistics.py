@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,24 @@ def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
     from scipy import stats  # slow to import, and few commands need it
 
     return float(stats.spearmanr(x, y).statistic)
+
+
+def correlation(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
+    """Pearson's correlation of pairs, and its two-sided confidence limits by Fisher's z (atanh r is normal with variance 1 / (n - 3)).
+
+    NaN if either is constant. With fewer than four pairs the limits are -1 and 1. Source: Fisher, Statistical Methods for Research Workers
+    (1925), section 35. ValueError on fewer than two pairs, or sequences that differ in length.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"a confidence level is between 0 and 1, not {level}")
+    if len(x) != len(y) or len(x) < 2:
+        raise ValueError(f"two sequences of the same length of at least 2 are needed, not {len(x)} and {len(y)}")
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        return math.nan, math.nan, math.nan
+    r = min(1.0, max(-1.0, float(np.corrcoef(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))[0, 1])))
+    if len(x) < 4:
+        return r, -1.0, 1.0
+    if abs(r) == 1:
+        return r, r, r
+    half = NormalDist().inv_cdf(0.5 + level / 2) / math.sqrt(len(x) - 3)
+    return r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)

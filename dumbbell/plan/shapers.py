@@ -20,7 +20,7 @@ def shaper(bottleneck: Bottleneck, rate_bps: int, frame_bytes: int, duration_ns:
             return {"kind": "trace", "at_ms": at_ms[: bisect_right(at_ms, duration_ns // _NS_PER_MS) + 1], "rate_bps": rate_bps}
         _, rate_bps = next(trace.steps(duration_ns))
     kind = bottleneck.shaper_kind
-    if kind == "cake":
+    if kind in ("cake", "dummynet"):
         return {"kind": "own"}
     if kind == "link":
         return {"kind": "link", "rate_bps": rate_bps}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast, too_long
 from dumbbell.scenario.cake import Cake
+from dumbbell.scenario.dummynet import Dummynet
 from dumbbell.scenario.impaired import wrong_impairment
 from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.passing import (
@@ -246,7 +247,13 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) ->
     if isinstance(qdisc, Cake):
         for where, what, expected in _cake(qdisc, bottleneck):
             yield ("qdisc", *where), what, expected
-    elif shaper == "cake":
+    elif isinstance(qdisc, Dummynet):
+        if shaper != "dummynet":
+            yield ("shaper",), f"dummynet shapes behind the shaper {shaper}", "none beside its own"
+        if bottleneck.trace is not None:
+            yield ("trace",), "has no place beside dummynet, which has a rate", "a rate such as 10mbit"
+            return
+    elif shaper in ("cake", "dummynet"):
         yield ("shaper",), f"{qdisc.kind} cannot shape", "the shaper link, tbf or htb"
     if bottleneck.trace is not None:
         yield from _trace(bottleneck, bottleneck.trace, duration)

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from dumbbell.scenario.base import Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
+from dumbbell.scenario.dummynet import Dummynet
 from dumbbell.scenario.faults import Faults, Ways
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.qdiscs import Qdisc
@@ -20,7 +21,7 @@ from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limi
 # --- queues --------------------------------------------------------------------------------------------------------
 
 
-ShaperKind = Literal["link", "tbf", "htb", "cake"]
+ShaperKind = Literal["link", "tbf", "htb", "cake", "dummynet"]
 
 
 class Bottleneck(Model):
@@ -31,9 +32,10 @@ class Bottleneck(Model):
     trace: Trace | None = None
     """Instead of a rate: a file with the capacity as it varies, in mahimahi's format or as rates."""
     shaper: ShaperKind | None = None
-    """`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` is the qdisc's own shaper.
+    """`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` and `dummynet` are
+    those of these qdiscs.
 
-    By default cake's own for cake, else `link`.
+    By default cake's own for cake, always dummynet's own for dummynet, else `link`.
     """
     burst: Size | None = None
     """Bucket of `tbf` (1540 bytes by default) or `htb` (1600); more by what the path's `mtu` is above 1500."""
@@ -42,8 +44,10 @@ class Bottleneck(Model):
     @property
     def shaper_kind(self) -> ShaperKind:
         """The shaper; the default one if none is given."""
+        if self.shaper is not None:
+            return self.shaper
         by_rate = self.trace is None or self.trace.opportunities_ms is None
-        return self.shaper or ("cake" if isinstance(self.qdisc, Cake) and by_rate else "link")
+        return "cake" if isinstance(self.qdisc, Cake) and by_rate else "dummynet" if isinstance(self.qdisc, Dummynet) else "link"
 
     @property
     def rate_bps(self) -> int | None:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts, number
+from dumbbell.scenario.dummynet import Dummynet
 from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Limit, Packets, Size
 
@@ -25,7 +26,7 @@ _CERTAIN = 1 << 32
 """RED's probability 1 in a plan."""
 
 # Exported by dumbbell and dumbbell.scenario.
-__all__ = ["Bfifo", "Cake", "Codel", "Fq", "FqCodel", "FqPie", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
+__all__ = ["Bfifo", "Cake", "Codel", "Dummynet", "Fq", "FqCodel", "FqPie", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
 
 OTHER_KERNELS = "qdiscs of other kernels"
 ADAPTIVE_RED = "adaptive RED"
@@ -458,8 +459,8 @@ class Tc(Discipline):
         return {"kind": "tc", "command": self.command}
 
 
-_Mapping = Annotated[Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Tc, Field(discriminator="kind")]
-_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "tc"]
+_Mapping = Annotated[Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Dummynet | Tc, Field(discriminator="kind")]
+_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "dummynet", "tc"]
 Qdisc = Annotated[
     _Mapping,
     BeforeValidator(lambda written: {"kind": written} if isinstance(written, str) else written, json_schema_input_type=_Kind | _Mapping),

@@ -3,6 +3,7 @@
 
 pub mod cake;
 mod codel;
+mod dummynet;
 mod ecn;
 mod fifo;
 mod flow_queues;
@@ -25,6 +26,7 @@ mod truesize;
 
 pub use cake::{Cake, CakeTins, TinTotals};
 pub use codel::Codel;
+pub use dummynet::Dummynet;
 pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
 pub use fq_codel::FqCodel;
@@ -180,6 +182,8 @@ pub enum AnyQdisc {
     Sfq(Box<PeekBuffer<Sfq>>),
     /// fq.
     Fq(Box<PeekBuffer<Fq>>),
+    /// A pipe of dummynet.
+    Dummynet(Box<Dummynet>),
 }
 
 impl AnyQdisc {
@@ -224,6 +228,9 @@ impl AnyQdisc {
             QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
             QdiscSpec::Sfq(ref spec) => Self::Sfq(boxed(Sfq::new(spec, rng)?)),
             QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng)?)),
+            QdiscSpec::Dummynet { rate_bps, limit_bytes, tick_ns } => {
+                Self::Dummynet(Box::new(Dummynet::new(rate_bps, limit_bytes, tick_ns)?))
+            }
         })
     }
 }
@@ -245,7 +252,8 @@ impl AnyQdisc {
         match self {
             Self::Cake(q) => q.set_rate(rate_bps),
             Self::CakeTins(q) => q.set_rate(rate_bps),
-            _ => unreachable!("only cake shapes itself"),
+            Self::Dummynet(q) => q.set_rate(rate_bps),
+            _ => unreachable!("only cake and dummynet shape themselves"),
         }
     }
 
@@ -324,7 +332,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq);
+dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq, Dummynet);
 
 #[cfg(test)]
 mod tests {

@@ -116,6 +116,7 @@ impl PortSpec {
         match self {
             Self::Link { rate_bps, .. } => *rate_bps,
             Self::Queue { shaper: ShaperSpec::Own, qdisc: QdiscSpec::Cake { rate_bps, .. }, .. } => *rate_bps,
+            Self::Queue { shaper: ShaperSpec::Own, qdisc: QdiscSpec::Dummynet { rate_bps, .. }, .. } => Some(*rate_bps),
             Self::Queue { shaper, .. } => match shaper {
                 ShaperSpec::Link { rate_bps }
                 | ShaperSpec::Tbf { rate_bps, .. }
@@ -170,6 +171,6 @@ pub enum ShaperSpec {
         /// The mean rate that they make, bit/s: what is told where a rate is asked for.
         rate_bps: u64,
     },
-    /// The qdisc shapes itself (cake).
+    /// The qdisc shapes itself (cake, dummynet).
     Own,
 }

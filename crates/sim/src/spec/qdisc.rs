@@ -28,6 +28,7 @@ pub const DISCIPLINES: &[Discipline] = &[
     discipline("red", "RED, adaptive and gentle RED", &["adaptive RED", "gentle RED"]),
     discipline("sfq", "stochastic fairness queueing: flows in turn, the longest queue loses", &[]),
     discipline("fq", "fair queue: a queue per flow, new flows first", &["ce_threshold of fq"]),
+    discipline("dummynet", "a pipe of FreeBSD's dummynet: tail drop by bytes, shaper", &[]),
 ];
 
 const fn discipline(name: &'static str, summary: &'static str, features: &'static [&'static str]) -> Discipline {
@@ -129,6 +130,16 @@ pub enum QdiscSpec {
     Sfq(SfqSpec),
     /// A queue per flow, served in turn, new flows first.
     Fq(FqSpec),
+    /// A pipe of dummynet, which shapes itself.
+    Dummynet {
+        /// Rate, bit/s of IP packets.
+        rate_bps: u64,
+        /// Limit, bytes of IP packets.
+        limit_bytes: u64,
+        /// Between clock ticks, ns; `None`: an ideal server.
+        #[serde(default)]
+        tick_ns: Option<u64>,
+    },
 }
 
 /// The queues of a discipline that hashes flows to them.
