@@ -11,7 +11,24 @@ from typing import Annotated, Any
 import typer
 
 from dumbbell import __version__
-from dumbbell.cli import agree, analyze, bench, check, claims, compare, doctor, kernel, new, plan, plot, reproduce, run, schema, table
+from dumbbell.cli import (
+    agree,
+    analyze,
+    bench,
+    calibrate,
+    check,
+    claims,
+    compare,
+    doctor,
+    kernel,
+    new,
+    plan,
+    plot,
+    reproduce,
+    run,
+    schema,
+    table,
+)
 from dumbbell.cli import list as list_
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
 from dumbbell.errors import BadInput, DamagedRunWarning, DumbbellError, EnvironmentFault, Interrupted, printable, printable_lines
@@ -43,7 +60,25 @@ def _options(
     """Exit status: 0 good, 1 invalid runs or a failed check, 2 bad input, 3 trouble with the machine, 130 interrupted."""
 
 
-for command in (run, new, reproduce, compare, agree, claims, table, plot, check, list_, schema, plan, doctor, kernel, bench, analyze):
+for command in (
+    run,
+    new,
+    reproduce,
+    compare,
+    agree,
+    claims,
+    table,
+    plot,
+    check,
+    list_,
+    schema,
+    plan,
+    doctor,
+    kernel,
+    bench,
+    analyze,
+    calibrate,
+):
     command.register(app)
 
 

@@ -54,7 +54,7 @@ def _reproduce(
     where = make_executor(executor, workers)
     chosen, chosen_part = find_part(study, part)
     out = out or default_folder(chosen, chosen_part)
-    request = Request(quick=quick, seeds=seeds or (min(2, chosen_part.seeds) if quick else chosen_part.seeds))
+    request = Request(quick=quick, seeds=seeds or (min(chosen_part.quick_seeds, chosen_part.seeds) if quick else chosen_part.seeds))
     view = view_of(size, from_s, to_s)
     engine = engine or default()
     began = time.perf_counter()

@@ -208,7 +208,7 @@ def difference(
                 metric=item.metric,
                 ours=float(metric.centre(ours)),
                 theirs=item.value,
-                allowed=given.get(item.metric, metric.tolerance).allowed(item.value, key),
+                allowed=given.get(item.metric, metric.tolerance_at(key)).allowed(item.value, key),
                 informative=metric.informative(item.value, key),
                 chaotic=format_.loose(item.key, item.metric),
                 low=min(ours),

@@ -91,6 +91,8 @@ class Metric:
     tolerance: Tolerance
     tolerance_note: str = ""
     """Replaces the text of the tolerance where that would be unclear."""
+    tolerance_of: Callable[[Mapping[str, KeyValue]], Tolerance] | None = None
+    """The tolerance of a cell where that depends on its key."""
     informative: Callable[[float, Mapping[str, KeyValue]], bool] = lambda _theirs, _key: True
     """Whether a cell is informative. It is not if, for example, the published value is simply the capacity."""
     informative_rule: str = ""
@@ -103,6 +105,10 @@ class Metric:
     """Minimum denominator of relative differences, in the metric's unit."""
     centre: Callable[[Sequence[float]], float] = median
     """Combines the values of a cell's repeats into one."""
+
+    def tolerance_at(self, key: Mapping[str, KeyValue]) -> Tolerance:
+        """The tolerance of a cell."""
+        return self.tolerance if self.tolerance_of is None else self.tolerance_of(key)
 
     @property
     def tolerance_words(self) -> str:

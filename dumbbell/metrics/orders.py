@@ -6,9 +6,9 @@ Orders as in Shaked and Shanthikumar, Stochastic Orders (2007): X is below Y in 
 - increasing convex order if E max(X - t, 0) <= E max(Y - t, 0) for all t: Y is larger or more variable (4.A);
 - dilation order if X - E X is below Y - E Y in the convex order: Y is more variable, whatever its mean (3.A.31).
 
-Each is a condition D(t) <= 0 for all t, and the statistic is the largest D in the samples. Its distribution where the order just holds comes
-from a bootstrap of both samples in which D is recentred (Barrett and Donald, Consistent tests for stochastic dominance, 2003; resampled in
-blocks, Linton, Maasoumi and Whang 2005, since samples over time are not independent).
+Each is a condition D(t) <= 0 for all t, and the statistic is the largest D in the samples. Its distribution where the order just holds
+comes from a bootstrap of both samples in which D is recentred (Barrett and Donald, Consistent tests for stochastic dominance, 2003;
+resampled in blocks, Linton, Maasoumi and Whang 2005, since samples over time are not independent).
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def loss_synchronisation(losing: Flags) -> float:
     """
     if losing.ndim != 2 or not losing.shape[0]:
         raise ValueError(f"an array of flows and bins is needed, not one of shape {losing.shape}")
-    some = losing.any(axis=0)
+    some: Flags = np.any(losing, axis=0)
     begins = np.flatnonzero(some & ~np.concatenate([[False], some[:-1]]))
     if not begins.size:
         return math.nan

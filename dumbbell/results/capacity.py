@@ -12,6 +12,7 @@ import numpy as np
 from dumbbell import metrics
 from dumbbell.metrics import Array, Series
 from dumbbell.scenario.trace import OPPORTUNITY_BYTES
+from dumbbell.scenario.units import ETHERNET_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
@@ -30,6 +31,8 @@ class Capacity:
     """Otherwise those of the whole run."""
     end_s: float
     """The end of the run."""
+    uncounted_bytes: int = 0
+    """Of each frame, those that the rate does not count."""
 
     def steps(self, window_s: float) -> Series:
         """Rates (Mbit/s) as the two ends of each step; those of opportunities are means over windows."""
@@ -69,15 +72,24 @@ def capacities(run: Run) -> dict[str, Capacity]:
         steps = sorted((c["at_ns"] / _NS_PER_S, c["rate_bps"] / 1e6) for c in plan["schedule"] if c["kind"] == "rate" and c["port"] == i)
         times, mbit = np.array([(0.0, rate_bps / 1e6), *steps], dtype=float).T
         at_s = _repeated(np.array(shaper["at_ms"]) / _MS_PER_S, end_s) if "at_ms" in shaper else None
-        found[str(port["id"])] = Capacity((times, mbit), at_s, end_s)
+        # dummynet's rate counts IP packets, all others count frames.
+        uncounted = ETHERNET_BYTES if port["qdisc"]["kind"] == "dummynet" else 0
+        found[str(port["id"])] = Capacity((times, mbit), at_s, end_s, uncounted)
     return found
 
 
+def sent_bytes(run: Run, port: str = "bottleneck") -> Series:
+    """Times (s) and bytes that a queue has sent up to then, counted as its rate counts them. KeyError if there is none, or no series."""
+    uncounted = capacities(run)[port].uncounted_bytes
+    times, sent = run.series(f"port/{port}", "sent_bytes")
+    return times, sent - uncounted * run.series(f"port/{port}", "sent_packets")[1]
+
+
 def utilisation(run: Run, port: str = "bottleneck") -> float:
-    """The share of what a queue could send in the whole run that it sent, frames counted. KeyError if there is no such queue."""
-    sent_bytes = run.counters[f"port/{port}"]["sent_bytes"]
-    capacity = capacities(run)[port]
-    return metrics.utilisation(sent_bytes * 8 / capacity.end_s / 1e6, capacity.mean_mbit())
+    """The share of what a queue could send in the whole run that it sent, as its rate counts. KeyError if there is no such queue."""
+    counters, capacity = run.counters[f"port/{port}"], capacities(run)[port]
+    counted = counters["sent_bytes"] - capacity.uncounted_bytes * counters["sent_packets"]
+    return metrics.utilisation(counted * 8 / capacity.end_s / 1e6, capacity.mean_mbit())
 
 
 def _repeated(at_s: Array, end_s: float) -> Array:

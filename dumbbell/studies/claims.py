@@ -27,6 +27,33 @@ class Outcome:
     measured: str
 
 
+class Findings:
+    """The conditions of one claim, each with the measured values."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._holds = True
+
+    def add(self, text: str, holds: bool) -> None:
+        """Add a condition. The text marks conditions that do not hold with [no]."""
+        self._texts.append(text if holds else f"{text} [no]")
+        self._holds = self._holds and bool(holds)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all conditions so far hold."""
+        return self._holds
+
+    @property
+    def text(self) -> str:
+        """The measured values of all conditions."""
+        return "; ".join(self._texts)
+
+    def outcome(self) -> Outcome:
+        """The outcome: the claim holds if all conditions hold."""
+        return Outcome(self._holds, self.text)
+
+
 def read_claims(path: Path) -> list[dict[str, str]]:
     """Rows of a claims.csv: statements of the authors, expressed as checks on measured quantities."""
     with path.open(newline="", encoding="utf-8") as file:

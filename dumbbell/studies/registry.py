@@ -8,7 +8,7 @@ from dumbbell.comparing.format import Format
 from dumbbell.errors import BadInput
 from dumbbell.studies.study import Part, Study
 
-_MODULES = {"sce": "dumbbell.studies.sce", "oracle": "dumbbell.studies.oracle", "teacup": "dumbbell.studies.teacup"}
+_MODULES = {name: f"dumbbell.studies.{name}" for name in ("sce", "oracle", "teacup", "ordering")}
 
 
 def study_names() -> list[str]:

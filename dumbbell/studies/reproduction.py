@@ -69,9 +69,14 @@ class Reproduction:
         repeats = int(self.folder.request.get("seeds", 1))
         return [
             *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
-            *([f"median over {repeats} repeats with jittered start"] if repeats > 1 else []),
+            *([f"{self._centre} over {repeats} repeats with jittered start"] if repeats > 1 else []),
             *(f"INVALID {run.name}: {'; '.join(run.reasons)}" for run in self.folder.invalid),
         ]
+
+    @property
+    def _centre(self) -> str:
+        """What the principal format makes of repeats, in a word."""
+        return next(iter(self.part.formats[0].metrics.values())).centre.__name__.removeprefix("f")
 
     def tables(self) -> list[Table]:
         """The tables to print: agreement by metric, then every run or the worst cells. Without published values, claims and summaries."""

@@ -11,6 +11,7 @@ from dumbbell.comparing.format import Format, Key
 from dumbbell.comparing.reference import Reference, read_reference
 from dumbbell.comparing.tables import Table
 from dumbbell.drawing.style import Size
+from dumbbell.studies.calibration import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,6 +93,8 @@ class Part:
     """The smallest share of passing claims, among the applicable ones, that `--check` accepts."""
     seeds: int = 1
     """Default number of repeats of each cell."""
+    quick_seeds: int = 2
+    """The same of `--quick`, unless `seeds` is less."""
     fitted: Sequence[Fitted] = ()
     select: Callable[[Key], bool] = lambda _key: True
     """Which cells of the published file belong to this part."""
@@ -133,6 +136,7 @@ def combine(name: str, title: str, parts: Sequence[Part], seeds: int) -> Part:
         summaries=lambda runs: {table: made for part in parts for table, made in part.summaries(runs).items()},
         claims=parts[0].claims,
         seeds=seeds,
+        quick_seeds=min(part.quick_seeds for part in parts),
         fitted=parts[0].fitted,
         parts=tuple(parts),
         cell_figures=lambda runs: {figure: draw for part in parts for figure, draw in part.cell_figures(runs).items()},
@@ -148,3 +152,5 @@ class Study:
     source: str
     parts: Mapping[str, Part]
     """Parts by name. The first is the default."""
+    calibrations: Callable[[], Sequence[Task]] = tuple
+    """The background traffic whose parameters a measurement chose."""

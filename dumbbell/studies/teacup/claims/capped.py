@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.studies.claims import Outcome
-from dumbbell.studies.teacup.claims.evidence import Findings, median
+from dumbbell.studies.claims import Findings, Outcome
+from dumbbell.studies.teacup.claims.evidence import median
 from dumbbell.studies.teacup.scenarios import TAIL_DROP
 from dumbbell.studies.teacup.trials import Trial, Trials, counted
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.studies.claims import Outcome
-from dumbbell.studies.teacup.claims.evidence import CCS, Findings, median
+from dumbbell.studies.claims import Findings, Outcome
+from dumbbell.studies.teacup.claims.evidence import CCS, median
 from dumbbell.studies.teacup.claims.sharing import mean_jain2
 from dumbbell.studies.teacup.scenarios import AQMS, RTTS_MS, STARTS_S, TAIL_DROP
 from dumbbell.studies.teacup.trials import EPOCHS_S, SETTLED_S, Trial, Trials

@@ -1,4 +1,4 @@
-"""Common to all checks: medians over repeats, and collecting the conditions of a claim into an outcome."""
+"""Common to all checks: medians over repeats, and shares of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dumbbell.studies.claims import MissingRunError, Outcome
+from dumbbell.studies.claims import MissingRunError
 from dumbbell.studies.teacup.trials import Trial
 
 CCS = ("newreno", "cubic")
@@ -32,30 +32,3 @@ def name(trial: Trial) -> str:
     experiment = trial.experiment
     limit = f" {experiment.limit_packets}p" if experiment.limit_packets != 180 else ""
     return f"{experiment.cc} {experiment.qdisc} {experiment.rtt_ms:g} ms{limit}"
-
-
-class Findings:
-    """The conditions of one claim, each with the measured values."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._holds = True
-
-    def add(self, text: str, holds: bool) -> None:
-        """Add a condition. The text marks conditions that do not hold with [no]."""
-        self._texts.append(text if holds else f"{text} [no]")
-        self._holds = self._holds and bool(holds)
-
-    @property
-    def holds(self) -> bool:
-        """Whether all conditions so far hold."""
-        return self._holds
-
-    @property
-    def text(self) -> str:
-        """The measured values of all conditions."""
-        return "; ".join(self._texts)
-
-    def outcome(self) -> Outcome:
-        """The outcome: the claim holds if all conditions hold."""
-        return Outcome(self._holds, self.text)

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.studies.claims import MissingRunError, Outcome
-from dumbbell.studies.teacup.claims.evidence import CCS, Findings, median, share_of
+from dumbbell.studies.claims import Findings, MissingRunError, Outcome
+from dumbbell.studies.teacup.claims.evidence import CCS, median, share_of
 from dumbbell.studies.teacup.scenarios import AQMS, CONTROL_FROM_S, CONTROL_LIMIT, CONTROL_RTT_MS, TAIL_DROP
 from dumbbell.studies.teacup.trials import STEPS_S, Trial, Trials
 

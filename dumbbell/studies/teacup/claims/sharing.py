@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dumbbell.studies.claims import MissingRunError, Outcome
-from dumbbell.studies.teacup.claims.evidence import CCS, MIN_SEEDS, Findings, median
+from dumbbell.studies.claims import Findings, MissingRunError, Outcome
+from dumbbell.studies.teacup.claims.evidence import CCS, MIN_SEEDS, median
 from dumbbell.studies.teacup.scenarios import AQMS, TAIL_DROP
 from dumbbell.studies.teacup.trials import EPOCHS_S, STEPS_S, Trial, Trials, steps_within
 

@@ -1,0 +1,156 @@
+"""Grids of panels over levels of a condition (RTTs, buffers, numbers of flows), of distribution functions, and of points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from dumbbell.drawing.style import Size, colour, marker, styled, with_fixed_layout
+from dumbbell.metrics import Array, Series, distribution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+Panel = TypeVar("Panel")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Of one protocol."""
+
+    label: str
+    style: str
+    """The congestion control whose colour and marker it has."""
+    values: Sequence[float]
+    """At each level, a mean over repeats; NaN where there is no run."""
+    lows: Sequence[float]
+    """Confidence limits; infinite where there is none."""
+    highs: Sequence[float]
+    published: Sequence[float] = ()
+    """Reference values at each level, NaN where there is none; empty if there are none at all."""
+
+
+@dataclass(frozen=True)
+class LevelPanel:
+    """One panel: a quantity over levels."""
+
+    title: str
+    quantity: str
+    """Label of the y axis."""
+    levels: Sequence[str]
+    curves: Sequence[Curve]
+
+
+def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -> Figure:
+    """Draws a grid of panels over levels. Lines are ours, bars their confidence intervals, hollow markers the published values."""
+    with styled(size) as geometry:
+        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry.width)
+        handles: dict[str, Line2D] = {}
+        for axis, panel in _panels(axes, grid):
+            places = np.arange(len(panel.levels))
+            for number, curve in enumerate(panel.curves):
+                beside = places + 0.5 * (number - (len(panel.curves) - 1) / 2) / max(len(panel.curves), 1)
+                values = np.array(curve.values, dtype=float)
+                reach = np.array([values - np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float) - values])
+                reach[~np.isfinite(reach)] = 0.0
+                look: dict[str, Any] = {"color": colour(curve.style), "marker": marker(curve.style), "markersize": 4 * geometry.line}
+                drawn = axis.errorbar(beside, values, reach, linewidth=geometry.line, elinewidth=0.7 * geometry.line, **look)
+                handles.setdefault(curve.label, drawn.lines[0])
+                if len(curve.published):
+                    hollow = {**look, "markerfacecolor": "none", "linestyle": "none", "markersize": 6 * geometry.line}
+                    handles.setdefault("published (hollow)", axis.plot(beside, curve.published, **hollow)[0])
+            axis.set_xticks(places, panel.levels)
+            axis.set_title(panel.title, loc="left")
+            axis.set_ylabel(panel.quantity)
+        _legend(figure, handles)
+        return with_fixed_layout(figure)
+
+
+def distribution_panels(
+    title: str, grid: Sequence[Sequence[tuple[str, Sequence[tuple[str, str, Array]]]]], quantity: str, size: Size
+) -> Figure:
+    """Draws empirical distribution functions. Each panel is a title and its samples: label, congestion control of its look, values."""
+    with styled(size) as geometry:
+        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry.width)
+        handles: dict[str, Line2D] = {}
+        for axis, (name, samples) in _panels(axes, grid):
+            for label, style, values in samples:
+                found, shares = distribution(values)
+                drawn = axis.step(
+                    np.append(found[:1], found), np.append(0.0, shares), where="post", color=colour(style), linewidth=geometry.line
+                )
+                handles.setdefault(label, drawn[0])
+            axis.set_title(name, loc="left")
+            axis.set_xlabel(quantity)
+            axis.set_ylabel("share of seconds")
+            axis.set_ylim(0, 1)
+        _legend(figure, handles)
+        return with_fixed_layout(figure)
+
+
+@dataclass(frozen=True)
+class ScatterPanel:
+    """One panel: a quantity over another, a point for each run."""
+
+    title: str
+    x: str
+    y: str
+    points: Sequence[tuple[str, str, Series]]
+    """Label, congestion control of its look, and the coordinates."""
+
+
+def scatter_panels(title: str, grid: Sequence[Sequence[ScatterPanel]], size: Size) -> Figure:
+    """Draws a grid of scatter plots."""
+    with styled(size) as geometry:
+        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry.width)
+        handles: dict[str, Line2D] = {}
+        for axis, panel in _panels(axes, grid):
+            for label, style, (x, y) in panel.points:
+                look: dict[str, Any] = {
+                    "color": colour(style),
+                    "marker": marker(style),
+                    "markersize": 2.5 * geometry.line,
+                    "linestyle": "none",
+                }
+                handles.setdefault(label, axis.plot(x, y, **look)[0])
+            axis.set_title(panel.title, loc="left")
+            axis.set_xlabel(panel.x)
+            axis.set_ylabel(panel.y)
+        _legend(figure, handles)
+        return with_fixed_layout(figure)
+
+
+def _grid(title: str, rows: int, columns: int, width: float) -> tuple[Figure, np.ndarray]:
+    from matplotlib import pyplot
+
+    height = width * (0.08 + rows * (0.24 if columns > 1 else 0.4))
+    figure, axes = pyplot.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained")
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure, axes
+
+
+def _panels(axes: np.ndarray, grid: Sequence[Sequence[Panel]]) -> list[tuple[Axes, Panel]]:
+    """The axes of each panel; those without one are hidden."""
+    found = []
+    for row, line in enumerate(axes):
+        for column, axis in enumerate(line):
+            if row < len(grid) and column < len(grid[row]):
+                axis.grid(True)
+                axis.set_axisbelow(True)
+                found.append((axis, grid[row][column]))
+            else:
+                axis.set_visible(False)
+    return found
+
+
+def _legend(figure: Figure, handles: dict[str, Line2D]) -> None:
+    if handles:
+        columns = math.ceil(len(handles) / math.ceil(len(handles) / 10))
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
