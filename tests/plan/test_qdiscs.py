@@ -26,6 +26,7 @@ def queue(name="bottleneck", **bottleneck):
         ({"shaper": "htb", "burst": "3kB"}, {"kind": "htb", "rate_bps": 10_000_000, "burst_bytes": 3000}),
         ({"shaper": None, "qdisc": {"kind": "cake"}}, {"kind": "own"}),
         ({"shaper": "link", "qdisc": {"kind": "cake"}}, {"kind": "link", "rate_bps": 10_000_000}),
+        ({"shaper": None, "qdisc": {"kind": "dummynet", "limit": "1MiB"}}, {"kind": "own"}),
     ],
 )
 def test_shapers(shaper, lower):
@@ -40,6 +41,36 @@ def test_limits_in_packets(limit, packets):
 @pytest.mark.parametrize(("limit", "count"), [("64KiB", 65536), ("1bdp", 17 * 1514)])
 def test_limits_in_bytes(limit, count):
     assert queue(qdisc={"kind": "bfifo", "limit": limit})["qdisc"] == {"kind": "bfifo", "limit_bytes": count}
+
+
+def test_dummynet_counts_bytes_and_has_the_rate():
+    pipe = {"kind": "dummynet", "rate_bps": 10_000_000, "limit_bytes": 1 << 20}
+    assert queue(shaper=None, qdisc={"kind": "dummynet", "limit": "1MiB"})["qdisc"] == pipe
+    assert queue(shaper=None, qdisc={"kind": "dummynet", "limit": "1MiB", "tick": "1ms"})["qdisc"] == {**pipe, "tick_ns": 1_000_000}
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "wrong"),
+    [
+        ({"shaper": "tbf", "qdisc": {"kind": "dummynet", "limit": "1MiB"}}, "dummynet shapes behind the shaper tbf"),
+        ({"shaper": "dummynet", "qdisc": {"kind": "bfifo", "limit": "1MiB"}}, "bfifo cannot shape"),
+        ({"shaper": None, "qdisc": {"kind": "dummynet", "limit": "100p"}}, "100p is in packets"),
+        ({"shaper": None, "qdisc": {"kind": "dummynet", "limit": "1MiB", "tick": "0s"}}, "0s is no tick"),
+        ({"shaper": None, "rate": None, "qdisc": {"kind": "dummynet", "limit": "1MiB"}}, "is missing"),
+        (
+            {
+                "shaper": None,
+                "rate": None,
+                "trace": {"file": "examples/traces/cellular.down"},
+                "qdisc": {"kind": "dummynet", "limit": "1MiB"},
+            },
+            "beside",
+        ),
+    ],
+)
+def test_what_dummynet_cannot_be(bottleneck, wrong):
+    with pytest.raises(ScenarioError, match=wrong):
+        queue(**bottleneck)
 
 
 def test_cake_by_default():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import make_run
+from support import make_run, resolved
 
 from dumbbell.results import Block, Results, digest
 
@@ -103,3 +103,16 @@ def test_the_store_keeps_every_bit_of_a_value(values, tmp_path_factory):
     store.write(kept)
     _, read = store.get(kept.key).series("flow/reno", "cwnd")
     assert digest([block(read)]) == kept.digest
+
+
+def test_what_dummynet_sends_is_counted_as_its_rate_counts():
+    from dumbbell.engines.prepared import prepare
+    from dumbbell.results.capacity import sent_bytes, utilisation
+
+    path = {"rtt": "10ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "dummynet", "limit": "32KiB"}}}
+    run = prepare([resolved(path=path, duration="2s")])[0].produce()
+    frames = run.series("port/bottleneck", "sent_bytes")[1][-1]
+    packets = run.series("port/bottleneck", "sent_packets")[1][-1]
+    times, sent = sent_bytes(run)
+    assert (times[-1], sent[-1]) == (2.0, frames - 14 * packets)
+    assert 0.95 < utilisation(run) <= 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.studies.ordering.background import tasks
 from dumbbell.studies.ordering.claims import check_claims
-from dumbbell.studies.ordering.conditions import ALONE, CONGESTED, FURTHER, VARIANCE, conditions
+from dumbbell.studies.ordering.conditions import ALONE, CONGESTED, FURTHER, VARIANCE, distinct
 from dumbbell.studies.ordering.controls import ERA, MODERN, Mode
 from dumbbell.studies.ordering.experiments import QUICK_NOTE as EXPERIMENTS_QUICK
 from dumbbell.studies.ordering.experiments import experiment_table, experiments
@@ -76,13 +76,13 @@ MODERN_CELLS = _cells(MODERN.name, MODERN, 3)
 VARIANCE_PART = _further(
     "variance",
     "Stochastic ordering, section 9: cross traffic of two variabilities",
-    scenarios=lambda request: runs(request, conditions(VARIANCE)),
+    scenarios=lambda request: runs(request, distinct(VARIANCE)),
     figures=VARIANCE_FIGURES,
 )
 CONGESTED_PART = _further(
     "congested",
     "Stochastic ordering, section 10: twelve long-lived SACK flows, 1,200 s",
-    scenarios=lambda request: runs(request, conditions(CONGESTED)),
+    scenarios=lambda request: runs(request, distinct(CONGESTED)),
     figures=CONGESTED_FIGURES,
 )
 ALONE_PART = _further(

@@ -101,6 +101,6 @@ ALONE = (
 """Without high-speed flows: the two types, and the congested link."""
 
 
-def conditions(levels: Mapping[Level, Condition]) -> list[Condition]:
+def distinct(levels: Mapping[Level, Condition]) -> list[Condition]:
     """Each once, in order."""
     return list(dict.fromkeys(levels.values()))

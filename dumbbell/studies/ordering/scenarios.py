@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.studies.ordering.background import LAWS, LEAST_RTT_MS, MEAN_RTT_MS, MOST_RTT_MS, RATE_MBIT, calibrated
-from dumbbell.studies.ordering.conditions import PRINTED, Condition, conditions
+from dumbbell.studies.ordering.conditions import PRINTED, Condition, distinct
 from dumbbell.studies.ordering.controls import ERA, JUDGED, LARGE_BUFFERS, PROTOCOLS, Mode, Words, validated
 from dumbbell.studies.repeats import JITTER
 from dumbbell.studies.study import Request
@@ -89,7 +89,7 @@ def runs(request: Request, wanted: Iterable[Condition], mode: Mode = ERA, protoc
 
 def printed(request: Request, mode: Mode = ERA) -> list[ResolvedScenario]:
     """The requested runs of every row with numbers; rows of one condition share them."""
-    return runs(request, conditions(PRINTED), mode)
+    return runs(request, distinct(PRINTED), mode)
 
 
 def alone(request: Request, wanted: Iterable[Condition], mode: Mode = ERA) -> list[ResolvedScenario]:
