@@ -80,7 +80,7 @@ impl Dummynet {
     }
 
     fn next(&mut self, s: &mut QueueContext) -> Dequeued {
-        if self.queue.len() == 0 {
+        if self.queue.is_empty() {
             return Dequeued::Empty;
         }
         if self.due > s.now {
@@ -124,7 +124,7 @@ impl Qdisc for Dummynet {
         let slot = &mut s.packets[id];
         slot.time = now;
         let bytes = u64::from(slot.bytes());
-        if self.queue.len() == 0 {
+        if self.queue.is_empty() {
             if self.tick > 0 {
                 // The kernel's time is that of its last tick.
                 self.credit_at = now - now % self.tick;
