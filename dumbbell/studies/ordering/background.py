@@ -31,6 +31,7 @@ from dumbbell.studies.ordering.controls import ERA, Mode, validated
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
+    from dumbbell.scenario.traffic import Transfers
 
 LAWS = Path(__file__).parent / "laws"
 FROZEN = Path(__file__).parent / "calibration.csv"
@@ -106,15 +107,12 @@ def web(type_: Type, mode: Mode) -> dict[str, Any]:
     }
 
 
-def calibrated(name: str, mode: Mode) -> dict[str, Any]:
-    """An entry of `background:` with what the calibration chose."""
-    from dumbbell.scenario.keys import assigned_at
-
-    found: dict[str, Any] = {"background": [web(TYPES[name], mode)]}
-    for key, value in frozen()[name].items():
-        found = assigned_at(found, key.split("."), value)
-    (entry,) = found["background"]
-    return dict(entry)
+@cache
+def calibrated(name: str, mode: Mode) -> Transfers:
+    """An entry of `background:` with what the calibration chose. It is validated: its files need not be read again for each run."""
+    (entry,) = _alone(TYPES[name], frozen()[name], mode).background
+    assert entry.kind == "transfers"
+    return entry
 
 
 @cache
@@ -133,7 +131,7 @@ def tasks() -> list[Task]:
     ]
 
 
-def _alone(type_: Type, changes: Mapping[str, Any]) -> Scenario:
+def _alone(type_: Type, changes: Mapping[str, Any], mode: Mode = ERA) -> Scenario:
     from dumbbell.scenario.keys import assigned_at
 
     document: dict[str, Any] = {
@@ -143,7 +141,7 @@ def _alone(type_: Type, changes: Mapping[str, Any]) -> Scenario:
             "delay": {"where": "after"},
             "bottleneck": {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "dummynet", "limit": "1MiB"}},
         },
-        "background": [web(type_, ERA)],
+        "background": [web(type_, mode)],
         "duration": "660s",
     }
     for key, value in changes.items():

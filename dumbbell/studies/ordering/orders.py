@@ -13,7 +13,7 @@ from dumbbell.studies.ordering.trials import Trials
 ORDERS: tuple[metrics.orders.Order, ...] = ("stochastic", "increasing-convex", "dilation")
 BLOCK_S = 30
 """Of the bootstrap: a second depends on those before it, for about as long as a window takes to grow back at 320 ms."""
-_RESAMPLES = 400
+_RESAMPLES = 200
 _SIGNS = {"below": "<", "above": ">", "equal": "=", "neither": "x"}
 
 

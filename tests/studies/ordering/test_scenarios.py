@@ -95,7 +95,7 @@ def test_the_calibration_is_frozen_for_every_type():
     for name, row in rows.items():
         assert abs(float(row["load_mbit"]) - background.LOAD_MBIT) <= 1
         assert float(row["cov"]) == pytest.approx(TYPES[name].cov, rel=0.02)
-        assert background.calibrated(name, ERA)["arrivals"]["every"] in row["settings"]
+        assert str(background.calibrated(name, ERA).arrivals.every) in row["settings"]
 
 
 def test_a_short_run_is_a_trial(monkeypatch):
