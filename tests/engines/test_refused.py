@@ -21,13 +21,15 @@ QDISCS = {
     "bfifo": {"kind": "bfifo", "limit": "64KiB"},
     "pie2013": {"kind": "pie", "variant": "2013"},
     "red": RED,
+    "dummynet": {"kind": "dummynet", "limit": "64KiB", "tick": "1ms"},
     **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq")},
 }
 LONG_NS, BEYOND = 2**60, 2**40
 
 
 def with_qdisc(name, shaper="tbf"):
-    """A plan whose port 1 is a queue with this discipline."""
+    """A plan whose port 1 is a queue with this discipline; dummynet has a shaper of its own."""
+    shaper = "dummynet" if name == "dummynet" else shaper
     return plain_plan(path={"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": shaper, "qdisc": QDISCS[name]}})
 
 
@@ -82,6 +84,7 @@ OF_QDISCS = [
     ("red", "control.burst_packets", BEYOND, f"{BEYOND} packets", "a shorter burst"),
     ("red", "control.max_p", 0, "0 is out of range", "1 to 4294967296"),
     ("red", "control.bandwidth_bps", 7, "7 bit/s", "at least 8"),
+    ("dummynet", "tick_ns", 0, "0 ns", "at least 1"),
     ("sfq", "divisor", 100, "100 buckets", "a power of two up to 65536"),
     ("sfq", "quantum_bytes", 0, "0 bytes", "1 to 1048576"),
     ("sfq", "depth_packets", 0, "0 packets", "at least 1"),

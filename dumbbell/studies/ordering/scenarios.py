@@ -59,7 +59,12 @@ def document(
         "background": [calibrated(web or condition.background, mode)],
         "duration": f"{times.to_s:g}s",
         "sample": "1s",
-        "series": {"flows": [entry["name"] for entry in fast] or "none", "groups": "none", "ports": "all", "shares": [BOTTLENECK]},
+        "series": {
+            "flows": [entry["name"] for entry in fast] or "none",
+            "groups": "none",
+            "ports": "all",
+            "shares": [BOTTLENECK] if fast else "none",
+        },
         "seed": seed,
     }
 

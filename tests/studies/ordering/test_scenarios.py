@@ -108,3 +108,17 @@ def test_a_short_run_is_a_trial(monkeypatch):
     assert 0.5 < found.utilization < 1
     assert found.flow_bits.sum() < found.bits.sum()
     assert run.status == "ok"
+
+
+def test_background_alone_has_no_high_speed_flows():
+    found = STUDY.parts["background"].scenarios(Request(seeds=1))
+    assert [len(run.settings.flows) for run in found] == [2, 2, 14]
+    assert {run.cell["protocol"] for run in found} == {"none"}
+
+
+def test_experiments_change_what_they_say():
+    found = {run.cell.get("experiment"): run for run in STUDY.parts["experiments"].scenarios(Request(seeds=1))}
+    assert set(found) == {None, "free-acks", "todays-filter", "cubic-2.0", "no-overshoot"}
+    assert str(found["free-acks"].settings.path.reverse.qdisc.limit) == "30kB"
+    assert "version" not in found["todays-filter"].settings.flows[0].cc.parameters
+    assert [flow.host.cached_ssthresh is None for flow in found["no-overshoot"].settings.flows] == [False, False, True, True]
