@@ -1,8 +1,11 @@
-/* Packets at the devices of the hosts, to pcap files with nanoseconds; times are those of the run. */
+/* Packets at the devices of the hosts, to pcap files with nanoseconds; times are those of the run. A filter cuts each off behind SNAPLEN
+ * bytes: what is cut has a head of its own. A clone of the whole would share the head with the packet that goes on until it is read, and
+ * TCP does not join such segments in its queues (skb_try_coalesce), which its windows would show. */
 #include "agent.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -28,13 +31,17 @@ struct pcap_packet {
 void open_capture(struct capture *capture)
 {
 	static const struct pcap_header header = { .magic = PCAP_NANOSECONDS, .major = 2, .minor = 4, .snaplen = SNAPLEN, .linktype = LINKTYPE_ETHERNET };
+	struct sock_filter cut = BPF_STMT(BPF_RET | BPF_K, SNAPLEN);
+	struct sock_fprog filter = { .len = 1, .filter = &cut };
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int room = ROOM, on = 1;
 
 	enter_namespace(capture->namespace);
 	at.sll_ifindex = if_nametoindex("eth0");
-	capture->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
-	if (capture->fd < 0 || setsockopt(capture->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
+	capture->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (capture->fd < 0 || setsockopt(capture->fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ||
+	    setsockopt(capture->fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) ||
+	    setsockopt(capture->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
 	    setsockopt(capture->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) || bind(capture->fd, (void *)&at, sizeof(at)))
 		fail("capture in %s: %s", capture->namespace, strerror(errno));
 	capture->file = fopen(capture->name, "we");
@@ -44,10 +51,11 @@ void open_capture(struct capture *capture)
 
 static int read_packet(struct capture *capture, struct timespec zero)
 {
-	char bytes[SNAPLEN], control[64];
+	char bytes[SNAPLEN], control[128];
 	struct iovec part = { .iov_base = bytes, .iov_len = sizeof(bytes) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
-	ssize_t length = recvmsg(capture->fd, &message, MSG_TRUNC);
+	ssize_t length = recvmsg(capture->fd, &message, 0);
+	struct tpacket_auxdata whole = { 0 };
 	struct pcap_packet packet;
 	struct cmsghdr *note;
 	struct timespec when = { 0 };
@@ -57,12 +65,14 @@ static int read_packet(struct capture *capture, struct timespec zero)
 	for (note = CMSG_FIRSTHDR(&message); note; note = CMSG_NXTHDR(&message, note))
 		if (note->cmsg_level == SOL_SOCKET && note->cmsg_type == SCM_TIMESTAMPNS)
 			memcpy(&when, CMSG_DATA(note), sizeof(when));
+		else if (note->cmsg_level == SOL_PACKET && note->cmsg_type == PACKET_AUXDATA)
+			memcpy(&whole, CMSG_DATA(note), sizeof(whole));
 	if (when.tv_nsec < zero.tv_nsec) {
 		when.tv_sec--;
 		when.tv_nsec += 1000000000;
 	}
 	packet = (struct pcap_packet){ .seconds = when.tv_sec - zero.tv_sec, .nanoseconds = when.tv_nsec - zero.tv_nsec,
-				       .captured = length < SNAPLEN ? length : SNAPLEN, .length = length };
+				       .captured = length, .length = whole.tp_len };
 	if (fwrite(&packet, sizeof(packet), 1, capture->file) != 1 || fwrite(bytes, packet.captured, 1, capture->file) != 1)
 		fail("%s: %s", capture->name, strerror(errno));
 	return 1;
