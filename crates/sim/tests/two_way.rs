@@ -19,7 +19,10 @@ fn cubic(name: &str) -> TcpSpec {
 fn flows_against_each_other_share_no_queue_but_meet_each_others_acks() {
     let qdisc = || QdiscSpec::Pfifo { limit_packets: 100 };
     let net = |flows| two_way(dumbbell(qdisc(), tbf(), 20 * MS, 30, flows));
-    let (alone, both) = (run(&net(vec![cubic("ahead")])), run(&net(vec![cubic("ahead"), back(cubic("back"))])));
+    let mut later = back(cubic("back"));
+    // In step with the other it would send each ACK with a packet of its own, and none would meet a full queue.
+    later.connections[0].start_ns = 7 * MS;
+    let (alone, both) = (run(&net(vec![cubic("ahead")])), run(&net(vec![cubic("ahead"), later])));
     let capacity = RATE / 8 * 30 * MSS / 1514;
     for name in ["flow/ahead", "flow/back"] {
         let bytes = counter(&both, name, "rx_bytes");
@@ -48,7 +51,7 @@ fn tcp_learns_of_drops_at_its_hosts_own_port_alone() {
     let run = |from, path| {
         let mut flow = TcpSpec { from, path, ..cubic("f") };
         flow.stack.options.insert("small_queues".into(), "off".into());
-        let mut net = dumbbell(QdiscSpec::Pfifo { limit_packets: 50 }, tbf(), 20 * MS, 20, vec![flow]);
+        let mut net = dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, tbf(), 20 * MS, 20, vec![flow]);
         // Ways that differ in nothing but the host.
         net.paths[0].forward = vec![1];
         run(&net)

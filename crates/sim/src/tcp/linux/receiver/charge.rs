@@ -1,13 +1,18 @@
 //! What segments are charged to the receive buffer while they wait to be read, or for what is missing: a segment that continues the one before
-//! it gives up its head (Linux 6.12 net/ipv4/tcp_input.c `tcp_try_coalesce`; net/core/skbuff.c `skb_try_coalesce`).
+//! it gives up its head (Linux 6.12 net/ipv4/tcp_input.c `tcp_try_coalesce`; net/core/skbuff.c `skb_try_coalesce`), as long as the other one has
+//! room for its fragments.
 //!
-//! Leaves out: where exactly a segment lies in two fragments, which depends on what else the sending host has allocated.
+//! Leaves out: where a segment lies in two fragments if the sending host has allocated for other connections meanwhile, or if segments differ in
+//! size.
 
 use crate::tcp::linux::stack::Stack;
 
-/// Fragments of a head (MAX_SKB_FRAGS), and bytes of one (`SKB_FRAG_PAGE_ORDER`): where it ends, a segment lies in two.
+/// Fragments of a head (MAX_SKB_FRAGS).
 pub(super) const FRAGMENTS: u32 = 17;
+/// Bytes of the piece of memory that a sender takes at a time (net/core/sock.c `SKB_FRAG_PAGE_ORDER`): where it ends, a segment lies in two.
 pub(super) const FRAGMENT: u32 = 32_768;
+/// Less room than this in a piece of memory is not used, bytes (`sk_page_frag_refill`).
+pub(super) const LEAST_FRAGMENT: u32 = 32;
 
 /// What one segment is charged, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +20,9 @@ pub(super) struct Cost {
     pub alone: u64,
     /// It continues another one that waits.
     pub continuing: u64,
-    /// Segments that share a head.
-    per_head: u32,
+    mss: u32,
+    /// So many segments take whole pieces of memory, but for an end that is not used.
+    period: u32,
 }
 
 impl Cost {
@@ -24,21 +30,49 @@ impl Cost {
     pub fn of(stack: &Stack, mss: u32) -> Self {
         let alone = u64::from(stack.receive_charge(mss));
         let continuing = if stack.receive_coalescing { u64::from(mss) } else { alone };
-        Self { alone, continuing, per_head: FRAGMENTS * FRAGMENT / (FRAGMENT + mss) }
+        let is_over = |n: &u32| (FRAGMENT - n * mss % FRAGMENT) % FRAGMENT < LEAST_FRAGMENT;
+        Self { alone, continuing, mss, period: (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT) }
     }
 
-    /// Of the segment behind a run of `n` that wait.
-    pub fn behind(&self, n: u32) -> u64 {
-        if n.is_multiple_of(self.per_head) {
-            self.alone
-        } else {
-            self.continuing
+    /// Segments share heads.
+    pub fn is_shared(&self) -> bool {
+        self.continuing < self.alone
+    }
+
+    /// How many fragments segment `seq` is.
+    fn fragments(&self, seq: u32) -> u32 {
+        let at = (seq.wrapping_sub(1) % self.period) * self.mss % FRAGMENT;
+        1 + u32::from(at + self.mss > FRAGMENT)
+    }
+}
+
+/// Segments that share a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub start: u32,
+    pub end: u32,
+    fragments: u32,
+}
+
+impl Head {
+    /// Of one segment.
+    pub fn of(seq: u32, cost: &Cost) -> Self {
+        Self { start: seq, end: seq + 1, fragments: cost.fragments(seq) }
+    }
+
+    /// What follows is joined to it; false if it has no room, or that does not continue it.
+    pub fn join(&mut self, next: &Self, cost: &Cost) -> bool {
+        let joins = cost.is_shared() && self.end == next.start && self.fragments + next.fragments <= FRAGMENTS;
+        if joins {
+            self.end = next.end;
+            self.fragments += next.fragments;
         }
+        joins
     }
 
-    /// Of a run of `n`.
-    pub fn run(&self, n: u32) -> u64 {
-        u64::from(n) * self.continuing + u64::from(n.div_ceil(self.per_head)) * (self.alone - self.continuing)
+    /// What its segments are charged, bytes.
+    pub fn charged(&self, cost: &Cost) -> u64 {
+        u64::from(self.end - self.start - 1) * cost.continuing + cost.alone
     }
 }
 
@@ -47,28 +81,39 @@ impl Cost {
 pub(super) struct Unread {
     /// What they are charged, bytes.
     pub charged: u64,
-    /// How many share the last head.
-    in_last: u32,
+    /// Those of the last head; and where those of the first one end.
+    last: Option<Head>,
+    first_end: u32,
 }
 
 impl Unread {
     /// A segment comes in order.
     #[inline]
-    pub fn add(&mut self, cost: &Cost) {
-        self.charged += cost.behind(self.in_last);
-        self.in_last = self.in_last % cost.per_head + 1;
+    pub fn add(&mut self, seq: u32, cost: &Cost) {
+        self.add_head(&Head::of(seq, cost), cost);
     }
 
-    /// A run of `n` segments, which were charged `bytes`, follows what has come in order.
-    pub fn add_run(&mut self, n: u32, bytes: u64, cost: &Cost) {
-        let per_head = cost.per_head;
-        if (1..=per_head - n.min(per_head)).contains(&self.in_last) {
-            self.charged += bytes.saturating_sub(cost.alone - cost.continuing);
-            self.in_last += n;
-        } else {
-            self.charged += bytes;
-            self.in_last = (n - 1) % per_head + 1;
+    /// Segments that share a head follow.
+    pub fn add_head(&mut self, head: &Head, cost: &Cost) {
+        self.charged += head.charged(cost);
+        let Some(last) = &mut self.last else {
+            self.last = Some(*head);
+            self.first_end = head.end;
+            return;
+        };
+        if !last.join(head, cost) {
+            *last = *head;
+            return;
         }
+        self.charged -= cost.alone - cost.continuing;
+        if self.first_end == head.start {
+            self.first_end = head.end;
+        }
+    }
+
+    /// How many segments do not share the first head.
+    pub fn behind_first(&self) -> u32 {
+        self.last.map_or(0, |last| last.end - self.first_end)
     }
 }
 
@@ -78,29 +123,44 @@ mod tests {
     use crate::packet::MSS;
     use crate::tcp::linux::test_ends::stack;
 
-    #[test]
-    fn segments_share_heads_as_in_the_kernel() {
-        // Linux 6.12, by the windows that it advertised: 11 segments behind a gap; 66 with the missing one before them.
-        let cost = Cost::of(&stack("linux-6.12"), MSS);
-        assert_eq!(cost.run(11), 11 * 1448 + 832);
+    fn unread(segments: impl Iterator<Item = u32>, cost: &Cost) -> Unread {
         let mut unread = Unread::default();
-        unread.add(&cost);
-        unread.add_run(66, cost.run(66), &cost);
-        assert_eq!(unread.charged, 67 * 1448 + 6 * 832);
-        let cost = Cost::of(&stack("linux-3.9"), MSS);
-        assert_eq!((cost.run(3), cost.behind(3)), (3 * 2176, 2176));
+        segments.for_each(|seq| unread.add(seq, cost));
+        unread
     }
 
     #[test]
-    fn a_run_costs_what_its_segments_cost_one_by_one() {
+    fn segments_share_heads_as_in_the_kernel() {
+        // Linux 6.12, by the windows that it advertised: 11 segments behind a gap.
         let cost = Cost::of(&stack("linux-6.12"), MSS);
-        for n in 1..100 {
-            let (mut one_by_one, mut joined) = (Unread::default(), Unread::default());
-            (0..n).for_each(|_| one_by_one.add(&cost));
-            assert_eq!(one_by_one.charged, cost.run(n));
-            joined.add(&cost);
-            joined.add_run(n, cost.run(n), &cost);
-            assert!(joined.charged == if n < cost.per_head { cost.run(n + 1) } else { cost.run(n) + cost.run(1) });
-        }
+        assert_eq!(unread(2..13, &cost).charged, 11 * 1448 + 832);
+        let cost = Cost::of(&stack("linux-3.9"), MSS);
+        assert_eq!(unread(2..5, &cost).charged, 3 * 2176);
+        assert_eq!(unread(2..5, &cost).behind_first(), 2);
+    }
+
+    #[test]
+    fn a_segment_where_a_piece_of_memory_ends_is_two_fragments() {
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
+        let ends: Vec<_> = (1..70).filter(|&seq| cost.fragments(seq) == 2).collect();
+        // 32,768 bytes are 22.6 segments.
+        assert_eq!(ends, [23, 46, 68]);
+        // After 611 segments 8 bytes are left, which are not used.
+        assert_eq!((1..=611).map(|seq| cost.fragments(seq) - 1).sum::<u32>(), 26);
+        assert_eq!((612..=634).map(|seq| cost.fragments(seq)).collect::<Vec<_>>(), [vec![1; 22], vec![2]].concat());
+    }
+
+    #[test]
+    fn a_head_has_room_for_17_fragments_and_is_joined_as_a_whole() {
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
+        assert_eq!(unread(1..19, &cost).behind_first(), 1);
+        assert_eq!(unread(10..28, &cost).behind_first(), 2, "segment 23 has two");
+        // What filled the gap has a head of its own if those behind it have none to spare.
+        let mut all = unread(1..2, &cost);
+        let mut behind = Head::of(2, &cost);
+        (3..19).for_each(|seq| assert!(behind.join(&Head::of(seq, &cost), &cost)));
+        all.add_head(&behind, &cost);
+        assert_eq!((all.charged, all.behind_first()), (18 * 1448 + 2 * 832, 17));
+        assert!(!behind.join(&Head::of(20, &cost), &cost), "19 is missing");
     }
 }

@@ -37,20 +37,20 @@ impl Receiver {
         let window = if !waits_for_read {
             self.buffer.advertise_in_order(self.rcv_nxt)
         } else if self.delay.has_just_begun(out.now()) {
-            self.buffer.on_read(self.rcv_nxt, out.now());
+            self.buffer.on_read(self.rcv_nxt, 0, out.now());
             self.buffer.advertise_read(self.rcv_nxt)
         } else {
             self.delay.schedule();
             return self.delay_ack_in_full(out);
         };
         self.send_fast_ack(window, out);
-        self.buffer.on_read(self.rcv_nxt, out.now());
+        self.buffer.on_read(self.rcv_nxt, 0, out.now());
     }
 
     /// What is left of [`Self::on_data`] when the ACK does not go at once.
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
         if self.kernel.charges_in_order {
-            self.unread.add(&self.kernel.cost);
+            self.unread.add(self.rcv_nxt - 1, &self.kernel.cost);
         }
         self.delay_ack(out);
         self.on_read(true, out);
@@ -71,7 +71,7 @@ impl Receiver {
     #[inline]
     fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {
         if self.delay.wait_lazily(out.now()) {
-            self.buffer.on_read(self.rcv_nxt, out.now());
+            self.buffer.on_read(self.rcv_nxt, 0, out.now());
             if self.buffer.may_open_wide() {
                 self.ack_after_read(true, out);
             }

@@ -142,10 +142,10 @@ mod tests {
         }
     }
 
-    /// A full segment with these header bits.
+    /// A full segment with these header bits. It echoes nothing that would be a sample of the RTT.
     fn data(seq: u32, flags: u16) -> Packet {
         let (way, len, attachment) = (Way::new(0), (HEADERS + MSS) as u16, NO_ATTACHMENT);
-        Packet { way, len, flags, seq, window: 0, tsval: 0, tsecr: 0, attachment }
+        Packet { way, len, flags, seq, window: 0, tsval: 0, tsecr: u32::MAX, attachment }
     }
 
     fn run(from: u32, to: u32) -> Vec<Packet> {

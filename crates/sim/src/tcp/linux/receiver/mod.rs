@@ -350,11 +350,16 @@ impl Receiver {
         if !is_bare_fin(p) {
             self.take_in_order(p, out);
         }
-        if let Some((start, end, charged)) = self.early.close_gap(self.rcv_nxt, &self.kernel.cost) {
-            if self.reader.is_some() {
-                (start..end).for_each(|seq| self.leave_unread(self.layout.payload(seq)));
-            } else if self.kernel.charges_in_order {
-                self.unread.add_run(end - start, charged, &self.kernel.cost);
+        let (unread, cost, reader, layout) = (&mut self.unread, &self.kernel.cost, &mut self.reader, &self.layout);
+        let charges = self.kernel.charges_in_order;
+        let closed = self.early.close_gap(self.rcv_nxt, cost, |head| match reader {
+            Some(reader) => (head.start..head.end).for_each(|seq| reader.add(layout.payload(seq), cost)),
+            None if charges => unread.add_head(head, cost),
+            None => {}
+        });
+        if let Some(end) = closed {
+            if let Some(reader) = reader {
+                unread.charged = reader.charged();
             }
             self.rcv_nxt = end;
             // A filled gap is acknowledged at once.
@@ -375,7 +380,7 @@ impl Receiver {
         if self.reader.is_some() {
             self.leave_unread(u32::from(p.len) - HEADERS);
         } else if self.kernel.charges_in_order {
-            self.unread.add(&self.kernel.cost);
+            self.unread.add(before, &self.kernel.cost);
         }
         self.delay.schedule();
         let widens = if self.stream.is_some() {
@@ -444,10 +449,10 @@ impl Receiver {
     /// The application reads what there is.
     #[inline(always)]
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
-        self.unread = Unread::default();
+        let unread = std::mem::take(&mut self.unread);
         // Segments out of order do not wake it, and only a read adapts the buffer (`tcp_rcv_space_adjust`).
         if some {
-            self.buffer.on_read(self.rcv_nxt, out.now());
+            self.buffer.on_read(self.rcv_nxt, unread.behind_first(), out.now());
         }
         // Otherwise nothing is acknowledged: what was read usually had its ACK before, and leaves the window as it is.
         let may_acknowledge = if some {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::charge::Cost;
+use super::charge::{Cost, Head};
 use super::Receiver;
 use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::outbox::Outbox;
@@ -17,8 +17,10 @@ const SACK_MEMORY: usize = 4;
 /// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
 #[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
-    /// Sorted; and what their segments are charged, bytes.
+    /// Sorted.
     ranges: VecDeque<(u32, u32)>,
+    /// What their segments share, sorted; and are charged, bytes.
+    heads: VecDeque<Head>,
     charged: u64,
     /// The most recent ranges first.
     recent: Vec<(u32, u32)>,
@@ -29,7 +31,13 @@ pub(super) struct OutOfOrder {
 impl OutOfOrder {
     /// Nothing is missing.
     pub fn new() -> Self {
-        Self { ranges: VecDeque::new(), charged: 0, recent: Vec::with_capacity(SACK_MEMORY + 1), duplicate: None }
+        Self {
+            ranges: VecDeque::new(),
+            heads: VecDeque::new(),
+            charged: 0,
+            recent: Vec::with_capacity(SACK_MEMORY + 1),
+            duplicate: None,
+        }
     }
 
     /// Loads ahead where the ranges lie.
@@ -56,18 +64,32 @@ impl OutOfOrder {
 
     /// Takes in a segment; false if it is there already.
     pub fn insert(&mut self, seq: u32, cost: &Cost) -> bool {
-        if let Some(last) = self.ranges.back_mut().filter(|last| last.1 == seq) {
-            self.charged += cost.behind(last.1 - last.0);
-            last.1 += 1;
-            return true;
-        }
-        let at = self.ranges.partition_point(|&(_, end)| end < seq);
-        let run = self.ranges.get(at).filter(|&&(_, end)| end == seq).map_or(0, |&(start, end)| end - start);
-        let new = ranges::insert(&mut self.ranges, seq);
+        let new = match self.ranges.back_mut() {
+            Some(last) if last.1 == seq => {
+                last.1 += 1;
+                true
+            }
+            _ => ranges::insert(&mut self.ranges, seq),
+        };
         if new {
-            self.charged += cost.behind(run);
+            self.charge(seq, cost);
         }
         new
+    }
+
+    /// A new segment is joined to what it continues; what continues it is not joined to it (`tcp_data_queue_ofo`).
+    fn charge(&mut self, seq: u32, cost: &Cost) {
+        let head = Head::of(seq, cost);
+        let at = match self.heads.back() {
+            Some(last) if seq < last.start => self.heads.partition_point(|other| other.start < seq),
+            _ => self.heads.len(),
+        };
+        if at > 0 && self.heads[at - 1].join(&head, cost) {
+            self.charged += cost.continuing;
+        } else {
+            self.heads.insert(at, head);
+            self.charged += cost.alone;
+        }
     }
 
     /// True if the next block would push one out that no ACK has shown yet.
@@ -81,20 +103,21 @@ impl OutOfOrder {
         ranges::put_first(&mut self.recent, seq, SACK_MEMORY);
     }
 
-    /// What is missing has come up to `next`: returns the range that follows without a gap, and what it was charged. A range that grew
-    /// at its lower end has more heads than is counted here; the last one takes what is left.
-    pub fn close_gap(&mut self, next: u32, cost: &Cost) -> Option<(u32, u32, u64)> {
+    /// What is missing has come up to `next`: returns where the range ends that follows without a gap, and gives up what its segments share.
+    pub fn close_gap(&mut self, next: u32, cost: &Cost, mut give: impl FnMut(&Head)) -> Option<u32> {
         let &(start, end) = self.ranges.front()?;
         let closed = start <= next;
-        let mut charged = 0;
+        let next = if closed { end } else { next };
         if closed {
             self.ranges.pop_front();
-            charged = if self.ranges.is_empty() { self.charged } else { cost.run(end - start).min(self.charged) };
-            self.charged -= charged;
+            while let Some(head) = self.heads.front().filter(|head| head.start < end) {
+                self.charged -= head.charged(cost);
+                give(head);
+                self.heads.pop_front();
+            }
         }
-        let next = if closed { end } else { next };
         self.recent.retain(|&(start, _)| start > next);
-        closed.then_some((start, end, charged))
+        closed.then_some(end)
     }
 
     /// Segment `seq` came again: the next ACK reports it.
@@ -135,13 +158,51 @@ impl Receiver {
             return;
         }
         self.buffer.measure();
-        // The segment is charged after that (`tcp_data_queue_ofo`).
-        if self.kernel.widens_out_of_order && self.buffer.grow(charged_before) {
+        // A segment with a head of its own is charged after that, one that was joined to another before (`tcp_data_queue_ofo`).
+        let charged = self.early.charged();
+        let joined = charged - charged_before < self.kernel.cost.alone;
+        if self.kernel.widens_out_of_order && self.buffer.grow(if joined { charged } else { charged_before }) {
             self.delay.grant_odd();
         }
         if self.early.forgets_for(seq) {
             self.flush_compressed(out);
         }
         self.early.remember(seq);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::MSS;
+    use crate::tcp::linux::test_ends::stack;
+
+    #[test]
+    fn a_segment_is_joined_to_what_it_continues_and_nothing_to_what_came_later() {
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
+        let charged = |segments: &[u32]| {
+            let mut early = OutOfOrder::new();
+            segments.iter().for_each(|&seq| assert!(early.insert(seq, &cost)));
+            (early.charged() - segments.len() as u64 * 1448) / 832
+        };
+        assert_eq!(charged(&[3, 4, 5]), 1);
+        assert_eq!(charged(&[5, 4, 3]), 3);
+        assert_eq!(charged(&[3, 5, 4]), 2, "4 is joined to 3, and 5 has its own");
+        assert_eq!(charged(&(3..20).collect::<Vec<_>>()), 1);
+        assert_eq!(charged(&(3..21).collect::<Vec<_>>()), 2, "no room for an 18th fragment");
+    }
+
+    #[test]
+    fn a_gap_that_closes_gives_up_what_lies_behind_it_and_no_more() {
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
+        let mut early = OutOfOrder::new();
+        for seq in [4, 3, 8] {
+            early.insert(seq, &cost);
+        }
+        let mut given = vec![];
+        assert_eq!(early.close_gap(2, &cost, |_| panic!("2 is missing")), None);
+        assert_eq!(early.close_gap(3, &cost, |head| given.push((head.start, head.end))), Some(5));
+        assert_eq!(given, [(3, 4), (4, 5)]);
+        assert_eq!(early.charged(), 2280);
     }
 }

@@ -5,15 +5,13 @@
 
 use std::collections::VecDeque;
 
-use super::charge::{Cost, FRAGMENT, FRAGMENTS};
+use super::charge::{Cost, FRAGMENT, FRAGMENTS, LEAST_FRAGMENT};
 use super::Receiver;
 use crate::outbox::Outbox;
 use crate::time::{Time, MS, SEC, US};
 
 /// From one turn of the application to the next, ns.
 pub const TURN: Time = 10 * MS;
-/// Less room than this in a piece of memory is not used, bytes.
-const LEAST_FRAGMENT: u64 = 32;
 /// Bits of a byte.
 const BITS: u128 = 8;
 
@@ -52,11 +50,7 @@ impl Reader {
         let payload = u64::from(payload);
         let fragments = self.place(payload);
         self.arrived += payload;
-        match self
-            .waiting
-            .back_mut()
-            .filter(|last| cost.continuing < cost.alone && last.fragments + fragments <= FRAGMENTS)
-        {
+        match self.waiting.back_mut().filter(|last| cost.is_shared() && last.fragments + fragments <= FRAGMENTS) {
             Some(last) => {
                 last.charged += cost.continuing;
                 last.fragments += fragments;
@@ -71,7 +65,7 @@ impl Reader {
     fn place(&mut self, payload: u64) -> u32 {
         let (mut left, mut fragments) = (payload, 0);
         while left > 0 {
-            if self.piece_left < LEAST_FRAGMENT {
+            if self.piece_left < u64::from(LEAST_FRAGMENT) {
                 self.piece_left = u64::from(FRAGMENT);
             }
             let taken = left.min(self.piece_left);

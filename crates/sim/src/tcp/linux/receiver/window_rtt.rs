@@ -18,7 +18,7 @@ pub(super) struct WindowRtt {
 
 impl Default for WindowRtt {
     fn default() -> Self {
-        Self { us8: 0, from_us: 0, full_at: 1, last_tsecr: 0 }
+        Self { us8: 0, from_us: 0, full_at: 1, last_tsecr: u32::MAX }
     }
 }
 
@@ -88,6 +88,7 @@ mod tests {
     #[test]
     fn echoes_are_averaged_and_a_lower_one_counts_at_once() {
         let mut rtt = WindowRtt::default();
+        assert!(rtt.is_new_echo(0), "what left in the first millisecond is echoed as 0");
         assert!(rtt.by_timestamp(10, 50 * MS));
         assert_eq!(rtt.us8() >> 3, 40_000);
         assert!(!rtt.is_new_echo(10), "the same echo says nothing new");

@@ -39,6 +39,7 @@ impl Sender {
             }
             if s.marks & mark::SACKED != 0 {
                 self.view.sacked_out -= 1;
+                self.buffer.forget_merged(s.marks & mark::MERGED != 0);
             } else {
                 self.count_delivered(1, ece);
                 let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us() / 1000) as u32;

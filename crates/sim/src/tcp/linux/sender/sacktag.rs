@@ -148,6 +148,24 @@ impl Sender {
         }
     }
 
+    /// A segment that is SACKed now is joined to the one before it if that is SACKed, too, unless a retransmission of either is under way
+    /// (`tcp_shift_skb_data`).
+    fn is_joined(&self, seq: u32, marks: u8) -> bool {
+        seq > self.view.snd_una && marks & mark::RETRANS == 0 && self.is_only_sacked(seq - 1)
+    }
+
+    /// What was joined fills a hole: the next one is joined, too, if it was SACKed earlier. (Not so if nothing is before the hole.)
+    fn join_next(&mut self, seq: u32) {
+        if seq < self.view.snd_nxt && self.is_only_sacked(seq) && self.board.get(seq).marks & mark::MERGED == 0 {
+            self.board.get_mut(seq).marks |= mark::MERGED;
+            self.buffer.note_merged();
+        }
+    }
+
+    fn is_only_sacked(&self, seq: u32) -> bool {
+        self.board.get(seq).marks & (mark::SACKED | mark::RETRANS | mark::LOST) == mark::SACKED
+    }
+
     /// Tags one segment as SACKed (or, as a duplicate, accounts for its retransmission).
     fn tag_one(&mut self, seq: u32, duplicate: bool, a: &mut AckState) {
         let s = *self.board.get(seq);
@@ -190,6 +208,11 @@ impl Sender {
                 }
             }
             marks |= mark::SACKED;
+            if self.buffer.merges() && self.is_joined(seq, marks) {
+                marks |= mark::MERGED;
+                self.buffer.note_merged();
+                self.join_next(seq + 1);
+            }
             a.flags |= flag::DATA_SACKED;
             self.view.sacked_out += 1;
             a.sack_delivered += 1;

@@ -26,6 +26,8 @@ pub mod mark {
     pub const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
     /// In the list of transmissions.
     pub const LISTED: u8 = 16;
+    /// SACKed, and part of the one before it in the send buffer.
+    pub const MERGED: u8 = 32;
 }
 
 /// End of the list.

@@ -42,8 +42,9 @@ pub(in crate::tcp::linux) struct SendBuffer {
     windows: u64,
     /// Memory counted on for a segment when it grows, bytes.
     growth: u64,
-    /// SACKed segments give back their heads.
+    /// SACKed segments that are joined to the one before give back their heads; and how many have.
     merges: bool,
+    merged: u32,
     /// Segments with the PSH bit that are not acknowledged yet, in order.
     pushed: VecDeque<u32>,
     /// The first of them that was not sent yet; the largest number if there is none.
@@ -78,6 +79,7 @@ impl SendBuffer {
                 None => (mss + u64::from(TIMESTAMPS) + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF,
             },
             merges: host.tso || stack.merge_sacked,
+            merged: 0,
             tso: host.tso,
             pushed: VecDeque::new(),
             next_push: u32::MAX,
@@ -169,11 +171,35 @@ impl SendBuffer {
         self.refill_from = self.written.saturating_sub(u32::try_from(segments).unwrap_or(u32::MAX));
     }
 
-    /// Bytes charged now. Segments that are SACKed may have been merged with their neighbours, and their heads freed.
+    /// SACKed segments give back their heads when they are joined.
+    pub fn merges(&self) -> bool {
+        self.merges
+    }
+
+    /// For tests: how many SACKed segments are joined to the one before.
+    #[cfg(test)]
+    pub fn merged(&self) -> u32 {
+        self.merged
+    }
+
+    /// A SACKed segment was joined to the one before.
+    pub fn note_merged(&mut self) {
+        self.merged += 1;
+    }
+
+    /// A SACKed segment is acknowledged.
+    pub fn forget_merged(&mut self, merged: bool) {
+        self.merged -= u32::from(merged);
+    }
+
+    /// What was SACKed does not count as SACKed any more. (Linux does not take apart what was joined.)
+    pub fn forget_all_merged(&mut self) {
+        self.merged = 0;
+    }
+
+    /// Bytes charged now.
     fn used(&self, v: &View) -> u64 {
-        let segments = u64::from(self.written - v.snd_una);
-        let freed = if self.merges { u64::from(v.sacked_out) * self.head } else { 0 };
-        segments * self.per_segment - freed
+        u64::from(self.written - v.snd_una) * self.per_segment - u64::from(self.merged) * self.head
     }
 
     /// True if segment `seq` has the PSH bit.
@@ -305,6 +331,9 @@ mod tests {
             b.open(&view(1, 1), 200, &wide(40), 3);
             let mut v = view(21, 101);
             v.sacked_out = 79;
+            if b.merges() {
+                (0..78).for_each(|_| b.note_merged());
+            }
             assert_eq!(refill(&mut b, &v, 200, false), room);
         }
     }

@@ -99,6 +99,19 @@ fn acks_that_are_not_heard_are_answered_twice_a_second() {
 }
 
 #[test]
+fn what_is_sacked_is_joined_to_what_is_before_it_and_behind_a_filled_hole() {
+    let merged = |blocks: &[&[(u32, u32)]]| {
+        let mut pair = Pair::reno(&[]);
+        blocks.iter().for_each(|blocks| pair.ack(1, blocks));
+        pair.s.buffer.merged()
+    };
+    assert_eq!(merged(&[&[(3, 4)]]), 0);
+    assert_eq!(merged(&[&[(3, 4)], &[(3, 5)]]), 1);
+    assert_eq!(merged(&[&[(4, 5)], &[(3, 5)]]), 0, "what was SACKed earlier stays alone");
+    assert_eq!(merged(&[&[(3, 4)], &[(5, 6), (3, 4)], &[(3, 6)]]), 2, "the hole and what is behind it");
+}
+
+#[test]
 fn timestamps_tell_which_syn_is_answered() {
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();

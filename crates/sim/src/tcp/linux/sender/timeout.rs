@@ -95,13 +95,14 @@ impl Sender {
         let reneging = self.board.get(una).marks & mark::SACKED != 0;
         if reneging {
             self.view.sacked_out = 0;
+            self.buffer.forget_all_merged();
             self.board.clear_runs();
             self.set_reneged(true);
         }
         for seq in una..nxt {
             let s = self.board.get_mut(seq);
             if reneging {
-                s.marks &= !mark::SACKED;
+                s.marks &= !(mark::SACKED | mark::MERGED);
             } else {
                 let sent_us = s.sent_us();
                 if seq != una && self.rack_remaining(sent_us, 0) > 0 {

@@ -139,6 +139,7 @@ impl Sender {
                 self.count_delivered(1, ece);
             } else {
                 self.view.sacked_out -= 1;
+                self.buffer.forget_merged(s.marks & mark::MERGED != 0);
             }
             if s.marks & mark::LOST != 0 {
                 self.view.lost_out -= 1;

@@ -422,11 +422,12 @@ impl ReceiveBuffer {
         }
     }
 
-    /// The application has read everything: adapts the buffer once a round trip.
+    /// The application reads everything: adapts the buffer once a round trip, when it has read what shares the first head. So many segments
+    /// are behind that.
     #[inline(always)]
-    pub fn on_read(&mut self, rcv_nxt: u32, now: Time) {
+    pub fn on_read(&mut self, rcv_nxt: u32, behind_first: u32, now: Time) {
         if now >= self.reading.until {
-            self.adapt(rcv_nxt, now / US);
+            self.adapt(rcv_nxt - behind_first, behind_first, now / US);
         }
     }
 
@@ -444,9 +445,9 @@ impl ReceiveBuffer {
         self.beside_one = self.payload_in(size.saturating_sub(self.charge.truesize));
     }
 
-    fn adapt(&mut self, rcv_nxt: u32, now_us: u64) {
-        let copied = u64::from(rcv_nxt - self.reading.since_seq) * self.mss;
-        self.reading.since_seq = rcv_nxt;
+    fn adapt(&mut self, read_to: u32, waiting: u32, now_us: u64) {
+        let copied = u64::from((read_to - self.reading.since_seq).saturating_sub(waiting)) * self.mss;
+        self.reading.since_seq = read_to;
         self.tune(copied, now_us);
     }
 

@@ -50,7 +50,7 @@ fn linux_2_6_counts_on_so_much_that_three_quarters_of_it_hold_a_segment() {
     // tcp_rcv_space_adjust: 1460 + 208 + 16 + 172 = 1856, of which three quarters are 1392; 1984 are enough.
     let mut b = ReceiveBuffer::new(&host(None), &stack("linux-2.6"), MSS);
     b.rtt_by_timestamp(1, 81 * MS);
-    b.on_read(101, 100 * MS);
+    b.on_read(101, 0, 100 * MS);
     assert_eq!((b.size, b.clamp), (200 * 1984, 200 * 1448));
 }
 
@@ -59,8 +59,21 @@ fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
     let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
     let mut b = ReceiveBuffer::new(&host(None), &tuned, MSS);
     b.rtt_by_timestamp(1, 81 * MS);
-    b.on_read(101, 100 * MS);
+    b.on_read(101, 0, 100 * MS);
     assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
+}
+
+#[test]
+fn of_a_long_read_the_first_head_adapts_the_buffer() {
+    let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
+    b.rtt_by_timestamp(1, 81 * MS);
+    let size = b.size;
+    // 100 segments are there, of which 17 are read and 83 wait: nothing was gained. The next round trip counts from the 17th on.
+    b.on_read(101, 83, 100 * MS);
+    assert_eq!((b.size, b.reading.bytes), (size, 10 * 1448));
+    b.on_read(151, 0, 200 * MS);
+    assert_eq!(b.reading.bytes, (150 - 17) * 1448);
+    assert!(b.size > size);
 }
 
 #[test]
@@ -81,13 +94,13 @@ fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
     let before = Stack { adv_win_scale: Some(1), ..stack("linux-6.12") };
     let mut b = ReceiveBuffer::new(&host(None), &before, MSS);
     b.rtt_by_timestamp(1, 81 * MS);
-    b.on_read(101, 100 * MS);
+    b.on_read(101, 0, 100 * MS);
     let segments = 216 + 2 * 216 * 90 / 10;
     assert_eq!((b.size, b.clamp), (segments * 2968, segments * 2968 / 2));
     let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
     b.measure();
     b.rtt_by_timestamp(1, 81 * MS);
-    b.on_read(101, 100 * MS);
+    b.on_read(101, 0, 100 * MS);
     assert_eq!(b.size, ((segments * u64::from(MSS)) << 8) / 162, "what segments cost here, once that is known");
 }
 
@@ -140,7 +153,7 @@ fn a_fixed_buffer_stays() {
     b.rtt_by_timestamp(1, 21 * MS);
     for i in 1..1000u32 {
         b.grow(0);
-        b.on_read(i, u64::from(i) * 100 * MS);
+        b.on_read(i, 0, u64::from(i) * 100 * MS);
     }
     assert_eq!(b.size, 600_000);
     assert!(b.advertise(1000, 0) <= (600_000u32 * 162 / 256).next_multiple_of(2048));
@@ -157,7 +170,7 @@ fn a_fast_flow_opens_the_window() {
             seq += 1;
             b.grow(0);
         }
-        b.on_read(seq, round * 100 * MS);
+        b.on_read(seq, 0, round * 100 * MS);
     }
     assert!(b.advertise(seq, 0) > 4_000_000, "{}", b.advertised.bytes);
 }
