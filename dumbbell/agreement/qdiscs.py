@@ -65,6 +65,7 @@ def with_defaults(kind: str, packets: int, frame_bytes: int = FRAME_BYTES) -> di
     limits: dict[str, dict[str, Any]] = {
         "pfifo": {"limit": f"{packets}p"},
         "bfifo": {"limit": f"{frames}B"},
+        "dummynet": {"limit": f"{frames}B"},
         "red": {"limit": f"{4 * thresholds}B", "min": f"{thresholds // 2}B", "max": f"{3 * thresholds // 2}B"},
     }
     return {"kind": kind, **limits.get(kind, {})}
@@ -76,7 +77,7 @@ def drawn(draw: Draw, kind: str, bdp_packets: float, frame_bytes: int) -> dict[s
     qdisc: dict[str, Any] = {"kind": kind}
     if kind == "pfifo":
         qdisc["limit"] = f"{packets}p"
-    elif kind == "bfifo":  # not a whole number of frames
+    elif kind in ("bfifo", "dummynet"):  # not a whole number of frames
         qdisc["limit"] = f"{packets * frame_bytes + draw.whole('odd bytes', 0, frame_bytes - 1)}B"
     elif kind == "red":
         qdisc |= with_defaults(kind, max(4, packets), frame_bytes)

@@ -57,5 +57,7 @@ class Shared:
 
     def shapers(self, qdisc: str) -> tuple[str, ...]:
         """The shapers under which the qdisc can run, its own first."""
-        others = tuple(name for name in self.shaper if name != "cake")
+        others = tuple(name for name in self.shaper if name not in ("cake", "dummynet"))
+        if qdisc == "dummynet":
+            return ("dummynet",)
         return ("cake", *others) if qdisc == "cake" and "cake" in self.shaper else others

@@ -12,6 +12,7 @@ from dumbbell.plan import RUN, Place, Refusal
 
 from .wrong_arrivals import OF_ARRIVALS, OWN_RTT
 from .wrong_links import CARD, OF_FAULTS
+from .wrong_stacks import OF_STACKS
 
 SOURCES = Path(__file__).parents[2] / "crates" / "sim" / "src"
 
@@ -140,48 +141,6 @@ OTHERS = [
     ("schedule.0.port", 0, "change 0", "port", "a link", "a queue"),
     ("schedule.0.rate_bps", 0, "change 0", "rate_bps", "0 bit/s", "at least 1"),
 ]
-
-BY_COUNT = {"early_retransmit": ("delayed", "off"), "loss_marking": ("episode", "all"), "cwnd_reduction": ("rate-halving", "prr")}
-BY_COUNT |= {"disorder_until_acked": (True, "false"), "lost_retransmissions": ("new-hole", "every-sack")}
-# Stack: option, value, what is wrong, what was expected.
-OF_STACKS = [
-    ("linux-6.12", "hz", 0, "0 ticks a second", "100 to 1000"),
-    ("linux-6.12", "hz", "fast", 'invalid type: string "fast"', "u32"),
-    ("linux-6.12", "warp", 9, "no such option", "one of ack_before_read, "),
-    ("linux-6.12", "initial_cwnd", 0, "0 segments", "1 to 1000"),
-    ("linux-6.12", "reordering", 0, "0 segments", "1 to 300"),
-    *(("linux-2.6", option, 0, "0 segments", "1 to 1000") for option in ("restart_cwnd", "max_burst")),
-    *(("linux-6.12", option, 0, "0 ms", "1 to 120000") for option in ("rto_min_ms", "rto_initial_ms")),
-    ("linux-2.6", "growth_beside", 0, "0 bytes", "1 to 65536"),
-    ("linux-6.12", "tso_rtt_log", 32, "32 is out of range", "0 to 31"),
-    ("linux-6.12", "sce_scale_bytes", 0, "0 bytes", "88 to 1448"),
-    ("linux-6.12", "max_reordering", 0, "0 segments", "1 to 10000"),
-    ("linux-6.12", "adv_win_scale", 0, "0 is out of range", "1 to 31"),
-    ("linux-6.12", "initial_rwnd", 0, "0 segments", "1 to 1000"),
-    ("linux-6.12", "receive_truesize", 0, "0 bytes", "1448 to 65536"),
-    ("linux-6.12", "send_truesize", 0, "0 bytes", "1448 to 65536"),
-    ("linux-6.12", "scalable_ai_cnt", 0, "0 segments", "1 to 16777216"),
-    ("linux-6.12", "output_limit_bytes", 0, "0 bytes", "1 to 2147483647"),
-    ("linux-6.12", "frto", "off", "frto is not what goes with loss_detection rack", "rfc5682"),
-    ("linux-3.9", "frto", "rfc5682", "frto is what only goes with loss_detection rack", "rfc4138 or off"),
-    *(("linux-6.12", key, value, f"{key} does not go with loss_detection rack", other) for key, (value, other) in BY_COUNT.items()),
-    ("linux-6.12", "cwnd_limited", "full-at-ack", "cwnd_limited full-at-ack does not go with loss_detection rack", "sticky"),
-    ("linux-3.9", "tail_loss_probe", True, "tail_loss_probe only goes with loss_detection rack", "false"),
-    ("freebsd-9", "hz", 0, "0 ticks a second", "100 to 1000"),
-    ("freebsd-9", "abc_l_var", 0, "0 segments", "1 to 100"),
-    ("freebsd-9", "delacktime_ms", 0, "0 ms", "10 to 10000"),
-    ("freebsd-9", "rexmit_min_ms", 0, "0 ms", "10 to 60000"),
-    ("freebsd-9", "rexmit_slop_ms", 60_001, "60001 ms", "0 to 60000"),
-    ("freebsd-9", "sack_maxholes", 0, "0 holes", "1 to 65536"),
-    ("freebsd-9", "maxsockbuf", 0, "0 bytes", "65536 to "),
-    ("freebsd-9", "sendspace", 0, "0 bytes", "8192 to "),
-    ("freebsd-9", "recvspace", 0, "0 bytes", "8192 to "),
-    ("freebsd-9", "sendbuf_max", 0, "0 bytes", "8192 to "),
-    ("freebsd-9", "recvbuf_max", 0, "0 bytes", "8192 to "),
-    ("freebsd-9", "sendbuf_inc", 2**40, f"{2**40} bytes", "0 to "),
-    ("freebsd-9", "recvbuf_inc", 2**40, f"{2**40} bytes", "0 to "),
-]
-
 
 # Stack and congestion control that know no other segments than the usual ones, and what is wrong.
 OF_SEGMENTS = [
