@@ -51,23 +51,36 @@ impl Cost {
 pub(super) struct Head {
     pub start: u32,
     pub end: u32,
+    /// Of several; those of a single segment are seldom asked for.
     fragments: u32,
 }
 
 impl Head {
     /// Of one segment.
-    pub fn of(seq: u32, cost: &Cost) -> Self {
-        Self { start: seq, end: seq + 1, fragments: cost.fragments(seq) }
+    #[inline]
+    pub fn of(seq: u32) -> Self {
+        Self { start: seq, end: seq + 1, fragments: 0 }
+    }
+
+    fn fragments(&self, cost: &Cost) -> u32 {
+        if self.end - self.start == 1 {
+            cost.fragments(self.start)
+        } else {
+            self.fragments
+        }
     }
 
     /// What follows is joined to it; false if it has no room, or that does not continue it.
     pub fn join(&mut self, next: &Self, cost: &Cost) -> bool {
-        let joins = cost.is_shared() && self.end == next.start && self.fragments + next.fragments <= FRAGMENTS;
-        if joins {
-            self.end = next.end;
-            self.fragments += next.fragments;
+        if !cost.is_shared() || self.end != next.start {
+            return false;
         }
-        joins
+        let fragments = self.fragments(cost) + next.fragments(cost);
+        if fragments > FRAGMENTS {
+            return false;
+        }
+        (self.end, self.fragments) = (next.end, fragments);
+        true
     }
 
     /// What its segments are charged, bytes.
@@ -90,7 +103,7 @@ impl Unread {
     /// A segment comes in order.
     #[inline]
     pub fn add(&mut self, seq: u32, cost: &Cost) {
-        self.add_head(&Head::of(seq, cost), cost);
+        self.add_head(&Head::of(seq), cost);
     }
 
     /// Segments that share a head follow.
@@ -157,10 +170,10 @@ mod tests {
         assert_eq!(unread(10..28, &cost).behind_first(), 2, "segment 23 has two");
         // What filled the gap has a head of its own if those behind it have none to spare.
         let mut all = unread(1..2, &cost);
-        let mut behind = Head::of(2, &cost);
-        (3..19).for_each(|seq| assert!(behind.join(&Head::of(seq, &cost), &cost)));
+        let mut behind = Head::of(2);
+        (3..19).for_each(|seq| assert!(behind.join(&Head::of(seq), &cost)));
         all.add_head(&behind, &cost);
         assert_eq!((all.charged, all.behind_first()), (18 * 1448 + 2 * 832, 17));
-        assert!(!behind.join(&Head::of(20, &cost), &cost), "19 is missing");
+        assert!(!behind.join(&Head::of(20), &cost), "19 is missing");
     }
 }

@@ -79,7 +79,7 @@ impl OutOfOrder {
 
     /// A new segment is joined to what it continues; what continues it is not joined to it (`tcp_data_queue_ofo`).
     fn charge(&mut self, seq: u32, cost: &Cost) {
-        let head = Head::of(seq, cost);
+        let head = Head::of(seq);
         let at = match self.heads.back() {
             Some(last) if seq < last.start => self.heads.partition_point(|other| other.start < seq),
             _ => self.heads.len(),
