@@ -119,8 +119,13 @@ def run_of(
     for key, value in (changes or {}).items():
         written = assigned_at(written, key.split("."), value)
     (found,) = validated(written, str(LAWS)).expand()
-    cell: dict[str, Any] = {
-        "mode": mode.name,
+    return replace(found, cell=cell_of(condition, protocol, mode.name, seed, experiment))
+
+
+def cell_of(condition: Condition, protocol: str, mode: str, seed: int, experiment: str = "") -> dict[str, Any]:
+    """What tells a run from the others of the study."""
+    return {
+        "mode": mode,
         "protocol": protocol,
         "rtt_ms": condition.rtt,
         "buffer_mib": condition.buffer_mib,
@@ -130,7 +135,6 @@ def run_of(
         **({"experiment": experiment} if experiment else {}),
         "seed": seed,
     }
-    return replace(found, cell=cell)
 
 
 def _parameters(request: Request, protocol: str) -> dict[str, Any]:

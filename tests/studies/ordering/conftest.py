@@ -8,6 +8,7 @@ from dumbbell.results import Block, Run, digest
 from dumbbell.studies.ordering.conditions import PRINTED, distinct
 from dumbbell.studies.ordering.controls import PROTOCOLS
 from dumbbell.studies.ordering.published import utilization
+from dumbbell.studies.ordering.scenarios import cell_of
 from dumbbell.studies.ordering.trials import PAYLOAD
 
 ETHERNET = 14
@@ -54,17 +55,7 @@ def run(condition, protocol, used=0.9, wobble=0.1, mode="2006", seed=1, reverse=
         lost = np.zeros(len(t_s)) if again is None else np.asarray(again(t_s, number), dtype=float)
         blocks.append(Block(f"flow/{name}", ("retransmits",), t_ns, lost[None, :]))
         blocks.append(Block(f"share/bottleneck/flow/{name}", ("sent_bytes",), t_ns, sent[None, :] * 1514 / 1500))
-    cell = {
-        "mode": mode,
-        "protocol": protocol,
-        "rtt_ms": condition.rtt,
-        "buffer_mib": condition.buffer_mib,
-        "flows": condition.flows,
-        "background": condition.background,
-        "congested": str(condition.congested).lower(),
-        **({"experiment": experiment} if experiment else {}),
-        "seed": seed,
-    }
+    cell = cell_of(condition, protocol, mode, seed, experiment or "")
     name = "-".join(map(str, cell.values()))
     return Run(
         key=f"key-{name}",

@@ -131,19 +131,12 @@ impl Sender {
         let last = resent.iter().filter_map(overtaken).max().unwrap_or(0);
         let mut low = self.view.snd_nxt;
         for seq in resent {
-            let s = self.board.get_mut(seq);
-            if seq >= last || last < s.noted + beyond {
-                low = low.min(s.noted);
-                continue;
+            let noted = self.board.get(seq).noted;
+            if seq >= last || last < noted + beyond {
+                low = low.min(noted);
+            } else {
+                self.lose_retransmission(seq);
             }
-            s.marks &= !mark::RETRANS;
-            if s.marks & (mark::LOST | mark::SACKED) == 0 {
-                s.marks |= mark::LOST;
-                self.view.lost_out += 1;
-            }
-            self.view.retrans_out -= 1;
-            self.view.lost += 1;
-            self.board.push_lost(seq);
         }
         if self.view.retrans_out > 0 {
             self.fack.lost_retrans_low = low;

@@ -101,14 +101,7 @@ impl Sender {
             }
             left -= 1;
             if high > s.noted {
-                s.marks &= !mark::RETRANS;
-                if s.marks & (mark::LOST | mark::SACKED) == 0 {
-                    s.marks |= mark::LOST;
-                    self.view.lost_out += 1;
-                }
-                self.view.retrans_out -= 1;
-                self.view.lost += 1;
-                self.board.push_lost(seq);
+                self.lose_retransmission(seq);
             } else {
                 low = low.min(s.noted);
             }
@@ -116,6 +109,19 @@ impl Sender {
         if self.view.retrans_out > 0 {
             self.fack.lost_retrans_low = low;
         }
+    }
+
+    /// The retransmission of a segment was lost, too.
+    pub(super) fn lose_retransmission(&mut self, seq: u32) {
+        let s = self.board.get_mut(seq);
+        s.marks &= !mark::RETRANS;
+        if s.marks & (mark::LOST | mark::SACKED) == 0 {
+            s.marks |= mark::LOST;
+            self.view.lost_out += 1;
+        }
+        self.view.retrans_out -= 1;
+        self.view.lost += 1;
+        self.board.push_lost(seq);
     }
 
     /// Retransmits what is lost, then in recovery and with nothing new to send what has only SACKs above it.
