@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
@@ -17,7 +17,7 @@ from dumbbell.engines.prepared import Prepared, not_allowed
 from dumbbell.engines.sweep import Jobs, Listed, requests
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
-from dumbbell.executor.interrupt import deferred
+from dumbbell.executor.interrupt import deferred, uninterrupted
 from dumbbell.executor.progress_state import ProgressState
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class _Sweep:
             assert run is not None  # there is no error
             if self._store is not None and run.is_complete:
                 took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
-                self._store.write(run, shlex.join(sys.argv), {**host(), **took})
+                uninterrupted(partial(self._store.write, run, shlex.join(sys.argv), {**host(), **took}))
             else:
                 self._unstored[job.key] = run
         self._finish(run, cost, finished.wall_s)

@@ -47,6 +47,19 @@ def deferred() -> Iterator[Callable[[], bool]]:
                 _interrupted.clear()
 
 
+def uninterrupted(act: Callable[[], object]) -> None:
+    """Calls `act`. A library that takes Ctrl-C for itself (polars while it writes) raises `KeyboardInterrupt` out of it: within
+    `deferred` that counts as the first Ctrl-C, and `act` is called again.
+    """
+    try:
+        act()
+    except KeyboardInterrupt:
+        if signal.getsignal(signal.SIGINT) is not _handle:
+            raise
+        _interrupted.set()
+        act()
+
+
 def _main_thread_signals(signals: Iterable[signal.Signals], handler: object) -> list[signal.Signals]:
     """Those of the signals that have this handler; none outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
