@@ -144,9 +144,18 @@ mod tests {
 
     #[test]
     fn segments_share_heads_as_in_the_kernel() {
-        // Linux 6.12, by the windows that it advertised: 11 segments behind a gap.
+        // Linux 6.12, by the windows that it advertised: 11 segments behind a gap; 66 with the missing one before them.
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         assert_eq!(unread(2..13, &cost).charged, 11 * 1448 + 832);
+        let mut all = unread(2..3, &cost);
+        let mut heads: Vec<Head> = vec![];
+        for head in (3..69).map(Head::of) {
+            if !heads.last_mut().is_some_and(|last| last.join(&head, &cost)) {
+                heads.push(head);
+            }
+        }
+        heads.iter().for_each(|head| all.add_head(head, &cost));
+        assert_eq!(all.charged, 67 * 1448 + 6 * 832);
         let cost = Cost::of(&stack("linux-3.9"), MSS);
         assert_eq!(unread(2..5, &cost).charged, 3 * 2176);
         assert_eq!(unread(2..5, &cost).behind_first(), 2);
