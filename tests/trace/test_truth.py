@@ -56,10 +56,12 @@ def test_the_senders_rtt_includes_the_delay_of_acks(qdisc):
     rtt_ms = latest_at(flow_rtt(run)["flow/cubic"], at_s)
     # An ACK covers two segments, and the first of them waits one frame time for the second.
     assert -0.2 * FRAME_MS < np.nanmean(sender_ms[at_s > 5]) - np.nanmean(rtt_ms[at_s > 5]) < 1.2 * FRAME_MS
-    # Both take whole frames, so that a percentile of either can be one frame off: their difference is that of the means and up to a frame.
-    for q in (5, 25, 50, 75, 95):
-        wait_ms = np.percentile(sender_ms[at_s > 5], q) - np.percentile(rtt_ms[at_s > 5], q)
-        assert -0.2 * FRAME_MS < wait_ms < 2.2 * FRAME_MS, q
+    # Both take whole frames, so that a percentile of either can be one frame off: one of five with pfifo, whose single flow repeats itself.
+    percentiles = (5, 25, 50, 75, 95)
+    waits_ms = np.percentile(sender_ms[at_s > 5], percentiles) - np.percentile(rtt_ms[at_s > 5], percentiles)
+    assert np.all((-0.2 * FRAME_MS < waits_ms) & (waits_ms < 2.2 * FRAME_MS)), waits_ms
+    if qdisc["kind"] == "pfifo":
+        assert np.sum(waits_ms > 1.2 * FRAME_MS) <= 1, waits_ms
 
 
 def test_without_delayed_acks_pairs_and_acks_agree():
