@@ -74,6 +74,9 @@ pub struct Stack {
     pub cubic_idle_shift: bool,
     /// SACKs beyond the third duplicate are merged for up to 5 % of an RTT, at most 1 ms.
     pub sack_compression: bool,
+    /// SACK compression of 4.18 to 5.7: without slack, 41 ACKs at most, and what is held back goes when a fifth range makes the receiver forget another;
+    /// later with a segment of the third range, at most 44, and with a slack of 0.1 ms.
+    pub early_sack_compression: bool,
     /// Packets without data that are dropped are answered once in half a second (sysctl tcp_invalid_ratelimit, 4.0 and later); else each is.
     pub limit_answers: bool,
     /// A SYN that is sent again does not offer ECN any more (sysctl tcp_ecn_fallback, 4.2 and later).
@@ -181,6 +184,7 @@ const LINUX_6_12: Stack = Stack {
     early_controls: false,
     cubic_idle_shift: true,
     sack_compression: true,
+    early_sack_compression: false,
     limit_answers: true,
     ecn_fallback: true,
     cwnd_limited: CwndLimited::Sticky,
@@ -223,6 +227,7 @@ const LINUX_6_12: Stack = Stack {
 };
 
 const LINUX_5_1_SCE: Stack = Stack {
+    early_sack_compression: true,
     cwnd_limited: CwndLimited::AtMaximum,
     prr_below_ssthresh: PrrBelowSsthresh::Retransmission,
     tso_defer: TsoDefer::HeadOld,

@@ -1,22 +1,44 @@
-//! ACKs merged while a gap stays (Linux 6.12 net/ipv4/tcp_input.c `__tcp_ack_snd_check`, tcp_timer.c `tcp_compressed_ack_kick`).
+//! ACKs merged while a gap stays (Linux 6.12 net/ipv4/tcp_input.c `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`, tcp_timer.c
+//! `tcp_compressed_ack_kick`; the same of Linux 5.1). Left out: in 5.1 a timer that an ACK made needless runs on, and what the next gap holds back
+//! goes with it.
 
+use super::out_of_order::SACK_MEMORY;
 use super::Receiver;
 use crate::outbox::Outbox;
+use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS, NEVER, US};
 
 /// Duplicate ACKs sent at once before compression sets in.
 const DUPACKS_AT_ONCE: u32 = 3;
 /// ACKs merged at most (sysctl tcp_comp_sack_nr).
 const MERGED_MAX: u32 = 44;
-/// Longest compression (sysctl tcp_comp_sack_delay_ns) and the timer's slack, ns.
+/// Longest compression (sysctl tcp_comp_sack_delay_ns), ns.
 const DELAY_MAX: Time = MS;
-const SLACK: Time = 100 * US;
+
+/// What changed with Linux 5.8.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    merged_max: u32,
+    /// Of the timer, ns (sysctl tcp_comp_sack_slack_ns).
+    slack: Time,
+    /// A segment of the range at this place, or of a new one behind it, lets go what is held back; the most recent range is at 0.
+    last_place: usize,
+    /// So does a segment of a range that is known.
+    known_counts: bool,
+}
+
+/// Ranges behind the second may not fit in an ACK (`TCP_SACK_BLOCKS_EXPECTED`).
+const LATE: Rules = Rules { merged_max: MERGED_MAX, slack: 100 * US, last_place: 2, known_counts: true };
+/// The duplicates that were sent at once count as well. A new range lets go what is held back when it makes the receiver forget another.
+const EARLY: Rules =
+    Rules { merged_max: MERGED_MAX - DUPACKS_AT_ONCE, slack: 0, last_place: SACK_MEMORY, known_counts: false };
 
 /// Duplicate ACKs held back. Told of every duplicate ACK that is due, and of every ACK that is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compression {
     source: usize,
     enabled: bool,
+    rules: &'static Rules,
     /// Duplicate ACKs sent for the present gap, and which that is.
     sent: u32,
     gap: u32,
@@ -26,8 +48,9 @@ pub(super) struct Compression {
 
 impl Compression {
     /// Nothing is held back.
-    pub fn new(source: usize, enabled: bool) -> Self {
-        Self { source, enabled, sent: 0, gap: 0, held: 0 }
+    pub fn new(source: usize, stack: &Stack) -> Self {
+        let rules = if stack.early_sack_compression { &EARLY } else { &LATE };
+        Self { source, enabled: stack.sack_compression, rules, sent: 0, gap: 0, held: 0 }
     }
 
     /// ACKs are held back.
@@ -42,13 +65,19 @@ impl Compression {
             self.gap = rcv_nxt;
             self.sent = 0;
         }
-        let holds = self.enabled && self.held < MERGED_MAX && self.sent >= DUPACKS_AT_ONCE;
+        let holds = self.enabled && self.held < self.rules.merged_max && self.sent >= DUPACKS_AT_ONCE;
         if holds {
             self.held += 1;
         } else {
             self.sent += 1;
         }
         holds
+    }
+
+    /// What is held back must go before a segment is taken in whose range is at a place (see [`OutOfOrder::place_of`]).
+    #[inline]
+    pub fn ends_with(&self, (place, known): (usize, bool)) -> bool {
+        self.holds() && place >= self.rules.last_place && (self.rules.known_counts || !known)
     }
 
     /// An ACK says what the ones held back would have said.
@@ -67,7 +96,7 @@ impl Compression {
 }
 
 impl Receiver {
-    /// Sends what is being held back (when its time has come, or a block would be forgotten unsent).
+    /// Sends what is being held back.
     pub(super) fn flush_compressed(&mut self, out: &mut impl Outbox) {
         if self.compression.holds() {
             self.send_ack(self.rcv_nxt, out);
@@ -82,7 +111,7 @@ impl Receiver {
             let (rtt_us8, srtt_us) = (self.buffer.rtt_us8(), self.rtt.srtt_us);
             let rtt_us8 = if srtt_us > 0 { rtt_us8.min(srtt_us << 3) } else { rtt_us8 };
             let delay = DELAY_MAX.min(rtt_us8 * 125 / 20);
-            out.set_timer(self.compression.source, out.now() + delay + SLACK);
+            out.set_timer(self.compression.source, out.now() + delay + self.compression.rules.slack);
         }
     }
 }

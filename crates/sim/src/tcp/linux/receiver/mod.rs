@@ -170,7 +170,7 @@ impl Receiver {
             clock,
             rtt: RttEstimates { syn_ack_us: 0, syn_acks: 0, srtt_us: 0, rto: clock.from_ms(1000) },
             early: OutOfOrder::new(),
-            compression: Compression::new(source + 1, stack.sack_compression),
+            compression: Compression::new(source + 1, stack),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.
             closing: Closing::new(source + 1, stack),
             opening: Opening::new(source + 1, stack, &clock),

@@ -11,8 +11,8 @@ use crate::packet::Packet;
 use crate::prefetch::prefetch;
 use crate::tcp::common::ranges;
 
-/// Blocks remembered.
-const SACK_MEMORY: usize = 4;
+/// Blocks remembered (`TCP_NUM_SACKS`).
+pub(super) const SACK_MEMORY: usize = 4;
 
 /// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
 #[derive(Clone, Debug)]
@@ -92,10 +92,11 @@ impl OutOfOrder {
         }
     }
 
-    /// True if the next block would push one out that no ACK has shown yet.
-    pub fn forgets_for(&self, seq: u32) -> bool {
+    /// How many ranges are more recent than the one that a segment belongs to, and whether that range is there already.
+    pub fn place_of(&self, seq: u32) -> (usize, bool) {
         let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
-        self.recent.iter().position(touches).unwrap_or(self.recent.len()) >= MAX_BLOCKS
+        let known = self.recent.iter().position(touches);
+        (known.unwrap_or(self.recent.len()), known.is_some())
     }
 
     /// The block with segment `seq` is the most recent one.
@@ -164,7 +165,7 @@ impl Receiver {
         if self.kernel.widens_out_of_order && self.buffer.grow(if joined { charged } else { charged_before }) {
             self.delay.grant_odd();
         }
-        if self.early.forgets_for(seq) {
+        if self.compression.ends_with(self.early.place_of(seq)) {
             self.flush_compressed(out);
         }
         self.early.remember(seq);
