@@ -11,6 +11,7 @@ from dumbbell.scenario.units import FRAME_BYTES
 
 _FLAG = (False, True)
 _AQM_TIMES = ("5ms", "20ms", "50ms")
+_NETEM_DELAYS = ("1ms", "10ms", "40ms")
 _PIE: Mapping[str, Sequence[Any]] = {
     "target": ("5ms", "20ms", "50ms"),
     "tupdate": ("5ms", "30ms"),
@@ -59,13 +60,14 @@ def is_randomised(kind: str) -> bool:
 
 
 def with_defaults(kind: str, packets: int, frame_bytes: int = FRAME_BYTES) -> dict[str, Any]:
-    """A qdisc in a scenario's syntax with Linux's defaults; the limit of FIFOs and RED, which have no default, is `packets` frames."""
+    """A qdisc in a scenario's syntax with Linux's defaults; the limit of FIFOs, netem and RED is `packets` frames."""
     frames = packets * frame_bytes
     thresholds = min(frames, _MOST_RED_BYTES)
     limits: dict[str, dict[str, Any]] = {
         "pfifo": {"limit": f"{packets}p"},
         "bfifo": {"limit": f"{frames}B"},
         "dummynet": {"limit": f"{frames}B"},
+        "netem": {"delay": _NETEM_DELAYS[1], "limit": f"{packets}p"},
         "red": {"limit": f"{4 * thresholds}B", "min": f"{thresholds // 2}B", "max": f"{3 * thresholds // 2}B"},
     }
     return {"kind": kind, **limits.get(kind, {})}
@@ -83,6 +85,8 @@ def drawn(draw: Draw, kind: str, bdp_packets: float, frame_bytes: int) -> dict[s
         qdisc |= with_defaults(kind, max(4, packets), frame_bytes)
     elif kind != "cake" and draw.chance("own limit", _OWN_LIMIT):
         qdisc["limit"] = f"{max(packets, _LEAST_PACKETS.get(kind, 1))}p"
+    if kind == "netem":
+        qdisc["delay"] = draw.choice("delay", _NETEM_DELAYS)
     for key, options in _CHOICES.get(kind, {}).items():
         if key in _OF_OVERHEAD and "overhead" not in qdisc:
             continue

@@ -12,6 +12,7 @@ from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts, number
 from dumbbell.scenario.dummynet import Dummynet
+from dumbbell.scenario.netem import Netem
 from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Limit, Packets, Size
 
@@ -26,7 +27,7 @@ _CERTAIN = 1 << 32
 """RED's probability 1 in a plan."""
 
 # Exported by dumbbell and dumbbell.scenario.
-__all__ = ["Bfifo", "Cake", "Codel", "Dummynet", "Fq", "FqCodel", "FqPie", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
+__all__ = ["Bfifo", "Cake", "Codel", "Dummynet", "Fq", "FqCodel", "FqPie", "Netem", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
 
 OTHER_KERNELS = "qdiscs of other kernels"
 ADAPTIVE_RED = "adaptive RED"
@@ -459,8 +460,10 @@ class Tc(Discipline):
         return {"kind": "tc", "command": self.command}
 
 
-_Mapping = Annotated[Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Dummynet | Tc, Field(discriminator="kind")]
-_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "dummynet", "tc"]
+_Mapping = Annotated[
+    Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Dummynet | Netem | Tc, Field(discriminator="kind")
+]
+_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "dummynet", "netem", "tc"]
 Qdisc = Annotated[
     _Mapping,
     BeforeValidator(lambda written: {"kind": written} if isinstance(written, str) else written, json_schema_input_type=_Kind | _Mapping),

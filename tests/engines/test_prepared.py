@@ -87,6 +87,7 @@ RED = {"kind": "red", "limit": "120kB", "min": "30kB", "max": "90kB"}
         ({**RED, "adaptive": True}, "adaptive", "adaptive RED"),
         ({**RED, "gentle": True}, "gentle", "gentle RED"),
         ({"kind": "fq", "ce_threshold": "5ms"}, "ce_threshold", "ce_threshold of fq"),
+        ({"kind": "netem", "delay": "5ms", "tick": "1ms"}, "tick", "tick of netem"),
     ],
 )
 def test_the_kernel_engine_refuses_what_would_not_be_what_is_asked_for(qdisc, key, what):

@@ -23,6 +23,7 @@ QDISCS = {
     "pie2013": {"kind": "pie", "variant": "2013"},
     "red": RED,
     "dummynet": {"kind": "dummynet", "limit": "64KiB", "tick": "1ms"},
+    "netem": {"kind": "netem", "delay": "5ms", "tick": "1ms"},
     **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq")},
 }
 LONG_NS, BEYOND = 2**60, 2**40
@@ -86,6 +87,10 @@ OF_QDISCS = [
     ("red", "control.max_p", 0, "0 is out of range", "1 to 4294967296"),
     ("red", "control.bandwidth_bps", 7, "7 bit/s", "at least 8"),
     ("dummynet", "tick_ns", 0, "0 ns", "at least 1"),
+    ("netem", "delay_ns", 0, "0 ns", "at least 1"),
+    ("netem", "delay_ns", 2**44, f"{2**44} ns", f"at most {2**44 - 2}"),
+    ("netem", "limit_packets", 0, "0 packets", "at least 1"),
+    ("netem", "tick_ns", 2**30, f"{2**30} ns", "at most 1000000000"),
     ("sfq", "divisor", 100, "100 buckets", "a power of two up to 65536"),
     ("sfq", "quantum_bytes", 0, "0 bytes", "1 to 1048576"),
     ("sfq", "depth_packets", 0, "0 packets", "at least 1"),

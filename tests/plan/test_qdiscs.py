@@ -73,6 +73,33 @@ def test_what_dummynet_cannot_be(bottleneck, wrong):
         queue(**bottleneck)
 
 
+def test_netem_holds_for_its_delay():
+    netem = {"kind": "netem", "delay_ns": 100_000_000, "limit_packets": 1000}
+    assert queue(qdisc={"kind": "netem", "delay": "100ms"})["qdisc"] == netem
+    assert queue(qdisc={"kind": "netem", "delay": "100ms", "limit": "9p", "tick": "1ms"})["qdisc"] == {
+        **netem,
+        "limit_packets": 9,
+        "tick_ns": 1_000_000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "wrong"),
+    [
+        ({}, r"qdisc\.delay: is missing"),
+        ({"delay": "0s"}, r"qdisc\.delay: 0s delays nothing; expected e\.g\. 100ms"),
+        ({"delay": "1001s"}, r"qdisc\.delay: 1001s is too long; expected at most 1000s"),
+        ({"delay": "1ms", "tick": "0s"}, r"qdisc\.tick: 0s is no tick of a clock; expected above 0s, at most 1s"),
+        ({"delay": "1ms", "tick": "2s"}, r"qdisc\.tick: 2s is no tick"),
+        ({"delay": "1ms", "limit": "64KiB"}, r"qdisc\.limit: 64KiB is in bytes, netem counts packets"),
+        ({"delay": "1ms", "loss": "1%"}, r"qdisc\.loss: is no key"),
+    ],
+)
+def test_what_netem_cannot_be(qdisc, wrong):
+    with pytest.raises(ScenarioError, match=wrong):
+        queue(qdisc={"kind": "netem", **qdisc})
+
+
 def test_cake_by_default():
     assert queue(shaper=None, qdisc={"kind": "cake"})["qdisc"] == {
         "kind": "cake",

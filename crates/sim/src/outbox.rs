@@ -13,6 +13,18 @@ pub enum End {
     Receiver,
 }
 
+/// The queue that the host of an end has of its own, which everything sent passes first, as its TCP feels it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostQueue {
+    /// There is none.
+    #[default]
+    None,
+    /// What it takes is on the account of its connection until it leaves.
+    Charges,
+    /// It takes packets off that account when they come, but TCP sees which of them are there.
+    Orphans,
+}
+
 /// What the end of a flow acts through: it reads the time, sends packets and sets its timers, and knows nothing of what lies behind. In a
 /// run that is the network; the endpoints' tests have a small one of their own. It is a type parameter, not an object: every call is
 /// resolved at compile time.

@@ -137,6 +137,38 @@ fn a_delay_stage_takes_packets_off_the_account_at_once() {
 }
 
 #[test]
+fn a_netem_takes_packets_off_the_account_and_tells_what_it_refuses() {
+    let netem = |limit_packets| QdiscSpec::Netem { delay_ns: 40 * MS, limit_packets, tick_ns: None };
+    for offload in [false, true] {
+        let flow = || {
+            let host = HostSettings { tso: offload, ..common::host() };
+            vec![TcpSpec { host, ..cubic("f", "linux-6.12", json!({})) }]
+        };
+        let (packets, share) = came_to(&run(&local(RATE, netem(1000), flow())), &["f"], RATE);
+        assert!(packets > 150.0 && share > 0.97, "{packets} packets, {share} of the line: nothing holds TCP back");
+        let out = run(&local(RATE, netem(60), flow()));
+        let (packets, share) = came_to(&out, &["f"], RATE);
+        assert!(packets <= 60.0 && share > 0.9, "{packets} packets, {share} of the line");
+        let counted = |of, what| counter(&out, of, what);
+        assert!(counted("port/bottleneck", "dropped_overflow") > 0);
+        assert_eq!(counted("flow/f", "retransmits"), 0, "TCP was told of each drop");
+    }
+}
+
+#[test]
+fn a_netem_with_a_tick_lets_packets_out_in_bursts() {
+    // 10 segments of the first window, 7 ms apart from the next tick in which they may go; with the way back 20 ms.
+    let netem = |tick_ns| QdiscSpec::Netem { delay_ns: 25 * MS, limit_packets: 1000, tick_ns };
+    let rtt = |tick_ns| {
+        let out = run(&local(100 * RATE, netem(tick_ns), vec![cubic("f", "linux-6.12", json!({}))]));
+        (0..200).map(|ms| value(&out, "flow/f", "rtt_ms", ms)).find(|rtt| *rtt > 0.0).unwrap()
+    };
+    let (exact, ticking) = (rtt(None), rtt(Some(10 * MS)));
+    assert!((45.0..45.1).contains(&exact), "{exact} ms");
+    assert!((50.0..50.1).contains(&ticking), "{ticking} ms: it set out at 0 and left at 30");
+}
+
+#[test]
 fn an_end_that_answers_has_small_queues_in_its_own_host() {
     let tcp = cubic("e", "linux-6.12", json!({}));
     let exchange = ExchangeSpec {

@@ -225,6 +225,10 @@ def _fq(qdisc: Parameters) -> str:
     return f"fq limit {qdisc['limit_packets']} flow_limit {qdisc['flow_limit_packets']} {sizes}{refill}"
 
 
+def _netem(qdisc: Parameters) -> str:
+    return netem(qdisc["delay_ns"], None, qdisc["limit_packets"])
+
+
 def _flag(name: str, on: bool) -> str:
     return name if on else f"no_{name}" if "_" in name else f"no{name}"
 
@@ -256,6 +260,7 @@ DISCIPLINES: Mapping[str, LinuxQdisc] = {
     "red": LinuxQdisc("RED", _red, ("pdrop",)),
     "sfq": LinuxQdisc("stochastic fairness queueing", _sfq),
     "fq": LinuxQdisc("fair queue", _fq),
+    "netem": LinuxQdisc("delays every packet by the same time; tail drop by packets", _netem),
     "tc": LinuxQdisc("any queue discipline of Linux by its command", lambda qdisc: str(qdisc["command"])),
 }
 """By kind. Where a discipline counts its marks is in the agent's sample.c."""

@@ -44,6 +44,7 @@ def queue(qdisc, shaper="tbf"):
         {"kind": "red", "limit": "200kB", "min": "15kB", "max": "45kB", "ecn": True, "harddrop": True},
         {"kind": "sfq", "limit": "60p", "perturb": "1s"},
         {"kind": "fq", "flow_limit": "50p"},
+        {"kind": "netem", "delay": "20ms", "limit": "60p"},
         {"kind": "tc", "command": "hhf limit 100"},
     ],
     ids=lambda qdisc: qdisc["kind"],

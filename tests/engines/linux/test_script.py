@@ -54,6 +54,10 @@ def tc(**more):
             ["fq limit 10000 flow_limit 100 quantum 3028 initial_quantum 15140 refill_delay 10000us"],
         ),
         (
+            {"qdisc": {"kind": "netem", "delay": "7.5ms", "limit": "60p"}},
+            ["parent 1:1 handle 10: netem limit 60 delay 7500us"],
+        ),
+        (
             {"qdisc": {"kind": "red", "limit": "100kB", "min": "15kB", "max": "45kB", "ecn": True, "nodrop": True}},
             ["bandwidth 10000000bit ecn nodrop"],
         ),

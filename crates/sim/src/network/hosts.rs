@@ -3,7 +3,7 @@
 
 use super::Network;
 use crate::attachment::Attachment;
-use crate::outbox::{End, Outbox};
+use crate::outbox::{End, HostQueue, Outbox};
 use crate::packet::{flags, Packet, Verdict};
 use crate::pool::Id;
 use crate::time::{Time, NEVER};
@@ -42,6 +42,16 @@ impl Network {
         };
         releases.packets.push((p, self.shared.attachments.get(&p)));
         self.events.set(releases.source, self.shared.now);
+    }
+
+    /// The queue that a flow's data, or its ACKs, pass first, if it is of the host that they come from and its TCP wants to know of it.
+    pub fn host_queue(&self, flow: usize, acks: bool) -> HostQueue {
+        let on_host = self.routes.has_egress(flow, acks);
+        match self.routes.first(flow, acks).filter(|_| on_host) {
+            None => HostQueue::None,
+            Some(port) if self.ports[port].orphans() => HostQueue::Orphans,
+            Some(_) => HostQueue::Charges,
+        }
     }
 
     /// The host's own queue of a flow's data holds packets until they may leave.

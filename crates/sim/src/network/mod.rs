@@ -289,7 +289,7 @@ impl Network {
     #[cold]
     fn serve_early(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        port.refilled = port.paces();
+        port.refilled = port.may_ask_early();
         self.on_shaper(i);
     }
 

@@ -21,7 +21,7 @@ use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
-use crate::spec::PortSpec;
+use crate::spec::{PortSpec, QdiscSpec};
 use crate::time::{Duration, Time, MAX_TIME, NEVER};
 
 /// A port.
@@ -39,13 +39,15 @@ pub struct Port {
     pub outage_until: Time,
     /// It is on a host, whose TCP is told of what leaves.
     on_host: bool,
+    /// Its queue has a timer that comes late, and whoever asks before finds what may leave already.
+    may_ask_early: bool,
     /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host and where
     /// flows' shares are counted.
     pub watched_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
-    /// More may leave than the shaper's timer says, as the next arrival finds out: a change of rate filled its bucket, or fq holds back what a host
-    /// sends, and other packets pass that.
+    /// More may leave than the shaper's timer says, as the next arrival finds out: a change of rate filled its bucket, fq holds back what a host
+    /// sends, and other packets pass that, or netem's timer waits for a tick.
     pub refilled: bool,
     /// Counters.
     pub counters: Counters,
@@ -187,6 +189,7 @@ impl Port {
         let mut flaws = Flaws::default();
         flaws.at_most("delay_ns", delay, "ns", MAX_TIME);
         flaws.done()?;
+        let may_ask_early = matches!(spec, PortSpec::Queue { qdisc: QdiscSpec::Netem { tick_ns: Some(_), .. }, .. });
         Ok(Self {
             id: id.clone(),
             kind,
@@ -194,9 +197,10 @@ impl Port {
             delay,
             outage_until: 0,
             on_host: false,
+            may_ask_early,
             watched_until: 0,
             next: NEVER,
-            refilled: false,
+            refilled: may_ask_early,
             counters: Counters::default(),
         })
     }
@@ -204,7 +208,7 @@ impl Port {
     /// It is the port through which a host's packets leave.
     pub fn put_on_host(&mut self) {
         self.on_host = true;
-        self.refilled = self.paces();
+        self.refilled = self.may_ask_early();
         self.watch();
     }
 
@@ -212,6 +216,18 @@ impl Port {
     #[must_use]
     pub fn paces(&self) -> bool {
         self.on_host && matches!(self.kind, Kind::Queue { qdisc: AnyQdisc::Fq(_), .. })
+    }
+
+    /// What may leave is not only what its timer waits for: every arrival asks.
+    #[must_use]
+    pub fn may_ask_early(&self) -> bool {
+        self.may_ask_early || self.paces()
+    }
+
+    /// It is on a host, and its queue takes packets off the account of their connection when they come.
+    #[must_use]
+    pub fn orphans(&self) -> bool {
+        self.on_host && matches!(self.kind, Kind::Queue { qdisc: AnyQdisc::Netem(_), .. })
     }
 
     /// Something besides passing it on is always to be done about a packet that leaves.

@@ -15,6 +15,7 @@ mod jiffies;
 #[cfg(test)]
 pub(crate) mod lab;
 mod lists;
+mod netem;
 mod peek_buffer;
 mod pie;
 mod pie_2013;
@@ -31,6 +32,7 @@ pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
+pub use netem::Netem;
 pub use peek_buffer::PeekBuffer;
 pub use pie::Pie;
 pub use pie_2013::Pie2013;
@@ -184,6 +186,8 @@ pub enum AnyQdisc {
     Fq(Box<PeekBuffer<Fq>>),
     /// A pipe of dummynet.
     Dummynet(Box<Dummynet>),
+    /// netem that delays.
+    Netem(Box<PeekBuffer<Netem>>),
 }
 
 impl AnyQdisc {
@@ -230,6 +234,9 @@ impl AnyQdisc {
             QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng)?)),
             QdiscSpec::Dummynet { rate_bps, limit_bytes, tick_ns } => {
                 Self::Dummynet(Box::new(Dummynet::new(rate_bps, limit_bytes, tick_ns)?))
+            }
+            QdiscSpec::Netem { delay_ns, limit_packets, tick_ns } => {
+                Self::Netem(boxed(limited(limit_packets, |limit| Netem::new(delay_ns, limit, tick_ns))?))
             }
         })
     }
@@ -332,7 +339,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq, Dummynet);
+dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq, Dummynet, Netem);
 
 #[cfg(test)]
 mod tests {

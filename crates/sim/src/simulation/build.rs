@@ -55,14 +55,14 @@ impl<'a> World<'a> {
             network.put_tap(Tap::new(headers.iter().map(|flow| flow.from_right)));
         }
         for (i, flow) in flows.iter_mut().enumerate() {
-            flow.sender.on_host_with_queue(network.routes.has_egress(i, false));
+            flow.sender.on_host_with_queue(network.host_queue(i, false));
             if network.paces(i) {
                 flow.sender.pace_in_host();
             }
         }
         let mut first = flows.len();
         for other in &mut others {
-            other.on_hosts_with_queues([false, true].map(|back| network.routes.has_egress(first, back)));
+            other.on_hosts_with_queues([false, true].map(|back| network.host_queue(first, back)));
             first += other.flows();
         }
         let first_flow_source = first_flow_source(spec);

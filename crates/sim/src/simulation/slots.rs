@@ -147,7 +147,7 @@ impl<'a> Slots<'a> {
         };
         let end = Layout::of(tcp).end();
         g.totals.begin_transfer(arrival.bytes);
-        flow.sender.on_host_with_queue(way.egress[0]);
+        flow.sender.on_host_with_queue(network.host_queue(index, false));
         if network.paces(index) {
             flow.sender.pace_in_host();
         }

@@ -15,6 +15,8 @@ pub struct Discipline {
 
 /// The code of a kernel other than Linux 6.12, as a variant of a discipline.
 const OTHER_KERNELS: &str = "qdiscs of other kernels";
+/// The timer of kernels before 2.6.22.
+const NETEM_TICK: &str = "tick of netem";
 
 /// All of them.
 pub const DISCIPLINES: &[Discipline] = &[
@@ -29,6 +31,7 @@ pub const DISCIPLINES: &[Discipline] = &[
     discipline("sfq", "stochastic fairness queueing: flows in turn, the longest queue loses", &[]),
     discipline("fq", "fair queue: a queue per flow, new flows first", &["ce_threshold of fq"]),
     discipline("dummynet", "a pipe of FreeBSD's dummynet: tail drop by bytes, shaper", &[]),
+    discipline("netem", "delays every packet by the same time; tail drop by packets", &[NETEM_TICK]),
 ];
 
 const fn discipline(name: &'static str, summary: &'static str, features: &'static [&'static str]) -> Discipline {
@@ -137,6 +140,16 @@ pub enum QdiscSpec {
         /// Limit, bytes of IP packets.
         limit_bytes: u64,
         /// Between clock ticks, ns; `None`: an ideal server.
+        #[serde(default)]
+        tick_ns: Option<u64>,
+    },
+    /// netem that delays.
+    Netem {
+        /// How long each packet is held, ns.
+        delay_ns: u64,
+        /// Limit, packets.
+        limit_packets: u64,
+        /// Between clock ticks, at which its timer comes, ns; `None`: that is exact.
         #[serde(default)]
         tick_ns: Option<u64>,
     },

@@ -5,7 +5,7 @@ use super::common::lazy_timer::Turn;
 use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
 use crate::cc::{CaState, INFINITE_SSTHRESH};
-use crate::outbox::Outbox;
+use crate::outbox::{HostQueue, Outbox};
 use crate::packet::Packet;
 use crate::time::Time;
 
@@ -68,10 +68,10 @@ impl Sender {
         }
     }
 
-    /// Whether the host has a queue of its own, which everything sent passes first. Said before [`Self::connect`].
-    pub fn on_host_with_queue(&mut self, has: bool) {
+    /// Which queue the host has of its own. Said before [`Self::connect`].
+    pub fn on_host_with_queue(&mut self, kind: HostQueue) {
         match self {
-            Self::Linux(s) => s.on_host_with_queue(has),
+            Self::Linux(s) => s.on_host_with_queue(kind),
             Self::Bsd(_) => {}
         }
     }

@@ -30,7 +30,7 @@ use self::arrivals::Making;
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
-use crate::outbox::Outbox;
+use crate::outbox::{HostQueue, Outbox};
 use crate::output::{Datagram, Table, Transaction};
 use crate::packet::{FlowTuple, Packet};
 use crate::probe::{FlowRow, GroupTotals};
@@ -80,8 +80,8 @@ pub trait Traffic {
     /// A packet has reached its end.
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox);
 
-    /// Whether the hosts of its `from` and of its `to` end have queues of their own. Said before the run begins.
-    fn on_hosts_with_queues(&mut self, _has: [bool; 2]) {}
+    /// Which queues the hosts of its `from` and of its `to` end have of their own. Said before the run begins.
+    fn on_hosts_with_queues(&mut self, _kinds: [HostQueue; 2]) {}
 
     /// A packet of it has left the queue of the host that it comes from, sent on or dropped. True if its sender waited for that: then
     /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
@@ -175,8 +175,8 @@ macro_rules! any_traffic {
             }
 
             /// See [`Traffic::on_hosts_with_queues`].
-            pub fn on_hosts_with_queues(&mut self, has: [bool; 2]) {
-                match self { $(Self::$kind(each) => each.on_hosts_with_queues(has)),+ }
+            pub fn on_hosts_with_queues(&mut self, kinds: [HostQueue; 2]) {
+                match self { $(Self::$kind(each) => each.on_hosts_with_queues(kinds)),+ }
             }
 
             /// See [`Traffic::on_left_host`].

@@ -8,7 +8,7 @@ use super::{Exchanged, Site, Traffic};
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
-use crate::outbox::Outbox;
+use crate::outbox::{HostQueue, Outbox};
 use crate::output::{Table, Transaction};
 use crate::packet::{flags, FlowTuple, Packet};
 use crate::playback::{view, Player, Viewed};
@@ -335,7 +335,7 @@ impl<A: Application> Traffic for Session<A> {
         self.on_arrival(p.flow() - self.index, side, p, out);
     }
 
-    fn on_hosts_with_queues(&mut self, [from, to]: [bool; 2]) {
+    fn on_hosts_with_queues(&mut self, [from, to]: [HostQueue; 2]) {
         for link in &mut self.links {
             link.from.on_host_with_queue(from);
             link.to.on_host_with_queue(to);

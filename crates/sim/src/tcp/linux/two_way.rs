@@ -11,7 +11,7 @@
 
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs};
-use crate::outbox::{End, Outbox};
+use crate::outbox::{End, HostQueue, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
@@ -102,9 +102,9 @@ impl TwoWayEnd {
         }
     }
 
-    /// Whether the host has a queue of its own. Said before the connection opens.
-    pub fn on_host_with_queue(&mut self, has: bool) {
-        self.sender.on_host_with_queue(has);
+    /// Which queue the host has of its own. Said before the connection opens.
+    pub fn on_host_with_queue(&mut self, kind: HostQueue) {
+        self.sender.on_host_with_queue(kind);
     }
 
     /// A packet of this end has left the host's own queue; true if the sending half waited for that.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::tests::Pair;
 use crate::cc::{AnyCc, BoxedControl, CongestionControl, Needs, View, Window};
+use crate::outbox::HostQueue;
 use crate::packet::{flags, Packet};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -129,7 +130,7 @@ fn with_fq_at_the_host_segments_wait_there_and_count_from_when_they_depart() {
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let cc = AnyCc::Boxed(Box::new(Fixed(14)));
     let mut s = Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING);
-    s.on_host_with_queue(true);
+    s.on_host_with_queue(HostQueue::Charges);
     s.pace_in_host();
     let mut pair = Pair::of(s, TestOutbox::new(SOURCES));
     pair.connect();

@@ -1,17 +1,21 @@
 //! TCP small queues: how much of a connection may lie in its host's own queue (Linux 6.12 net/ipv4/tcp_output.c, `tcp_small_queue_check`,
-//! `tcp_wfree`, `tcp_tsq_write`, `skb_still_in_host_queue`; a fixed limit: Linux 3.9 `tcp_write_xmit`).
+//! `tcp_wfree`, `tcp_tsq_write`, `skb_still_in_host_queue`; a fixed limit: Linux 3.9 `tcp_write_xmit`; what is orphaned: net/core/sock.c
+//! `skb_orphan_partial`).
 //!
 //! A packet is on the account of its connection (`sk_wmem_alloc`) until it leaves the host. What the send buffer is charged
 //! (`sk_wmem_queued`) is another account, which only an ACK gives back, so that leaving the host gives the application no room.
+//! A netem takes packets off the account when they come, as if they had left, so that it never
+//! holds anything back; but they keep their socket, and what still lies there is not sent again.
 //!
 //! Leaves out: SYNs and pure ACKs on the account, what a SYN that the queue refuses does to the window, the attempts that the application's
 //! writes make one by one into a queue that refuses them, waking a sender that waits when its retransmission is refused, refusing to
-//! retransmit beyond 5/4 of what the send buffer holds.
+//! retransmit beyond 5/4 of what the send buffer holds, waking a sender that found what it would send again in a netem when it sends something else:
+//! the ACK that let that be sent has tried just before.
 
 use std::collections::VecDeque;
 
 use super::Sender;
-use crate::outbox::Outbox;
+use crate::outbox::{HostQueue, Outbox};
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::linux::options::{LossDetection, SmallQueues};
 
@@ -24,8 +28,8 @@ const EMPTY: u64 = 1;
 /// is sent. Without such a queue it stays empty and is never asked.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tcp::linux) struct SmallQueue {
-    /// There is such a queue.
-    on: bool,
+    /// What the queue is.
+    kind: HostQueue,
     /// On the account, bytes.
     allocated: u64,
     /// Something was held back since the last packet left.
@@ -38,19 +42,20 @@ impl SmallQueue {
     /// There is such a queue.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.on
+        self.kind != HostQueue::None
     }
 
-    /// Nothing of the connection lies in the host's queue.
+    /// Nothing of the connection is on the account.
     pub fn is_empty(&self) -> bool {
         self.allocated == 0
     }
 }
 
 impl Sender {
-    /// Whether the host has a queue of its own, which everything sent passes first. Said before [`Self::connect`].
-    pub fn on_host_with_queue(&mut self, has: bool) {
-        self.small_queue.on = has;
+    /// Which queue the host has of its own. Said before [`Self::connect`].
+    pub fn on_host_with_queue(&mut self, kind: HostQueue) {
+        self.small_queue.kind = kind;
+        let has = self.small_queue.is_on();
         self.sends_in_steps = has || self.tso.enabled || self.view.is_paced;
         self.sends_plainly &= !has;
     }
@@ -62,11 +67,13 @@ impl Sender {
             return false;
         }
         let queue = &mut self.small_queue;
-        queue.allocated -= u64::from(self.stack.send_head()) + u64::from(u32::from(p.len) - HEADERS);
+        if queue.kind == HostQueue::Charges {
+            queue.allocated -= u64::from(self.stack.send_head()) + u64::from(u32::from(p.len) - HEADERS);
+        }
         if let Some(at) = queue.segments.iter().position(|&seq| seq == p.seq) {
             queue.segments.remove(at);
         }
-        std::mem::take(&mut queue.throttled)
+        std::mem::take(&mut queue.throttled) && queue.kind == HostQueue::Charges
     }
 
     /// There is room in the host's queue, and this sender waited for it.
@@ -88,15 +95,17 @@ impl Sender {
     /// The host's queue, if there is one, has taken `count` segments from `seq` on.
     #[inline]
     pub(super) fn note_in_host(&mut self, seq: u32, count: u32) {
-        if self.small_queue.on {
-            self.put_on_account(seq, count);
+        if self.small_queue.is_on() {
+            self.put_in_host(seq, count);
         }
     }
 
     #[inline(never)]
-    fn put_on_account(&mut self, seq: u32, count: u32) {
+    fn put_in_host(&mut self, seq: u32, count: u32) {
         for seq in seq..seq + count {
-            self.small_queue.allocated += self.truesize(seq, 1);
+            if self.small_queue.kind == HostQueue::Charges {
+                self.small_queue.allocated += self.truesize(seq, 1);
+            }
             if !self.tso.enabled {
                 self.small_queue.segments.push_back(seq);
             }
@@ -106,7 +115,7 @@ impl Sender {
     /// True if the host's queue has no room for the new TSO segment of `n` segments that comes next.
     #[inline]
     pub(super) fn host_is_full_for_new(&mut self, n: u32) -> bool {
-        if !self.small_queue.on {
+        if !self.small_queue.is_on() {
             return false;
         }
         let full = match self.stack.small_queues {
@@ -121,8 +130,9 @@ impl Sender {
     /// True if the host's queue has no room for segment `seq` again.
     #[inline]
     pub(in crate::tcp::linux) fn host_is_full_for(&mut self, seq: u32) -> bool {
-        let full =
-            self.small_queue.on && self.stack.small_queues == SmallQueues::Rate && self.is_above_rate_limit(seq, 1, 1);
+        let full = self.small_queue.is_on()
+            && self.stack.small_queues == SmallQueues::Rate
+            && self.is_above_rate_limit(seq, 1, 1);
         self.small_queue.throttled |= full;
         full
     }
@@ -130,7 +140,7 @@ impl Sender {
     /// True if segment `seq` still lies in the host's queue, so that sending it again makes no sense.
     #[inline]
     pub(super) fn is_still_in_host(&mut self, seq: u32) -> bool {
-        let inside = self.small_queue.on
+        let inside = self.small_queue.is_on()
             && self.stack.small_queues == SmallQueues::Rate
             && self.small_queue.segments.contains(&seq);
         self.small_queue.throttled |= inside;

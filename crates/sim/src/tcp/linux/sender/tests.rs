@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Sender, SOURCES};
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, RateSample, Reno, View, Window};
+use crate::outbox::HostQueue;
 use crate::packet::{flags, Packet, Verdict, ACK_FRAME, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -145,11 +146,15 @@ fn a_drop_at_the_hosts_own_port_ends_the_burst_and_reduces_the_window() {
 
 /// The handshake is done on a host with a queue of its own, and what that let be sent is taken.
 fn in_small_queue(verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
+    in_host_queue(HostQueue::Charges, verdicts)
+}
+
+fn in_host_queue(kind: HostQueue, verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), Needs::default());
     let mut pair = Pair { s, out: TestOutbox::new(SOURCES) };
-    pair.s.on_host_with_queue(true);
+    pair.s.on_host_with_queue(kind);
     pair.s.connect(&mut pair.out);
     pair.out.take_sent();
     pair.out.verdicts = verdicts.iter().copied().collect();
@@ -186,6 +191,22 @@ fn what_still_lies_in_the_host_is_not_sent_again() {
     assert!(pair.s.on_left_host(&sent[0]));
     pair.s.on_room_in_host(&mut pair.out);
     assert_eq!(pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn a_netem_holds_nothing_back_and_what_lies_there_is_not_sent_again() {
+    let (mut pair, sent) = in_host_queue(HostQueue::Orphans, &[]);
+    assert_eq!(sent.len(), 10, "the whole window lies there");
+    let timeout = |pair: &mut Pair| {
+        pair.out.now = pair.out.timer(0);
+        pair.s.on_timer(&mut pair.out);
+        pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>()
+    };
+    // The loss probe finds its segment there, and the timeout the first one.
+    assert_eq!([timeout(&mut pair), timeout(&mut pair)].concat(), []);
+    assert_eq!((pair.s.counters.rto_timeouts, pair.s.counters.retransmits), (1, 0));
+    assert!(!pair.s.on_left_host(&sent[0]), "nobody waits for that");
+    assert_eq!(timeout(&mut pair), [1]);
 }
 
 #[test]

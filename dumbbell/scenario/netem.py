@@ -1,0 +1,47 @@
+"""netem as a queue discipline that delays, as a user writes it; what links do to packets beside that is in `faults`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from dumbbell.scenario.bounds import too_long
+from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts
+from dumbbell.scenario.problems import Location
+from dumbbell.scenario.units import Duration, Limit
+
+NETEM_TICK = "tick of netem"
+_LONGEST_TICK = Duration.parse("1s")
+
+
+class Netem(Discipline):
+    """netem that delays (Linux netem): every packet is held for the same time, and those that come while it is full are dropped."""
+
+    depends_on_seed = False
+
+    kind: Literal["netem"] = "netem"
+    delay: Duration
+    """How long each packet is held; not part of the path's `rtt`."""
+    limit: Limit = Limit.parse("1000p")
+    """Packets or `bdp`, those that are held for the delay included."""
+    tick: Duration | None = None
+    """Between clock ticks of a kernel before 2.6.22, at which packets leave in bursts; by default timers are exact."""
+
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """A delay or a tick of no time, or a long one."""
+        yield from too_long(("delay",), self.delay)
+        if not self.delay:
+            yield ("delay",), f"{self.delay} delays nothing", "e.g. 100ms, or pfifo without a delay"
+        if self.tick is not None and not 0 < self.tick <= _LONGEST_TICK:
+            yield ("tick",), f"{self.tick} is no tick of a clock", f"above 0s, at most {_LONGEST_TICK}"
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        tick = {} if self.tick is None else {"tick_ns": int(self.tick)}
+        return {"kind": "netem", "delay_ns": int(self.delay), "limit_packets": port.packets(self.limit), **tick}
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+        """The timer of old kernels."""
+        if "tick_ns" in planned:
+            yield "tick_ns", NETEM_TICK
