@@ -4,8 +4,8 @@
 //!
 //! A packet is on the account of its connection (`sk_wmem_alloc`) until it leaves the host. What the send buffer is charged
 //! (`sk_wmem_queued`) is another account, which only an ACK gives back, so that leaving the host gives the application no room.
-//! A netem takes packets off the account when they come, as if they had left, so that it never
-//! holds anything back; but they keep their socket, and what still lies there is not sent again.
+//! A netem takes packets off the account when they come, as if they had left, so that it never holds anything back; but they keep
+//! their socket, and what still lies there is not sent again.
 //!
 //! Leaves out: SYNs and pure ACKs on the account, what a SYN that the queue refuses does to the window, the attempts that the application's
 //! writes make one by one into a queue that refuses them, waking a sender that waits when its retransmission is refused, refusing to
