@@ -145,7 +145,7 @@ fn a_netem_takes_packets_off_the_account_and_tells_what_it_refuses() {
             vec![TcpSpec { host, ..cubic("f", "linux-6.12", json!({})) }]
         };
         let (packets, share) = came_to(&run(&local(RATE, netem(1000), flow())), &["f"], RATE);
-        assert!(packets > 150.0 && share > 0.97, "{packets} packets, {share} of the line: nothing holds TCP back");
+        assert!(packets > 150.0 && share > 0.95, "{packets} packets, {share} of the line: nothing holds TCP back");
         let out = run(&local(RATE, netem(60), flow()));
         let (packets, share) = came_to(&out, &["f"], RATE);
         assert!(packets <= 60.0 && share > 0.9, "{packets} packets, {share} of the line");
