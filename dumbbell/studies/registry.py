@@ -8,7 +8,7 @@ from dumbbell.comparing.format import Format
 from dumbbell.errors import BadInput
 from dumbbell.studies.study import Part, Study
 
-_MODULES = {name: f"dumbbell.studies.{name}" for name in ("sce", "oracle", "teacup", "ordering")}
+_MODULES = {name: f"dumbbell.studies.{name}" for name in ("sce", "oracle", "teacup", "ordering", "fairness")}
 
 
 def study_names() -> list[str]:
