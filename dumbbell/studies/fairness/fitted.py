@@ -1,7 +1,7 @@
 """Choices that the report leaves open and that its numbers decided: which kernel it was, it does not say.
 
-All of them are what Linux 2.6.18 of CentOS 5 had, but for the charge of a segment. With 1,904 bytes (an sk_buff of 176, which the
-listed rmem_default shows, and cache lines of 64 bytes) full buffers carry what the second senders do; kernels of the time had others as well.
+All of them are what Linux 2.6.18 of CentOS 5 had, but for the charge of a segment. With 1,904 bytes (an sk_buff of 176, which the listed
+rmem_default shows, and cache lines of 64 bytes) full buffers carry what the second senders do; kernels of the time had others as well.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ FITTED = (
         "timers are exact",
         "elapsed times of transfers that a buffer bounds: they show RTTs a millisecond above the delay",
         {"netem.tick": None},
+    ),
+    Fitted(
+        "outage-length",
+        "an outage lasts 107.5 ms: the script's sleep of 100 ms, and 5 to 10 ms for starting two processes",
+        "100 ms",
+        "elapsed times of the second senders of Combo20 to Combo24: at RTTs of 101 ms it matters whether a few segments are left",
+        {"outage.for": "100ms"},
     ),
     Fitted(
         "cubic-version",

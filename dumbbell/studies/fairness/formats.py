@@ -46,7 +46,7 @@ _COLUMNS = (
     "note",
 )
 UNEXPLAINED = frozenset((f"Combo{number}", "S2") for number in range(19, 24))
-"""Transfers that nobody can explain: they take half as long again as that of Combo24, with the same settings."""
+"""Transfers whose settings do not explain them: they take half as long again as that of Combo24, with the same ones."""
 
 
 def _explained(_theirs: float, key: Mapping[str, KeyValue]) -> bool:
@@ -78,7 +78,9 @@ FORMAT = Format(
             informative_rule="  those that are explained",
             informative_bar=0.75,
         ),
-        RETRANSMITS: Metric(unit="", title="Data packets sent again", tolerance=Tolerance(relative=0.25, absolute=20), bar=0.70),
+        RETRANSMITS: Metric(
+            unit="", title="Data packets sent again", tolerance=Tolerance(relative=0.25, absolute=20), bar=0.70, floor=20
+        ),
         WINDOW: Metric(unit="bytes", title="Mean window advertised", tolerance=Tolerance(), bar=1.0),
     },
     measure=partial(_measure, None),

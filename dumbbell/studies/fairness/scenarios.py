@@ -31,7 +31,9 @@ RATE_MBIT = 100
 BASE_RTT = "350us"
 _ROUTER_LIMIT = "1000p"
 """The default queue of a Linux device (txqueuelen), in front of the line."""
-OUTAGE_S, OUTAGE_MS, _SPREAD_S = 4.0, 100, 1.0
+OUTAGE_S, _SPREAD_S = 4.0, 1.0
+OUTAGE = "107.5ms"
+"""A sleep of 100 ms, and the 5 to 10 ms that it takes to start it and the tc after it."""
 BOTTLENECK = "bottleneck"
 TICK = "1ms"
 """Of the clock that netem's timer was bound to before Linux 2.6.22, as distributions for servers built them."""
@@ -67,7 +69,7 @@ def document(
 ) -> dict[str, Any]:
     """The scenario of a run, as a user would write it. `changes`: other values of some dotted keys.
 
-    `override`: `stack.OPTION` of all transfers, `CC.PARAMETER` of those with a congestion control of the report, `netem.KEY`.
+    `override`: `stack.OPTION` of all transfers, `CC.PARAMETER` of those with a congestion control of the report, `netem.KEY`, `outage.KEY`.
     """
     from dumbbell.scenario.keys import assigned_at
 
@@ -83,7 +85,9 @@ def document(
         "seed": seed,
     }
     if has_outage(scenario):
-        written["path"]["impairments"] = [{"kind": "outage", "at": f"{outage_s(seed):.3f}s", "for": f"{OUTAGE_MS}ms"}]
+        written["path"]["impairments"] = [
+            {"kind": "outage", "at": f"{outage_s(seed):.3f}s", "for": OUTAGE, **_of(override or {}, "outage")}
+        ]
     for key, value in (changes or {}).items():
         written = assigned_at(written, key.split("."), value)
     return written

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dumbbell import metrics
 from dumbbell.studies.claims import MissingRunError
 from dumbbell.studies.fairness.hosts import advertised, senders, setups
@@ -115,7 +117,7 @@ def of_run(run: Run) -> list[Transfer]:
     shared = max(start for start, _ in times.values()), min(end for _, end in times.values())
     for sender, (start_s, end_s) in times.items():
         flow, summary = run.counters[f"flow/{sender}"], run.summary.flows[sender]
-        received = run.series(f"flow/{sender}", "rx_bytes")
+        received = _read(run, sender)
         others_end_s = max((end for other, (_, end) in times.items() if other != sender), default=end_s)
         found.append(
             Transfer(
@@ -134,6 +136,12 @@ def of_run(run: Run) -> list[Transfer]:
             )
         )
     return found
+
+
+def _read(run: Run, sender: str) -> metrics.Series:
+    """Bytes read over the whole run; none before the transfer begins, whose first sample may come later."""
+    times, counted = run.series(f"flow/{sender}", "rx_bytes")
+    return np.insert(times, 0, 0.0), np.insert(counted, 0, 0.0)
 
 
 def _times_s(run: Run, sender: str) -> tuple[float, float]:

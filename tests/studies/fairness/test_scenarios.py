@@ -37,7 +37,7 @@ def test_without_delay_there_is_no_netem():
 
 
 def test_outages_are_drawn_within_a_second_of_the_scripts():
-    assert document("Combo13", ERA, 1)["path"]["impairments"] == [{"kind": "outage", "at": "4.000s", "for": "100ms"}]
+    assert document("Combo13", ERA, 1)["path"]["impairments"] == [{"kind": "outage", "at": "4.000s", "for": "107.5ms"}]
     drawn = [outage_s(seed) for seed in range(2, 11)]
     assert len(set(drawn)) == 9
     assert all(3 <= at <= 5 for at in drawn)
