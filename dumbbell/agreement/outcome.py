@@ -1,5 +1,5 @@
-"""Writes the report of a comparison: agree.json, agree.md, differences.csv, windows.csv, pairs.csv, and figures and scenarios of the
-largest differences."""
+"""Writes the report of a comparison: agree.json, agree.md, differences.csv, windows.csv, pairs.csv, stability.csv, and figures and
+scenarios of the largest differences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from dumbbell.agreement.figures import overlay
 from dumbbell.agreement.measures import METRICS, measures
 from dumbbell.agreement.sets import as_yaml
 from dumbbell.agreement.statement import worst
-from dumbbell.agreement.tables import agree, definitions_table, differences_table, pairs_list, windows_list, worst_table
+from dumbbell.agreement.tables import (
+    agree,
+    definitions_table,
+    differences_table,
+    pairs_list,
+    stability_list,
+    windows_list,
+    worst_table,
+)
 from dumbbell.drawing import style
 from dumbbell.errors import BadInput
 from dumbbell.files import read_json, write_text
@@ -31,7 +39,8 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
     """Write all files; returns the paths of the figures. Figures and scenarios of an earlier comparison are removed."""
     write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_text(folder / "differences.csv", differences_table(found, compared.engines).csv())
-    for name, table in (("windows.csv", windows_list(document)), ("pairs.csv", pairs_list(document))):
+    lists = {"windows.csv": windows_list(document), "pairs.csv": pairs_list(document), "stability.csv": stability_list(document)}
+    for name, table in lists.items():
         if table.rows:
             write_text(folder / name, table.csv())
         else:

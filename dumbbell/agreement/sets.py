@@ -9,6 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from dumbbell.agreement.highspeed import controls_of, high_speed
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
@@ -16,11 +17,11 @@ from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
-STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10}
+STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5}
 """Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
 _SEED = 1
 """The default seed of a set."""
-_COUNTS = {"random": 100, "pairs": 40}
+_COUNTS = {"random": 100, "pairs": 40, "stability": 20}
 """The sets that are drawn -> default number of scenarios."""
 
 _STANDARD = 150
@@ -63,7 +64,8 @@ def find_set(
     """The set with this name; `count` and `ccs` are allowed for the drawn ones only.
 
     With one of `ccs` the scenarios of `random` have one flow, with this control, and all of them have `starts` if these are given. Those of
-    `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared.
+    `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared; the high-speed flows of a scenario of
+    `stability` have one, drawn likewise.
 
     Raises `BadInput` if there is no such set, or the engines share no such control.
     """
@@ -76,7 +78,7 @@ def find_set(
     if name not in _COUNTS:
         for option, given in (("--count", count), ("--cc", ccs)):
             if given is not None:
-                drawn = " and ".join(_COUNTS)
+                drawn = ", ".join(_COUNTS)
                 raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the sets {drawn} alone")
         made = _smoke(shared, repeats) if name == "smoke" else _standard(shared, repeats)
         return ScenarioSet(name, seed, repeats, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
@@ -86,6 +88,9 @@ def find_set(
         if len(controls) < 2:
             raise BadInput(f"--cc {','.join(controls)!r}: expected two congestion controls or more with the set pairs")
         return ScenarioSet(name, seed, repeats, tuple(pair(seed, index, shared, controls, repeats) for index in indices))
+    if name == "stability":
+        controls = controls_of(shared, ccs)
+        return ScenarioSet(name, seed, repeats, tuple(high_speed(seed, index, shared, controls, repeats) for index in indices))
     if ccs is None:
         return ScenarioSet(name, seed, repeats, tuple(scenario(seed, index, shared, repeats) for index in indices))
     if len(ccs) != 1:

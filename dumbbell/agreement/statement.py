@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.agreement import pairs, shallow, windows
+from dumbbell.agreement import pairs, shallow, stability, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.comparing.difference import WORST, Cell, Difference
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _SHARE = "share"
-WINDOWS, PAIRS = "windows", "pairs"
-"""Measures of two runs together, which are no metrics of one."""
-MEDIAN, P95, INSIDE, WITHIN, AGREE = "median_rel", "p95_rel", "inside", "within", "agree"
+WINDOWS, PAIRS, STABILITY = "windows", "pairs", stability.SET
+"""Measures of several runs together, which are no metrics of one."""
+MEDIAN, P95, INSIDE, WITHIN, AGREE, STEADY = "median_rel", "p95_rel", "inside", "within", "agree", "steady"
 """Statistics of a metric: median and 95th percentile of the relative differences, share of values inside the reference's range. Of window
-traces the median share of samples within 2 %, of mixed pairs the share that agrees."""
-AT_LEAST = frozenset({INSIDE, WITHIN, AGREE})
+traces the median share of samples within 2 %, of mixed pairs the share that agrees, of high-speed flows that of scenarios as steady."""
+AT_LEAST = frozenset({INSIDE, WITHIN, AGREE, STEADY})
 """The statistics that are to reach their bar; the others must not exceed it."""
 FACTS = ("version", "kernel", "configuration", "agent", "sources")
 """The entries of `Run.engine` that identify the engine."""
@@ -64,6 +64,7 @@ BARS = (
     Bar(_SHARE, INSIDE, 0.90),
     Bar(WINDOWS, WITHIN, 0.90),
     Bar(PAIRS, AGREE, 0.90),
+    Bar(STABILITY, STEADY, 0.90),
 )
 
 
@@ -76,6 +77,8 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     traces, mixed = windows.summary(windows.traces(compared), few), pairs.summary(pairs.mixed_pairs(compared))
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
     reached[WINDOWS, WITHIN] = traces.get(WITHIN)
+    steady = stability.summary(stability.stabilities(compared))
+    reached[STABILITY, STEADY] = steady.get(STEADY)
     if scenario_set.starts >= _RANGE_STARTS:
         reached[_SHARE, INSIDE], reached[PAIRS, AGREE] = shares["inside"], mixed.get(AGREE)
     bars = [
@@ -104,6 +107,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "shares": shares,
         WINDOWS: traces,
         PAIRS: mixed,
+        STABILITY: steady,
         "bars": bars,
         "invalid": [{"scenario": run.name, "engine": run.engine["name"], "reasons": list(run.reasons)} for run in compared.invalid],
         "worst": [cell.as_json() for cell in worst(found)],

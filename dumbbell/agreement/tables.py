@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.agreement import pairs, windows
+from dumbbell.agreement import pairs, stability, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
-from dumbbell.agreement.statement import AGREE, AT_LEAST, FACTS, INSIDE, MEDIAN, P95, PAIRS, WINDOWS, WITHIN
+from dumbbell.agreement.statement import AGREE, AT_LEAST, FACTS, INSIDE, MEDIAN, P95, PAIRS, STABILITY, STEADY, WINDOWS, WITHIN
 from dumbbell.comparing.tables import Table
 
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ _STATISTICS = {
     INSIDE: "inside the reference's range over starts",
     WITHIN: "samples within 2 %, median over the scenarios",
     AGREE: "shares alike",
+    STEADY: "scenarios in which both agree",
 }
-_TITLES = {WINDOWS: f"window in the first {windows.FIRST_S:g} s", PAIRS: "mixed pairs"}
+_TITLES = {WINDOWS: f"window in the first {windows.FIRST_S:g} s", PAIRS: "mixed pairs", STABILITY: "link utilisation and CoV-PTA"}
 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
@@ -36,7 +37,7 @@ def agree(document: Mapping[str, Any]) -> str:
 
 
 def statement_tables(document: Mapping[str, Any]) -> list[Table]:
-    """The differences of all metrics, and what else the set has: shares over starts, windows, mixed pairs."""
+    """The differences of all metrics, and what else the set has: shares over starts, windows, mixed pairs, stability."""
     found = [statement_table(document)]
     if document["shares"]["scenarios"]:
         found.append(shares_table(document))
@@ -44,6 +45,8 @@ def statement_tables(document: Mapping[str, Any]) -> list[Table]:
         found.append(windows_table(document))
     if document[PAIRS]["pairs"]:
         found.append(pairs_table(document))
+    if (steady := _steady(document))["scenarios"]:
+        found += [stability_table(document), stability_scenarios(steady)]
     return found
 
 
@@ -151,6 +154,51 @@ def pairs_table(document: Mapping[str, Any]) -> Table:
     return Table("", [what, "reached"], rows)
 
 
+def steadiness(document: Mapping[str, Any]) -> str:
+    """What was compared, and how steadily high-speed flows run, Markdown."""
+    tables = (stability_table(document), stability_scenarios(_steady(document)))
+    return "\n".join([f"{provenance(document)}\n", *(table.markdown() for table in tables)])
+
+
+def stability_table(document: Mapping[str, Any]) -> Table:
+    """How steadily high-speed flows run, over all scenarios."""
+    found = _steady(document)
+    utilisation, variation = found["utilisation"], found["variation"]
+    rows = [
+        ["both agree", _beside_bar(found[STEADY], _bar(document, STEADY)), ""],
+        [f"link utilisation within {stability.UTILISATION:g}", _percent(utilisation["near"]), _percent(utilisation["equal"])],
+        [f"CoV-PTA within {100 * stability.VARIATION:g} %", _percent(variation["near"]), _percent(variation["equal"])],
+        ["difference of link utilisation, median", f"{utilisation['median']:.4f}", ""],
+        ["its standard error, median", f"{utilisation['error']:.4f}", ""],
+        ["difference of CoV-PTA, median", _percent(variation["median"]), ""],
+        ["its standard error, median", _percent(variation["error"]), ""],
+    ]
+    what = f"high-speed flows with background traffic, means over {document['starts']} starts ({found['scenarios']} scenarios)"
+    return Table("", [what, "reached", "of equal engines"], rows)
+
+
+def stability_scenarios(steady: Mapping[str, Any]) -> Table:
+    """One row per scenario: both measures, their differences with standard errors, and what agrees."""
+    columns = ["scenario", "link utilisation", "ours", "difference", "CoV-PTA", "ours", "difference", "agrees"]
+    rows = []
+    for each in steady["each"]:
+        used, varied = each["utilisation"], each["variation"]
+        percent = [100 * value / varied["reference"] for value in (varied["ours"] - varied["reference"], varied["error"])]
+        rows.append(
+            [
+                each["scenario"],
+                f"{used['reference']:.4f}",
+                f"{used['ours']:.4f}",
+                f"{used['ours'] - used['reference']:+.4f} ± {used['error']:.4f}",
+                f"{varied['reference']:.4f}",
+                f"{varied['ours']:.4f}",
+                f"{percent[0]:+.1f} % ± {percent[1]:.1f} %",
+                "both" if each["agrees"] else " ".join(name for name in ("utilisation", "variation") if each[name]["near"]) or "neither",
+            ]
+        )
+    return Table("", columns, rows)
+
+
 def windows_list(document: Mapping[str, Any]) -> Table:
     """One row per scenario whose window is compared, for windows.csv."""
     columns = ["scenario", "starts", "samples", "within", "within_or_one", "first_s"]
@@ -166,6 +214,20 @@ def pairs_list(document: Mapping[str, Any]) -> Table:
         [each["scenario"], *each["controls"], *(_plain(each[name]) for name in values), str(each["agrees"]).lower()]
         for each in document[PAIRS]["each"]
     ]
+    return Table("", columns, rows)
+
+
+def stability_list(document: Mapping[str, Any]) -> Table:
+    """One row per scenario and measure of stability, for stability.csv: means over the starts, standard error of their difference, standard
+    deviation of the reference's runs, and how likely engines that are equal would agree."""
+    columns = ["scenario", "control", "starts", "measure", document["reference"], document["engine"], "error", "scatter", "near", "equal"]
+    rows = []
+    for each in _steady(document)["each"]:
+        for measure in ("utilisation", "variation"):
+            found = each[measure]
+            values = [_plain(found[name]) for name in ("reference", "ours", "error", "scatter")]
+            near = str(found["near"]).lower()
+            rows.append([each["scenario"], each["control"], _plain(each["starts"]), measure, *values, near, _plain(found["equal"])])
     return Table("", columns, rows)
 
 
@@ -201,6 +263,8 @@ def definitions_table(document: Mapping[str, Any]) -> Table:
         rows += [[title, windows.DEFINITIONS[column], ""] for column, title in titles.items()]
     if document[PAIRS]["pairs"]:
         rows.append(["mixed pairs", pairs.DEFINITION, ""])
+    if _steady(document)["scenarios"]:
+        rows += [[title, definition, ""] for title, definition in stability.DEFINITIONS.items()]
     return Table("", ["metric", "definition", "relative to no less than"], rows)
 
 
@@ -246,6 +310,12 @@ def _engine_words(name: str, facts: Mapping[str, Any]) -> str:
     version = f" Linux {facts['version']}" if "version" in facts else ""
     short = ", ".join(f"{fact} {str(facts[fact])[:12]}" for fact in FACTS if fact in facts and fact != "version")
     return f"{name}{version}" + (f" ({short})" if short else "")
+
+
+def _steady(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The stability of high-speed flows; statements of before they were compared have none."""
+    found: Mapping[str, Any] = document.get(STABILITY, {"scenarios": 0, "each": []})
+    return found
 
 
 def _bar_title(bar: Mapping[str, Any]) -> str:

@@ -28,20 +28,24 @@ def _agree(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="SET", help="smoke (a dozen short runs), standard (about 150 scenarios), random, or pairs (two controls share a path)."
+            metavar="SET",
+            help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two controls share a path), or stability "
+            "(high-speed flows with background traffic; an hour or more per processor).",
         ),
     ],
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Of the drawn scenarios, or of the jittered starts; 1 by default.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of random or pairs; 100 and 40 by default.")
+        int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of random, pairs or stability; 100, 40 and 20 by default.")
     ] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
     cc: Annotated[
         str | None,
         typer.Option(
-            "--cc", metavar="A,B", help="random: one bulk flow with this congestion control a scenario; pairs: the controls that are drawn."
+            "--cc",
+            metavar="A,B",
+            help="random: one bulk flow with this congestion control a scenario; pairs and stability: the controls that are drawn.",
         ),
     ] = None,
     qdiscs: Annotated[str | None, typer.Option("--qdisc", metavar="A,B", help="Only these qdiscs; by default all that both have.")] = None,
@@ -51,7 +55,8 @@ def _agree(
             "--starts",
             min=2,
             max=1000,
-            help="Jittered starts of scenarios with several flows or random draws, with random --cc of all; 10 by default, 3 for smoke.",
+            help="Jittered starts of scenarios with several flows or random draws, with random --cc of all; 10 by default, 3 for smoke, "
+            "5 for stability.",
         ),
     ] = None,
     workers: WorkersOption = None,
@@ -65,8 +70,9 @@ def _agree(
     """Compare two engines over a set of scenarios; what is in the results folder already is not run again.
 
     Means of each run are compared (goodput, RTTs, queueing delay, drops ...), shares of flows over several starts, for scenarios with
-    one bulk flow and no random numbers the window sample by sample (how many of the first 30 s are within 2 % of the reference's), and how
-    pairs of different controls share. agree.md in the results folder defines each, windows.csv and pairs.csv have them by scenario.
+    one bulk flow and no random numbers the window sample by sample (how many of the first 30 s are within 2 % of the reference's), how
+    pairs of different controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA). agree.md in the results folder
+    defines each, windows.csv, pairs.csv and stability.csv have them by scenario.
     """
     from dumbbell.agreement import outcome, tables
     from dumbbell.agreement.comparison import compare

@@ -44,7 +44,13 @@ def test_the_documents_contain_the_blocks(generate):
         for match in generate.BLOCK.finditer(path.read_text())
         if match["part"].startswith("agree/")
     }
-    assert asked == {("agree/standard", "agree"), ("agree/random", "agree"), ("agree/random", "summary"), ("agree/controls", "table")}
+    assert asked == {
+        ("agree/standard", "agree"),
+        ("agree/random", "agree"),
+        ("agree/random", "summary"),
+        ("agree/controls", "table"),
+        ("agree/stability", "steadiness"),
+    }
 
 
 def test_a_folder_of_one_control_fills_its_row(generate, dumbbell, flavoured, tmp_path, monkeypatch):
