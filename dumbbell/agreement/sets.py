@@ -78,7 +78,8 @@ def find_set(
     if name not in _COUNTS:
         for option, given in (("--count", count), ("--cc", ccs)):
             if given is not None:
-                drawn = ", ".join(_COUNTS)
+                *others, last = _COUNTS
+                drawn = f"{', '.join(others)} and {last}"
                 raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the sets {drawn} alone")
         made = _smoke(shared, repeats) if name == "smoke" else _standard(shared, repeats)
         return ScenarioSet(name, seed, repeats, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))

@@ -161,14 +161,18 @@ def test_without_json_tables_are_printed(dumbbell, flavoured, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("smok",), "set 'smok' is unknown (did you mean 'smoke'?); expected one of smoke, standard, random, pairs"),
+        (("smok",), "set 'smok' is unknown (did you mean 'smoke'?); expected one of smoke, standard, random, pairs, stability"),
         (
             ("smoke", "--qdisc", "pfifo,fq_code"),
             "qdisc 'fq_code' is not shared (did you mean 'fq_codel'?); expected some of ",
         ),
         (
             ("standard", "--count", "3"),
-            "the set standard has always the same scenarios; expected --count with the sets random and pairs alone",
+            "the set standard has always the same scenarios; expected --count with the sets random, pairs and stability alone",
+        ),
+        (
+            ("stability",),
+            "the engines share no transfers, no reverse flows; expected engines and --qdisc with which the set stability can be made",
         ),
         (("smoke", "--engines", "sim"), "--engines 'sim': expected two engines that differ, the reference first, such as kernel,sim"),
         (

@@ -78,7 +78,7 @@ def test_the_documents_use_exactly_the_existing_blocks(generate):
         *generate.BLOCKS,
         *generate.BENCHMARKS,
         *generate.KEYS,
-        "agree",
+        *generate.AGREEMENTS,
         "figures",
         "omissions",
         "series",
