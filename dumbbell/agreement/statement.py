@@ -29,6 +29,8 @@ FACTS = ("version", "kernel", "configuration", "agent", "sources")
 _SMOKE = "smoke"
 _RANGE_STARTS = 10
 """Minimum number of starts: with fewer, the reference's range is too uncertain to be judged by a bar."""
+_MEAN_STARTS = 5
+"""Likewise of means of stability."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,10 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
     reached[WINDOWS, WITHIN] = traces.get(WITHIN)
     steady = stability.summary(stability.stabilities(compared))
-    reached[STABILITY, STEADY] = steady.get(STEADY)
     if scenario_set.starts >= _RANGE_STARTS:
         reached[_SHARE, INSIDE], reached[PAIRS, AGREE] = shares["inside"], mixed.get(AGREE)
+    if scenario_set.starts >= _MEAN_STARTS:
+        reached[STABILITY, STEADY] = steady.get(STEADY)
     bars = [
         {
             "metric": bar.metric,

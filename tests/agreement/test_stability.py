@@ -132,9 +132,9 @@ def test_both_measures_are_to_agree():
 
 def test_the_statement_says_in_how_many_scenarios_both_agree():
     scenarios = (scenario("alike"), scenario("apart"))
-    theirs = [run(varied(0.2), each.name) for each in scenarios for _ in range(2)]
-    ours = [run(varied(0.2), "alike")] * 2 + [run(varied(0.3), "apart", used=0.505)] * 2
-    compared = Comparison(ScenarioSet("stability", 7, 2, scenarios), ("kernel", "sim"), tuple(theirs), tuple(ours), "2026-01-02")
+    theirs = [run(varied(0.2), each.name) for each in scenarios for _ in range(5)]
+    ours = [run(varied(0.2), "alike")] * 5 + [run(varied(0.3), "apart", used=0.505)] * 5
+    compared = Comparison(ScenarioSet("stability", 7, 5, scenarios), ("kernel", "sim"), tuple(theirs), tuple(ours), "2026-01-02")
     document = statement(compared, Difference({}))
     assert below_bar(document) == ["link utilisation and CoV-PTA, scenarios in which both agree: 50.00 %, the bar is 90.00 %"]
     _, over_all, by_scenario = statement_tables(document)
@@ -148,9 +148,10 @@ def test_the_statement_says_in_how_many_scenarios_both_agree():
         ("apart", "+0.0050 ± 0.0000", "+50.0 % ± 0.0 %", "utilisation"),
     ]
     assert [list(row[:4]) for row in stability_list(document).rows] == [
-        [name, "reno", "2", measure] for name in ("alike", "apart") for measure in ("utilisation", "variation")
+        [name, "reno", "5", measure] for name in ("alike", "apart") for measure in ("utilisation", "variation")
     ]
-    assert steadiness(document).startswith("Set stability, seed 7: 2 scenarios, 4 runs on each engine")
+    assert steadiness(document).startswith("Set stability, seed 7: 2 scenarios, 10 runs on each engine")
     assert {"CoV-PTA", "±"} <= {row[0] for row in definitions_table(document).rows}
+    assert not statement(replace(compared, scenario_set=replace(compared.scenario_set, starts=4)), Difference({}))["bars"]
     other = replace(compared, scenario_set=replace(compared.scenario_set, name="random"))
     assert statement(other, Difference({}))["stability"] == {"scenarios": 0, "each": []}
