@@ -1,6 +1,6 @@
 """The simulator, compiled (crates/bindings)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -26,27 +26,14 @@ class Output(TypedDict):
     events: int
     delivered_packets: int
 
-class Direction(TypedDict):
-    packets: int
-    data_packets: int
-    bytes: int
-    unique_bytes: int
-    retransmitted_packets: int
-    retransmitted_bytes: int
-    out_of_order_packets: int
-    sack_packets: int
-    first_ns: int
-    last_ns: int
-    throughput_bps: float
-    rtt_min_ns: int | None
-    rtt_median_ns: float | None
-    rtt_samples: int
-
 class Connection(TypedDict):
+    """`forward` and `reverse`: the names of `dumbbell.trace.FACTS`, in their order."""
+
     source: tuple[str, int]
     destination: tuple[str, int]
-    forward: Direction
-    reverse: Direction
+    closed: bool
+    forward: dict[str, float | int | bool | None]
+    reverse: dict[str, float | int | bool | None]
 
 class PairTally(TypedDict):
     tcp_packets: int
@@ -55,7 +42,8 @@ class PairTally(TypedDict):
     options_cut: int
     options_invalid: int
     earlier_than_previous: int
-    cut_short: bool
+    cut_short: int | None
+    damage: str | None
 
 class Tally(PairTally):
     negative_rtts: int
@@ -65,9 +53,6 @@ class Analysis:
 
     def __len__(self) -> int: ...
     def connections(self, start: int, stop: int) -> list[Connection]: ...
-    def rtts_ns(self, connection: int, reverse: bool) -> bytes:
-        """The RTT samples of one direction in the order of the capture, int64, little-endian."""
-
     def tally(self) -> Tally: ...
 
 class Pairs(TypedDict):
@@ -76,6 +61,14 @@ class Pairs(TypedDict):
     t_ns: bytes
     rtt_ns: bytes
     left_out: int
+
+class Passage(TypedDict):
+    source: tuple[str, int]
+    destination: tuple[str, int]
+    packets: int
+    lost: int
+    added: int
+    delays_ns: bytes
 
 SOURCE_HASH: str
 """SHA-256 of the simulator's sources and of the versions of what it is built from."""
@@ -98,12 +91,15 @@ def simulate(plan: str, libraries: Mapping[str, str] | None = None, functions: M
     RuntimeError: the simulator failed.
     """
 
-def analyze(file: bytes | Path) -> Analysis:
-    """TCP connections of a capture: its contents or its path. ValueError: no capture, or a damaged one. OSError: it cannot be read."""
+def analyze(file: bytes | Path, sink: Callable[[Mapping[str, bytes]], None] | None = None) -> Analysis:
+    """TCP connections of a capture: its contents or its path, up to where it is damaged. `sink` is called with what up to 100,000 packets
+    at a time did: columns of int64, and `kind` of uint16 (see crates/bindings/src/events.rs), little-endian; the least int64 stands for
+    what there is not. ValueError: no capture. OSError: it cannot be read.
+    """
 
-def spp(left: bytes | Path, right: bytes | Path) -> tuple[list[Pairs], list[PairTally]]:
-    """RTTs by synthetic packet pairs between two captures, by direction of data, and the tally of each capture. `t_ns` and `rtt_ns` are
-    int64, little-endian. Errors as `analyze`.
+def spp(left: bytes | Path, right: bytes | Path) -> tuple[list[Pairs], list[Passage], list[PairTally]]:
+    """RTTs by synthetic packet pairs between two captures, by direction of data; what befell the packets of each direction; and the tally
+    of each capture. `t_ns`, `rtt_ns` and `delays_ns` are int64, little-endian. Errors as `analyze`.
     """
 
 def playback(

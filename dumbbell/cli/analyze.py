@@ -1,9 +1,9 @@
-"""`dumbbell analyze LEFT [RIGHT]`: the TCP connections of a capture, and their RTT between two capture points."""
+"""`dumbbell analyze FILE`: the TCP connections of a capture; `dumbbell analyze --pair LEFT RIGHT`: what lies between two points of a path."""
 
 from __future__ import annotations
 
 import json as standard_json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dumbbell.cli.output import JsonOption, note
+from dumbbell.errors import BadInput
 from dumbbell.files import creatable
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from dumbbell.comparing.tables import Table
+    from dumbbell.cli.capture_files import Series
     from dumbbell.trace import Analysis, PacketPairs
 
-_PERCENTILES = (5, 50, 95)
-_TABLE_ROWS = 5_000
-"""Rows of a table; more are printed as several tables, so that a capture of many connections needs little memory."""
+_DAMAGED = 2
+"""Exit status after what could be read of a damaged file was shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,45 +28,121 @@ def register(app: typer.Typer) -> None:
 
 
 def _analyze(
-    left: Annotated[Path, typer.Argument(metavar="LEFT.pcap", help="A packet capture (pcap or pcapng).")],
-    right: Annotated[Path | None, typer.Argument(metavar="[RIGHT.pcap]", help="A capture of the same packets at the other end.")] = None,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.pcap...", help="Packet captures: pcap, pcapng, plain, .gz or .zst.")],
+    pair: Annotated[bool, typer.Option("--pair", help="The two files are of two points of one path: LEFT.pcap RIGHT.pcap.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Several files, each a capture on its own.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Every fact of each connection, as tcptrace -l.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", callback=creatable, help="Write connections, packets and throughput as Parquet to this folder.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", callback=creatable, help="Draw connections over time (PNG and SVG) into this folder.")
+    ] = None,
+    connection: Annotated[
+        list[int] | None,
+        typer.Option("--connection", metavar="N", help="Only this one is drawn, from 1; repeatable. By default the four largest."),
+    ] = None,
+    window: Annotated[float, typer.Option("--window", metavar="SECONDS", help="Windows of the throughput over time.")] = 0.1,
     csv: Annotated[
-        Path | None, typer.Option("--csv", callback=creatable, help="Write the RTT samples between the two points to this file.")
+        Path | None, typer.Option("--csv", callback=creatable, help="With --pair: write the RTT samples between the points to this file.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the TCP connections of a capture, and with two captures their RTT by synthetic packet pairs."""
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.errors import BadInput
-    from dumbbell.files import write_text
+    """Show what the TCP connections of captures did, what held them back, and with --pair what lies between two points of a path."""
     from dumbbell.results import check_capture
+
+    _check(files, pair, each, csv)
+    if not window > 0:
+        raise BadInput(f"--window {window:g}: expected a time above 0 s")
+    for file in files:
+        check_capture(file)
+    damaged = False
+    if pair:
+        damaged = _pair(files[0], files[1], long, csv, json, _series(files[0], out, plot, connection, window))
+    else:
+        for file in files:
+            target = [folder / file.name if folder and each else folder for folder in (out, plot)]
+            damaged |= _one(file, long, json, _series(file, target[0], target[1], connection, window), named=each)
+    if damaged:
+        raise typer.Exit(_DAMAGED)
+
+
+def _check(files: Sequence[Path], pair: bool, each: bool, csv: Path | None) -> None:
+    """Refuses what is ambiguous: two files once were two points, and three were refused."""
+    if pair and each:
+        raise BadInput("--pair and --each exclude each other; expected one of them")
+    if pair and len(files) != 2:
+        raise BadInput(f"--pair: {len(files)} files; expected two, LEFT.pcap RIGHT.pcap")
+    if csv is not None and not pair:
+        raise BadInput("--csv: RTT samples need two capture points; expected --pair LEFT.pcap RIGHT.pcap")
+    if len(files) > 1 and not pair and not each:
+        two = f"`dumbbell analyze --pair {files[0]} {files[1]}` for two points of one path, or " if len(files) == 2 else ""
+        raise BadInput(f"{len(files)} files: expected {two}--each for captures on their own")
+
+
+def _series(file: Path, out: Path | None, plot: Path | None, connection: list[int] | None, window_s: float) -> Series | None:
+    """What is written or drawn of a capture's packets; None if nothing is."""
+    if out is None and plot is None:
+        return None
+    from dumbbell.cli.capture_files import Series
+
+    return Series(file, out, plot, tuple(connection or ()), window_s)
+
+
+def _one(file: Path, long: bool, json: bool, series: Series | None, named: bool) -> bool:
+    """Shows one capture. Returns whether it is damaged."""
+    from dumbbell.cli.capture_tables import long_tables, remarks, short_tables
+    from dumbbell.cli.tables import print_tables
+    from dumbbell.trace import analyze
+
+    found = analyze(file) if series is None else series.analyze()
+    if json:
+        _print_json(found, {file: found}, None)
+    else:
+        if named:
+            typer.echo(f"{file}\n")
+        print_tables((long_tables if long else short_tables)(found.rows()))
+        print_tables(remarks([found], None))
+    return _tell(file, found)
+
+
+def _pair(left: Path, right: Path, long: bool, csv: Path | None, json: bool, series: Series | None) -> bool:
+    """Shows what the left capture holds, and what lies between it and the right one. Returns whether one of them is damaged."""
+    from dumbbell.cli.capture_tables import long_tables, pair_tables, remarks, short_tables
+    from dumbbell.cli.tables import print_tables
+    from dumbbell.files import write_text
     from dumbbell.trace import analyze, pairs_between
 
-    if csv is not None and right is None:
-        raise BadInput("--csv: RTT samples need two capture points; expected LEFT.pcap RIGHT.pcap")
-    for file in (left, right):
-        if file is not None:
-            check_capture(file)
-    found = analyze(left)
-    captures = {left: found} if right is None else {left: found, right: analyze(right)}
-    pairs = None if right is None else pairs_between(left, right)
-    for file, capture in captures.items():
-        if capture.tally.cut_short:
-            note(f"{file}: ends within a packet; what comes before it counts")
-    if csv is not None and pairs is not None:
+    captures = {left: analyze(left) if series is None else series.analyze(), right: analyze(right)}
+    pairs = pairs_between(left, right)
+    if csv is not None:
         samples = pairs.samples
         write_text(csv, samples.write_csv())
         note(f"{len(samples)} samples in {csv}")
+    found = captures[left]
     if json:
         _print_json(found, captures, pairs)
-        return
-    print_tables(_connections(found.rows()))
-    print_tables([] if pairs is None else [_rtts(_percentiles(pairs.samples))])
-    print_tables(_remarks(captures.values(), pairs))
+    else:
+        print_tables((long_tables if long else short_tables)(found.rows()))
+        print_tables(pair_tables(pairs))
+        print_tables(remarks(captures.values(), pairs))
+    return any([_tell(file, capture) for file, capture in captures.items()])
+
+
+def _tell(file: Path, found: Analysis) -> bool:
+    """Says where a capture ends too early, or is damaged; returns the latter."""
+    tally = found.tally
+    if tally.cut_short is not None:
+        note(f"{file}: ends within a packet, after {tally.cut_short} bytes; what comes before it counts")
+    if tally.damage is not None:
+        note(f"{file}: {tally.damage}; the {tally.tcp_packets} TCP packets before that count")
+    return tally.damage is not None
 
 
 def _print_json(found: Analysis, captures: dict[Path, Analysis], pairs: PacketPairs | None) -> None:
     """Writes the document to stdout connection by connection: as one string it would need more memory than the analysis."""
+    from dumbbell.cli.capture_tables import ROWS, percentiles
+
     facts: dict[str, Any] = {
         "other_packets": found.tally.other_packets,
         "captures": [
@@ -76,10 +150,10 @@ def _print_json(found: Analysis, captures: dict[Path, Analysis], pairs: PacketPa
         ],
     }
     if pairs is not None:
-        facts |= {"rtt": _percentiles(pairs.samples).to_dicts(), "negative_pairs": pairs.left_out}
+        facts |= {"rtt": percentiles(pairs.samples).to_dicts(), "ways": pairs.ways.to_dicts(), "negative_pairs": pairs.left_out}
     separator = '{\n "connections": [\n'
-    rows = found.rows()
-    while batch := [_indented(row) for row in islice(rows, _TABLE_ROWS)]:
+    rows: Iterator[dict[str, Any]] = found.rows()
+    while batch := [_indented(row) for row in islice(rows, ROWS)]:
         typer.echo(separator + ",\n".join(batch), nl=False)
         separator = ",\n"
     typer.echo(f"\n ],{standard_json.dumps(facts, indent=1, allow_nan=False).removeprefix('{')}")
@@ -88,52 +162,3 @@ def _print_json(found: Analysis, captures: dict[Path, Analysis], pairs: PacketPa
 def _indented(row: dict[str, Any]) -> str:
     """A row as JSON within the list of connections."""
     return "  " + standard_json.dumps(row, indent=1, allow_nan=False).replace("\n", "\n  ")
-
-
-def _percentiles(pairs: pl.DataFrame) -> pl.DataFrame:
-    """A row per direction: number of samples, percentiles of the RTT in ms."""
-    import polars as pl
-
-    quantiles = [pl.col("rtt_ms").quantile(q / 100, "linear").alias(f"p{q}_ms") for q in _PERCENTILES]
-    return pairs.group_by("source", "destination", maintain_order=True).agg(pl.len().alias("samples"), *quantiles)
-
-
-def _connections(rows: Iterator[dict[str, Any]]) -> Iterator[Table]:
-    from dumbbell.comparing.tables import Table
-
-    title = "Payload once; packets sent again, out of order, with SACK; RTT (ms) from a segment to its ACK"
-    columns = ("from", "to", "packets", "bytes", "again", "late", "SACK", "Mbit/s", "RTT min", "median")
-    while texts := [_fields(row) for row in islice(rows, _TABLE_ROWS)]:
-        yield Table(title, columns, texts)
-
-
-def _fields(row: dict[str, Any]) -> list[str]:
-    def number(value: float | None) -> str:
-        return "" if value is None else f"{value:.3f}"
-
-    ends = (row["client"], row["server"])
-    counts = (row["packets"], row["unique_bytes"], row["retransmitted_packets"], row["out_of_order_packets"], row["sack_packets"])
-    measured = (row["throughput_mbit"], row["rtt_min_ms"], row["rtt_median_ms"])
-    return [*(ends if row["direction"] == "forward" else ends[::-1]), *map(str, counts), *map(number, measured)]
-
-
-def _rtts(frame: pl.DataFrame) -> Table:
-    from dumbbell.comparing.tables import Table
-
-    columns = ("data from", "to", "samples", *(f"p{q} ms" for q in _PERCENTILES))
-    rows = [[row[0], row[1], str(row[2]), *(f"{value:.3f}" for value in row[3:])] for row in frame.iter_rows()]
-    return Table("RTT between the two points (packet pairs)", columns, rows)
-
-
-def _remarks(captures: Iterable[Analysis], pairs: PacketPairs | None) -> list[Table]:
-    """A table of what was not understood of the captures; none if that is nothing."""
-    from dumbbell.comparing.tables import Table
-
-    rows = [
-        (side, text, str(count))
-        for side, capture in zip(("left", "right"), captures, strict=False)
-        for text, count in capture.tally.remarks(capture.negative_rtts)
-    ]
-    if pairs is not None and pairs.left_out:
-        rows.append(("both", "packet pair of a negative RTT: no sample", str(pairs.left_out)))
-    return [Table("Packets that were not understood, or not as a whole", ("capture", "what", "packets"), rows)] if rows else []

@@ -6,7 +6,25 @@ crates/trace reads the files and pairs the packets. Times are in s since the epo
 from __future__ import annotations
 
 from dumbbell.trace.connections import Analysis, analyze
+from dumbbell.trace.facts import FACTS, Fact
+from dumbbell.trace.packets import each_packet, packets, throughput
 from dumbbell.trace.passive import PacketPairs, flow_rtt, packet_pairs, pairs_between, with_passive_rtt
+from dumbbell.trace.reasons import reasons
 from dumbbell.trace.tally import Tally
 
-__all__ = ["Analysis", "PacketPairs", "Tally", "analyze", "flow_rtt", "packet_pairs", "pairs_between", "with_passive_rtt"]
+__all__ = [
+    "FACTS",
+    "Analysis",
+    "Fact",
+    "PacketPairs",
+    "Tally",
+    "analyze",
+    "each_packet",
+    "flow_rtt",
+    "packet_pairs",
+    "packets",
+    "pairs_between",
+    "reasons",
+    "throughput",
+    "with_passive_rtt",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import BadInput
 from dumbbell.native import native
 from dumbbell.trace.files import Source, errors_name_files, readable
+from dumbbell.trace.reasons import reasons
 from dumbbell.trace.tally import Tally
 
 if TYPE_CHECKING:
@@ -17,16 +18,6 @@ if TYPE_CHECKING:
 
     from dumbbell import _native
 
-_COUNTS = (
-    "packets",
-    "data_packets",
-    "bytes",
-    "unique_bytes",
-    "retransmitted_packets",
-    "retransmitted_bytes",
-    "out_of_order_packets",
-    "sack_packets",
-)
 _BATCH = 1000
 """Connections that are Python objects at a time."""
 
@@ -47,9 +38,8 @@ class Analysis:
         """One row per connection and direction.
 
         `client`, `server`: address:port; the client is the end that sent the SYN. `direction`: `forward` is from the client to the server.
-        Counts of packets and of payload bytes. `first_s`, `last_s`: earliest and latest time of a packet. `throughput_mbit`: payload
-        without retransmissions, over the time from the first to the last packet with payload. `rtt_min_ms`, `rtt_median_ms` (null
-        without samples), `rtt_samples`: from a segment to the ACK whose number is the end of that segment; never negative.
+        `closed`: both ends sent a FIN, or one a reset. Then each of `dumbbell.trace.FACTS`, and what `dumbbell.trace.reasons` says: shares
+        of time, `held_by`, `evidence`. Measures without samples are null.
         """
         import polars as pl
 
@@ -60,22 +50,26 @@ class Analysis:
         for start in range(0, len(self.found), _BATCH):
             for connection in self.found.connections(start, start + _BATCH):
                 ends = {"client": format_endpoint(connection["source"]), "server": format_endpoint(connection["destination"])}
-                yield {**ends, "direction": "forward", **_measures(connection["forward"])}
-                yield {**ends, "direction": "reverse", **_measures(connection["reverse"])}
+                forward, reverse = connection["forward"], connection["reverse"]
+                for name, own, other in (("forward", forward, reverse), ("reverse", reverse, forward)):
+                    yield {**ends, "direction": name, "closed": connection["closed"], **own, **reasons(own, other)}
 
 
-def analyze(source: Source) -> Analysis:
-    """The TCP connections of a capture file (pcap or pcapng). Raises `BadInput` if it is no capture or contains no TCP.
+def analyze(source: Source, sink: Callable[[Mapping[str, bytes]], None] | None = None) -> Analysis:
+    """The TCP connections of a capture file (pcap or pcapng, plain or packed by gzip or zstd). Raises `BadInput` if it is no capture or
+    contains no TCP.
 
-    The file is read front to back; memory grows with the number of connections (some 400 bytes each), with
-    what is in flight, and by 16 bytes an RTT sample.
+    The file is read front to back, up to where it is damaged; memory grows with the number of connections (some 1.5 kB each) and with what
+    is in flight. `sink` is given what each packet did, many at a time, as columns: see `dumbbell.trace.each_packet`.
     """
     with errors_name_files(source):
-        found = native().analyze(readable(source))
+        found = native().analyze(readable(source), sink)
     counts = found.tally()
     tally = Tally.of(counts)
     if not len(found):
         name = "the capture" if isinstance(source, bytes) else source
+        if tally.damage is not None:
+            raise BadInput(f"{name}: {tally.damage}; no TCP packet is before that")
         kinds = ", ".join(f"{count} {kind}" for kind, count in tally.remarks())
         raise BadInput(f"{name}: has no TCP among its {tally.other_packets} packets{kinds and f' ({kinds})'}; expected TCP over IP")
     return Analysis(found, tally, counts["negative_rtts"])
@@ -86,15 +80,3 @@ def format_endpoint(endpoint: tuple[str, int]) -> str:
     host, port = endpoint
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-
-def _measures(direction: _native.Direction) -> dict[str, float | int | None]:
-    counts: dict[str, float | int | None] = {name: direction[name] for name in _COUNTS}  # type: ignore[literal-required]
-    least_ns, median_ns = direction["rtt_min_ns"], direction["rtt_median_ns"]
-    return counts | {
-        "first_s": direction["first_ns"] / 1e9,
-        "last_s": direction["last_ns"] / 1e9,
-        "throughput_mbit": direction["throughput_bps"] / 1e6,
-        "rtt_min_ms": None if least_ns is None else least_ns / 1e6,
-        "rtt_median_ms": None if median_ns is None else median_ns / 1e6,
-        "rtt_samples": direction["rtt_samples"],
-    }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from dumbbell._native import Pairs
+    from dumbbell._native import Pairs, Passage
     from dumbbell.metrics import Series
     from dumbbell.results import Run
 
@@ -39,6 +39,8 @@ class PacketPairs:
     """RTTs between two capture points."""
 
     found: list[Pairs]
+    passages: list[Passage]
+    """What befell the packets of each direction between the two points."""
     tallies: tuple[Tally, Tally]
     """What was understood of the packets of each capture."""
 
@@ -59,6 +61,26 @@ class PacketPairs:
             )
             for pair in self.found
         )
+
+    @property
+    def ways(self) -> pl.DataFrame:
+        """A row per direction of a connection: what was lost between the points, and the one-way delay.
+
+        `source`, `destination`; `packets` at the point near the source while both captured; `lost` of them; `added`: those that only the far
+        point has (copies, or what the near capture missed). `delay_min_ms`, `delay_p50_ms`, `delay_p95_ms`, `delay_max_ms`: time at the far point
+        less time at the near one, null without packets that can be told from others. Clocks that differ add the same to all of them (and
+        take it from those of the other direction), so that what a queue adds is their distance from the minimum, whatever the clocks.
+        """
+        import polars as pl
+
+        quantities = {"min": 0, "p50": 50, "p95": 95, "max": 100}
+        rows = []
+        for way in self.passages:
+            delays_ms = int64_array(way["delays_ns"]) / 1e6
+            found = {f"delay_{name}_ms": float(np.percentile(delays_ms, q)) if delays_ms.size else None for name, q in quantities.items()}
+            ends = {"source": format_endpoint(way["source"]), "destination": format_endpoint(way["destination"])}
+            rows.append({**ends, "packets": way["packets"], "lost": way["lost"], "added": way["added"], **found})
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
     def left_out(self) -> int:
@@ -95,8 +117,8 @@ def int64_array(values: bytes) -> NDArray[np.int64]:
 
 def _pairs(left: Source, right: Source) -> PacketPairs:
     with errors_name_files(left, right):
-        found, (first, second) = native().spp(readable(left), readable(right))
-    return PacketPairs(found, (Tally.of(first), Tally.of(second)))
+        found, passages, (first, second) = native().spp(readable(left), readable(right))
+    return PacketPairs(found, passages, (Tally.of(first), Tally.of(second)))
 
 
 def flow_rtt(run: Run) -> dict[str, Series]:

@@ -45,8 +45,10 @@ class Tally:
     """TCP packets whose options are no valid list; the rest of them is analysed."""
     earlier_than_previous: int
     """TCP packets whose time is before that of the TCP packet in front of them: the clock was set back, or several queues were captured."""
-    cut_short: bool
-    """The file ends in the middle of a packet. The packets before it are counted."""
+    cut_short: int | None
+    """The file ends in the middle of a packet, after so many bytes (unpacked). The packets before it are counted."""
+    damage: str | None
+    """What is damaged in the file, and where; the packets before it are counted."""
 
     @classmethod
     def of(cls, found: PairTally) -> Tally:

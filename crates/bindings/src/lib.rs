@@ -2,6 +2,7 @@
 
 mod capture;
 mod controls;
+mod events;
 mod playback;
 mod rounds;
 mod trace;

@@ -5,12 +5,13 @@ use std::io::{Cursor, Read};
 use std::path::PathBuf;
 
 use dumbbell_trace::packet::{Endpoint, Packet};
-use dumbbell_trace::{spp, Direction, Error, LeftOut, Reader, Tally};
+use dumbbell_trace::{facts, spp, Error, LeftOut, Reader, Tally, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::events::Columns;
 use crate::little_endian;
 
 /// Packets between two looks for Ctrl-C.
@@ -30,22 +31,19 @@ impl Analysis {
         self.found.len()
     }
 
-    /// Connections `start` to `stop`, without `stop`: endpoints, and the facts of each direction.
+    /// Connections `start` to `stop`, without `stop`: endpoints, whether it was closed, and the facts of each direction.
     fn connections<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for i in start..stop.min(self.found.len()) {
             let connection = self.found.connection(i);
             let dict = ends(py, connection.client, connection.server)?;
-            dict.set_item("forward", direction(py, connection.forward, self.found.rtts_ns(i, false))?)?;
-            dict.set_item("reverse", direction(py, connection.reverse, self.found.rtts_ns(i, true))?)?;
+            dict.set_item("closed", connection.is_closed())?;
+            for (name, reverse) in [("forward", false), ("reverse", true)] {
+                dict.set_item(name, direction(py, &facts(&connection, reverse))?)?;
+            }
             list.append(dict)?;
         }
         Ok(list)
-    }
-
-    /// The RTT samples of one direction of a connection in the order of the capture, ns, as little-endian int64.
-    fn rtts_ns<'py>(&self, py: Python<'py>, connection: usize, reverse: bool) -> PyResult<Bound<'py, PyBytes>> {
-        little_endian(py, &self.found.rtts_ns(connection, reverse), |v| v.to_le_bytes())
     }
 
     /// What was understood of the packets, and what was not.
@@ -56,27 +54,37 @@ impl Analysis {
     }
 }
 
-/// The connections of a capture: a file's contents or its path.
+/// The connections of a capture: a file's contents or its path. `sink` is called with what each packet did, many packets at a time.
 #[pyfunction]
-pub fn analyze(py: Python<'_>, file: &Bound<'_, PyAny>) -> PyResult<Analysis> {
+#[pyo3(signature = (file, sink = None))]
+pub fn analyze(py: Python<'_>, file: &Bound<'_, PyAny>, sink: Option<&Bound<'_, PyAny>>) -> PyResult<Analysis> {
     let mut found = dumbbell_trace::Analysis::default();
-    let tally = each_packet(py, file, |packet| found.add(packet))?;
-    py.detach(|| found.sort_rtts());
+    let Some(sink) = sink else {
+        let tally = each_packet(py, file, |packet| _ = found.add(packet), |_| Ok(()))?;
+        return Ok(Analysis { found, tally });
+    };
+    let columns = std::sync::Mutex::new(Columns::default());
+    let open = || columns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let take = |packet: &Packet| open().add(packet, &found.add(packet));
+    let tally = each_packet(py, file, take, |py| sink.call1((open().drain(py)?,)).map(drop))?;
     Ok(Analysis { found, tally })
 }
 
-/// RTTs by synthetic packet pairs between two captures, for the data of each connection that both hold, and the tally of each capture.
+/// RTTs by synthetic packet pairs between two captures, for the data of each connection that both hold; what befell the packets of each
+/// direction between them; and the tally of each capture.
 #[pyfunction(name = "spp")]
 pub fn packet_pairs<'py>(
     py: Python<'py>,
     left: &Bound<'py, PyAny>,
     right: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyList>, [Bound<'py, PyDict>; 2])> {
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>, [Bound<'py, PyDict>; 2])> {
     let (mut first, mut second) = (spp::Point::default(), spp::Point::default());
-    let tallies =
-        [each_packet(py, left, |packet| first.add(packet))?, each_packet(py, right, |packet| second.add(packet))?];
+    let tallies = [
+        each_packet(py, left, |packet| first.add(packet), |_| Ok(()))?,
+        each_packet(py, right, |packet| second.add(packet), |_| Ok(()))?,
+    ];
     let options_cut = tallies.iter().any(|tally| tally.options_cut > 0);
-    let pairs = py.detach(|| spp::between(first, second, options_cut)).map_err(PyValueError::new_err)?;
+    let (pairs, passages) = py.detach(|| spp::between(first, second, options_cut)).map_err(PyValueError::new_err)?;
     let list = PyList::empty(py);
     for pair in pairs {
         let dict = ends(py, pair.source, pair.destination)?;
@@ -89,34 +97,57 @@ pub fn packet_pairs<'py>(
         dict.set_item("left_out", pair.left_out)?;
         list.append(dict)?;
     }
-    Ok((list, [tally(py, &tallies[0])?, tally(py, &tallies[1])?]))
+    let ways = PyList::empty(py);
+    for passage in passages {
+        let dict = ends(py, passage.source, passage.destination)?;
+        dict.set_item("packets", passage.sent)?;
+        dict.set_item("lost", passage.lost)?;
+        dict.set_item("added", passage.added)?;
+        dict.set_item("delays_ns", little_endian(py, &passage.delays_ns, |v| v.to_le_bytes())?)?;
+        ways.append(dict)?;
+    }
+    Ok((list, ways, [tally(py, &tallies[0])?, tally(py, &tallies[1])?]))
 }
 
-/// Hands every TCP packet of a capture on. ValueError: no capture, or a damaged one; OSError: it cannot be read.
-fn each_packet(py: Python<'_>, file: &Bound<'_, PyAny>, mut take: impl FnMut(&Packet) + Send) -> PyResult<Tally> {
+/// Hands every TCP packet of a capture on, up to where it is damaged, and calls `between` after each batch of them. ValueError: no
+/// capture; OSError: it cannot be read.
+fn each_packet<'py>(
+    py: Python<'py>,
+    file: &Bound<'py, PyAny>,
+    mut take: impl FnMut(&Packet) + Send,
+    mut between: impl FnMut(Python<'py>) -> PyResult<()>,
+) -> PyResult<Tally> {
     let stream: Box<dyn Read + Send> = if let Ok(bytes) = file.extract::<PyBackedBytes>() {
         Box::new(Cursor::new(bytes))
     } else {
         Box::new(File::open(file.extract::<PathBuf>()?)?)
     };
-    let python_error = |error| match error {
-        Error::Io(error) => PyErr::from(error),
-        Error::Content(message) => PyValueError::new_err(message),
-    };
     let mut reader = Reader::new(stream).map_err(python_error)?;
     let mut batch = || {
         for _ in 0..BATCH {
-            match reader.next_packet()? {
-                Some(packet) => take(&packet),
-                None => return Ok(false),
+            match reader.next_packet() {
+                Ok(Some(packet)) => take(&packet),
+                Ok(None) | Err(Error::Content(_)) => return Ok(false),
+                Err(error) => return Err(error),
             }
         }
         Ok(true)
     };
-    while py.detach(&mut batch).map_err(python_error)? {
+    loop {
+        let more = py.detach(&mut batch).map_err(python_error)?;
         py.check_signals()?;
+        between(py)?;
+        if !more {
+            return Ok(reader.tally().clone());
+        }
     }
-    Ok(reader.tally().clone())
+}
+
+fn python_error(error: Error) -> PyErr {
+    match error {
+        Error::Io(error) => PyErr::from(error),
+        Error::Content(message) => PyValueError::new_err(message),
+    }
 }
 
 fn tally<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Bound<'py, PyDict>> {
@@ -132,6 +163,7 @@ fn tally<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Bound<'py, PyDict>> {
     dict.set_item("options_invalid", tally.options_invalid)?;
     dict.set_item("earlier_than_previous", tally.earlier_than_previous)?;
     dict.set_item("cut_short", tally.cut_short)?;
+    dict.set_item("damage", tally.damage.as_deref())?;
     Ok(dict)
 }
 
@@ -142,28 +174,24 @@ fn ends<'py>(py: Python<'py>, source: Endpoint, destination: Endpoint) -> PyResu
     Ok(dict)
 }
 
-fn direction<'py>(py: Python<'py>, d: &Direction, mut rtts_ns: Vec<i64>) -> PyResult<Bound<'py, PyDict>> {
+fn direction<'py>(py: Python<'py>, all: &[(&'static str, Value)]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (name, value) in [
-        ("packets", d.packets),
-        ("data_packets", d.data_packets),
-        ("bytes", d.bytes),
-        ("unique_bytes", d.unique_bytes),
-        ("retransmitted_packets", d.retransmitted_packets),
-        ("retransmitted_bytes", d.retransmitted_bytes()),
-        ("out_of_order_packets", d.out_of_order_packets),
-        ("sack_packets", d.sack_packets),
-    ] {
-        dict.set_item(name, value)?;
+    for (name, value) in all {
+        match value {
+            Value::Count(count) => dict.set_item(name, count)?,
+            Value::Difference(difference) => dict.set_item(name, difference)?,
+            Value::Measure(measure) => dict.set_item(name, measure)?,
+            Value::Flag(flag) => dict.set_item(name, flag)?,
+        }
     }
-    dict.set_item("first_ns", d.first_ns)?;
-    dict.set_item("last_ns", d.last_ns)?;
-    dict.set_item("throughput_bps", d.throughput_bps())?;
-    rtts_ns.sort_unstable();
-    let (upper, lower) = (rtts_ns.len() / 2, rtts_ns.len().saturating_sub(1) / 2);
-    let median_ns = rtts_ns.get(upper).map(|&value| (value as f64 + rtts_ns[lower] as f64) / 2.0);
-    dict.set_item("rtt_min_ns", rtts_ns.first())?;
-    dict.set_item("rtt_median_ns", median_ns)?;
-    dict.set_item("rtt_samples", rtts_ns.len())?;
+    Ok(dict)
+}
+
+/// Columns of bytes by their names.
+pub fn columns<'py>(py: Python<'py>, all: &[(&str, &[u8])]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, bytes) in all {
+        dict.set_item(name, PyBytes::new(py, bytes))?;
+    }
     Ok(dict)
 }

@@ -1,7 +1,7 @@
 //! A capture, from its bytes to the last number of `dumbbell analyze`.
 
 use dumbbell_trace::packet::Packet;
-use dumbbell_trace::{spp, Analysis, Reader};
+use dumbbell_trace::{facts, spp, Analysis, Reader, Value};
 
 /// Reads and analyses a capture, and pairs its packets with those of a second point that lost some and saw the others later.
 ///
@@ -23,22 +23,30 @@ pub fn run(file: &[u8]) {
     let tally = reader.tally();
     assert_eq!(tally.tcp_packets, count);
     assert!(tally.options_cut + tally.options_invalid <= count && tally.earlier_than_previous <= count);
-    found.sort_rtts();
     let mut packets = 0;
     for i in 0..found.len() {
         let connection = found.connection(i);
-        for (direction, reverse) in [(connection.forward, false), (connection.reverse, true)] {
-            packets += direction.packets;
-            assert!(direction.unique_bytes <= direction.bytes && direction.data_packets <= direction.packets);
-            assert!(direction.retransmitted_packets + direction.out_of_order_packets <= direction.data_packets);
-            assert!(direction.retransmitted_packets <= direction.retransmitted_bytes());
-            assert!(direction.first_ns <= direction.last_ns && direction.throughput_bps() >= 0.0);
-            let rtts_ns = found.rtts_ns(i, reverse);
-            assert!(rtts_ns.len() as u64 <= direction.data_packets && rtts_ns.iter().all(|rtt_ns| *rtt_ns >= 0));
+        for (direction, reverse) in [(&connection.forward, false), (&connection.reverse, true)] {
+            let (volume, span, again) = (&direction.volume, &direction.span, direction.again());
+            packets += volume.packets;
+            assert!(volume.unique_bytes <= volume.bytes && volume.data_packets <= volume.packets);
+            assert!(again.packets <= again.bytes && again.packets + again.probes <= volume.packets);
+            assert!(again.spurious <= again.packets && again.gaps.count <= again.packets);
+            assert!(span.first_ns <= span.last_ns && direction.throughput_bps() >= 0.0);
+            let (answers, held) = (&direction.answers, &connection.held[usize::from(reverse)]);
+            assert!(answers.rtt.count <= volume.packets && answers.full.count <= answers.rtt.count);
+            assert!(answers.rtt.min_ns >= 0 && answers.rtt.min_ns <= answers.rtt.max_ns);
+            let times = [held.application_ns, held.receiver_ns, held.sender_ns, held.congestion_ns];
+            assert!(times.iter().all(|ns| *ns >= 0));
+            for (name, value) in facts(&connection, reverse) {
+                if let Value::Measure(Some(measure)) = value {
+                    assert!(measure.is_finite(), "{name}");
+                }
+            }
         }
     }
     assert_eq!(packets, count);
-    for pairs in spp::between(near, far, tally.options_cut > 0).unwrap_or_default() {
-        assert!(pairs.samples.iter().all(|sample| sample.rtt_ns >= 0));
-    }
+    let (pairs, ways) = spp::between(near, far, tally.options_cut > 0).unwrap_or_default();
+    assert!(pairs.iter().flat_map(|each| &each.samples).all(|sample| sample.rtt_ns >= 0));
+    assert!(ways.iter().all(|way| way.lost <= way.sent && way.delays_ns.len() <= way.sent));
 }

@@ -2,9 +2,10 @@
 //!
 //! Only one record is in memory. A length that no capture has is damage, and is found before anything is allocated for it.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 
 use crate::dissect::Link;
+use crate::stream::Unpacked;
 use crate::tally::LeftOut;
 
 const NS_PER_S: i128 = 1_000_000_000;
@@ -13,6 +14,8 @@ const MOST_CAPTURED: u32 = 262_144;
 /// Length of a pcapng block that describes an interface or holds a packet, options included.
 const MOST_BLOCK: u32 = 1 << 20;
 const MOST_INTERFACES: usize = 1 << 16;
+/// Bytes of a block without packets that are read at a time.
+const SKIPPED_AT_ONCE: usize = 1 << 16;
 /// Times are less than this from 1970 (146 years), so that the difference of two fits an i64.
 const MOST_TIME_NS: i128 = 1 << 62;
 
@@ -71,16 +74,18 @@ pub enum Next<'a> {
     CutShort,
 }
 
-/// A stream that knows its position, with the bytes that were read last.
-struct Input<R> {
-    stream: BufReader<R>,
+/// A stream that knows its position (in what is unpacked), with the bytes that were read last.
+struct Input<R: Read> {
+    stream: Unpacked<R>,
     position: u64,
     buffer: Vec<u8>,
+    /// The packed file ends where what is packed goes on.
+    cut: bool,
 }
 
 impl<R: Read> Input<R> {
     /// Reads up to `count` bytes, fewer only at the end of the stream.
-    fn take(&mut self, count: usize) -> io::Result<&[u8]> {
+    fn take(&mut self, count: usize) -> Result<&[u8], Error> {
         if self.buffer.len() < count {
             self.buffer.resize(count, 0);
         }
@@ -90,7 +95,11 @@ impl<R: Read> Input<R> {
                 Ok(0) => break,
                 Ok(more) => filled += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.position += filled as u64;
+                    self.failed(error)?;
+                    return Ok(&self.buffer[..filled]);
+                }
             }
         }
         self.position += filled as u64;
@@ -98,10 +107,28 @@ impl<R: Read> Input<R> {
     }
 
     /// Skips `count` bytes. False if the stream ends before.
-    fn skip(&mut self, count: u32) -> io::Result<bool> {
-        let skipped = io::copy(&mut (&mut self.stream).take(u64::from(count)), &mut io::sink())?;
-        self.position += skipped;
-        Ok(skipped == u64::from(count))
+    fn skip(&mut self, count: u32) -> Result<bool, Error> {
+        let mut left = count as usize;
+        while left > 0 {
+            let skipped = self.take(left.min(SKIPPED_AT_ONCE))?.len();
+            if skipped == 0 {
+                return Ok(false);
+            }
+            left -= skipped;
+        }
+        Ok(true)
+    }
+
+    /// Tells a file that fails from one that is damaged within what is packed, and from one that ends there.
+    fn failed(&mut self, error: io::Error) -> Result<(), Error> {
+        if !self.stream.is_packed() || error.raw_os_error().is_some() {
+            return Err(Error::Io(error));
+        }
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            self.cut = true;
+            return Ok(());
+        }
+        content(format!("is damaged at byte {} of what is packed: {error}", self.position))
     }
 }
 
@@ -148,7 +175,7 @@ struct Interface {
 }
 
 /// Reads the records of a capture.
-pub struct Records<R> {
+pub struct Records<R: Read> {
     input: Input<R>,
     format: Format,
 }
@@ -156,7 +183,7 @@ pub struct Records<R> {
 impl<R: Read> Records<R> {
     /// Reads the header of the file.
     pub fn new(stream: R) -> Result<Self, Error> {
-        let mut input = Input { stream: BufReader::with_capacity(1 << 16, stream), position: 0, buffer: vec![] };
+        let mut input = Input { stream: Unpacked::new(stream)?, position: 0, buffer: vec![], cut: false };
         let magic = input.take(4)?.to_vec();
         let format = if magic == SECTION_HEADER {
             match section_header(&mut input)? {
@@ -167,6 +194,11 @@ impl<R: Read> Records<R> {
             pcap_header(&mut input, &magic)?
         };
         Ok(Self { input, format })
+    }
+
+    /// How much of the file, unpacked, was read.
+    pub fn position(&self) -> u64 {
+        self.input.position
     }
 
     /// The next packet.
@@ -212,10 +244,10 @@ fn next_of_pcap<R: Read>(
 ) -> Result<Next<'_>, Error> {
     let start = input.position;
     let header = input.take(record_header)?;
-    if header.is_empty() {
-        return Ok(Next::End);
-    }
     if header.len() < record_header {
+        if header.is_empty() && !input.cut {
+            return Ok(Next::End);
+        }
         return Ok(Next::CutShort);
     }
     let time_ns = i128::from(order.u32(header, 0)) * NS_PER_S + i128::from(order.u32(header, 4)) * ns_per_unit;
@@ -307,12 +339,10 @@ fn next_packet_block<R: Read>(
 ) -> Result<Result<PacketBlock, Next<'static>>, Error> {
     loop {
         let start = input.position;
-        let kind: [u8; 4] = match input.take(4)? {
-            [] => return Ok(Err(Next::End)),
-            kind => match kind.try_into() {
-                Ok(kind) => kind,
-                Err(_) => return Ok(Err(Next::CutShort)),
-            },
+        let kind: Result<[u8; 4], _> = input.take(4)?.try_into();
+        let Ok(kind) = kind else {
+            let whole = input.position == start && !input.cut;
+            return Ok(Err(if whole { Next::End } else { Next::CutShort }));
         };
         if kind == SECTION_HEADER {
             let Some(found) = section_header(input)? else { return Ok(Err(Next::CutShort)) };

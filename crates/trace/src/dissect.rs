@@ -10,7 +10,7 @@ use etherparse::err::ipv6_exts::HeaderSliceError;
 use etherparse::{IpNumber, LaxIpSlice};
 
 use crate::container::Record;
-use crate::packet::{flags, Packet};
+use crate::packet::{Offer, Packet, Sacks};
 use crate::tally::LeftOut;
 
 const ETHER_TYPE_IPV4: u16 = 0x0800;
@@ -18,9 +18,13 @@ const ETHER_TYPE_IPV6: u16 = 0x86dd;
 /// IEEE 802.1Q, 802.1ad and what came before it.
 const ETHER_TYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const TCP_HEADER: usize = 20;
-const FLAGS: u16 = flags::FIN | flags::SYN | flags::RST | flags::PSH | flags::ACK | flags::ECE | flags::CWR | flags::NS;
+/// The control bits of the header, AE (once NS) the highest.
+const FLAGS: u16 = 0x1ff;
 const OPTION_END: u8 = 0;
 const OPTION_NOP: u8 = 1;
+const OPTION_MSS: u8 = 2;
+const OPTION_WINDOW_SCALE: u8 = 3;
+const OPTION_SACK_PERMITTED: u8 = 4;
 const OPTION_SACK: u8 = 5;
 const OPTION_TIMESTAMPS: u8 = 8;
 /// No sender has more than this in flight (RFC 7323, section 2.3), so no packet carries more.
@@ -96,14 +100,14 @@ pub fn dissect(record: &Record<'_>) -> Result<(Packet, Options), LeftOut> {
     }
     // With segmentation offload a packet may exceed the length field of its IP header, which is then 0.
     let len_on_wire = record.original_len.saturating_sub(link_len as u32);
-    let (source, destination, id, length) = match &ip {
+    let (source, destination, id, ecn, length) = match &ip {
         LaxIpSlice::Ipv4(ip) => {
             let h = ip.header();
             let length = match u32::from(h.total_len()) {
                 0 => len_on_wire,
                 length => length,
             };
-            (IpAddr::V4(h.source_addr()), IpAddr::V4(h.destination_addr()), h.identification(), length)
+            (IpAddr::V4(h.source_addr()), IpAddr::V4(h.destination_addr()), h.identification(), h.ecn().value(), length)
         }
         LaxIpSlice::Ipv6(ip) => {
             let h = ip.header();
@@ -111,7 +115,7 @@ pub fn dissect(record: &Record<'_>) -> Result<(Packet, Options), LeftOut> {
                 0 => len_on_wire,
                 payload => h.slice().len() as u32 + payload,
             };
-            (IpAddr::V6(h.source_addr()), IpAddr::V6(h.destination_addr()), 0, length)
+            (IpAddr::V6(h.source_addr()), IpAddr::V6(h.destination_addr()), 0, h.traffic_class() & 3, length)
         }
     };
     let content = ip.payload();
@@ -133,7 +137,9 @@ pub fn dissect(record: &Record<'_>) -> Result<(Packet, Options), LeftOut> {
     let header_len = usize::from(fixed[12] >> 4) * 4;
     let payload = length.checked_sub((ip_headers + header_len) as u32).filter(|payload| *payload <= MOST_PAYLOAD);
     let (TCP_HEADER.., Some(payload)) = (header_len, payload) else { return Err(LeftOut::TcpHeaderInvalid) };
-    let (timestamps, sacks, options) = options(&tcp[TCP_HEADER..header_len.min(tcp.len())], tcp.len() < header_len);
+    let mut found = Found::default();
+    let understood = options(&tcp[TCP_HEADER..header_len.min(tcp.len())], tcp.len() < header_len, &mut found);
+    let captured = tcp.len().saturating_sub(header_len) as u32;
     let packet = Packet {
         time_ns: record.time_ns,
         source: (source, half(0)),
@@ -143,21 +149,31 @@ pub fn dissect(record: &Record<'_>) -> Result<(Packet, Options), LeftOut> {
         ack: word(8),
         flags: half(12) & FLAGS,
         window: half(14),
-        timestamps,
-        sacks,
+        ecn,
+        timestamps: found.timestamps,
+        sacks: found.sacks,
+        offer: found.offer,
         payload,
+        cut: payload.saturating_sub(captured),
         length,
     };
-    Ok((packet, options))
+    Ok((packet, understood))
 }
 
-/// The Timestamps option and the number of SACK blocks.
-fn options(mut rest: &[u8], cut: bool) -> (Option<(u32, u32)>, u8, Options) {
-    let (mut timestamps, mut sacks) = (None, 0);
+/// What the options of a header say.
+#[derive(Default)]
+struct Found {
+    timestamps: Option<(u32, u32)>,
+    sacks: Sacks,
+    offer: Offer,
+}
+
+/// Takes in the options of a header.
+fn options(mut rest: &[u8], cut: bool, found: &mut Found) -> Options {
     let incomplete = if cut { Options::Cut } else { Options::Invalid };
     while let Some((&kind, behind)) = rest.split_first() {
         match kind {
-            OPTION_END => return (timestamps, sacks, Options::Whole),
+            OPTION_END => return Options::Whole,
             OPTION_NOP => {
                 rest = behind;
                 continue;
@@ -165,16 +181,28 @@ fn options(mut rest: &[u8], cut: bool) -> (Option<(u32, u32)>, u8, Options) {
             _ => {}
         }
         let Some(value) = behind.first().and_then(|&length| rest.get(2..usize::from(length))) else {
-            return (timestamps, sacks, incomplete);
+            return incomplete;
         };
         let word = |at: usize| u32::from_be_bytes([value[at], value[at + 1], value[at + 2], value[at + 3]]);
         match (kind, value.len()) {
-            (OPTION_TIMESTAMPS, 8) => timestamps = Some((word(0), word(4))),
-            (OPTION_SACK, 8 | 16 | 24 | 32) => sacks = (value.len() / 8) as u8,
-            (OPTION_TIMESTAMPS | OPTION_SACK, _) => return (timestamps, sacks, Options::Invalid),
+            (OPTION_TIMESTAMPS, 8) => found.timestamps = Some((word(0), word(4))),
+            (OPTION_SACK, 8 | 16 | 24 | 32) => {
+                found.sacks = Sacks::default();
+                (0..value.len()).step_by(8).for_each(|at| found.sacks.push((word(at), word(at + 4))));
+            }
+            (OPTION_MSS, 2) => found.offer.mss = Some(u16::from_be_bytes([value[0], value[1]])),
+            (OPTION_WINDOW_SCALE, 1) => found.offer.window_scale = Some(value[0]),
+            (OPTION_SACK_PERMITTED, 0) => found.offer.sack = true,
+            (OPTION_TIMESTAMPS | OPTION_SACK | OPTION_MSS | OPTION_WINDOW_SCALE | OPTION_SACK_PERMITTED, _) => {
+                return Options::Invalid
+            }
             _ => {}
         }
         rest = &rest[2 + value.len()..];
     }
-    (timestamps, sacks, if cut { Options::Cut } else { Options::Whole })
+    if cut {
+        Options::Cut
+    } else {
+        Options::Whole
+    }
 }

@@ -1,22 +1,38 @@
-//! Packet captures: reading and writing them, counting what TCP connections did, and measuring RTT from one capture point or from two.
+//! Packet captures: reading and writing them, what TCP connections did in them, and measuring RTT, losses and delays between two points.
 //!
 //! [`Reader`] hands out the packets of any [`std::io::Read`] one by one and holds at most one of them; [`Analysis`] and
-//! [`spp::Point`] take them in. What they keep grows with the number of connections, and in the worst case by some 100 bytes per packet;
-//! their time grows with the number of packets n as n log n, whatever the packets hold.
+//! [`spp::Point`] take them in. What an analysis keeps grows with the number of connections and with what is on its way; two points
+//! keep some 100 bytes per packet. Their time grows with the number of packets n as n log n, whatever the packets hold.
 
 mod analysis;
 mod connection;
 mod container;
+mod direction;
 mod dissect;
+mod ecn;
+mod facts;
+mod limits;
+mod moments;
 pub mod packet;
 mod reader;
-mod sequence;
+mod sender;
+mod sent;
 pub mod spp;
+mod spurious;
+mod stream;
 mod tally;
+mod window;
 mod write;
 
-pub use analysis::{Analysis, Connection, Direction};
+pub use analysis::{Analysis, Connection};
 pub use container::Error;
+pub use direction::{Again, Answers, Direction, Kinds, Outstanding, Span, Stream, Volume};
+pub use ecn::Ecn;
+pub use facts::{facts, Value};
+pub use limits::Held;
+pub use moments::{Histogram, Moments};
 pub use reader::Reader;
+pub use sender::Event;
 pub use tally::{LeftOut, Tally};
+pub use window::Windows;
 pub use write::{Frame, TcpOption, Transport, Writer};

@@ -17,12 +17,48 @@ pub mod flags {
     pub const PSH: u16 = 8;
     /// The acknowledgment number is valid.
     pub const ACK: u16 = 16;
+    /// The urgent pointer is valid.
+    pub const URG: u16 = 32;
     /// ECN echo.
     pub const ECE: u16 = 64;
     /// Congestion window reduced.
     pub const CWR: u16 = 128;
     /// Nonce sum (RFC 3540; now AE).
     pub const NS: u16 = 256;
+}
+
+/// The blocks of a SACK option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sacks {
+    blocks: [(u32, u32); 4],
+    count: u8,
+}
+
+impl Sacks {
+    /// Adds a block `[start, end)`; a fifth has no room in a header.
+    pub fn push(&mut self, block: (u32, u32)) {
+        if let Some(room) = self.blocks.get_mut(usize::from(self.count)) {
+            *room = block;
+            self.count += 1;
+        }
+    }
+
+    /// The blocks in the order of the option.
+    #[must_use]
+    pub fn blocks(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// What a SYN offers by its options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Offer {
+    /// Maximum segment size, bytes.
+    pub mss: Option<u16>,
+    /// Shift count of the window scale.
+    pub window_scale: Option<u8>,
+    /// SACK permitted.
+    pub sack: bool,
 }
 
 /// A TCP packet.
@@ -36,6 +72,8 @@ pub struct Packet {
     pub destination: Endpoint,
     /// Identification field of the IPv4 header; 0 for IPv6.
     pub id: u16,
+    /// ECN field of the IP header, 0 to 3.
+    pub ecn: u8,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgment number.
@@ -46,10 +84,14 @@ pub struct Packet {
     pub window: u16,
     /// Timestamps option: value and echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// Number of SACK blocks.
-    pub sacks: u8,
+    /// SACK blocks.
+    pub sacks: Sacks,
+    /// Options that only SYNs have.
+    pub offer: Offer,
     /// Payload in bytes, from the length in the IP header: the captured bytes may be fewer.
     pub payload: u32,
+    /// Bytes of the payload that were not captured.
+    pub cut: u32,
     /// Length of the IP packet in bytes.
     pub length: u32,
 }

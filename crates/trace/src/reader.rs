@@ -9,8 +9,9 @@ use crate::tally::Tally;
 
 /// The TCP packets of a capture, in the order of the file.
 ///
-/// Files: pcap (microseconds or nanoseconds, either byte order) and pcapng. It holds one record at a time, at most 1 MiB.
-pub struct Reader<R> {
+/// Files: pcap (microseconds or nanoseconds, either byte order) and pcapng, as they are or packed by gzip or zstd. It holds one record at a time,
+/// at most 1 MiB.
+pub struct Reader<R: Read> {
     records: Records<R>,
     tally: Tally,
     previous_ns: i64,
@@ -28,15 +29,23 @@ impl<R: Read> Reader<R> {
     /// The next TCP packet; None at the end.
     ///
     /// # Errors
-    /// The stream fails or is damaged.
+    /// The stream fails or is damaged; the tally says the latter, too. What was read before is good.
     pub fn next_packet(&mut self) -> Result<Option<Packet>, Error> {
+        let found = self.search();
+        if let Err(Error::Content(message)) = &found {
+            self.tally.damage = Some(message.clone());
+        }
+        found
+    }
+
+    fn search(&mut self) -> Result<Option<Packet>, Error> {
         loop {
             let found = match self.records.next()? {
                 Next::Record(record) => dissect(&record),
                 Next::LeftOut(reason) => Err(reason),
                 Next::End => return Ok(None),
                 Next::CutShort => {
-                    self.tally.cut_short = true;
+                    self.tally.cut_short = Some(self.records.position());
                     return Ok(None);
                 }
             };

@@ -163,7 +163,62 @@ pub struct Pairs {
     pub left_out: usize,
 }
 
-/// RTT samples for every connection in both captures and each direction that carried data. `options_cut`: from packets of either capture
+/// What befell the packets of one direction of a connection between the two points.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// Sender of the packets.
+    pub source: Endpoint,
+    /// Receiver of the packets.
+    pub destination: Endpoint,
+    /// Packets at the point near the sender, from the first to the last that both points have.
+    pub sent: usize,
+    /// Those that the other point does not have.
+    pub lost: usize,
+    /// Packets that only the other point has, or has more often.
+    pub added: usize,
+    /// Time at the far point less time at the near one of each packet that can be told from others, in the order of departure, ns. Clocks
+    /// that differ add the same to each.
+    pub delays_ns: Vec<i64>,
+}
+
+/// Counts what went from `near` to `far`, whose common packets are `matched`; `at` is the number of the near point.
+fn passage(
+    source: Endpoint,
+    destination: Endpoint,
+    near: &[Seen],
+    far: &[Seen],
+    matched: &[MatchedPacket],
+    at: usize,
+) -> Passage {
+    // What departed before the other capture began, or after it ended, is not lost.
+    let places = |point: usize| {
+        let all = matched.iter().map(move |p| p.place[point]);
+        all.clone().min().unwrap_or(0)..=all.max().unwrap_or(0)
+    };
+    let (near_places, far_places) = (places(at), places(1 - at));
+    let mut found = Passage { source, destination, sent: 0, lost: 0, added: 0, delays_ns: vec![] };
+    let mut others = far.chunk_by(|a, b| a.identity == b.identity).peekable();
+    let inside = |copies: &[Seen], places: &std::ops::RangeInclusive<usize>| {
+        copies.iter().filter(|p| places.contains(&p.place)).count()
+    };
+    for copies in near.chunk_by(|a, b| a.identity == b.identity) {
+        while let Some(alone) = others.next_if(|c| c[0].identity < copies[0].identity) {
+            found.added += inside(alone, &far_places);
+        }
+        let arrived = others.next_if(|c| c[0].identity == copies[0].identity).map_or(0, |c| c.len());
+        let departed = inside(copies, &near_places);
+        found.sent += departed;
+        found.lost += departed.saturating_sub(arrived);
+        found.added += arrived.saturating_sub(copies.len());
+    }
+    found.added += others.map(|alone| inside(alone, &far_places)).sum::<usize>();
+    let mut in_order: Vec<_> = matched.iter().collect();
+    in_order.sort_unstable_by_key(|p| p.place[at]);
+    found.delays_ns = in_order.iter().map(|p| p.time_ns[1 - at] - p.time_ns[at]).collect();
+    found
+}
+
+/// RTT samples for every connection in both captures and each direction that carried data, and what befell the packets of each direction. `options_cut`: from packets of either capture
 /// options were cut, so timestamps identify none.
 ///
 /// The k-th connection between two endpoints in one capture is the k-th between them in the other. Which capture was made at the client is
@@ -171,14 +226,14 @@ pub struct Pairs {
 ///
 /// # Errors
 /// The captures share packets, but show every one of them at the same time.
-pub fn between(mut first: Point, mut second: Point, options_cut: bool) -> Result<Vec<Pairs>, String> {
+pub fn between(mut first: Point, mut second: Point, options_cut: bool) -> Result<(Vec<Pairs>, Vec<Passage>), String> {
     first.sort(!options_cut);
     second.sort(!options_cut);
     let mut in_second: HashMap<Pair, VecDeque<usize>> = HashMap::new();
     for (i, ends) in second.connections.ends.iter().enumerate() {
         in_second.entry(ends.pair()).or_default().push_back(i);
     }
-    let (mut found, mut without_delay) = (vec![], 0);
+    let (mut found, mut passages, mut without_delay) = (vec![], vec![], 0);
     for (i, ends) in first.connections.ends.iter().enumerate() {
         let Some(other) = in_second.get_mut(&ends.pair()).and_then(VecDeque::pop_front) else { continue };
         let matched = |source| match_packets(first.of(i, source), second.of(other, source));
@@ -190,6 +245,12 @@ pub fn between(mut first: Point, mut second: Point, options_cut: bool) -> Result
         }
         // The point at the client and the point at the server: first (0) or second (1).
         let (at_client, at_server) = if client_delay > server_delay { (0, 1) } else { (1, 0) };
+        for (from, to, matched, at) in
+            [(ends.client, ends.server, &from_client, at_client), (ends.server, ends.client, &from_server, at_server)]
+        {
+            let seen = [first.of(i, from), second.of(other, from)];
+            passages.push(passage(from, to, seen[at], seen[1 - at], matched, at));
+        }
         let [client_data, server_data] = first.data[i];
         if client_data {
             let (samples, left_out) = pair(&mut from_client, &mut from_server, at_server);
@@ -203,7 +264,7 @@ pub fn between(mut first: Point, mut second: Point, options_cut: bool) -> Result
     if found.is_empty() && without_delay > 0 {
         return Err("show every packet at the same time; expected two points with a path between them".to_owned());
     }
-    Ok(found)
+    Ok((found, passages))
 }
 
 /// Median of the delay from the first point to the second, ns: negative if the packets pass the second first. The offset of the clocks adds

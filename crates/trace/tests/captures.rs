@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dumbbell_trace::packet::{flags, Packet};
+use dumbbell_trace::packet::{flags, Offer, Packet, Sacks};
 use dumbbell_trace::{Frame, LeftOut, TcpOption, Transport};
 use proptest::prelude::*;
 
@@ -40,7 +40,10 @@ fn expected(time_ns: i64) -> Packet {
         flags: flags::ACK | flags::PSH,
         window: 511,
         timestamps: Some((3, 7)),
-        sacks: 0,
+        sacks: Sacks::default(),
+        offer: Offer::default(),
+        ecn: 2,
+        cut: 1448,
         payload: 1448,
         length: 1500,
     }
@@ -52,7 +55,7 @@ fn written_packets_are_read_back() {
     assert_eq!(capture.packets, [expected(3 * MS)]);
     let tally = capture.tally;
     assert_eq!((tally.tcp_packets, tally.other_packets(), tally.options_cut, tally.options_invalid), (1, 0, 0, 0));
-    assert!(!tally.cut_short);
+    assert!(tally.cut_short.is_none() && tally.damage.is_none());
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn options_are_written_and_read_back() {
     for (options, header, blocks) in [(syn, 40, 0), (sack, 20 + 12 + 28, 3)] {
         let transport = Transport::Tcp { seq: 0, ack: 0, flags: flags::ACK, window: 1, options };
         let capture = read(&file(&[Frame { transport, payload: 0, ..data() }])).unwrap();
-        assert_eq!((capture.packets[0].length, capture.packets[0].sacks), (20 + header, blocks));
+        assert_eq!((capture.packets[0].length, capture.packets[0].sacks.blocks().len()), (20 + header, blocks));
         assert_eq!(capture.packets[0].timestamps, Some((1, 0)));
     }
 }
@@ -146,7 +149,7 @@ fn pcapng_timestamps_have_a_resolution_and_an_offset() {
                     "{resolution:x} {big_endian}"
                 );
                 let cut = read(&file[..file.len() - 3]).unwrap();
-                assert!(cut.tally.cut_short && cut.packets.is_empty());
+                assert!(cut.tally.cut_short.is_some() && cut.packets.is_empty());
             }
         }
     }
@@ -170,7 +173,7 @@ fn other_files_are_refused_and_truncated_captures_are_read_up_to_the_cut() {
     assert!(read(b"").unwrap_err().contains("no packet capture"));
     let whole = file(&[data(), data()]);
     let cut = read(&whole[..whole.len() - 5]).unwrap();
-    assert_eq!((cut.packets.len(), cut.tally.cut_short), (1, true));
+    assert_eq!((cut.packets.len(), cut.tally.cut_short), (1, Some(whole.len() as u64 - 5)));
 }
 
 #[test]
@@ -197,15 +200,17 @@ fn counts_and_times_of_a_connection() {
     let all = analysis(&capture.packets);
     assert_eq!(all.len(), 1);
     let (c, f) = (all.connection(0), all.connection(0).forward);
+    let (v, span) = (&f.volume, &f.span);
     assert_eq!((c.client, c.server), (endpoint(CLIENT), endpoint(SERVER)));
-    assert_eq!((f.packets, f.data_packets, f.bytes, f.unique_bytes), (5, 4, 4000, 3000));
-    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes(), f.out_of_order_packets), (1, 1000, 1));
-    assert_eq!((f.first_ns, f.last_ns, f.first_data_ns), (0, 50 * MS, 20 * MS));
-    assert_eq!((c.reverse.packets, c.reverse.bytes), (3, 0));
+    assert_eq!((v.packets, v.data_packets, v.bytes, v.unique_bytes), (5, 4, 4000, 3000));
+    assert_eq!((f.again().packets, f.again().bytes, f.again().out_of_order), (1, 1000, 1));
+    assert_eq!((span.first_ns, span.last_ns, span.first_data_ns), (0, 50 * MS, 20 * MS));
+    assert_eq!((c.reverse.volume.packets, c.reverse.volume.bytes), (3, 0));
     let expected = 3000.0 * 8.0 / 0.030;
     assert!((f.throughput_bps() - expected).abs() < 1.0);
-    // The second ACK gives no sample: data below its segment was seen later and could be a retransmission.
-    assert_eq!((all.rtts_ns(0, false), all.rtts_ns(0, true)), (vec![20 * MS], vec![]));
+    // SYN, then the first segment. The last ACK gives none: data below its segment were seen later, and the first were sent again.
+    let packets = &capture.packets;
+    assert_eq!((rtts_ns(packets, false), rtts_ns(packets, true)), (vec![20 * MS, 20 * MS], vec![0]));
 }
 
 #[test]
@@ -214,7 +219,7 @@ fn a_new_syn_on_the_same_ports_starts_another_connection() {
     let capture =
         read(&file(&[frame(0, 0, 0, flags::SYN, 0, true), frame(1, 0, 0, flags::SYN, 0, true), new_syn])).unwrap();
     let all = analysis(&capture.packets);
-    assert_eq!((0..all.len()).map(|i| all.connection(i).forward.packets).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!((0..all.len()).map(|i| all.connection(i).forward.volume.packets).collect::<Vec<_>>(), [2, 1]);
 }
 
 /// Captures at the sender and at the receiver of a data packet every 5 ms for a second, over one-way delays `forth` and `back` (ns). The
@@ -256,7 +261,7 @@ proptest! {
             }
         }
         // At one point, the delay of the ACK counts as well.
-        prop_assert!(analysis(&near).rtts_ns(0, false).iter().all(|rtt_ns| *rtt_ns >= (forth + back + 2) * MS));
+        prop_assert!(rtts_ns(&near, false).iter().all(|rtt_ns| *rtt_ns >= (forth + back + 2) * MS));
     }
 
     #[test]
@@ -280,8 +285,8 @@ proptest! {
         let packets: Vec<_> = std::iter::once(0).chain(order.iter().copied())
             .map(|n| Packet { seq: start.wrapping_add(n * 1000), payload: 1000, ..base }).collect();
         let all = analysis(&packets);
-        prop_assert_eq!(all.connection(0).forward.unique_bytes, 64_000);
-        prop_assert_eq!(all.connection(0).forward.retransmitted_packets, 1);
+        prop_assert_eq!(all.connection(0).forward.volume.unique_bytes, 64_000);
+        prop_assert_eq!(all.connection(0).forward.again().packets, 1);
     }
 }
 
@@ -377,6 +382,6 @@ fn partly_new_segments_are_counted_byte_by_byte() {
     let late = [at(3, without_id(2001, 1, 500, true)), at(4, without_id(1, 1, 200, true))];
     let all = analysis(&[&packets[..], &late[..]].concat());
     let f = all.connection(0).forward;
-    assert_eq!((f.bytes, f.unique_bytes), (3700, 3000));
-    assert_eq!((f.retransmitted_packets, f.retransmitted_bytes(), f.out_of_order_packets), (2, 700, 1));
+    assert_eq!((f.volume.bytes, f.volume.unique_bytes), (3700, 3000));
+    assert_eq!((f.again().packets, f.again().bytes, f.again().out_of_order), (2, 700, 1));
 }

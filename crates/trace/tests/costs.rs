@@ -22,8 +22,7 @@ fn within(most: usize, f: impl FnOnce()) {
 
 fn analysis(packets: impl Iterator<Item = Packet>) -> Analysis {
     let mut found = Analysis::default();
-    packets.for_each(|p| found.add(&p));
-    found.sort_rtts();
+    packets.for_each(|p| _ = found.add(&p));
     found
 }
 
@@ -62,9 +61,9 @@ fn no_capture_costs_more_than_its_share_of_time_and_memory() {
         });
         println!("{name}");
         let begun = Instant::now();
-        within(64 * PACKETS as usize, || {
+        within(100 * PACKETS as usize, || {
             let found = analysis(packets.clone());
-            assert_eq!(found.connection(0).forward.data_packets, u64::from(PACKETS) / 100 * 99);
+            assert_eq!(found.connection(0).forward.volume.data_packets, u64::from(PACKETS) / 100 * 99);
         });
         within(300 * PACKETS as usize, || {
             let (mut near, mut far) = (spp::Point::default(), spp::Point::default());
@@ -85,9 +84,9 @@ fn no_capture_costs_more_than_its_share_of_time_and_memory() {
         [request, answer, Packet { ack: 1, seq: 1, payload: 0, ..request }]
     }));
     assert_eq!(
-        (found.len(), found.rtts_ns(7, false).len(), found.rtts_ns(7, true).len()),
+        (found.len(), found.connection(7).forward.answers.rtt.count, found.connection(7).reverse.answers.rtt.count,),
         (CONNECTIONS as usize, 1, 1)
     );
     let each = (ALLOCATOR.allocated() - before) / CONNECTIONS as usize;
-    assert!(each < 400, "{each} bytes for a connection");
+    assert!(each < 2000, "{each} bytes for a connection");
 }

@@ -52,9 +52,16 @@ pub fn read(file: &[u8]) -> Result<Capture, String> {
 
 pub fn analysis(packets: &[Packet]) -> Analysis {
     let mut found = Analysis::default();
-    packets.iter().for_each(|p| found.add(p));
-    found.sort_rtts();
+    packets.iter().for_each(|p| _ = found.add(p));
     found
+}
+
+/// The RTT samples of the client's data in the first connection, or of the server's, in the order of the capture.
+pub fn rtts_ns(packets: &[Packet], reverse: bool) -> Vec<i64> {
+    let mut found = Analysis::default();
+    let events: Vec<_> = packets.iter().map(|p| found.add(p)).collect();
+    // The answer comes from the other end.
+    events.iter().filter(|e| e.connection == 0 && e.reverse != reverse).filter_map(|e| e.rtt_ns).collect()
 }
 
 pub fn between(first: &[Packet], second: &[Packet]) -> Result<Vec<spp::Pairs>, String> {
@@ -63,7 +70,7 @@ pub fn between(first: &[Packet], second: &[Packet]) -> Result<Vec<spp::Pairs>, S
         packets.iter().for_each(|p| point.add(p));
         point
     };
-    spp::between(point(first), point(second), false)
+    spp::between(point(first), point(second), false).map(|found| found.0)
 }
 
 pub fn file(frames: &[Frame]) -> Vec<u8> {

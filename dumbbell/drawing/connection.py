@@ -1,0 +1,98 @@
+"""One connection of a capture over time: sequence numbers, RTT, outstanding data and windows, throughput."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.drawing.style import Size, of_flow, styled, with_fixed_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+_RESENT = "#B2182B"
+_ACKS = "#1B7837"
+_WINDOW = "#E69F00"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One direction of a connection that carried data, as arrays. Times are in s, counted as the capture does."""
+
+    title: str
+    """From where to where."""
+    sent: Mapping[str, NDArray[np.float64]]
+    """Of its packets with payload: `t_s`, `start`, `end` (bytes of the stream), `again` (bytes that were sent before), `outstanding`."""
+    answers: Mapping[str, NDArray[np.float64]]
+    """Of the packets that acknowledge: `t_s`, `ack`, `window`, `outstanding` after them, `rtt_ms` (NaN without)."""
+    rates: tuple[NDArray[np.float64], NDArray[np.float64]]
+    """Starts of windows and Mbit/s in them, of payload that was not sent before."""
+
+
+def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to_s: float) -> Figure:
+    """Draw a column for each direction and a row for each of time-sequence, RTT, outstanding data and window, throughput.
+
+    Time counts from `from_s`.
+    """
+    with styled(size) as geometry:
+        from matplotlib import pyplot
+
+        figure, axes = pyplot.subplots(
+            4, len(ways), sharex=True, squeeze=False, figsize=(geometry.width, 0.95 * geometry.width), layout="constrained"
+        )
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        for column, way in zip(axes.T, ways, strict=True):
+            _sequence(column[0], way, geometry.line, from_s)
+            _rtt(column[1], way, geometry.line, from_s)
+            _outstanding(column[2], way, geometry.line, from_s)
+            column[3].step(way.rates[0] - from_s, way.rates[1], where="post", linewidth=geometry.line, color=of_flow(0)[0])
+            column[3].set_ylabel("new payload (Mbit/s)")
+            for axis in column:
+                axis.grid(True)
+                axis.set_axisbelow(True)
+                axis.set_ylim(bottom=0)
+            column[0].set_title(way.title, loc="left")
+            column[3].set_xlabel("time (s)")
+            column[3].set_xlim(0, max(to_s - from_s, 1e-6))
+        figure.align_ylabels()
+        return with_fixed_layout(figure)
+
+
+def _sequence(axis: Axes, way: Way, width: float, from_s: float) -> None:
+    """Payload as vertical strokes from its first to its last number, what was sent before in red, and the acknowledged number as steps."""
+    sent, again = way.sent, way.sent["again"] > 0
+    for chosen, colour, label, stroke in ((~again, of_flow(0)[0], "sent", width), (again, _RESENT, "sent again", 1.6 * width)):
+        if chosen.any():
+            heights = [sent[name][chosen] / 1e6 for name in ("start", "end")]
+            # Rasterised in the SVG too: tens of thousands of strokes as shapes would take megabytes.
+            axis.vlines(sent["t_s"][chosen] - from_s, *heights, colors=colour, linewidth=stroke, label=label, rasterized=True)
+    known = np.isfinite(way.answers["ack"])
+    highest = np.maximum.accumulate(way.answers["ack"][known]) / 1e6
+    axis.step(way.answers["t_s"][known] - from_s, highest, where="post", linewidth=0.7 * width, color=_ACKS, label="acknowledged")
+    axis.set_ylabel("sequence (MB)")
+    axis.legend(loc="upper left")
+
+
+def _rtt(axis: Axes, way: Way, width: float, from_s: float) -> None:
+    known = np.isfinite(way.answers["rtt_ms"])
+    colour, marker = of_flow(0)
+    times = way.answers["t_s"][known] - from_s
+    axis.plot(times, way.answers["rtt_ms"][known], color=colour, marker=marker, markersize=1.6 * width, linestyle="none", rasterized=True)
+    axis.set_ylabel("RTT (ms)")
+
+
+def _outstanding(axis: Axes, way: Way, width: float, from_s: float) -> None:
+    times = np.concatenate([way.sent["t_s"], way.answers["t_s"]])
+    values = np.concatenate([way.sent["outstanding"], way.answers["outstanding"]])
+    order = np.argsort(times, kind="stable")
+    axis.step(times[order] - from_s, values[order] / 1e3, where="post", linewidth=0.7 * width, color=of_flow(0)[0], label="outstanding")
+    window = way.answers["window"] / 1e3
+    axis.step(way.answers["t_s"] - from_s, window, where="post", linewidth=0.7 * width, color=_WINDOW, label="advertised window")
+    axis.set_ylabel("data (kB)")
+    axis.legend(loc="upper left")
