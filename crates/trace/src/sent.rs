@@ -241,7 +241,8 @@ impl Sent {
 
     /// The first range that ends behind `first`.
     fn next_from(&self, first: i64) -> Option<(Kind, (i64, i64))> {
-        let mut next = (self.acked.1 > first).then_some((Kind::Acked, self.acked));
+        let some = self.acked.0 < self.acked.1;
+        let mut next = (some && self.acked.1 > first).then_some((Kind::Acked, self.acked));
         let mut consider = |kind, range: Option<(i64, i64)>| {
             if let Some(range) = range.filter(|range| next.is_none_or(|(_, best)| range.0 < best.0)) {
                 next = Some((kind, range));

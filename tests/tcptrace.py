@@ -2,8 +2,11 @@
 
 import csv
 import io
+import ipaddress
 import math
 import subprocess
+
+from dumbbell.trace.connections import format_endpoint
 
 _COMMAND = ("tcptrace", "-l", "-r", "-n", "-W", "--csv")
 _COUNTS = {
@@ -89,18 +92,20 @@ def directions(output):
     lines = [line for line in output.splitlines() if line and not line.startswith("#")]
     for row in csv.DictReader(io.StringIO("\n".join(line.rstrip().rstrip(",") for line in lines))):
         row = {name.replace(" ", "_"): value.strip() for name, value in row.items()}
-        ends = [f"{row[f'host_{end}']}:{row[f'port_{end}']}" for end in "ab"]
+        ends = [format_endpoint((str(ipaddress.ip_address(row[f"host_{end}"])), int(row[f"port_{end}"]))) for end in "ab"]
         for way, (source, target) in (("a2b", ends), ("b2a", ends[::-1])):
             fields = {name.removesuffix(f"_{way}"): value for name, value in row.items() if name.endswith(f"_{way}")}
             yield source, target, fields
 
 
-def ours(row):
+def ours(row, other):
     """Our facts of a direction under tcptrace's names, as numbers and words."""
     found = {theirs: row[name] for theirs, name in (_COUNTS | _TIMES_MS | _FULL_MS).items()}
     found["SYN/FIN_pkts_sent"] = f"{row['syns']}/{row['fins']}"
     found["req_1323_ws/ts"] = "/".join("Y" if each else "N" for each in (row["window_scale"] is not None, row["timestamps"]))
-    found |= {"adv_wind_scale": row["window_scale"] or 0, "req_sack": "Y" if row["sack_permitted"] else "N", "mss_requested": row["mss"] or 0}
+    # tcptrace takes an offer back if the other end makes none.
+    scale = 0 if other["window_scale"] is None else row["window_scale"] or 0
+    found |= {"adv_wind_scale": scale, "req_sack": "Y" if row["sack_permitted"] else "N", "mss_requested": row["mss"] or 0}
     found["avg_segm_size"] = math.floor(row["bytes"] / (row["data_packets"] + 0.001))
     found["RTT_full_sz_smpls"] = row["rtt_full_samples"]
     found["data_xmit_time"] = row["data_time_s"]
@@ -127,9 +132,10 @@ def _differs(name, theirs, mine):
 def differences(output, rows):
     """`(source, target, field, tcptrace's, ours)` of each field that differs."""
     known = {}
-    for row in rows:
-        ends = (row["client"], row["server"]) if row["direction"] == "forward" else (row["server"], row["client"])
-        known.setdefault(ends, []).append(ours(row))
+    for forward, reverse in zip(*[iter(rows)] * 2, strict=True):
+        client, server = forward["client"], forward["server"]
+        known.setdefault((client, server), []).append(ours(forward, reverse))
+        known.setdefault((server, client), []).append(ours(reverse, forward))
     found = []
     for source, target, fields in directions(output):
         mine = known[source, target].pop(0)

@@ -1,0 +1,89 @@
+"""Field by field what tcptrace 6.6.7 says: as recorded (tests/record_tcptrace.py), and by the tcptrace of this machine."""
+
+import gzip
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import tcptrace
+
+from dumbbell.trace import analyze
+
+RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.pcap.gz"))
+FULL_SIZE = {name for name in tcptrace.FIELDS if name.startswith("RTT_full_sz")}
+"""tcptrace takes a segment of one sequence number for one of 2^32, so that with a SYN its largest segment is the SYN, or a lone FIN."""
+BOUNDARY = {"segs_cum_acked", "RTT_min_(last)", "RTT_avg_(last)", "RTT_max_(last)", "ambiguous_acks"}
+"""tcptrace cuts a segment across a multiple of 2^30 in two, and gives no RTT for one that ends there."""
+FAULTS = {
+    # It counts the options that were cut as payload that was.
+    "cut": {"truncated_data"},
+    # It takes a minimum of 0 for none, and the next greater.
+    "doubled": {"min_retr_time"},
+    "losses-receiver": {"RTT_min"},
+    # It compares SACK blocks without regard to the wrap, and takes all of them for reports of what was received twice.
+    "wrapping": {"segs_cum_acked", "dsack_pkts_sent"},
+    "unscaled": BOUNDARY,
+}
+"""Capture -> what tcptrace gets wrong there (docs/analyze.md)."""
+
+
+def name_of(path):
+    return path.name.removesuffix(".pcap.gz")
+
+
+def differing(path, output):
+    """The fields that differ, and how."""
+    found = tcptrace.differences(output, analyze(path).rows())
+    # Without a SYN that gave an RTT the full-size samples are right.
+    return {each[2]: each for each in found if name_of(path) == "midway" or each[2] not in FULL_SIZE}
+
+
+def test_there_are_captures_of_both_engines():
+    names = {name_of(path) for path in RECORDED}
+    assert names > {"losses", "losses-receiver", "kernel", "kernel-receiver", "midway", "closed-window", "version-6"} | set(FAULTS)
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=name_of)
+def test_every_field_is_as_recorded(path):
+    found = differing(path, path.with_name(f"{name_of(path)}.csv").read_text())
+    assert set(found) == FAULTS.get(name_of(path), set()), found
+
+
+def test_full_size_samples_are_those_of_full_segments():
+    (losses,) = (path for path in RECORDED if name_of(path) == "losses")
+    theirs = [fields for *_, fields in tcptrace.directions(losses.with_name("losses.csv").read_text())]
+    rows = list(analyze(losses).rows())
+    assert [fields["RTT_full_sz_smpls"] for fields in theirs] == ["1"] * len(theirs)
+    for row in (row for row in rows if row["data_packets"]):
+        assert row["rtt_samples"] - 2 <= row["rtt_full_samples"] < row["rtt_samples"]
+
+
+@pytest.fixture(params=RECORDED, ids=name_of)
+def unpacked(request, tmp_path):
+    """A recorded capture as tools read it that unpack nothing."""
+    path = tmp_path / "capture.pcap"
+    path.write_bytes(gzip.decompress(request.param.read_bytes()))
+    return request.param, path
+
+
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+def test_this_machines_tcptrace_says_what_was_recorded(unpacked):
+    path, capture = unpacked
+    assert set(differing(path, tcptrace.run(capture))) == FAULTS.get(name_of(path), set())
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_tshark_counts_the_same_packets_marks_and_payload(unpacked):
+    _, capture = unpacked
+    fields = ("tcp.stream", "tcp.srcport", "tcp.len", "ip.dsfield.ecn", "tcp.flags.push")
+    command = ["tshark", "-r", capture, "-o", "tcp.desegment_tcp_streams:false", "-T", "fields", *(f"-e{name}" for name in fields)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = [line.split("\t") for line in lines]
+    ours = list(analyze(capture).rows())
+    assert sum(row["packets"] for row in ours) == len(rows)
+    assert sum(row["bytes"] for row in ours) == sum(int(length) for _, _, length, _, _ in rows)
+    assert sum(row["ect1_packets"] for row in ours) == sum(ecn == "1" for _, _, _, ecn, _ in rows)
+    assert sum(row["ce_packets"] for row in ours) == sum(ecn == "3" for _, _, _, ecn, _ in rows)
+    pushed = sum(int(length) > 0 and push in ("1", "True") for _, _, length, _, push in rows)
+    assert sum(row["pushed_packets"] for row in ours) == pushed
