@@ -29,11 +29,12 @@ from dumbbell.results.schema import Quantity
 from dumbbell.studies.folder import open_folder
 from dumbbell.studies.reproduction import Reproduction, claims_table, compare_folder
 from dumbbell.studies.sce.kernel import kernel_table
+from dumbbell.trace import FACTS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("controls", "fidelity", "limits", "performance", "results", "scenario")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("analyze", "controls", "fidelity", "limits", "performance", "results", "scenario")),
 )
 SOURCES = ROOT / "crates" / "sim" / "src"
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -141,6 +142,11 @@ def benchmarks_side_by_side() -> str:
     return side_by_side.section(side_by_side.read())
 
 
+def facts() -> str:
+    """The facts of `dumbbell analyze`."""
+    return Table("", ("column", "with --long", "what"), [[f"`{fact.name}`", fact.label, fact.meaning] for fact in FACTS]).markdown()
+
+
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     **{
         function.__name__: function
@@ -182,6 +188,8 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
             return f"{match[1]}\n{omissions()}\n{match[4]}"
         if match["part"] == "benchmarks":
             return f"{match[1]}\n{BENCHMARKS[match['what']]()}\n{match[4]}"
+        if match["part"] == "trace":
+            return f"{match[1]}\n{facts()}\n{match[4]}"
         if match["part"] == "schema":
             return f"{match[1]}\n{schema_of(match['what'])}\n{match[4]}"
         if match["part"] == "scenario":

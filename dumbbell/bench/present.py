@@ -19,6 +19,8 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "bytes_of_10000_idle_flows": ("bytes of 10,000 idle flows", lambda value: f"{value:,.0f}"),
     "bytes_of_1000000_short_flows": ("bytes of 1,000,000 short flows made and gone", lambda value: f"{value:,.0f}"),
     "bytes_of_process": ("bytes of a process with 1,000,000 transfers", lambda value: f"{value:,.0f}"),
+    "bytes_of_300000_connections": ("bytes of a process with 300,000 open connections", lambda value: f"{value:,.0f}"),
+    "bytes_more_of_4_times_the_packets": ("bytes more for a capture four times as long", lambda value: f"{value:,.0f}"),
     "bytes_per_segment_in_flight": ("bytes per segment in flight, rings full", lambda value: f"{value:,.1f}"),
     "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
 }
