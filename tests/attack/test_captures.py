@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 CONNECTIONS = 300_000
-MOST_MB = 200
+MOST_MB = 600
 IP, TCP = 20, 20
 RECORD = np.dtype(
     [
@@ -112,7 +112,7 @@ def special(tmp_path, kind):
     elif kind == "header only in part":
         path.write_bytes(header()[:20])
     elif kind == "damaged":
-        path.write_bytes(capture(*EXCHANGE) + struct.pack("<IIII", 0, 0, 1 << 31, 1))
+        path.write_bytes(header() + struct.pack("<IIII", 0, 0, 1 << 31, 1))
     elif kind == "wireless":
         path.write_bytes(header(105))
     return {"device": "/dev/zero", "folder": tmp_path}.get(kind, path)
@@ -126,13 +126,13 @@ def special(tmp_path, kind):
         ("folder", "cannot be read (Is a directory); expected a packet capture"),
         ("empty", "is no packet capture (pcap or pcapng)"),
         ("header only in part", "ends within its header"),
-        ("damaged", "is damaged at byte 160: a packet of 2147483648 bytes"),
+        ("damaged", "is damaged at byte 24: a packet of 2147483648 bytes; no TCP packet is before that"),
         ("wireless", "is of link type 105; expected Ethernet, raw IP, Linux cooked or loopback"),
     ],
 )
 def test_a_file_that_is_no_capture_is_one_line(dumbbell, tmp_path, kind, line):
     path = special(tmp_path, kind)
-    for arguments in ((path,), (path, path)):
+    for arguments in ((path,), ("--pair", path, path)):
         answer = dumbbell("analyze", *arguments)
         assert (answer.status, answer.out, answer.err) == (2, "", f"{path}: {line}\n")
 

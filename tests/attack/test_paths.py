@@ -36,7 +36,7 @@ OUTPUTS = {
     "plot": ("plot", "RESULTS", "--out", "{}"),
     "reproduce": ("reproduce", "oracle", "--quick", "--no-figures", "--out", "{}"),
     "agree": ("agree", "smoke", "--out", "{}"),
-    "analyze": ("analyze", "NONE.pcap", "NONE.pcap", "--csv", "{}"),
+    "analyze": ("analyze", "--pair", "NONE.pcap", "NONE.pcap", "--csv", "{}"),
 }
 
 

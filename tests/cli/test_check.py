@@ -97,9 +97,9 @@ def test_a_damaged_capture_is_not_analysed(dumbbell, tmp_path):
     (tmp_path / "s.yaml").write_text(SCENARIO.replace("repeat: 2", "capture: true"))
     assert dumbbell("run", tmp_path / "s.yaml", "--out", tmp_path / "out").status == 0
     left = next((tmp_path / "out").glob("*/left.pcap"))
-    assert dumbbell("analyze", left, left.with_name("right.pcap")).status == 0
+    assert dumbbell("analyze", "--pair", left, left.with_name("right.pcap")).status == 0
     flip(left)
-    for captures in ((left,), (left.with_name("right.pcap"), left)):
+    for captures in ((left,), ("--pair", left.with_name("right.pcap"), left)):
         answer = dumbbell("analyze", *captures)
         assert (answer.status, answer.out) == (1, "")
         assert answer.err.startswith(f"{left}: is not as it was written (its SHA-256 differs); expected a whole run")

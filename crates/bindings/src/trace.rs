@@ -70,6 +70,9 @@ pub fn analyze(py: Python<'_>, file: &Bound<'_, PyAny>, sink: Option<&Bound<'_, 
     Ok(Analysis { found, tally })
 }
 
+/// Samples, passages, and the tally of each capture.
+type Between<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, [Bound<'py, PyDict>; 2]);
+
 /// RTTs by synthetic packet pairs between two captures, for the data of each connection that both hold; what befell the packets of each
 /// direction between them; and the tally of each capture.
 #[pyfunction(name = "spp")]
@@ -77,7 +80,7 @@ pub fn packet_pairs<'py>(
     py: Python<'py>,
     left: &Bound<'py, PyAny>,
     right: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>, [Bound<'py, PyDict>; 2])> {
+) -> PyResult<Between<'py>> {
     let (mut first, mut second) = (spp::Point::default(), spp::Point::default());
     let tallies = [
         each_packet(py, left, |packet| first.add(packet), |_| Ok(()))?,

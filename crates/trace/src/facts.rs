@@ -45,7 +45,7 @@ pub fn facts(connection: &Connection<'_>, reverse: bool) -> Vec<(&'static str, V
     ];
     all.extend(volume(own, (last_ns - first_ns) as f64 / 1e9));
     all.extend(sent(own, other));
-    all.extend(answered(own, &connection.rtts[usize::from(reverse)]));
+    all.extend(answered(own, connection.rtts[usize::from(reverse)]));
     all.extend(congestion(own, &connection.held[usize::from(reverse)], connection.accurate_ecn));
     all
 }

@@ -21,6 +21,7 @@ pub mod spp;
 mod spurious;
 mod stream;
 mod tally;
+mod waiting;
 mod window;
 mod write;
 

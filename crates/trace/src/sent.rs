@@ -8,21 +8,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::waiting::{Segment, Waiting};
+
 /// A sequence number stands for the unwrapped number within this of the highest so far. No TCP has as much in flight.
 const HALF: i64 = 1 << 31;
 /// Holes that are remembered below the highest ACK; of more, the lowest counts as filled.
 const MOST_HOLES: usize = 1024;
-
-/// A range that waits for its ACK.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    /// The number after it.
-    end: i64,
-    /// When it was sent last, ns.
-    time_ns: i64,
-    /// How many times it was sent after the first.
-    again: u32,
-}
 
 /// What a packet brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,9 +70,8 @@ pub struct Sent {
     /// Acknowledged ranges below `acked`: the capture has holes between them. None in most connections.
     #[expect(clippy::box_collection, reason = "two thirds of the room in a connection without any")]
     lower: Option<Box<BTreeMap<i64, i64>>>,
-    /// What waits for its ACK. None if nothing does: most connections are idle.
-    #[expect(clippy::box_collection, reason = "two thirds of the room in a connection without any")]
-    waiting: Option<Box<BTreeMap<i64, Waiting>>>,
+    /// What waits for its ACK.
+    waiting: Waiting,
 }
 
 /// Which of the three kinds a range is of.
@@ -123,7 +113,7 @@ impl Sent {
         if start >= self.top {
             self.insert(start, end, time_ns);
             self.top = end;
-            if self.waiting.as_ref().is_some_and(|waiting| waiting.len() > 1) {
+            if self.waiting.is_many() {
                 self.forget(end - HALF);
             }
             return added;
@@ -161,9 +151,7 @@ impl Sent {
         if ack > self.acked.1 {
             self.repeated = 1;
         }
-        let Some(mut waiting) = self.waiting.take() else { return found };
-        while let Some(entry) = waiting.first_entry().filter(|entry| *entry.key() < ack) {
-            let (start, segment) = entry.remove_entry();
+        while let Some((start, segment)) = self.waiting.pop_first_if(|start, _| start < ack) {
             if segment.end == ack {
                 let elapsed_ns = time_ns - segment.time_ns;
                 found.sample = Some(if self.acked_ns > segment.time_ns && self.acked.0 < self.acked.1 {
@@ -183,9 +171,6 @@ impl Sent {
         }
         if found.new {
             self.repeated = 1;
-        }
-        if !waiting.is_empty() {
-            self.waiting = Some(waiting);
         }
         found
     }
@@ -236,7 +221,7 @@ impl Sent {
     }
 
     fn insert(&mut self, start: i64, end: i64, time_ns: i64) {
-        self.waiting.get_or_insert_default().insert(start, Waiting { end, time_ns, again: 0 });
+        self.waiting.insert(start, Segment { end, time_ns, again: 0 });
     }
 
     /// The first range that ends behind `first`.
@@ -252,18 +237,14 @@ impl Sent {
             let at = lower.range(..=first).next_back().filter(|range| *range.1 > first);
             consider(Kind::Lower, at.or_else(|| lower.range(first + 1..).next()).map(|range| (*range.0, *range.1)));
         }
-        if let Some(waiting) = &self.waiting {
-            let at = waiting.range(..=first).next_back().filter(|range| range.1.end > first);
-            let range = at.or_else(|| waiting.range(first + 1..).next());
-            consider(Kind::Waiting, range.map(|range| (*range.0, range.1.end)));
-        }
+        consider(Kind::Waiting, self.waiting.next_from(first));
         next
     }
 
     /// When a range was sent last, if it waits.
     fn sent_ns(&self, kind: Kind, start: i64) -> Option<i64> {
         match kind {
-            Kind::Waiting => Some(self.waiting.as_ref()?.get(&start)?.time_ns),
+            Kind::Waiting => self.waiting.sent_ns(start),
             Kind::Acked | Kind::Lower => None,
         }
     }
@@ -278,7 +259,7 @@ impl Sent {
                 None
             }
             Kind::Waiting => {
-                let segment = self.waiting.as_mut()?.get_mut(&start)?;
+                let segment = self.waiting.get_mut(start)?;
                 segment.again += 1;
                 if !first {
                     return None;
@@ -291,11 +272,7 @@ impl Sent {
 
     /// Forgets what lies below `least`: no later packet can mean it.
     fn forget(&mut self, least: i64) {
-        if let Some(waiting) = &mut self.waiting {
-            while waiting.first_entry().is_some_and(|range| range.get().end < least) {
-                waiting.pop_first();
-            }
-        }
+        while self.waiting.pop_first_if(|_, segment| segment.end < least).is_some() {}
         if let Some(lower) = &mut self.lower {
             while lower.first_entry().is_some_and(|range| *range.get() < least) {
                 lower.pop_first();
