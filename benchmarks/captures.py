@@ -51,7 +51,9 @@ def _simulated(folder: Path, duration: str) -> Path:
 
     (resolved,) = Scenario.model_validate({**_SCENARIO, "duration": duration}).expand()
     path = folder / f"{duration}.pcap"
-    path.write_bytes(engine("sim").run(resolved).captures["left.pcap"])
+    capture = engine("sim").run(resolved).captures["left.pcap"]
+    assert isinstance(capture, bytes)
+    path.write_bytes(capture)
     return path
 
 
@@ -59,7 +61,13 @@ def _many(folder: Path) -> Path:
     """Connections that stay open after an exchange: SYN, SYN-ACK, ACK, and a segment of each end that the other acknowledges."""
     path = folder / "many.pcap"
     syn, ack = 2, 16
-    exchange = ((True, 0, 0, syn, 0), (False, 0, 1, syn | ack, 0), (True, 1, 1, ack, 300), (False, 1, 301, ack, 900), (True, 301, 901, ack, 0))
+    exchange = (
+        (True, 0, 0, syn, 0),
+        (False, 0, 1, syn | ack, 0),
+        (True, 1, 1, ack, 300),
+        (False, 1, 301, ack, 900),
+        (True, 301, 901, ack, 0),
+    )
     with path.open("wb") as file:
         file.write(struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 1))
         for number in range(CONNECTIONS):

@@ -184,7 +184,9 @@ def record(name, records):
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
         file.write(content)
         file.flush()
-        (FOLDER / f"{name}.csv").write_text("\n".join(line for line in tcptrace.run(file.name).splitlines() if line and line[0] != "#") + "\n")
+        (FOLDER / f"{name}.csv").write_text(
+            "\n".join(line for line in tcptrace.run(file.name).splitlines() if line and line[0] != "#") + "\n"
+        )
 
 
 def main():

@@ -139,7 +139,5 @@ def differences(output, rows):
     found = []
     for source, target, fields in directions(output):
         mine = known[source, target].pop(0)
-        found += [
-            (source, target, name, fields[name], mine[name]) for name in sorted(FIELDS) if _differs(name, fields[name], mine[name])
-        ]
+        found += [(source, target, name, fields[name], mine[name]) for name in sorted(FIELDS) if _differs(name, fields[name], mine[name])]
     return found

@@ -1,4 +1,4 @@
-"""`dumbbell analyze FILE`: the TCP connections of a capture; `dumbbell analyze --pair LEFT RIGHT`: what lies between two points of a path."""
+"""`dumbbell analyze FILE`: the TCP connections of a capture; with `--pair LEFT RIGHT`: what lies between two points."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def _pair(left: Path, right: Path, long: bool, csv: Path | None, json: bool, ser
         print_tables((long_tables if long else short_tables)(found.rows()))
         print_tables(pair_tables(pairs))
         print_tables(remarks(captures.values(), pairs))
-    return any([_tell(file, capture) for file, capture in captures.items()])
+    damaged = [_tell(file, capture) for file, capture in captures.items()]
+    return any(damaged)
 
 
 def _tell(file: Path, found: Analysis) -> bool:

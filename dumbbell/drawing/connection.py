@@ -69,9 +69,9 @@ def _sequence(axis: Axes, way: Way, width: float, from_s: float) -> None:
     sent, again = way.sent, way.sent["again"] > 0
     for chosen, colour, label, stroke in ((~again, of_flow(0)[0], "sent", width), (again, _RESENT, "sent again", 1.6 * width)):
         if chosen.any():
-            heights = [sent[name][chosen] / 1e6 for name in ("start", "end")]
+            low, high = sent["start"][chosen] / 1e6, sent["end"][chosen] / 1e6
             # Rasterised in the SVG too: tens of thousands of strokes as shapes would take megabytes.
-            axis.vlines(sent["t_s"][chosen] - from_s, *heights, colors=colour, linewidth=stroke, label=label, rasterized=True, zorder=3)
+            axis.vlines(sent["t_s"][chosen] - from_s, low, high, colors=colour, linewidth=stroke, label=label, rasterized=True, zorder=3)
     known = np.isfinite(way.answers["ack"])
     highest = np.maximum.accumulate(way.answers["ack"][known]) / 1e6
     axis.step(way.answers["t_s"][known] - from_s, highest, where="post", linewidth=0.7 * width, color=_ACKS, label="acknowledged")

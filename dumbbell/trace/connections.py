@@ -79,4 +79,3 @@ def format_endpoint(endpoint: tuple[str, int]) -> str:
     """`address:port`, or `[address]:port` for IPv6."""
     host, port = endpoint
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-

@@ -43,8 +43,8 @@ def _words(holder: str, row: Mapping[str, Any], other: Mapping[str, Any]) -> str
         return f"no room in the advertised window (at most {other['window_max_bytes']:,} bytes) {_times(row['held_closings'])}"
     if holder == "sender":
         return (
-            f"{row['held_level_rounds']} rounds with {row['held_level_bytes']:,} bytes in flight, the most there ever were, without a loss or "
-            "a mark and with room in the window: a send buffer, or a control that holds its window"
+            f"{row['held_level_rounds']} rounds with {row['held_level_bytes']:,} bytes in flight, the most there ever were, "
+            "without a loss or a mark and with room in the window: a send buffer, or a control that holds its window"
         )
     marks = other["ece_packets"] + other["ae_packets"] + other["ace_marks"]
     if row["held_episodes"]:
