@@ -280,3 +280,8 @@ def test_captures_are_stored_in_the_folder_of_their_run(dumbbell, tmp_path):
     assert sorted(path.name for path in folder.glob("*.pcap")) == ["left.pcap", "right.pcap"]
     assert dumbbell("analyze", "--pair", folder / "left.pcap", folder / "right.pcap").status == 0
     shutil.rmtree(folder)
+
+
+def test_the_facts_are_those_of_the_native_module(files):
+    row = next(analyze(files[0]).rows())
+    assert list(row)[4 : 4 + len(FACTS)] == [fact.name for fact in FACTS]

@@ -35,7 +35,7 @@ pub struct Situation {
     pub flight: i64,
     /// Room in the advertised window, bytes; None if windows are not known.
     pub room: Option<i64>,
-    /// A full segment, bytes.
+    /// The least that a full segment has, bytes.
     pub segment: i64,
     /// The highest ACK.
     pub una: i64,
@@ -149,7 +149,7 @@ impl Limits {
         } else if flight > level + segment {
             self.held.congestion_ns += passed_ns + self.run.1 + self.steady_ns;
             (self.run, self.steady_ns, self.steady_rounds, self.held.level) = ((0, 0), 0, 0, flight);
-        } else if flight >= level - segment {
+        } else if flight >= level - segment && flight > segment {
             self.run = (self.run.0 + 1, self.run.1 + passed_ns);
         } else {
             self.end_run();

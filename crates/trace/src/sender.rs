@@ -10,6 +10,9 @@ use crate::sent::{Added, Sample, Sent};
 use crate::spurious::Retransmissions;
 use crate::window::Windows;
 
+/// Most bytes of options in a TCP header: a full segment has at least the maximum segment size less these.
+const MOST_OPTIONS: u32 = 40;
+
 /// What a packet did, for whoever draws it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
@@ -55,8 +58,8 @@ pub struct Sender {
     answered: bool,
     /// A packet that is no SYN was sent in order: data can be out.
     flowing: bool,
-    /// The last segment was not full.
-    short: bool,
+    /// Payload of the last packet that brought something new.
+    last_payload: u32,
     limits: Limits,
     /// Boxed: most connections send nothing again.
     resent: Option<Box<Retransmissions>>,
@@ -159,7 +162,7 @@ impl Sender {
             again.most_times = again.most_times.max(times);
         }
         if added.again == 0 {
-            self.short = p.payload < d.volume.largest;
+            self.last_payload = p.payload;
             return;
         }
         d.again_mut().packets += 1;
@@ -254,8 +257,9 @@ impl Sender {
         }
     }
 
-    /// What is known of its flight after a packet of either end.
-    fn settle(&mut self, time_ns: i64, edge: Option<i64>) {
+    /// What is known of its flight after a packet of either end. `edge`: of the window that the other end advertises; `mss`: what the other end
+    /// offers, of which options take a part.
+    fn settle(&mut self, time_ns: i64, edge: Option<i64>, mss: Option<u16>) {
         let flight = self.sent.top() - self.una;
         let v = &self.direction.volume;
         if v.data_packets == 0 {
@@ -264,13 +268,15 @@ impl Sender {
         let begun = self.direction.outstanding.max > 0;
         self.direction.outstanding.set(time_ns, flight, begun);
         let closed = self.direction.stream.fin.is_some_and(|fin| self.una > fin) || self.direction.kinds.resets > 0;
+        // With segmentation offload the largest packet is many segments.
+        let segment = mss.map_or(v.largest, |mss| u32::from(mss).saturating_sub(MOST_OPTIONS)).max(1);
         let situation = Situation {
             flight,
             room: edge.map(|edge| edge - self.sent.top()),
-            segment: i64::from(v.largest.max(1)),
+            segment: i64::from(segment),
             una: self.una,
             top: self.sent.top(),
-            short: self.short,
+            short: self.last_payload < segment,
             closed,
         };
         self.limits.step(time_ns, &situation);
@@ -319,8 +325,9 @@ pub fn exchange(own: &mut Sender, other: &mut Sender, agreement: &mut Agreement,
         known.then(|| ack + by.direction.windows.latest as i64)
     };
     let (own_edge, other_edge) = (edge(own, other), edge(other, own));
-    own.settle(p.time_ns, own_edge);
-    other.settle(p.time_ns, other_edge);
+    let (own_mss, other_mss) = (own.direction.kinds.mss, other.direction.kinds.mss);
+    own.settle(p.time_ns, own_edge, other_mss);
+    other.settle(p.time_ns, other_edge, own_mss);
     (event.flight, event.other_flight) = (own.sent.top() - own.una, other.sent.top() - other.una);
     event
 }
