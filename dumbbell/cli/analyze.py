@@ -52,6 +52,8 @@ def _analyze(
     from dumbbell.results import check_capture
 
     _check(files, pair, each, csv)
+    if (out or plot) and each and len({file.name for file in files}) < len(files):
+        raise BadInput("--each: files of one name would be written to one folder; expected different names, or no --out and --plot")
     if not window > 0:
         raise BadInput(f"--window {window:g}: expected a time above 0 s")
     for file in files:

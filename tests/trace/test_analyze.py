@@ -105,6 +105,10 @@ def bad_arguments(files, tmp_path):
             ("--plot", tmp_path / "figures", "--connection", "3", files[0]),
             f"--connection 3: {files[0]} has 2 connections; expected 1 to 2",
         ),
+        "two of a name": (
+            ("--each", "--out", tmp_path / "o", files[0], files[0]),
+            "--each: files of one name would be written to one folder; expected different names, or no --out and --plot",
+        ),
         "no window": (("--window", "0", files[0]), "--window 0: expected a time above 0 s"),
     }
 
@@ -125,6 +129,7 @@ def bad_arguments(files, tmp_path):
         "a pair of one",
         "a pair of each",
         "no such connection",
+        "two of a name",
         "no window",
     ],
 )
