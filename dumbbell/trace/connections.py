@@ -59,7 +59,7 @@ def analyze(source: Source, sink: Callable[[Mapping[str, bytes]], None] | None =
     """The TCP connections of a capture file (pcap or pcapng, plain or packed by gzip or zstd). Raises `BadInput` if it is no capture or
     contains no TCP.
 
-    The file is read front to back, up to where it is damaged; memory grows with the number of connections (some 1.5 kB each) and with what
+    The file is read front to back, up to where it is damaged; memory grows with the number of connections (some 1.7 kB each) and with what
     is in flight. `sink` is given what each packet did, many at a time, as columns: see `dumbbell.trace.each_packet`.
     """
     with errors_name_files(source):

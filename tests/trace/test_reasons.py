@@ -11,6 +11,7 @@ from dumbbell.trace.reasons import HOLDERS
 
 FAST = {"rtt": "60ms", "bottleneck": {"rate": "100mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "1000p"}}}
 SLOW = {"rtt": "40ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "cake"}}}
+DEEP = {"rtt": "60ms", "bottleneck": {"rate": "50mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "10000p"}}}
 REQUESTS = {"kind": "exchange", "cc": "cubic", "request": "100B", "response": "20kB"}
 CASES = {
     "losses": (
@@ -19,7 +20,7 @@ CASES = {
         r"rounds with [1-9]\d* packets sent again",
     ),
     "marks": ("congestion", {"path": SLOW, "flows": [{"cc": "cubic", "ecn": True}]}, r"and [1-9]\d* echoes of marks"),
-    "growing": ("congestion", {"path": FAST, "flows": [{"cc": "bbr"}]}, "no losses and no marks"),
+    "growing": ("congestion", {"path": DEEP, "flows": [{"cc": "cubic"}]}, "no losses and no marks"),
     "sender": ("sender", {"path": FAST, "flows": [{"cc": "cubic", "host": {"sndbuf": "60kB"}}]}, "a send buffer"),
     "receiver": ("receiver", {"path": FAST, "flows": [{"cc": "cubic", "host": {"rcvbuf": "60kB"}}]}, "no room in the advertised window"),
     "application": ("application", {"path": FAST, "flows": [], "background": [REQUESTS]}, "nothing in flight"),
