@@ -162,6 +162,16 @@ def handmade():
             frame(570, False, 61, 2000, _RST | _ACK),
         ],
     )
+    wide = b"\x02\x04\x05\xb4\x03\x03\x0f"
+    yield (
+        "shift-15",
+        [
+            frame(0, True, 100, 0, _SYN, options=wide),
+            frame(1, False, 900, 101, _SYN | _ACK, options=wide),
+            frame(2, True, 101, 901, _ACK, 100),
+            frame(3, False, 901, 201, _ACK),
+        ],
+    )
     yield (
         "version-6",
         [

@@ -24,6 +24,8 @@ FAULTS = {
     # It compares SACK blocks without regard to the wrap, and takes all of them for reports of what was received twice.
     "wrapping": {"segs_cum_acked", "dsack_pkts_sent"},
     "unscaled": BOUNDARY,
+    # RFC 7323 has 14 as the most.
+    "shift-15": {"max_win_adv", "min_win_adv", "avg_win_adv"},
 }
 """Capture -> what tcptrace gets wrong there (docs/analyze.md)."""
 
