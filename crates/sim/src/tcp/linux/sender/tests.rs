@@ -202,8 +202,8 @@ fn a_netem_holds_nothing_back_and_what_lies_there_is_not_sent_again() {
         pair.s.on_timer(&mut pair.out);
         pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>()
     };
-    // The loss probe has something new to send; the timeout finds its segment there.
-    assert_eq!([timeout(&mut pair), timeout(&mut pair)].concat(), [11]);
+    // The loss probe has something new to send; its event moves to the timeout, which finds its segment there.
+    assert_eq!([timeout(&mut pair), timeout(&mut pair), timeout(&mut pair)].concat(), [11]);
     assert_eq!((pair.s.counters.rto_timeouts, pair.s.counters.retransmits), (1, 0));
     assert!(!pair.s.on_left_host(&sent[0]), "nobody waits for that");
     assert_eq!(timeout(&mut pair), [1]);
