@@ -78,9 +78,7 @@ FORMAT = Format(
             informative_rule="  those that are explained",
             informative_bar=0.75,
         ),
-        RETRANSMITS: Metric(
-            unit="", title="Data packets sent again", tolerance=Tolerance(relative=0.25, absolute=20), bar=0.70, floor=20
-        ),
+        RETRANSMITS: Metric(unit="", title="Data packets sent again", tolerance=Tolerance(relative=0.25, absolute=20), bar=0.70, floor=20),
         WINDOW: Metric(unit="bytes", title="Mean window advertised", tolerance=Tolerance(), bar=1.0),
     },
     measure=partial(_measure, None),

@@ -20,7 +20,7 @@ from dumbbell.studies.ordering.background import LOAD_MBIT, RATE_MBIT
 from dumbbell.studies.ordering.conditions import BASE, BUFFERS_MIB, PRINTED, RTTS_MS, Condition
 from dumbbell.studies.ordering.controls import ERA, LARGE_BUFFERS, Words
 from dumbbell.studies.ordering.published import utilization
-from dumbbell.studies.ordering.scenarios import run_of
+from dumbbell.studies.ordering.scenarios import TICK, run_of
 from dumbbell.studies.ordering.trials import interval, trials
 from dumbbell.studies.study import Request
 
@@ -59,7 +59,7 @@ EXPERIMENTS = (
         "FAST, 30 kB of queue on the way back",
         "FAST",
         _BUFFERS,
-        changes={"path.reverse": {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "dummynet", "limit": "30kB"}}},
+        changes={"path.reverse": {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "dummynet", "limit": "30kB", "tick": TICK}}},
     ),
     Experiment(
         "todays-filter", "Westwood with today's filter", "WESTWOOD", tuple(dict.fromkeys((*_RTTS, *_BUFFERS))), {"kind": "westwood"}

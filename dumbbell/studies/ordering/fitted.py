@@ -5,6 +5,7 @@
 - The windows of the web transfers, in the ablations: the page prints none. With 128 KiB, the most that kernels of the time
   tune to, web transfers take little of the high-speed flows; with 1 MB, and sizes that give the same variability, the bursts of their slow
   starts do.
+- The clock of the routers, in the ablations: dummynet serves its queues at ticks. The page does not print their distance.
 - Utilisation is compared as payload, 1448/1500 of the IP packets: the page's utilisations end at 0.96 where the link is never idle.
   The format `ncsu_utilization_ip` has the agreement in IP packets beside it, of the same runs.
 """
@@ -25,6 +26,13 @@ FITTED = (
             {"fast.alpha": alpha},
         )
         for alpha in (50, 200)
+    ),
+    Fitted(
+        "dummynet-tick",
+        "dummynet serves its queues every millisecond",
+        "without a clock, each packet when the line is free",
+        "the utilisation of flows at 320 ms, most of all of many: bursts of 33 packets every tick desynchronise their losses",
+        {"dummynet.tick": None},
     ),
     Fitted(
         "web-windows",

@@ -32,22 +32,32 @@ NOBODY = "none"
 HIGH_SPEED = "highspeed"
 """Name of the high-speed flows."""
 BOTTLENECK = "bottleneck"
+TICK = "1ms"
+"""Of dummynet's clock. At FreeBSD's own 10 ms it would serve a third of the smallest queue at once; its manual asks for 1 ms."""
 _REVERSE_FLOWS, _FORWARD_FLOWS = 2, 12
 _BACKGROUND_JITTER = "1s"
-_WEB = "web"
+_WEB, _DUMMYNET = "web", "dummynet"
 """In place of a protocol in an override."""
 _OF_HIGH_SPEED, _OF_REVERSE, _OF_FORWARD = range(3)
 """Random streams of RTTs."""
 
 
 def document(
-    condition: Condition, protocol: str, mode: Mode, seed: int, control: Words | None = None, web: str | None = None
+    condition: Condition,
+    protocol: str,
+    mode: Mode,
+    seed: int,
+    control: Words | None = None,
+    web: str | None = None,
+    tick: str | None = TICK,
 ) -> dict[str, Any]:
-    """The scenario of a run, as a user would write it; `control` replaces the protocol's own, `web` the type of the background.
+    """The scenario of a run, as a user would write it; `control` replaces the protocol's own, `web` the type of the background,
+    `tick` the clock of the routers (None: they serve their queues without one).
 
     RTTs are of the seed, and so is everything that the run draws itself.
     """
-    queue = {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "dummynet", "limit": f"{condition.buffer_mib}MiB"}}
+    dummynet = {"kind": "dummynet", "limit": f"{condition.buffer_mib}MiB", **({} if tick is None else {"tick": tick})}
+    queue = {"rate": f"{RATE_MBIT}mbit", "qdisc": dummynet}
     times = condition.times
     reverse = _long_lived("reverse", _rtts(_OF_REVERSE, seed, _REVERSE_FLOWS), mode, direction="reverse")
     forward = _long_lived("forward", _rtts(_OF_FORWARD, seed, _FORWARD_FLOWS), mode) if condition.congested else []
@@ -73,9 +83,9 @@ def runs(request: Request, wanted: Iterable[Condition], mode: Mode = ERA, protoc
     """The requested runs of some conditions.
 
     An override `PROTOCOL.PARAMETER` changes a parameter of a protocol's congestion control, and only runs of that protocol are made;
-    `web.TYPE` is another type of background traffic in the place of TYPE.
+    `web.TYPE` is another type of background traffic in the place of TYPE, `dummynet.tick` another clock of the routers.
     """
-    overridden = {key.partition(".")[0] for key in request.override} - {_WEB}
+    overridden = {key.partition(".")[0] for key in request.override} - {_WEB, _DUMMYNET}
     chosen = [name for name in (protocols or (JUDGED if request.quick else PROTOCOLS)) if not overridden or name.lower() in overridden]
     return [
         run_of(
@@ -85,6 +95,7 @@ def runs(request: Request, wanted: Iterable[Condition], mode: Mode = ERA, protoc
             seed,
             {**mode.control(protocol), **_parameters(request, protocol)},
             web=request.override.get(f"{_WEB}.{condition.background}"),
+            tick=request.override.get(f"{_DUMMYNET}.tick", TICK),
         )
         for condition in wanted
         for protocol in chosen
@@ -111,11 +122,12 @@ def run_of(
     changes: Mapping[str, Any] | None = None,
     experiment: str = "",
     web: str | None = None,
+    tick: str | None = TICK,
 ) -> ResolvedScenario:
     """One run. `changes`: other values of keys of the scenario, for an experiment with a name of its own."""
     from dumbbell.scenario.keys import assigned_at
 
-    written = document(condition, protocol, mode, seed, control, web)
+    written = document(condition, protocol, mode, seed, control, web, tick)
     for key, value in (changes or {}).items():
         written = assigned_at(written, key.split("."), value)
     (found,) = validated(written, str(LAWS)).expand()
