@@ -71,6 +71,24 @@ def tables(counters):
     return {"flows": flows, "ports": ports}
 
 
+def study_run(cell, blocks, counters, plan=None):
+    """A run of a study with these series and numbers by entity, named after its cell."""
+    name = "-".join(map(str, cell.values()))
+    return Run(
+        key=f"key-{name}",
+        name=name,
+        cell=cell,
+        scenario={"flows": []},
+        status="ok",
+        reasons=(),
+        **tables(counters),
+        digest=digest(blocks),
+        engine={"name": "sim"},
+        samples=tuple(blocks),
+        plan=plan,
+    )
+
+
 def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno", "port/bottleneck")):
     """A run with evenly spaced samples. The first value of a flow's window is NaN."""
     blocks = []

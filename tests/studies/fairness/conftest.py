@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support import FLOW, PORT, tables
+from support import FLOW, PORT, study_run
 
-from dumbbell.results import Block, Run, digest
+from dumbbell.results import Block
 from dumbbell.studies.fairness.hosts import scenario_names, senders
 from dumbbell.studies.fairness.published import FILE_BYTES, transfers
 
@@ -30,19 +30,7 @@ def run(scenario, elapsed, retransmits=None, seed=1, mode="2011", experiment="",
             "retransmits": (retransmits or {}).get(sender, 0),
         }
     cell = {"mode": mode, "scenario": scenario, **({"experiment": experiment} if experiment else {}), "seed": seed}
-    name = "-".join(map(str, cell.values()))
-    return Run(
-        key=f"key-{name}",
-        name=name,
-        cell=cell,
-        scenario={"flows": []},
-        status="ok",
-        reasons=(),
-        **tables(counters),
-        digest=digest(blocks),
-        engine={"name": "sim"},
-        samples=tuple(blocks),
-    )
+    return study_run(cell, blocks, counters)
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support import FLOW, PORT, tables
+from support import FLOW, PORT, study_run
 
-from dumbbell.results import Block, Run, digest
+from dumbbell.results import Block
 from dumbbell.studies.ordering.conditions import PRINTED, distinct
 from dumbbell.studies.ordering.controls import PROTOCOLS
 from dumbbell.studies.ordering.published import utilization
@@ -56,20 +56,7 @@ def run(condition, protocol, used=0.9, wobble=0.1, mode="2006", seed=1, reverse=
         blocks.append(Block(f"flow/{name}", ("retransmits",), t_ns, lost[None, :]))
         blocks.append(Block(f"share/bottleneck/flow/{name}", ("sent_bytes",), t_ns, sent[None, :] * 1514 / 1500))
     cell = cell_of(condition, protocol, mode, seed, experiment or "")
-    name = "-".join(map(str, cell.values()))
-    return Run(
-        key=f"key-{name}",
-        name=name,
-        cell=cell,
-        scenario={"flows": []},
-        status="ok",
-        reasons=(),
-        **tables({"flow/1": FLOW, "port/bottleneck": PORT, "port/bottleneck-reverse": PORT}),
-        digest=digest(blocks),
-        engine={"name": "sim"},
-        samples=tuple(blocks),
-        plan=PLAN,
-    )
+    return study_run(cell, blocks, {"flow/1": FLOW, "port/bottleneck": PORT, "port/bottleneck-reverse": PORT}, PLAN)
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support import tables
+from support import study_run
 
-from dumbbell.results import Block, Run, digest
+from dumbbell.results import Block
 from dumbbell.studies.teacup.scenarios import CONTROL_FROM_S, cell, experiments
 
 STEP_S = 0.1
@@ -55,19 +55,7 @@ def run(
         drops = np.floor(T_S / 5)
         blocks.append(Block(f"port/{name}", ("sojourn_ms", "drops"), t_ns, np.stack([delay, drops])))
     coordinates = {**cell(experiment), "seed": seed, **({} if onset_s is None else {"onset_s": onset_s})}
-    key = f"{experiment.cc}-{experiment.qdisc}-{experiment.rtt_ms:g}-{experiment.limit_packets}-{seed}-{onset_s}"
-    return Run(
-        key=key,
-        name=key,
-        cell=coordinates,
-        scenario={"flows": []},
-        status="ok",
-        reasons=(),
-        **tables(counters),
-        digest=digest(blocks),
-        engine={"name": "sim"},
-        samples=tuple(blocks),
-    )
+    return study_run(coordinates, blocks, counters)
 
 
 @pytest.fixture
