@@ -109,7 +109,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["compare", "DIR", "sec"], "sec: no such study or file; expected one of sce, oracle, teacup, ordering or a CSV file"),
+        (["compare", "DIR", "sec"], "sec: no such study or file; expected one of sce, oracle, teacup, ordering, fairness or a CSV file"),
         (
             ["compare", "DIR", "sce/two"],
             "part 'two' of study sce is unknown (did you mean 'two-flow'?); expected one of draft, one-flow, two-flow",
