@@ -262,7 +262,7 @@ class Settings(Model):
     series: Series = Series()
     """Of what samples are taken; of every flow and port by default."""
     capture: bool = False
-    """Keep the packets that the hosts see, as pcap files with ns: 128 bytes of each, times from the start of the run."""
+    """Keep the packets that the hosts see, as pcap files with ns: 128 bytes of each; the run starts at 2020-01-01 00:00 UTC."""
     passive_rtt: bool = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1

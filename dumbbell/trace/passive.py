@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 PASSIVE_RTT = "passive_rtt_ms"
 """Name of the series in a run whose scenario has `passive_rtt: true`."""
+EPOCH_NS = 1_577_836_800 * 10**9
+"""Time 0 of a run in its captures, ns since 1970: the beginning of 2020 (`EPOCH_S` of crates/trace/src/write.rs)."""
 _SIDES = ("left", "right")
 """Prefixes of the names of a run's captures. Hosts with different settings have separate files (`left-1.pcap`)."""
 
@@ -135,7 +137,7 @@ def flow_rtt(run: Run) -> dict[str, Series]:
     for names in zip(left, right, strict=True):
         for pair in _pairs(*(run.captures[name] for name in names)).found:
             if entity := entities.get((pair["source"], pair["destination"])):
-                found[entity] = (int64_array(pair["t_ns"]) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
+                found[entity] = ((int64_array(pair["t_ns"]) - EPOCH_NS) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
     return {entity: found[entity] for entity in entities.values() if entity in found}
 
 

@@ -7,6 +7,7 @@ from support import PATH
 from dumbbell.native import native
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.trace import analyze, flow_rtt, packets
+from dumbbell.trace.passive import EPOCH_NS
 
 
 def captured(run, **more):
@@ -100,3 +101,9 @@ def test_flows_are_told_apart_whichever_way_they_go(run):
     for _, rtt_ms in samples.values():
         assert len(rtt_ms) > 300
         assert 20 <= np.median(rtt_ms) < 300
+
+
+def test_captures_begin_on_a_fixed_day(run):
+    for content in captured(run).captures.values():
+        first_s = analyze(content).connections["first_s"].min()
+        assert 0 <= first_s - EPOCH_NS / 1e9 < 0.1

@@ -16,6 +16,7 @@ from dumbbell.metrics import drain_ms, mean_rate, opportunity_rate_mbit
 from dumbbell.plan.sketch import sketch
 from dumbbell.results.capacity import capacities, utilisation
 from dumbbell.scenario import Scenario, ScenarioError
+from dumbbell.trace.passive import EPOCH_NS
 
 ROOT = Path(__file__).parent.parent.parent
 FULL_BITS = 1514 * 8
@@ -165,7 +166,7 @@ def test_a_line_gives_out_exactly_the_opportunities_of_its_trace():
     found, at = [], 24
     while at < len(packets):
         seconds, nanoseconds, stored, _ = struct.unpack_from("<4I", packets, at)
-        found.append(seconds * 10**9 + nanoseconds)
+        found.append(seconds * 10**9 + nanoseconds - EPOCH_NS)
         at += 16 + stored
     expected = [int(ms) * 10**6 for ms in Path(trace).read_text().split()]
     assert [ns for ns in found if ns < 9_900_000_000] == [ns for ns in expected if ns < 9_900_000_000]

@@ -145,7 +145,8 @@ impl Outstanding {
     pub fn set(&mut self, time_ns: i64, bytes: i64, begun: bool) {
         let passed_ns = if begun { (time_ns - self.since_ns).max(0) } else { 0 };
         self.sum += self.now as f64 * passed_ns as f64;
-        self.spent_ns += passed_ns;
+        // Times of a damaged capture may go back and forth by decades.
+        self.spent_ns = self.spent_ns.saturating_add(passed_ns);
         self.since_ns = time_ns;
         self.now = bytes;
         self.max = self.max.max(bytes);

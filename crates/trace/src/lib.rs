@@ -36,4 +36,4 @@ pub use reader::Reader;
 pub use sender::Event;
 pub use tally::{LeftOut, Tally};
 pub use window::Windows;
-pub use write::{Frame, TcpOption, Transport, Writer};
+pub use write::{Frame, TcpOption, Transport, Writer, EPOCH_S};

@@ -10,6 +10,9 @@ use etherparse::{
 use crate::packet::flags;
 
 const NS_PER_S: u64 = 1_000_000_000;
+/// Time 0 of a run in its captures, s since 1970: the beginning of 2020. Programs take a time of 0 for one that is not set (tcptrace loses the
+/// first RTT).
+pub const EPOCH_S: u64 = 1_577_836_800;
 /// Magic number of a pcap file with nanosecond timestamps.
 const MAGIC: u32 = 0xa1b2_3c4d;
 const SNAPLEN: u32 = 128;
@@ -67,7 +70,7 @@ pub enum TcpOption {
 /// A packet to write.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Capture time, ns.
+    /// Capture time, ns since the run began.
     pub time_ns: u64,
     /// Sending address and port.
     pub source: (Ipv4Addr, u16),
@@ -152,7 +155,7 @@ impl Writer {
         headers.extend(transport);
         let length = headers.len() as u32 + u32::from(frame.payload);
         let captured = (headers.len() as u32).min(SNAPLEN);
-        let (seconds, nanoseconds) = ((frame.time_ns / NS_PER_S) as u32, (frame.time_ns % NS_PER_S) as u32);
+        let (seconds, nanoseconds) = ((EPOCH_S + frame.time_ns / NS_PER_S) as u32, (frame.time_ns % NS_PER_S) as u32);
         for word in [seconds, nanoseconds, captured, length] {
             self.file.extend(word.to_le_bytes());
         }

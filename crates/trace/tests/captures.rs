@@ -52,7 +52,7 @@ fn expected(time_ns: i64) -> Packet {
 #[test]
 fn written_packets_are_read_back() {
     let capture = read(&file(&[data()])).unwrap();
-    assert_eq!(capture.packets, [expected(3 * MS)]);
+    assert_eq!(capture.packets, [expected(EPOCH_NS + 3 * MS)]);
     let tally = capture.tally;
     assert_eq!((tally.tcp_packets, tally.other_packets(), tally.options_cut, tally.options_invalid), (1, 0, 0, 0));
     assert!(tally.cut_short.is_none() && tally.damage.is_none());
@@ -204,7 +204,8 @@ fn counts_and_times_of_a_connection() {
     assert_eq!((c.client, c.server), (endpoint(CLIENT), endpoint(SERVER)));
     assert_eq!((v.packets, v.data_packets, v.bytes, v.unique_bytes), (5, 4, 4000, 3000));
     assert_eq!((f.again().packets, f.again().bytes, f.again().out_of_order), (1, 1000, 1));
-    assert_eq!((span.first_ns, span.last_ns, span.first_data_ns), (0, 50 * MS, 20 * MS));
+    let at = |ms: i64| EPOCH_NS + ms * MS;
+    assert_eq!((span.first_ns, span.last_ns, span.first_data_ns), (at(0), at(50), at(20)));
     assert_eq!((c.reverse.volume.packets, c.reverse.volume.bytes), (3, 0));
     let expected = 3000.0 * 8.0 / 0.030;
     assert!((f.throughput_bps() - expected).abs() < 1.0);

@@ -176,7 +176,7 @@ fn a_clock_that_is_set_back_gives_no_rtt_and_is_counted() {
     let found = analysis(&capture.packets);
     assert_eq!((rtts_ns(&capture.packets, false), found.negative_rtts()), (vec![15 * MS], 1));
     let reverse = found.connection(0).reverse.span;
-    assert_eq!((reverse.first_ns, reverse.last_ns), (40 * MS, 75 * MS));
+    assert_eq!((reverse.first_ns, reverse.last_ns), (EPOCH_NS + 40 * MS, EPOCH_NS + 75 * MS));
 }
 
 #[test]

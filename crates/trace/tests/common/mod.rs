@@ -5,11 +5,13 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use dumbbell_trace::packet::{Endpoint, Packet};
-use dumbbell_trace::{spp, Analysis, Error, Frame, Reader, Tally, TcpOption, Transport, Writer};
+use dumbbell_trace::{spp, Analysis, Error, Frame, Reader, Tally, TcpOption, Transport, Writer, EPOCH_S};
 
 pub const CLIENT: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 1, 0, 1), 10_000);
 pub const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 2, 0, 2), 5_000);
 pub const MS: i64 = 1_000_000;
+/// Time 0 of a run in a capture of its own.
+pub const EPOCH_NS: i64 = EPOCH_S as i64 * 1_000_000_000;
 
 pub fn endpoint(address: (Ipv4Addr, u16)) -> Endpoint {
     (IpAddr::V4(address.0), address.1)

@@ -1,5 +1,5 @@
-/* Packets at the devices of the hosts, to pcap files with nanoseconds; times are those of the run. A filter cuts each off behind SNAPLEN
- * bytes: what is cut has a head of its own. A clone of the whole would share the head with the packet that goes on until it is read, and
+/* Packets at the devices of the hosts, to pcap files with nanoseconds; times are those of the run, from a fixed day on. A filter cuts each
+ * off behind SNAPLEN bytes: what is cut has a head of its own. A clone of the whole would share the head with the packet that goes on until it is read, and
  * TCP does not join such segments in its queues (skb_try_coalesce), which its windows would show. */
 #include "agent.h"
 
@@ -17,6 +17,9 @@
 #define PCAP_NANOSECONDS 0xa1b23c4d
 #define LINKTYPE_ETHERNET 1
 #define ROOM (32 << 20) /* bytes that may wait in the socket: one burst at most, since reading them takes no virtual time */
+
+/* Time 0 of the run, s since 1970 (EPOCH_S of crates/trace/src/write.rs). */
+#define EPOCH 1577836800
 
 struct pcap_header {
 	uint32_t magic;
@@ -71,7 +74,7 @@ static int read_packet(struct capture *capture, struct timespec zero)
 		when.tv_sec--;
 		when.tv_nsec += 1000000000;
 	}
-	packet = (struct pcap_packet){ .seconds = when.tv_sec - zero.tv_sec, .nanoseconds = when.tv_nsec - zero.tv_nsec,
+	packet = (struct pcap_packet){ .seconds = EPOCH + when.tv_sec - zero.tv_sec, .nanoseconds = when.tv_nsec - zero.tv_nsec,
 				       .captured = length, .length = whole.tp_len };
 	if (fwrite(&packet, sizeof(packet), 1, capture->file) != 1 || fwrite(bytes, packet.captured, 1, capture->file) != 1)
 		fail("%s: %s", capture->name, strerror(errno));
