@@ -21,6 +21,7 @@ from dumbbell.engines.kernel.capabilities import capabilities
 from dumbbell.engines.linux import compile_plan
 from dumbbell.plan import make
 from dumbbell.scenario import Scenario
+from dumbbell.trace.passive import EPOCH_NS
 
 DATA = Path(__file__).parent / "data"
 CLIENT_PORT, SERVER_PORT = 10_000, 30_000
@@ -137,7 +138,7 @@ def _packets(host: str, capture: bytes) -> Iterator[Packet]:
         blocks = struct.iter_unpack(">II", options.get(5, b""))
         yield Packet(
             host,
-            seconds * 10**9 + ns,
+            seconds * 10**9 + ns - EPOCH_NS,
             sender,
             _relative(seq, first[sender]),
             size - 20 - header,

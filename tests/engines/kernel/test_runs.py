@@ -13,6 +13,7 @@ from dumbbell.engines.prepared import prepare
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor import Threads
 from dumbbell.scenario import Scenario, ScenarioError
+from dumbbell.trace.passive import EPOCH_NS
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def packets(capture):
     while at < len(capture):
         seconds, ns, captured, length = struct.unpack("<IIII", capture[at : at + 16])
         assert captured == min(length, snaplen)
-        yield seconds * 10**9 + ns, length
+        yield seconds * 10**9 + ns - EPOCH_NS, length
         at += 16 + captured
 
 
