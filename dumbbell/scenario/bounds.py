@@ -11,6 +11,7 @@ Wrong = Iterator[tuple[Location, str, str]]
 """Where, what is wrong, and what was expected."""
 
 _LONGEST_DELAY = Duration.parse("1000s")
+_LONGEST_TICK = Duration.parse("1s")
 _FASTEST = Rate.parse("1000gbit")
 SLOWEST_CAKE = Rate.parse("8bit")
 """Cake counts in bytes per second."""
@@ -20,6 +21,12 @@ def too_long(location: Location, time: Duration | None, most: Duration = _LONGES
     """A time above `most`; None is not said."""
     if time is not None and time > most:
         yield location, f"{time} is too long", f"at most {most}"
+
+
+def no_tick(location: Location, tick: Duration | None) -> Wrong:
+    """A time between ticks that no kernel's clock has; None is not said."""
+    if tick is not None and not 0 < tick <= _LONGEST_TICK:
+        yield location, f"{tick} is no tick of a clock", f"above 0s, at most {_LONGEST_TICK}"
 
 
 def too_fast(location: Location, rate: Rate | None) -> Wrong:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from dumbbell.scenario.bounds import no_tick
 from dumbbell.scenario.discipline import Discipline, PortFacts
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Duration, Limit
-
-_LONGEST_TICK = Duration.parse("1s")
 
 
 class Dummynet(Discipline):
@@ -26,8 +25,7 @@ class Dummynet(Discipline):
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """A tick of no time, or a long one."""
-        if self.tick is not None and not 0 < self.tick <= _LONGEST_TICK:
-            yield ("tick",), f"{self.tick} is no tick of a clock", f"above 0s, at most {_LONGEST_TICK}"
+        yield from no_tick(("tick",), self.tick)
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""

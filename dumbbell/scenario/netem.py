@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from dumbbell.scenario.bounds import too_long
+from dumbbell.scenario.bounds import no_tick, too_long
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Duration, Limit
 
 NETEM_TICK = "tick of netem"
-_LONGEST_TICK = Duration.parse("1s")
 
 
 class Netem(Discipline):
@@ -32,8 +31,7 @@ class Netem(Discipline):
         yield from too_long(("delay",), self.delay)
         if not self.delay:
             yield ("delay",), f"{self.delay} delays nothing", "e.g. 100ms, or pfifo without a delay"
-        if self.tick is not None and not 0 < self.tick <= _LONGEST_TICK:
-            yield ("tick",), f"{self.tick} is no tick of a clock", f"above 0s, at most {_LONGEST_TICK}"
+        yield from no_tick(("tick",), self.tick)
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""

@@ -24,6 +24,8 @@ _FIRST_WINDOW = 4 * 1460
 """What Linux offered before 2.6.38 at first, bytes (2.6.18 net/ipv4/tcp_output.c `tcp_select_initial_window`)."""
 _LARGEST_UNSCALED = 65_535
 _MOST_SHIFT = 14
+_FIRST_WITH_OUTAGE = 13
+"""The first Combo of the third group."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,3 @@ def senders(scenario: str) -> Mapping[str, Setup]:
 def has_outage(scenario: str) -> bool:
     """The scenario is of the report's third group, with 100 ms in which everything is lost."""
     return scenario.startswith("Combo") and int(scenario.removeprefix("Combo")) >= _FIRST_WITH_OUTAGE
-
-
-_FIRST_WITH_OUTAGE = 13

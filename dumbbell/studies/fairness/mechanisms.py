@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 QUICK_NOTE = "one start"
 _FLOW = "transfer"
 _DURATION = "200s"
+_BOUNDS = ("with", "without")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
     return [
         run
         for each in MECHANISMS
-        for bound, setup in (("with", each), ("without", each.without))
+        for bound, setup in zip(_BOUNDS, (each, each.without), strict=True)
         for run in repeats(document(setup), {"mechanism": each.name, "bound": bound}, request)
     ]
 
@@ -101,6 +102,3 @@ def _summaries(runs: Runs) -> Mapping[str, Table]:
         rows.append([each.name, f"{each.mib}", f"{each.delay_ms:g}", *elapsed, *again])
     heads = ["bound", "MiB", "delay (ms)", "elapsed (s)", "without it (s)", "sent again", "without it"]
     return {"mechanisms": Table("What bounds a transfer of Reno, linux-6.12", heads, rows)} if rows else {}
-
-
-_BOUNDS = ("with", "without")
