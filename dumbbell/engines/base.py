@@ -56,7 +56,7 @@ class Engine(ABC):
 
     def refusals(self, plan: Plan, _compiled: Any) -> Iterator[Refusal]:
         """Refusals beyond those by the table of capabilities."""
-        if plan.capture and (packets := expected_packets(plan)) > _MOST_CAPTURED:
+        if plan.captures and (packets := expected_packets(plan)) > _MOST_CAPTURED:
             what = f"takes about {packets} packets in {Duration(plan.duration_ns)}"
             yield Refusal(RUN, "capture", what, f"at most {_MOST_CAPTURED}, by a shorter duration")
 

@@ -223,7 +223,7 @@ def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_N
             yield from _link_needs(Place("port", i), port)
     for i, change in enumerate(plan.schedule):
         yield _Need(Place("change", i), "", "feature", OUTAGE if isinstance(change, Outage) else RATE_STEP)
-    if plan.capture:
+    if plan.captures:
         yield _Need(RUN, "capture", "feature", CAPTURE)
     if plan.series.groups:
         yield _Need(RUN, "series.groups", "feature", GROUP_SERIES)

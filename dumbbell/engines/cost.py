@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from dumbbell.engines.base import expected_packets, expected_samples
 from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
+from dumbbell.scenario.captures import at_hosts, at_ports
 
 _RUN_BYTES = 7_500
 """run.json and host.json of a few flows."""
 _SAMPLE_BYTES = 2.5
 """Of a sample in series.parquet, compressed."""
 _CAPTURED_BYTES = 400
-"""Of a data packet and its ACKs in the captures of both hosts, at most."""
+"""Of a data packet and its ACKs in the captures of both hosts, or of two points of the path, at most."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,14 @@ def estimate(runs: Sequence[Prepared], workers: int | None = None, each: float =
     costs = [run.cpu_s for run in runs]
     packets = [expected_packets(run.plan) for run in runs]
     disk = sum(
-        _RUN_BYTES + _SAMPLE_BYTES * expected_samples(run.plan, run.engine) + _CAPTURED_BYTES * run.resolved.settings.capture * count
+        _RUN_BYTES + _SAMPLE_BYTES * expected_samples(run.plan, run.engine) + _CAPTURED_BYTES * _points(run) * count
         for run, count in zip(runs, packets, strict=True)
     )
     cpu_s = each * sum(costs)
     return Estimate(round(each * sum(packets)), cpu_s, max(cpu_s / workers, max(costs, default=0.0)), workers, int(each * disk))
+
+
+def _points(run: Prepared) -> float:
+    """How often each packet is kept, the captures of both hosts counting as one."""
+    kept = run.resolved.settings.capture
+    return at_hosts(kept) + len(at_ports(kept)) / 2

@@ -1,20 +1,18 @@
 """The plan of a run: the one contract between a scenario and an engine, with every default filled in."""
 
+from dumbbell.plan.changes import Change, Outage, RateChange
 from dumbbell.plan.kept import Kept
 from dumbbell.plan.make import Planned, make
 from dumbbell.plan.model import (
-    Change,
     Connection,
     Direction,
     Host,
     HostSettings,
     Link,
-    Outage,
     Path,
     Plan,
     Port,
     Queue,
-    RateChange,
     Series,
     Side,
     Tcp,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dumbbell.plan.captures import captured_ports
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.kept import Kept
 from dumbbell.plan.model import Plan
@@ -48,7 +49,8 @@ def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> 
         seed=settings.seed,
         duration_ns=int(settings.duration),
         sample_ns=int(settings.sample),
-        capture=settings.captures,
+        capture=settings.captures_hosts,
+        captured_ports=captured_ports(resolved, paths.ports.stages, [host.egress for host in hosts.hosts if host.egress is not None]),
         mtu_bytes=settings.path.mtu,
         hosts=tuple(hosts.hosts),
         ports=ports,

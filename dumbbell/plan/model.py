@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dumbbell.plan.changes import Change
 from dumbbell.scenario.traffic import KINDS
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
@@ -377,38 +378,6 @@ def over_tcp(workloads: Iterable[tuple[int, Workload]]) -> Iterator[tuple[int, s
             yield i, "" if over is workload else "tcp.", over
 
 
-# --- what changes ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """All packets that leave a queue are lost for a while."""
-
-    port: int
-    at_ns: int
-    for_ns: int
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"kind": "outage", "port": self.port, "at_ns": self.at_ns, "for_ns": self.for_ns}
-
-
-@dataclass(frozen=True, slots=True)
-class RateChange:
-    """The rate of a queue's shaper changes."""
-
-    port: int
-    at_ns: int
-    rate_bps: int
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"kind": "rate", "port": self.port, "at_ns": self.at_ns, "rate_bps": self.rate_bps}
-
-
-Change = Outage | RateChange
-
-
 # --- what is sampled ---------------------------------------------------------------------------------------------------
 
 
@@ -442,6 +411,8 @@ class Plan:
     """Interval of the samples; 0: none."""
     capture: bool
     """Record every packet at both hosts."""
+    captured_ports: tuple[tuple[int, ...], ...]
+    """Record the packets that come out of these ports, those of each point in a capture of their own."""
     mtu_bytes: int
     """The largest IP packet that the ports carry."""
     hosts: tuple[Host, ...]
@@ -451,6 +422,11 @@ class Plan:
     """Bulk flows before all others."""
     schedule: tuple[Change, ...]
     series: Series
+
+    @property
+    def captures(self) -> bool:
+        """Whether packets are recorded anywhere."""
+        return self.capture or bool(self.captured_ports)
 
     @property
     def frame_bytes(self) -> int:
@@ -490,6 +466,7 @@ class Plan:
             "duration_ns": self.duration_ns,
             "sample_ns": self.sample_ns,
             "capture": self.capture,
+            **({"captured_ports": [list(ports) for ports in self.captured_ports]} if self.captured_ports else {}),
             **({"mtu_bytes": self.mtu_bytes} if self.mtu_bytes != ETHERNET_MTU else {}),
             "hosts": [host.plain() for host in self.hosts],
             "ports": [port.plain() for port in self.ports],

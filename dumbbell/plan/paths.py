@@ -153,9 +153,11 @@ def _dumbbell(path: Written, rtt: Duration, separate: bool) -> tuple[list[Stage]
     def delay(direction: Direction, ns: int, line: int | None = None) -> list[Stage]:
         if ns == 0 and line is None and (faults is None or path.delay.faults_in not in (direction, "both")):
             return []
-        stage_id = name if direction == "forward" else f"{name}-reverse"
+        ids = (name, f"{name}-reverse")
+        stage_id, opposite = ids if direction == "forward" else ids[::-1]
         own = faults if path.delay.faults_in in (direction, "both") else None
-        return [Stage(stage_id, name, direction, _DELAY, ns, rate_bps=line, limit=path.delay.limit if ns else None, faults=own)]
+        limit = path.delay.limit if ns else None
+        return [Stage(stage_id, name, direction, _DELAY, ns, rate_bps=line, limit=limit, opposite=opposite, faults=own)]
 
     line = int(path.access.rate) if path.access else None
     behind = where != "before"
@@ -193,9 +195,10 @@ def _own(path: Written) -> tuple[list[Stage], list[Stage]]:
     def own(stage: Stage) -> Stage:
         if stage.name != f"delay-{_SOME}":
             return stage
-        stage_id = "delay-own" if stage.direction == "forward" else "delay-own-reverse"
+        ids = ("delay-own", "delay-own-reverse")
+        stage_id, opposite = ids if stage.direction == "forward" else ids[::-1]
         part = parts[stage.direction]
-        return stage._replace(id=stage_id, name="delay-own", delay_ns=int(path.delay.extra), own_rtt=part)
+        return stage._replace(id=stage_id, name="delay-own", opposite=opposite, delay_ns=int(path.delay.extra), own_rtt=part)
 
     forward, reverse = _dumbbell(path, _SOME, separate=True)
     return [own(stage) for stage in forward], [own(stage) for stage in reverse]

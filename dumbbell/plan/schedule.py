@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from dumbbell.plan.model import Change, Direction, Outage, RateChange
+from dumbbell.plan.changes import Change, Outage, RateChange
+from dumbbell.plan.model import Direction
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import Origin
 from dumbbell.scenario import Impairment, Settings, Start

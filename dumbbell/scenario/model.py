@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from dumbbell.scenario.base import Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
+from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.dummynet import Dummynet
 from dumbbell.scenario.faults import Faults, Ways
 from dumbbell.scenario.function import Function, numbered
@@ -261,8 +262,10 @@ class Settings(Model):
     """Interval of the samples; `0s` switches them off."""
     series: Series = Series()
     """Of what samples are taken; of every flow and port by default."""
-    capture: bool = False
-    """Keep the packets that the hosts see, as pcap files with ns: 128 bytes of each; the run starts at 2020-01-01 00:00 UTC."""
+    capture: Points = False
+    """Keep the packets that the hosts see (`true`), or that some points see: a list of `hosts` and of ports by the names that they have in
+    results. At a port these are the packets that come out of it, and out of the port that mirrors it. Written are pcap files with ns, 128
+    bytes of each packet; the run starts at 2020-01-01 00:00 UTC."""
     passive_rtt: bool = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
@@ -271,9 +274,9 @@ class Settings(Model):
     """The engine that computes it, one of `dumbbell list engine`; by default the first of them."""
 
     @property
-    def captures(self) -> bool:
-        """Whether packets are captured, to keep them or to measure passive RTT."""
-        return self.capture or self.passive_rtt
+    def captures_hosts(self) -> bool:
+        """Whether packets are captured at the hosts, to keep them or to measure passive RTT."""
+        return at_hosts(self.capture) or self.passive_rtt
 
     @property
     def libraries(self) -> dict[str, str]:

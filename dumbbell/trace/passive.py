@@ -127,11 +127,11 @@ def _pairs(left: Source, right: Source) -> PacketPairs:
 def flow_rtt(run: Run) -> dict[str, Series]:
     """RTT of each flow of a run by packet pairs: entity of the flow -> times (s since the start of the run) and RTTs (ms).
 
-    Raises `BadInput` if the run has no captures, i.e. its scenario does not have `capture: true`, or no plan, i.e. it is too old.
+    Raises `BadInput` if the run has no captures of its hosts (its scenario does not have `capture: true`), or no plan (it is too old).
     """
     left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
     if not left or len(left) != len(right):
-        raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures; expected `capture: true` in its scenario")
+        raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures of its hosts; expected `capture: true` in its scenario")
     entities = _entities(run.required_plan)
     found: dict[str, Series] = {}
     for names in zip(left, right, strict=True):
@@ -152,7 +152,10 @@ def with_passive_rtt(run: Run) -> Run:
         for entity, (t_s, rtt_ms) in sorted(flow_rtt(run).items())
     ]
     samples = (*run.samples, *blocks)
-    return replace(run, samples=samples, digest=digest(samples), captures=run.captures if run.scenario["capture"] else {})
+    asked = run.scenario["capture"]
+    of_hosts = "hosts" in asked if isinstance(asked, list) else asked
+    kept = {name: content for name, content in run.captures.items() if of_hosts or not name.startswith(_SIDES)}
+    return replace(run, samples=samples, digest=digest(samples), captures=kept)
 
 
 def _entities(plan: Mapping[str, Any]) -> dict[tuple[tuple[str, int], tuple[str, int]], str]:

@@ -407,6 +407,19 @@ def test_a_round_trip_takes_time():
     assert refused(plan) == [Refusal(Place("path", 0), "", "a round trip that takes no time", "a delay or a rate")]
 
 
+@pytest.mark.parametrize(
+    ("points", "what", "expected"),
+    [
+        ([[9]], "port 9 of 4", "ports that there are, that are on no host, each once"),
+        ([[1], [1]], "port 1 of 4", "ports that there are, that are on no host, each once"),
+        ([[]], "a point without ports", "a port at least"),
+    ],
+)
+def test_packets_are_captured_at_ports_that_there_are(points, what, expected):
+    plan = base() | {"captured_ports": points}
+    assert refused(plan) == [Refusal(Place("run"), "captured_ports", what, expected)]
+
+
 def test_a_run_is_not_too_large():
     plan = base()
     (connection,) = plan["workloads"][0]["connections"]
@@ -463,5 +476,6 @@ def test_no_refusal_is_missing_here():
     provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS, *OF_DRAWS, *OF_SOURCES, *OF_PAGES, *OF_STREAMING)}
     provoked |= {field for _, _, field, _ in OF_ARRIVALS}
     provoked |= {"shaper.at_ms", "on.ns", "opener", "ecn", "sce_echo", "host.tso", "mtu_bytes", "ports", "workloads", "qdisc.rate_bps"}
+    provoked |= {"captured_ports"}
     assert len(in_sources) > 50
     assert in_sources - {name.rpartition(".")[2] for name in provoked} == set()

@@ -270,7 +270,7 @@ def test_python_functions_give_what_the_command_gives(run, files):
 
 def test_a_run_without_captures_is_refused(run):
     without_captures = replace(run, captures={})
-    with pytest.raises(BadInput, match="has no captures; expected `capture: true` in its scenario"):
+    with pytest.raises(BadInput, match="has no captures of its hosts; expected `capture: true` in its scenario"):
         flow_rtt(without_captures)
 
 

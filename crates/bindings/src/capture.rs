@@ -4,17 +4,20 @@ use std::net::Ipv4Addr;
 
 use dumbbell_sim::capture::{Capture, Header, Wire};
 use dumbbell_sim::packet::flags as sim;
+use dumbbell_sim::tap::{LEFT, PATH};
 use dumbbell_trace::packet::flags;
 use dumbbell_trace::{Frame, TcpOption, Transport, Writer};
 
-/// Captures of the left and of the right host.
-pub fn files(capture: &Capture) -> Result<[(&'static str, Vec<u8>); 2], String> {
-    let mut writers = [Writer::default(), Writer::default()];
+/// The captures that are asked for, by the names of their files.
+pub fn files(capture: &Capture) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let points = capture.points().iter().map(|name| format!("port-{name}.pcap"));
+    let names = ["left.pcap", "right.pcap"].map(str::to_owned).into_iter().chain(points);
+    let mut files: Vec<(String, Writer)> = names.map(|name| (name, Writer::default())).collect();
     for record in capture.records() {
-        writers[usize::from(record.right)].add(&frame(record.time, &capture.wire(record)))?;
+        files[usize::from(record.place)].1.add(&frame(record.time, &capture.wire(record)))?;
     }
-    let [left, right] = writers.map(Writer::finish);
-    Ok([("left.pcap", left), ("right.pcap", right)])
+    let first = if capture.is_of_hosts() { LEFT } else { PATH };
+    Ok(files.into_iter().skip(first.into()).map(|(name, writer)| (name, writer.finish())).collect())
 }
 
 fn frame(time_ns: u64, wire: &Wire) -> Frame {

@@ -1,4 +1,4 @@
-//! Captures: packets as the two hosts of each flow see them, with the numbers of real headers: sequence numbers in bytes from 0, windows
+//! Captures: packets as the two hosts of each flow see them, or somebody on the path, with the numbers of real headers: sequence numbers in bytes from 0, windows
 //! scaled, and an IP identification that each end of a connection counts up packet by packet (Linux 6.12 include/net/ip.h
 //! `ip_select_ident_segs`, from a random number; here from 1). What the simulator does not have is constant.
 //!
@@ -9,6 +9,7 @@ use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS};
 use crate::spec::{Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
+use crate::time::Time;
 
 /// Ethernet, IP and UDP, bytes; the header of an ICMP echo is as long as that of UDP.
 const UDP_HEADERS: u16 = 42;
@@ -78,7 +79,7 @@ impl Numbers {
     }
 }
 
-/// All packets at both hosts.
+/// All packets at the taps.
 #[derive(Clone, Debug)]
 pub struct Capture {
     tap: Tap,
@@ -142,14 +143,28 @@ pub struct Wire {
 }
 
 impl Capture {
-    /// What was noted, for these flows by index.
+    /// What was noted up to `end`, for these flows by index.
     #[must_use]
-    pub fn new(tap: Tap, flows: Vec<FlowHeaders>) -> Self {
-        let mut flows = flows;
+    pub fn new(mut tap: Tap, mut flows: Vec<FlowHeaders>, end: Time) -> Self {
+        // What a port lets out is noted before it has come to the tap.
+        tap.records.retain(|record| record.time <= end);
+        tap.records.sort_by_key(|record| record.time);
         for (note, attachment) in tap.packets() {
             flows[note.packet.flow()].note(&note.packet, &attachment);
         }
         Self { tap, flows }
+    }
+
+    /// Packets were noted at the hosts.
+    #[must_use]
+    pub fn is_of_hosts(&self) -> bool {
+        self.tap.at_hosts
+    }
+
+    /// The points of the path where packets were noted, by the name of their first port.
+    #[must_use]
+    pub fn points(&self) -> &[String] {
+        &self.tap.points
     }
 
     /// The packets, in order of time.

@@ -1,6 +1,7 @@
-//! A tap at every host: notes packets when they leave it and when they arrive, for captures ([`crate::capture`] makes headers of them).
+//! Taps for captures ([`crate::capture`] makes headers of what they note): at every host, when packets leave it and when they arrive, and
+//! behind ports. Like a packet socket, a tap is behind the queue: what a host's own queue drops, or still holds, has not left.
 //!
-//! A packet is noted once, when it leaves. On its way it carries the number of that note in place of its timestamp value, of which the network
+//! A packet is noted once, when TCP sends it. On its way it carries the number of that note in place of its timestamp value, of which the network
 //! only asks (cake's ACK filter) which of two is later; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
 //! for what it repeats.
 
@@ -13,8 +14,8 @@ use crate::time::Time;
 pub struct Record {
     /// When, ns.
     pub time: Time,
-    /// At the right host; else at the left one.
-    pub right: bool,
+    /// The tap: [`LEFT`], [`RIGHT`], or a point of the path, from [`PATH`] on.
+    pub place: u8,
     /// As it is here; routers may change it.
     pub(crate) ecn: Ecn,
     /// Its codepoint was set to 0 on its way.
@@ -32,6 +33,23 @@ pub(crate) struct Note {
     pub id: u16,
 }
 
+/// The tap at the left host.
+pub const LEFT: u8 = 0;
+/// The tap at the right host.
+pub const RIGHT: u8 = 1;
+/// The first tap on the path.
+pub const PATH: u8 = 2;
+
+/// What is noted of the packets that leave a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    Nothing,
+    /// They leave their host.
+    Host,
+    /// They come to what is next, where this tap is.
+    Tap(u8),
+}
+
 /// The two hosts of a flow.
 #[derive(Clone, Debug)]
 struct Hosts {
@@ -43,13 +61,26 @@ struct Hosts {
     counts: [u16; 2],
 }
 
+impl Hosts {
+    /// The tap at the host that a packet comes from.
+    fn source(&self, packet: &Packet) -> u8 {
+        u8::from(self.from_right != packet.has(flags::ACK))
+    }
+}
+
 /// All that was noted.
 #[derive(Clone, Debug, Default)]
 pub struct Tap {
     hosts: Vec<Hosts>,
     notes: Vec<Note>,
     attachments: Vec<Attachment>,
-    /// In order of time.
+    /// By port; nothing beyond the last.
+    behind: Vec<Behind>,
+    /// There are taps at the hosts.
+    pub at_hosts: bool,
+    /// The names of the taps on the path.
+    pub points: Vec<String>,
+    /// At each tap in order of time.
     pub records: Vec<Record>,
 }
 
@@ -62,6 +93,31 @@ impl Tap {
         Self { hosts, ..Self::default() }
     }
 
+    /// Packets are noted where they leave their host, `queues` being hosts' own, and where they arrive.
+    pub fn put_at_hosts(&mut self, queues: impl Iterator<Item = usize>) {
+        self.at_hosts = true;
+        queues.for_each(|port| self.put_behind(port, Behind::Host));
+    }
+
+    /// One more tap, of this name, notes what comes out of these ports.
+    pub fn put_on_path(&mut self, name: String, ports: &[usize]) {
+        let tap = PATH + u8::try_from(self.points.len()).expect("few taps, as was checked");
+        self.points.push(name);
+        ports.iter().for_each(|&port| self.put_behind(port, Behind::Tap(tap)));
+    }
+
+    fn put_behind(&mut self, port: usize, behind: Behind) {
+        if self.behind.len() <= port {
+            self.behind.resize(port + 1, Behind::Nothing);
+        }
+        self.behind[port] = behind;
+    }
+
+    /// The ports whose packets are noted.
+    pub fn ports(&self) -> impl Iterator<Item = usize> + '_ {
+        self.behind.iter().enumerate().filter(|(_, behind)| **behind != Behind::Nothing).map(|(port, _)| port)
+    }
+
     /// The flow with this index is another one from now on, with this number among all that there have been.
     pub fn renew(&mut self, flow: usize, number: u32, from_right: bool) {
         assert!(number < Way::MAX_FLOWS, "fewer than 2^24 flows are noted");
@@ -72,29 +128,49 @@ impl Tap {
         }
     }
 
-    /// A packet leaves its host.
-    pub fn departs(&mut self, time: Time, packet: &mut Packet, attachments: &Attachments) {
+    /// TCP sends a packet, which leaves the host at once unless a queue of its own is before that.
+    pub fn departs(&mut self, time: Time, packet: &mut Packet, attachments: &Attachments, to_own_queue: bool) {
         let hosts = &mut self.hosts[packet.flow()];
         let answer = packet.has(flags::ACK);
         let id = &mut hosts.counts[usize::from(answer)];
         *id = id.wrapping_add(1);
         let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
-        self.records.push(Record { time, right: hosts.from_right != answer, ecn: packet.ecn(), washed: false, note });
+        let (id, place) = (*id, hosts.source(packet));
+        if self.at_hosts && !to_own_queue {
+            self.records.push(Record { time, place, ecn: packet.ecn(), washed: false, note });
+        }
         let mut noted = Packet { way: Way::new(hosts.number), ..*packet };
         if packet.attachment != NO_ATTACHMENT {
             noted.attachment = self.attachments.len() as u32;
             self.attachments.push(attachments.get(packet));
         }
-        self.notes.push(Note { packet: noted, id: *id });
+        self.notes.push(Note { packet: noted, id });
         packet.tsval = note;
     }
 
     /// A packet arrives at its host.
     pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
-        let right = self.hosts[packet.flow()].from_right == packet.has(flags::ACK);
+        let place = RIGHT - self.hosts[packet.flow()].source(packet);
         let note = packet.tsval;
-        self.records.push(Record { time, right, ecn: packet.ecn(), washed: packet.has(flags::WASHED), note });
+        if self.at_hosts {
+            self.note(time, place, packet);
+        }
         packet.tsval = self.notes[note as usize].packet.tsval;
+    }
+
+    /// A packet leaves the queue of port `port`, which is its host's own or not, at `out`, and comes to what is next at `arrives` unless it is
+    /// lost in between.
+    pub fn leaves(&mut self, port: usize, own: bool, packet: &Packet, out: Time, arrives: Option<Time>) {
+        match (self.behind.get(port), arrives) {
+            (Some(Behind::Host), _) if own => self.note(out, self.hosts[packet.flow()].source(packet), packet),
+            (Some(Behind::Tap(tap)), Some(time)) => self.note(time, *tap, packet),
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, time: Time, place: u8, packet: &Packet) {
+        let washed = packet.has(flags::WASHED);
+        self.records.push(Record { time, place, ecn: packet.ecn(), washed, note: packet.tsval });
     }
 
     /// The packet of a record as it left, and what is attached to it.

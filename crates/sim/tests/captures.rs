@@ -6,10 +6,13 @@ use std::collections::HashMap;
 
 use common::{back, counter, dumbbell, fingerprint, flow, run, udp, with_udp, MS, SEC};
 use dumbbell_sim::capture::{Capture, Header, Wire};
+use dumbbell_sim::check;
 use dumbbell_sim::packet::Ecn;
+use dumbbell_sim::refusal::lines;
 use dumbbell_sim::spec::{
     CodelFloor, CodelSpec, DatagramsSpec, Direction, DistributionSpec, NetworkSpec, PortSpec, QdiscSpec, ShaperSpec,
 };
+use dumbbell_sim::tap::{LEFT, PATH, RIGHT};
 
 /// Two flows of different stacks to the right, one to the left and datagrams; data, ACKs and marks meet full queues on either way.
 fn crowded() -> NetworkSpec {
@@ -46,7 +49,7 @@ fn ways(capture: &Capture) -> Ways {
     let mut found = Ways::new();
     for record in capture.records() {
         let wire = capture.wire(record);
-        let arrived = record.right != wire.leftwards;
+        let arrived = (record.place == RIGHT) != wire.leftwards;
         found.entry((wire.source.1, wire.destination.1)).or_default()[usize::from(arrived)].push((record.time, wire));
     }
     found
@@ -121,4 +124,66 @@ fn numbers_count_bytes_up_to_the_end_of_the_transfer() {
             "but for a duplicate, blocks are ahead of the ACK"
         );
     }
+}
+
+#[test]
+fn a_tap_on_the_path_sees_what_comes_out_of_its_ports() {
+    let mut net = crowded();
+    net.hosts[2].egress = None;
+    let (queue, back) = (1, 2);
+    assert_eq!((net.ports[queue].id(), net.ports[back].id()), ("bottleneck", "back"));
+    let out = run(&NetworkSpec { captured_ports: vec![vec![queue, back], vec![0]], ..net.clone() });
+    assert_eq!(fingerprint(&out), fingerprint(&run(&net)), "nothing else is different for it");
+    let capture = out.capture.as_deref().unwrap();
+    assert_eq!(
+        (capture.is_of_hosts(), capture.points()),
+        (false, &["bottleneck".to_owned(), net.ports[0].id().to_owned()][..])
+    );
+    let seen = |place: u8| -> Vec<(u64, Wire)> {
+        let records = capture.records().iter().filter(|record| record.place == place);
+        records.map(|record| (record.time, capture.wire(record))).collect()
+    };
+    let (at_queue, before) = (seen(PATH), seen(PATH + 1));
+    let sent = |port: &str| counter(&out, port, "sent_packets") as i64;
+    let few_under_way = |seen: usize, port: &str| (0..=60).contains(&(sent(port) - seen as i64));
+    let (left, right): (Vec<_>, Vec<_>) = at_queue.iter().partition(|(_, wire)| wire.leftwards);
+    assert!(few_under_way(right.len(), "port/bottleneck") && few_under_way(left.len(), "port/back"));
+    assert!(at_queue.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    assert!(right.len() < before.iter().filter(|(_, wire)| !wire.leftwards).count(), "the queue drops");
+    assert!(left.iter().any(|(_, wire)| wire.ecn == Ecn::Ce), "codel marks on the way back");
+}
+
+#[test]
+fn a_host_shows_what_has_left_its_own_queue() {
+    let mut net = crowded();
+    net.hosts[0].egress = Some(0);
+    net.ports[0] = PortSpec::Queue {
+        id: "own".into(),
+        name: "own".into(),
+        direction: Direction::Forward,
+        qdisc: QdiscSpec::Pfifo { limit_packets: 8 },
+        shaper: ShaperSpec::Link { rate_bps: 8_000_000 },
+        delay_ns: 0,
+    };
+    let out = run(&NetworkSpec { capture: true, ..net });
+    let capture = out.capture.as_deref().unwrap();
+    let left: Vec<_> = capture.records().iter().filter(|record| record.place == LEFT).collect();
+    let there: Vec<_> = left.iter().filter(|record| !capture.wire(record).leftwards).collect();
+    assert!(counter(&out, "port/own", "dropped_overflow") > 0, "the queue drops");
+    assert_eq!(there.len(), counter(&out, "port/own", "sent_packets") as usize);
+    let full: Vec<_> = there.iter().filter(|record| capture.wire(record).payload == 1448).collect();
+    assert!(full.windows(2).all(|pair| pair[1].time - pair[0].time >= 1514 * 8 * 1000 / 8), "at the rate of the line");
+}
+
+#[test]
+fn taps_are_behind_ports_that_are_on_the_path() {
+    let refused = |captured_ports: Vec<Vec<usize>>| {
+        lines(&check(&NetworkSpec { captured_ports, ..crowded() }).expect_err("refused"))
+    };
+    let expected = "expected ports that there are, that are on no host, each once";
+    // Port 1 is the own queue of a host.
+    for ports in [vec![vec![9]], vec![vec![1]], vec![vec![0], vec![0]]] {
+        assert!(refused(ports).contains(expected));
+    }
+    assert!(refused(vec![vec![]]).contains("a port at least"));
 }

@@ -8,6 +8,7 @@ use common::*;
 use dumbbell_sim::capture::Header;
 use dumbbell_sim::packet::flags;
 use dumbbell_sim::spec::{ExchangeSpec, NetworkSpec, QdiscSpec, ShaperSpec, TcpSpec};
+use dumbbell_sim::tap::RIGHT;
 
 /// A packet at one of the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ fn simulated(net: NetworkSpec) -> Packets {
             unreachable!("all is TCP")
         };
         let seen = Seen {
-            at_server: record.right,
+            at_server: record.place == RIGHT,
             from_server: wire.leftwards,
             seq,
             len: wire.payload.into(),

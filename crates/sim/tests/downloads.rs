@@ -9,6 +9,7 @@ use dumbbell_sim::packet::flags;
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{ChangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec, TcpSpec};
+use dumbbell_sim::tap::LEFT;
 use proptest::prelude::*;
 
 /// 10 Mbit/s and 20 ms with a queue in each direction, and a flow that either end opens.
@@ -37,7 +38,7 @@ fn the_receiver_sends_the_syn_and_the_data_follow_its_answer() {
     net.capture = true;
     let capture = run(&net).capture.expect("a capture");
     // As the sender on the left sees it.
-    let seen = capture.records().iter().filter(|record| !record.right).map(|record| {
+    let seen = capture.records().iter().filter(|record| record.place == LEFT).map(|record| {
         let wire = capture.wire(record);
         let Header::Tcp { seq, ack, acknowledges, flags: bits, syn, .. } = wire.header else { unreachable!() };
         (wire.leftwards, seq, ack, acknowledges, syn.is_some(), bits & flags::FIN != 0, wire.payload)

@@ -9,6 +9,7 @@ use dumbbell_sim::packet::flags;
 use dumbbell_sim::refusal::lines;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{ChangeSpec, ExchangeSpec, NetworkSpec, Opener, QdiscSpec, ShaperSpec};
+use dumbbell_sim::tap::RIGHT;
 use proptest::prelude::*;
 
 const REQUEST: u64 = 20_000;
@@ -89,7 +90,7 @@ fn a_capture_has_the_bytes_of_both_directions() {
         let wire = capture.wire(record);
         let Header::Tcp { seq, ack, syn: None, flags: bits, .. } = wire.header else { continue };
         let from_right = usize::from(wire.leftwards);
-        if record.right != wire.leftwards {
+        if (record.place == RIGHT) != wire.leftwards {
             assert_eq!(seq, next[from_right]);
             next[from_right] += u32::from(wire.payload) + u32::from(bits & flags::FIN != 0);
             assert!(ack <= next[1 - from_right], "{ack} of {next:?}");

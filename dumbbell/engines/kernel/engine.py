@@ -14,7 +14,7 @@ from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.attribution import refusal
-from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan, conflicts, host_conflicts, ping_conflicts
+from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan, conflicts, host_conflicts, ping_conflicts, point_conflicts
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import RUN, Kept, Place, Plan, Refusal
@@ -75,6 +75,7 @@ class Kernel(Engine):
         yield from conflicts(plan)
         yield from host_conflicts(plan)
         yield from ping_conflicts(plan)
+        yield from point_conflicts(plan)
         for i, prefix, workload in plan.over_tcp:
             if workload.host.cached_ssthresh is not None:
                 what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route)"

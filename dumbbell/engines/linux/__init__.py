@@ -5,6 +5,7 @@ a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
 """
 
 from dumbbell.engines.linux.arrivals import ARRIVAL_BYTES, arrivals, coming, group_rows
+from dumbbell.engines.linux.captures import point_conflicts
 from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
 from dumbbell.engines.linux.filters import ping_conflicts
@@ -32,5 +33,6 @@ __all__ = [
     "overflow",
     "peer",
     "ping_conflicts",
+    "point_conflicts",
     "tins",
 ]

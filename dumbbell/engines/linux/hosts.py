@@ -136,13 +136,13 @@ class Hosts:
         """Where a workload's data come from and go to."""
         return self._ends[workload.id]
 
-    def captures(self) -> dict[str, str]:
-        """A file for the packets of each namespace, by its name."""
+    def captures(self) -> list[tuple[str, str]]:
+        """Each namespace with a file for its packets."""
         files: dict[str, str] = {}
         for side in _SIDES:
             names = [host.name for host in self.namespaces if host.name[0] == side[0]]
             files |= {name: f"{side}.pcap" if i == 0 else f"{side}-{i}.pcap" for i, name in enumerate(names)}
-        return {host.name: files[host.name] for host in self.namespaces}
+        return [(host.name, files[host.name]) for host in self.namespaces]
 
 
 def _name(side: Side, k: int) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.engines.linux.arrivals import arrivals, coming
+from dumbbell.engines.linux.captures import point_lines
 from dumbbell.engines.linux.controls import changed
 from dumbbell.engines.linux.datagrams import drain_lines, list_files
 from dumbbell.engines.linux.devices import NET, Devices
@@ -59,7 +60,7 @@ def compile_plan(plan: Plan) -> Script:
     folder = "env TC_LIB_DIR=. " if distributions else ""
     parameters = changed(plan)
     files |= {name: value for name, (value, _) in parameters.items()}
-    captures = hosts.captures() if plan.capture else {}
+    captures = [*(hosts.captures() if plan.capture else ()), *point_lines(plan, devices)]
     script = [
         *lines(hosts),
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
@@ -69,7 +70,7 @@ def compile_plan(plan: Plan) -> Script:
         *_port_lines(devices),
         *(f"delay {NET} {device} 1" for device in devices.delays if device),
         *(f"hop {device}" for device in hops(devices)),
-        *(f"capture {name} {file}" for name, file in captures.items()),
+        *(f"capture {' '.join(words)}" for words in captures),
         f"sample {plan.sample_ns}",
         f"duration {plan.duration_ns}",
         f"run {NET} - {folder}tc -batch {NET}.tc",
@@ -91,7 +92,7 @@ def compile_plan(plan: Plan) -> Script:
         **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
-    return Script(files, devices, tuple(captures.values()), metadata, lists)
+    return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists)
 
 
 def _port_lines(devices: Devices) -> Iterator[str]:

@@ -56,7 +56,7 @@ impl Network {
         port.counters.sent_bytes += u64::from(bytes);
         match self.faults(i).due(now, bytes) {
             Some(due) => self.delay_until(i, id, due),
-            None => self.pass_on(i, id),
+            None => self.come_out(i, id),
         }
         Verdict::Queued
     }
@@ -83,7 +83,7 @@ impl Network {
     fn delay_until(&mut self, i: usize, id: Id, due: Time) {
         let Kind::Faulty(link) = &mut self.ports[i].kind else { unreachable!("a link with faults") };
         if due == self.shared.now && link.next(&self.shared.packets) > due {
-            return self.pass_on(i, id);
+            return self.come_out(i, id);
         }
         link.push(id, due, &mut self.shared.packets);
         self.events.set(PORTS + 2 * i + 1, link.next(&self.shared.packets));
@@ -97,6 +97,15 @@ impl Network {
         let next = link.next(&self.shared.packets);
         self.next_in_pipe = next;
         self.events.set(PORTS + 2 * i + 1, next);
+        self.come_out(i, id);
+    }
+
+    /// A packet comes out of port `i`, whose packets may leave in another order than that in which they came.
+    pub(super) fn come_out(&mut self, i: usize, id: Id) {
+        if let Some(tap) = &mut self.tap {
+            let now = self.shared.now;
+            tap.leaves(i, false, &self.shared.packets[id].packet, now, Some(now));
+        }
         self.pass_on(i, id);
     }
 

@@ -4,7 +4,7 @@
 use super::Network;
 use crate::attachment::Attachment;
 use crate::outbox::{End, HostQueue, Outbox};
-use crate::packet::{flags, Packet, Verdict};
+use crate::packet::{Packet, Verdict};
 use crate::pool::Id;
 use crate::time::{Time, NEVER};
 
@@ -36,7 +36,7 @@ impl Network {
     #[cold]
     pub(super) fn note_release(&mut self, i: usize, id: Id) {
         let p = self.shared.packets[id].packet;
-        let on_its_host = p.way.hops() == 0 && self.routes.has_egress(p.flow(), p.has(flags::ACK));
+        let on_its_host = self.routes.is_own_queue(&p);
         let Some(releases) = self.releases.as_mut().filter(|_| self.ports[i].is_on_host() && on_its_host) else {
             return;
         };

@@ -95,17 +95,18 @@ impl Network {
         network
     }
 
-    /// Packets are noted at the hosts.
+    /// Packets are noted at the hosts, and where this says.
     pub fn put_tap(&mut self, tap: Tap) {
+        tap.ports().for_each(|port| self.ports[port].watch());
         (self.tap, self.inspects) = (Some(Box::new(tap)), true);
     }
 
-    /// What notes packets at the hosts, if anything does.
+    /// What notes packets, if anything does.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// What was noted at the hosts.
+    /// What was noted.
     pub fn take_tap(&mut self) -> Option<Box<Tap>> {
         self.tap.take()
     }
@@ -166,12 +167,14 @@ impl Network {
         Some(p)
     }
 
-    /// Notes a packet that leaves a host.
+    /// Notes a packet that TCP sends.
     #[cold]
     #[inline(never)]
     fn note_departure(&mut self, id: Id) {
         if let Some(tap) = &mut self.tap {
-            tap.departs(self.shared.now, &mut self.shared.packets[id].packet, &self.shared.attachments);
+            let p = &mut self.shared.packets[id].packet;
+            let to_own_queue = self.routes.has_egress(p.flow(), p.has(flags::ACK));
+            tap.departs(self.shared.now, p, &self.shared.attachments, to_own_queue);
         }
     }
 
@@ -320,7 +323,7 @@ impl Network {
         port.pipe.push(id, &mut self.shared.packets);
     }
 
-    /// A packet leaves the shaper of port `i`, which is on a host, has an outage, or counts whose packets leave.
+    /// A packet leaves the shaper of port `i`, which is on a host, has an outage or a tap, or counts whose packets leave.
     #[cold]
     #[inline(never)]
     fn leave_watched(&mut self, i: usize, id: Id, out: Time) {
@@ -329,7 +332,12 @@ impl Network {
         }
         self.note_release(i, id);
         let (port, now) = (&mut self.ports[i], self.shared.now);
-        if now >= port.outage_until {
+        let is_lost = now < port.outage_until;
+        if let Some(tap) = &mut self.tap {
+            let p = &self.shared.packets[id].packet;
+            tap.leaves(i, self.routes.is_own_queue(p), p, out, (!is_lost).then_some(out + port.delay));
+        }
+        if !is_lost {
             return self.let_out(i, id, out);
         }
         port.counters.sent += 1;

@@ -94,6 +94,12 @@ impl Routes {
         self.egress[flow][usize::from(acks)]
     }
 
+    /// Whether the first port of its way, where a packet is now, is its host's own, and its TCP wants to know what becomes of it.
+    #[must_use]
+    pub fn is_own_queue(&self, p: &Packet) -> bool {
+        p.way.hops() == 0 && self.has_egress(p.flow(), p.has(flags::ACK))
+    }
+
     /// The first port of a flow's data or ACKs; `None` if there is none on their way.
     #[inline]
     #[must_use]

@@ -34,6 +34,6 @@ impl Network {
         let next = line.next();
         self.next_in_pipe = next;
         self.events.set(PORTS + 2 * i + 1, next);
-        self.pass_on(i, id);
+        self.come_out(i, id);
     }
 }

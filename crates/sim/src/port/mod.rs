@@ -41,8 +41,8 @@ pub struct Port {
     on_host: bool,
     /// Its queue has a timer that comes late, and whoever asks before finds what may leave already.
     may_ask_early: bool,
-    /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host and where
-    /// flows' shares are counted.
+    /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host, before a
+    /// tap, and where flows' shares are counted.
     pub watched_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,

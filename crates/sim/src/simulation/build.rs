@@ -1,7 +1,7 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
 use super::slots::{Group, Slots};
-use super::{members, series, World, CHANGES, SAMPLER};
+use super::{members, series, taps, World, CHANGES, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
@@ -12,7 +12,6 @@ use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, WorkloadSpec, FORMAT};
-use crate::tap::Tap;
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
 use crate::traffic::arrivals::{self, Making};
@@ -41,7 +40,7 @@ impl<'a> World<'a> {
     pub(super) fn build(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Self, Vec<Refusal>> {
         let Parts { ports, changes, mut flows, mut others, listed, groups } = parts(spec, controls)?;
         let tuples = tuples(spec);
-        let headers = if spec.capture { headers(spec, &flows, &others, &tuples) } else { vec![] };
+        let headers = if spec.captures() { headers(spec, &flows, &others, &tuples) } else { vec![] };
         let sources = sources(spec);
         let events = EventSet::new(PORTS..first_flow_source(spec), sources, FLOW_SOURCES);
         let (routes, ways) = routes(spec, &groups);
@@ -51,8 +50,8 @@ impl<'a> World<'a> {
             network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), host_source(spec));
         }
         network.applications_act_by(application_source(spec));
-        if spec.capture {
-            network.put_tap(Tap::new(headers.iter().map(|flow| flow.from_right)));
+        if spec.captures() {
+            network.put_tap(taps::put(spec, &headers));
         }
         for (i, flow) in flows.iter_mut().enumerate() {
             flow.sender.on_host_with_queue(network.host_queue(i, false));
@@ -216,6 +215,7 @@ fn check_run(spec: &NetworkSpec) -> Result<(), Flaws> {
         let [duration, most] = [spec.duration_ns, MAX_TIME].map(|ns| ns / SEC);
         flaws.add("duration_ns", format_args!("{duration} s"), format_args!("at most {most} s"));
     }
+    taps::check(spec, &mut flaws);
     Flaws::both(flaws.done(), series::check(spec)).map(|_| ())
 }
 

@@ -6,6 +6,7 @@ mod hosts;
 mod senders;
 mod series;
 mod slots;
+mod taps;
 #[cfg(test)]
 mod tests;
 
@@ -327,7 +328,7 @@ impl World<'_> {
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.tins = crate::probe::tins(&self.network);
-        output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers)));
+        output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers, self.end)));
         output.tables.splice(0..0, self.sampler.finish());
         output
     }

@@ -39,6 +39,9 @@ pub struct NetworkSpec {
     pub sample_ns: u64,
     /// Note every packet at both hosts.
     pub capture: bool,
+    /// Note the packets that come out of these ports, those of each list in a capture of their own.
+    #[serde(default)]
+    pub captured_ports: Vec<Vec<usize>>,
     /// The largest IP packet that every port carries, bytes.
     #[serde(default = "ethernet_mtu")]
     pub mtu_bytes: u32,
@@ -64,6 +67,12 @@ fn ethernet_mtu() -> u32 {
 }
 
 impl NetworkSpec {
+    /// Packets are noted, wherever that is.
+    #[must_use]
+    pub fn captures(&self) -> bool {
+        self.capture || !self.captured_ports.is_empty()
+    }
+
     /// Every bulk connection, with the index of its workload.
     pub fn connections(&self) -> impl Iterator<Item = (usize, &TcpSpec, &ConnectionSpec)> {
         self.workloads.iter().enumerate().flat_map(|(i, workload)| {

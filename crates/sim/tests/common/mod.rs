@@ -130,6 +130,7 @@ pub fn dumbbell(qdisc: QdiscSpec, shaper: ShaperSpec, rtt_ns: u64, seconds: u64,
         duration_ns: seconds * SEC,
         sample_ns: 100 * MS,
         capture: false,
+        captured_ports: vec![],
         mtu_bytes: 1500,
         hosts: vec![
             host("left", Side::Left, 1, None),

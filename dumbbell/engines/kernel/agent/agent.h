@@ -100,10 +100,11 @@ struct command {
 	char **words;
 };
 
-/* Packets seen by a host. */
+/* Packets seen by a host, or by somebody on the path. */
 struct capture {
 	const char *namespace;
 	const char *name; /* of the file */
+	char **devices; /* and a null; none at a host */
 	int fd;
 	FILE *file;
 };

@@ -1,5 +1,5 @@
-/* Packets at the devices of the hosts, to pcap files with nanoseconds; times are those of the run, from a fixed day on. A filter cuts each
- * off behind SNAPLEN bytes: what is cut has a head of its own. A clone of the whole would share the head with the packet that goes on until it is read, and
+/* Packets at the devices of the hosts, or at several devices of the path, to pcap files with nanoseconds; times are those of the run, from a
+ * fixed day on. A filter cuts each off behind SNAPLEN bytes: what is cut has a head of its own. A clone of the whole would share the head with the packet that goes on until it is read, and
  * TCP does not join such segments in its queues (skb_try_coalesce), which its windows would show. */
 #include "agent.h"
 
@@ -16,6 +16,7 @@
 #define SNAPLEN 128
 #define PCAP_NANOSECONDS 0xa1b23c4d
 #define LINKTYPE_ETHERNET 1
+#define MOST_DEVICES 8
 #define ROOM (32 << 20) /* bytes that may wait in the socket: one burst at most, since reading them takes no virtual time */
 
 /* Time 0 of the run, s since 1970 (EPOCH_S of crates/trace/src/write.rs). */
@@ -31,18 +32,36 @@ struct pcap_packet {
 	uint32_t seconds, nanoseconds, captured, length;
 };
 
+/* Takes the packets of some devices, or of all if none is named; a socket for each would not keep their order. */
+static int attach_filter(const struct capture *capture)
+{
+	struct sock_filter code[2 * MOST_DEVICES + 2], *next = code;
+	struct sock_fprog filter = { .filter = code };
+	char **device;
+
+	if (*capture->devices)
+		*next++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_IFINDEX);
+	for (device = capture->devices; *device; device++) {
+		if (device == capture->devices + MOST_DEVICES)
+			fail("capture %s: more than %d devices", capture->name, MOST_DEVICES);
+		*next++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, if_nametoindex(*device), 0, 1);
+		*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SNAPLEN);
+	}
+	*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, *capture->devices ? 0 : SNAPLEN);
+	filter.len = next - code;
+	return setsockopt(capture->fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
 void open_capture(struct capture *capture)
 {
 	static const struct pcap_header header = { .magic = PCAP_NANOSECONDS, .major = 2, .minor = 4, .snaplen = SNAPLEN, .linktype = LINKTYPE_ETHERNET };
-	struct sock_filter cut = BPF_STMT(BPF_RET | BPF_K, SNAPLEN);
-	struct sock_fprog filter = { .len = 1, .filter = &cut };
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int room = ROOM, on = 1;
 
 	enter_namespace(capture->namespace);
-	at.sll_ifindex = if_nametoindex("eth0");
+	at.sll_ifindex = *capture->devices ? 0 : if_nametoindex("eth0");
 	capture->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (capture->fd < 0 || setsockopt(capture->fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ||
+	if (capture->fd < 0 || attach_filter(capture) ||
 	    setsockopt(capture->fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) ||
 	    setsockopt(capture->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
 	    setsockopt(capture->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) || bind(capture->fd, (void *)&at, sizeof(at)))

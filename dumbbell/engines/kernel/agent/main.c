@@ -257,7 +257,8 @@ static void read_capture(struct script *script, char **words)
 {
 	script->captures = grow(script->captures, script->n_captures, sizeof(*script->captures));
 	script->captures[script->n_captures].namespace = words[1];
-	script->captures[script->n_captures++].name = words[2];
+	script->captures[script->n_captures].name = words[2];
+	script->captures[script->n_captures++].devices = words + 3;
 }
 
 static void read_command(struct script *script, char **words)
