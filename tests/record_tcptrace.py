@@ -18,6 +18,7 @@ _PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": "tbf", "qdisc
 _CAKE = {"rtt": "40ms", "bottleneck": {"rate": "5mbit", "qdisc": {"kind": "cake", "sce": True}}}
 _START_S = 1000
 _HEADER, _RECORD = 24, 16
+_TCP = 6
 SCENARIOS = {
     "losses": {"path": {**_PATH, "delay": {"loss": "1%"}}, "flows": [{"cc": "cubic", "count": 2}]},
     "reordering": {"path": {**_PATH, "delay": {"jitter": "5ms"}}, "flows": [{"cc": "reno"}]},
@@ -75,8 +76,10 @@ def mutated(records):
 
 
 def _moved(content):
-    """The frame with sequence numbers of the first host raised, so that they wrap, and the other's acknowledgments too."""
-    first = content[26:30] == bytes([10, 1, 0, 1])
+    """The frame with sequence numbers of the left side raised, so that they wrap, and the other's acknowledgments too."""
+    if content[23] != _TCP:
+        return content
+    first = content[26:28] == bytes([10, 1])
     place = 38 if first else 42
     number = (struct.unpack_from(">I", content, place)[0] + 0xFFFF_0000) % 2**32
     if not first:
