@@ -74,7 +74,8 @@ lint: setup
 		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
 	else $(BIN)/python .ci/licences.py; fi
 
-# Agreement with the published numbers and with the kernel; fails below the bars. Then attacks on stored runs, from a fresh seed.
+# Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed, attacks on stored runs, and
+# what tcptrace says of captures.
 validate: setup
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
@@ -82,6 +83,9 @@ validate: setup
 	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
 		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
+	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
+		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \
+	else echo "tcptrace is not installed: captures are not compared with it"; fi
 
 # The targets of crates/fuzz under libFuzzer for FUZZ_SECONDS each, all at once, from the corpus and with what earlier calls found
 # (fuzz/found). What fails is kept as fuzz/*.failed. The flags are those of `cargo fuzz --sanitizer none`: they need no nightly.

@@ -50,14 +50,16 @@ def pcap(records):
 
 
 def captured(engine_name, settings):
-    """The captures of a run at both sides, from 1000 s on."""
+    """The captures of a run at both sides, from 1000 s on instead of from their day."""
     from dumbbell.engines import engine
     from dumbbell.scenario import Scenario
+    from dumbbell.trace.passive import EPOCH_NS
 
+    later_s = _START_S - EPOCH_NS // 10**9
     common = {"name": "s", "duration": "2s", "capture": True, "engine": engine_name}
     (resolved,) = Scenario.model_validate({**common, **settings}).expand()
     run = engine(engine_name).run(resolved)
-    return [[(seconds + _START_S, *rest) for seconds, *rest in packets(run.captures[f"{side}.pcap"])] for side in ("left", "right")]
+    return [[(seconds + later_s, *rest) for seconds, *rest in packets(run.captures[f"{side}.pcap"])] for side in ("left", "right")]
 
 
 def mutated(records):
@@ -185,6 +187,59 @@ def handmade():
             frame(70, True, 4008, 71, _FIN | _ACK, version=6),
             frame(100, False, 71, 4009, _FIN | _ACK, version=6),
             frame(101, True, 4009, 72, _ACK, version=6),
+        ],
+    )
+    yield from handmade_late()
+
+
+def handmade_late():
+    """Name -> records of captures that miss packets or have them late."""
+    syn = b"\x02\x04\x05\xb4\x03\x03\x02"
+    yield (
+        "late-answer",
+        [
+            frame(0, True, 100, 0, _SYN, options=syn),
+            frame(20, True, 101, 901, _ACK, 1000),
+            frame(21, True, 1101, 901, _ACK, 1000),
+            frame(45, False, 901, 1101, _ACK),
+            frame(47, False, 900, 101, _SYN | _ACK, options=syn),
+            frame(48, False, 901, 2101, _ACK),
+            frame(50, True, 2101, 901, _ACK, 1000),
+            frame(80, False, 901, 3101, _ACK),
+        ],
+    )
+    yield (
+        "from-zero",
+        [
+            frame(0, False, 0, 1, _SYN | _ACK, options=syn),
+            *(frame(20 + n, True, 1 + 1000 * n, 1, _ACK, 1000) for n in range(3)),
+            frame(23, True, 3001, 1, _ACK | _FIN, 1000),
+            *(frame(40 + n, False, 1, 1001 + 1000 * n, _ACK) for n in range(3)),
+            frame(43, False, 1, 4002, _ACK),
+        ],
+    )
+    yield (
+        "old-acks",
+        [
+            frame(0, True, 501, 901, _ACK, 1000),
+            frame(2, True, 2501, 901, _ACK, 1000),
+            frame(30, False, 901, 3501, _ACK),
+            *(frame(31 + n, False, 901, 1501, _ACK) for n in range(4)),
+            frame(40, False, 901, 3501, _ACK),
+        ],
+    )
+    _, ns, length, content = frame(900, True, 0, 0, 0, 500)
+    datagram = (_START_S, ns, length, content[:23] + b"\x11" + content[24:])
+    yield (
+        "late-data",
+        [
+            frame(0, True, 501, 901, _ACK, 1000),
+            frame(2, True, 2501, 901, _ACK, 1000),
+            frame(30, False, 901, 3501, _ACK),
+            frame(31, False, 901, 3501, _ACK),
+            frame(32, True, 1501, 901, _ACK, 1000),
+            *(frame(33 + n, False, 901, 3501, _ACK) for n in range(3)),
+            datagram,
         ],
     )
 

@@ -103,14 +103,24 @@ def ours(row, other):
     found = {theirs: row[name] for theirs, name in (_COUNTS | _TIMES_MS | _FULL_MS).items()}
     found["SYN/FIN_pkts_sent"] = f"{row['syns']}/{row['fins']}"
     found["req_1323_ws/ts"] = "/".join("Y" if each else "N" for each in (row["window_scale"] is not None, row["timestamps"]))
-    # tcptrace takes an offer back if the other end makes none.
-    scale = 0 if other["window_scale"] is None else row["window_scale"] or 0
+    # tcptrace takes an offer back if the other end makes none: at the first packet without SYN.
+    only_syns = row["packets"] + other["packets"] == row["syns"] + other["syns"]
+    scale = 0 if other["window_scale"] is None and not only_syns else row["window_scale"] or 0
     found |= {"adv_wind_scale": scale, "req_sack": "Y" if row["sack_permitted"] else "N", "mss_requested": row["mss"] or 0}
     found["avg_segm_size"] = math.floor(row["bytes"] / (row["data_packets"] + 0.001))
     found["RTT_full_sz_smpls"] = row["rtt_full_samples"]
     found["data_xmit_time"] = row["data_time_s"]
-    found["throughput"] = row["average_mbit"] and row["average_mbit"] * 1e6 / 8
+    found["throughput"] = None if row["average_mbit"] is None else Rate(row["average_mbit"] * 1e6 / 8, row["elapsed_s"])
     return found
+
+
+class Rate(float):
+    """Bytes per second over a time."""
+
+    def __new__(cls, value, over_s):
+        rate = super().__new__(cls, value)
+        rate.over_s = over_s
+        return rate
 
 
 def _differs(name, theirs, mine):
@@ -122,7 +132,8 @@ def _differs(name, theirs, mine):
     if name == "data_xmit_time":
         return abs(float(theirs) - mine) > 0.00101
     if name == "throughput":
-        return abs(float(theirs) - mine) > 1 + 1e-5 * mine
+        # Printed to a byte, over the difference of two times that are cut to microseconds.
+        return abs(float(theirs) - mine) > 0.501 + 1.01e-6 * mine / max(mine.over_s - 1e-6, 1e-9)
     if name in _TIMES_MS or name in _FULL_MS:
         # Printed to 0.1 ms, from times that are cut to microseconds; means are divided by the count plus 0.0001.
         return abs(float(theirs) - mine) > 0.0521 + 1.1e-4 * mine

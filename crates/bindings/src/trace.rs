@@ -24,6 +24,16 @@ pub struct Analysis {
     tally: Tally,
 }
 
+impl Analysis {
+    /// The capture ends with its last packet, TCP or not.
+    fn ended(mut found: dumbbell_trace::Analysis, tally: Tally) -> Self {
+        if let Some(last_ns) = tally.last_ns {
+            found.end(last_ns);
+        }
+        Self { found, tally }
+    }
+}
+
 #[pymethods]
 impl Analysis {
     /// Number of connections.
@@ -61,13 +71,13 @@ pub fn analyze(py: Python<'_>, file: &Bound<'_, PyAny>, sink: Option<&Bound<'_, 
     let mut found = dumbbell_trace::Analysis::default();
     let Some(sink) = sink else {
         let tally = each_packet(py, file, |packet| _ = found.add(packet), |_| Ok(()))?;
-        return Ok(Analysis { found, tally });
+        return Ok(Analysis::ended(found, tally));
     };
     let columns = std::sync::Mutex::new(Columns::default());
     let open = || columns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let take = |packet: &Packet| open().add(packet, &found.add(packet));
     let tally = each_packet(py, file, take, |py| sink.call1((open().drain(py)?,)).map(drop))?;
-    Ok(Analysis { found, tally })
+    Ok(Analysis::ended(found, tally))
 }
 
 /// Samples, passages, and the tally of each capture.

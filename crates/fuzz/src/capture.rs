@@ -23,6 +23,9 @@ pub fn run(file: &[u8]) {
     let tally = reader.tally();
     assert_eq!(tally.tcp_packets, count);
     assert!(tally.options_cut + tally.options_invalid <= count && tally.earlier_than_previous <= count);
+    if let Some(last_ns) = tally.last_ns {
+        found.end(last_ns);
+    }
     let mut packets = 0;
     for i in 0..found.len() {
         let connection = found.connection(i);

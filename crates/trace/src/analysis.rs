@@ -60,6 +60,7 @@ pub struct Analysis {
     /// Boxed, so that a growing list moves none of them.
     #[expect(clippy::vec_box, reason = "they are large, and a list that doubles would hold all of them twice")]
     open: Vec<Box<Open>>,
+    /// Time of the last packet.
     latest_ns: Option<i64>,
 }
 
@@ -75,6 +76,11 @@ impl Analysis {
         let event =
             if from_client { exchange(client, server, agreement, p) } else { exchange(server, client, agreement, p) };
         Event { connection: i, reverse: !from_client, ..event }
+    }
+
+    /// Takes in the time of the capture's last packet, of whatever kind.
+    pub fn end(&mut self, time_ns: i64) {
+        self.latest_ns = Some(time_ns);
     }
 
     /// Number of connections.

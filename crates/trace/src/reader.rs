@@ -41,7 +41,10 @@ impl<R: Read> Reader<R> {
     fn search(&mut self) -> Result<Option<Packet>, Error> {
         loop {
             let found = match self.records.next()? {
-                Next::Record(record) => dissect(&record),
+                Next::Record(record) => {
+                    self.tally.last_ns = Some(record.time_ns);
+                    dissect(&record)
+                }
                 Next::LeftOut(reason) => Err(reason),
                 Next::End => return Ok(None),
                 Next::CutShort => {

@@ -208,7 +208,7 @@ impl Sender {
             Some(_) => answers.negative += 1,
             None => {}
         }
-        if !found.new && found.repeats {
+        if found.repeats {
             if pure && self.flowing {
                 answers.duplicates += 1;
                 self.sent.repeated += 1;

@@ -169,7 +169,7 @@ impl Sent {
                 if self.acked.0 < self.acked.1 { self.acked_ns.max(segment.time_ns) } else { segment.time_ns };
             self.join(start, segment.end);
         }
-        if found.new {
+        if found.new && !found.repeats {
             self.repeated = 1;
         }
         found

@@ -52,6 +52,8 @@ pub struct Tally {
     /// TCP packets whose time is before that of the TCP packet in front of them: the capture's clock was set back, or several queues were
     /// captured at once.
     pub earlier_than_previous: u64,
+    /// Time of the last packet that has one, TCP or not, ns since 1970.
+    pub last_ns: Option<i64>,
     /// The file ends in the middle of a packet, after this many bytes. The packets before it are read.
     pub cut_short: Option<u64>,
     /// The file is damaged: what is wrong, and where, for a message that begins with its name. The packets before it are read.

@@ -13,7 +13,8 @@ struct Segment {
     end: i64,
     time_ns: i64,
     again: u32,
-    acked: bool,
+    /// ACKs that ended here since one that is no duplicate, that one included; 0 before the first.
+    acked: u32,
 }
 
 /// What one end sent, segment by segment.
@@ -29,11 +30,14 @@ struct Plain {
     post_loss: u64,
     cumulative: u64,
     gaps: u64,
+    duplicates: u64,
+    triple: u64,
 }
 
 #[derive(Default)]
 struct List {
     segments: Vec<Segment>,
+    latest_ack: Option<i64>,
     found: Plain,
 }
 
@@ -41,7 +45,7 @@ impl List {
     fn send(&mut self, start: i64, length: i64, time_ns: i64) {
         let end = start + length;
         let (mut first, mut again, mut split, mut out_of_order, mut at) = (start, 0, false, false, 0);
-        let new = |first, end| Segment { start: first, end, time_ns, again: 0, acked: false };
+        let new = |first, end| Segment { start: first, end, time_ns, again: 0, acked: 0 };
         while first < end && at < self.segments.len() {
             let segment = &mut self.segments[at];
             if first >= segment.end {
@@ -58,7 +62,7 @@ impl List {
             }
             segment.again += 1;
             if !split {
-                self.found.gaps += u64::from(!segment.acked);
+                self.found.gaps += u64::from(segment.acked == 0);
                 segment.time_ns = time_ns;
             }
             split = true;
@@ -78,12 +82,18 @@ impl List {
 
     fn acknowledge(&mut self, ack: i64, time_ns: i64) {
         let mut latest = i64::MIN;
+        let repeated = self.latest_ack.replace(ack) == Some(ack);
         for segment in self.segments.iter_mut().filter(|segment| segment.start < ack) {
             latest = latest.max(segment.time_ns);
-            if std::mem::replace(&mut segment.acked, true) {
+            let found = &mut self.found;
+            if segment.acked > 0 {
+                let duplicate = repeated && segment.end == ack;
+                segment.acked = if duplicate { segment.acked + 1 } else { 1 };
+                found.duplicates += u64::from(duplicate);
+                found.triple += u64::from(duplicate && segment.acked == 4);
                 continue;
             }
-            let found = &mut self.found;
+            segment.acked = 1;
             match segment {
                 Segment { end, .. } if *end != ack => found.cumulative += 1,
                 Segment { time_ns: sent, .. } if latest > *sent => found.post_loss += 1,
@@ -93,11 +103,11 @@ impl List {
         }
         // What is acknowledged and touches is one segment.
         let mut at = 0;
-        while at + 1 < self.segments.len() && self.segments[at].acked {
-            if self.segments[at + 1].acked && self.segments[at].end == self.segments[at + 1].start {
+        while at + 1 < self.segments.len() && self.segments[at].acked > 0 {
+            if self.segments[at + 1].acked > 0 && self.segments[at].end == self.segments[at + 1].start {
                 let next = self.segments.remove(at + 1);
                 let segment = &mut self.segments[at];
-                segment.end = next.end;
+                (segment.end, segment.acked) = (next.end, next.acked);
                 segment.time_ns = segment.time_ns.max(next.time_ns);
             } else {
                 at += 1;
@@ -143,6 +153,8 @@ proptest! {
             post_loss: a.post_loss,
             cumulative: a.cumulative,
             gaps: again.gaps.count,
+            duplicates: a.duplicates,
+            triple: a.triple,
         };
         prop_assert_eq!(ours, plain.found);
         prop_assert!(d.span.first_ns <= d.span.last_ns && d.span.first_data_ns <= d.span.last_data_ns);
@@ -219,4 +231,32 @@ fn an_accurate_counter_is_read_as_a_counter() {
     ];
     let found = analysis(&classic);
     assert_eq!((found.connection(0).accurate_ecn, found.connection(0).forward.ecn().ece), (false, 1));
+}
+
+#[test]
+fn data_that_the_capture_has_late_do_not_hide_a_duplicate() {
+    let packets = [
+        with(0, 1, 1, flags::ACK, 1000, true, vec![]),
+        with(1, 2001, 1, flags::ACK, 1000, true, vec![]),
+        with(10, 1, 3001, flags::ACK, 0, false, vec![]),
+        with(11, 1, 3001, flags::ACK, 0, false, vec![]),
+        with(12, 1001, 1, flags::ACK, 1000, true, vec![]),
+        with(13, 1, 3001, flags::ACK, 0, false, vec![]),
+        with(14, 1, 3001, flags::ACK, 0, false, vec![]),
+    ];
+    let answers = analysis(&packets).connection(0).forward.answers;
+    assert_eq!((answers.duplicates, answers.triple), (3, 1));
+}
+
+#[test]
+fn the_capture_ends_with_its_last_packet_of_any_kind() {
+    let plain = frame(40, 0, 0, 0, 0, true);
+    let datagram = Frame { transport: Transport::Udp, payload: 100, ..plain };
+    let bytes = file(&[frame(0, 1, 1, flags::ACK, 1000, true), frame(10, 1, 1001, flags::ACK, 0, false), datagram]);
+    let capture = read(&bytes).unwrap();
+    let mut found = analysis(&capture.packets);
+    let idle_ns = |found: &dumbbell_trace::Analysis| found.connection(0).forward.span.idle_max_ns;
+    assert_eq!(idle_ns(&found), 10 * MS);
+    found.end(capture.tally.last_ns.unwrap());
+    assert_eq!(idle_ns(&found), 40 * MS);
 }
