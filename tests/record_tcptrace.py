@@ -209,6 +209,28 @@ def handmade_late():
         ],
     )
     yield (
+        "late-syn",
+        [
+            frame(20, True, 101, 901, _ACK, 1000),
+            frame(21, True, 1101, 901, _ACK | _FIN, 500),
+            frame(22, True, 100, 0, _SYN, options=syn),
+            frame(24, False, 900, 101, _SYN | _ACK, options=syn),
+            frame(45, False, 901, 1602, _ACK | _FIN),
+            frame(65, True, 1602, 902, _ACK),
+        ],
+    )
+    yield (
+        "reused-ports",
+        [
+            frame(0, True, 100, 0, _SYN, options=syn),
+            frame(20, False, 900, 101, _SYN | _ACK, options=syn),
+            frame(21, True, 101, 901, _ACK, 1000),
+            frame(500, True, 70_000, 0, _SYN, options=syn),
+            frame(520, False, 50_000, 70_001, _SYN | _ACK, options=syn),
+            frame(521, True, 70_001, 50_001, _ACK, 1000),
+        ],
+    )
+    yield (
         "from-zero",
         [
             frame(0, False, 0, 1, _SYN | _ACK, options=syn),

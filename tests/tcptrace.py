@@ -5,6 +5,7 @@ import io
 import ipaddress
 import math
 import subprocess
+from collections import Counter
 
 from dumbbell.trace.connections import format_endpoint
 
@@ -141,14 +142,22 @@ def _differs(name, theirs, mine):
 
 
 def differences(output, rows):
-    """`(source, target, field, tcptrace's, ours)` of each field that differs."""
+    """`(source, target, field, tcptrace's, ours)` of each field that differs. Where tcptrace has another number of connections between two
+    ends, `connections` is all that is compared."""
     known = {}
     for forward, reverse in zip(*[iter(rows)] * 2, strict=True):
         client, server = forward["client"], forward["server"]
         known.setdefault((client, server), []).append(ours(forward, reverse))
         known.setdefault((server, client), []).append(ours(reverse, forward))
-    found = []
-    for source, target, fields in directions(output):
+    found, theirs = [], list(directions(output))
+    counts = Counter((source, target) for source, target, _ in theirs)
+    for ends, mine in known.items():
+        if counts[ends] != len(mine):
+            found.append((*ends, "connections", counts[ends], len(mine)))
+    split = {each[:2] for each in found}
+    for source, target, fields in theirs:
+        if (source, target) in split:
+            continue
         mine = known[source, target].pop(0)
         found += [(source, target, name, fields[name], mine[name]) for name in sorted(FIELDS) if _differs(name, fields[name], mine[name])]
     return found

@@ -18,7 +18,7 @@ from record_tcptrace import pcap
 from dumbbell.trace import analyze
 from dumbbell.trace.connections import format_endpoint
 
-_FIN, _SYN, _ACK = 1, 2, 16
+_FIN, _SYN, _RST, _ACK = 1, 2, 4, 16
 _SCALE, _SACK = 3, 5
 _MOST_SCALE = 14
 _TCP, _IPV4, _IPV6 = 6, b"\x08\x00", b"\x86\xdd"
@@ -183,6 +183,19 @@ def without_old_answers_to_syns(records):
     return [(*record[:3], newer.get(id(record), record[3])) for record in records]
 
 
+def without_syns_after_fins(records):
+    """The capture without the SYNs that come after a FIN or RST between the same ends."""
+    closed, kept = set(), []
+    for record in records:
+        found = segment(record[3])
+        ends = frozenset((found.source, found.target)) if found else None
+        if found and found.bits & (_FIN | _RST):
+            closed.add(ends)
+        if not (found and found.bits & _SYN and ends in closed):
+            kept.append(record)
+    return kept
+
+
 def without_old_repetitions(records):
     """The capture without the ACKs that repeat the one before, when one of more has come already."""
     old = {
@@ -219,6 +232,7 @@ CURES = {
     "segments of one number, and FINs": Cure(without_lone_numbers, lambda field: field.startswith("RTT_full_sz"), False),
     "RTT from 3WHS of another segment": Cure(without_old_answers_to_syns, lambda field: field == "RTT_from_3WHS", True),
     "duplicates of old ACKs": Cure(without_old_repetitions, lambda field: field in ("duplicate_acks", "triple_dupacks"), True),
+    "a SYN after a FIN taken for another connection": Cure(without_syns_after_fins, lambda field: field == "connections", True),
     "a shift count above 14": Cure(with_bounded_scales, lambda field: field in _WINDOWS, True),
     "a number of 0 taken for none": Cure(raised, lambda field: field in _FROM_ZERO, True),
     "segments across a multiple of 2^30": Cure(moved, lambda field: field != "dsack_pkts_sent", True),
@@ -258,7 +272,7 @@ class Compared:
 
     def _of(self, source, target, field):
         """The differences in a field of a direction; all of them, where ports were used again."""
-        return [each for each in self.found if each[:3] == (source, target, field)]
+        return [each for each in self.found if each[:2] == (source, target) and each[2] in (field, "connections")]
 
     def _curing(self, source, target, field):
         names = [name for name, cure in CURES.items() if cure.asked(field)]
@@ -277,9 +291,9 @@ class Compared:
         for forward, reverse in zip(*[iter(self.rows)] * 2, strict=True):
             ends = (forward["client"], forward["server"])
             if ends == (source, target):
-                said.append(tcptrace.ours(forward, reverse)[field])
+                said.append(tcptrace.ours(forward, reverse).get(field))
             elif ends == (target, source):
-                said.append(tcptrace.ours(reverse, forward)[field])
+                said.append(tcptrace.ours(reverse, forward).get(field))
         return said
 
     def _told(self, source, target, field, theirs, ours):
@@ -287,6 +301,8 @@ class Compared:
             return _ZERO_MINIMUM
         if field == "truncated_data" and int(theirs) - ours == self._cut_options.get((source, target)):
             return "options taken for payload"
+        if field == "connections" and ours - theirs == self._overlooked_syns.get((source, target)):
+            return "a first SYN of another number overlooked"
         if field in _WINDOWS:
             return self._forgotten_scale(source, target, field, theirs, ours)
         return None
@@ -299,6 +315,21 @@ class Compared:
             way = _name(found.source), _name(found.target)
             cut[way] = cut.get(way, 0) + max(found.end - len(record[3]), 0) * (found.payload > 0)
         return cut
+
+    @cached_property
+    def _overlooked_syns(self):
+        """Between two ends: SYNs that ask for a connection, where one with another number and neither a FIN nor a RST was before."""
+        latest, seen = {}, {}
+        for _, found in segments(self.records):
+            ends = frozenset((found.source, found.target))
+            if found.bits & (_FIN | _RST):
+                latest.pop(ends, None)
+            elif found.bits & (_SYN | _ACK) == _SYN and latest.setdefault(ends, found.seq) != found.seq:
+                latest[ends] = found.seq
+                for way in ((found.source, found.target), (found.target, found.source)):
+                    named = (_name(way[0]), _name(way[1]))
+                    seen[named] = seen.get(named, 0) + 1
+        return seen
 
     def _forgotten_scale(self, source, target, field, theirs, ours):
         shift = self._forgotten.get((source, target))

@@ -31,6 +31,10 @@ FAULTS = {
     "shift-15": {"max_win_adv", "min_win_adv", "avg_win_adv"},
     # It forgets the scale of the SYN, and takes the RTT of the data for that of the SYN.
     "late-answer": {"adv_wind_scale", "max_win_adv", "min_win_adv", "avg_win_adv", "RTT_from_3WHS"},
+    # It compares the number of a SYN with those of a window that it has not seen, 0.
+    "late-syn": {"connections"},
+    # It asks for two SYNs of another number before it takes one for that of another connection.
+    "reused-ports": {"connections"},
     # It takes a SYN that it has not seen for one of number 0; a full segment with a FIN is larger than the others.
     "from-zero": {"initial_window_bytes", "initial_window_pkts", "RTT_full_sz_smpls"},
     # It counts duplicates of less than the highest ACK, where the capture has a hole.
