@@ -42,7 +42,7 @@ def compared(settings, engine_name):
     rows = []
     for name, records in captures(settings, engine_name).items():
         both = Compared(records)
-        rows.append((settings["name"], name.removesuffix(".pcap"), len(records), len(both.rows), both.faults))
+        rows.append((settings["name"], name.removesuffix(".pcap"), len(records), sum(map(len, both.known.values())), both.faults))
     return rows
 
 

@@ -141,23 +141,28 @@ def _differs(name, theirs, mine):
     return int(theirs) != mine
 
 
-def differences(output, rows):
-    """`(source, target, field, tcptrace's, ours)` of each field that differs. Where tcptrace has another number of connections between two
-    ends, `connections` is all that is compared."""
+def by_ends(rows):
+    """Source and target -> our facts of each direction between them, under tcptrace's names."""
     known = {}
     for forward, reverse in zip(*[iter(rows)] * 2, strict=True):
         client, server = forward["client"], forward["server"]
         known.setdefault((client, server), []).append(ours(forward, reverse))
         known.setdefault((server, client), []).append(ours(reverse, forward))
+    return known
+
+
+def differences(output, known):
+    """`(source, target, field, tcptrace's, ours)` of each field that differs from what is `by_ends`. Where tcptrace has another number of
+    connections between two ends, `connections` is all that is compared."""
     found, theirs = [], list(directions(output))
     counts = Counter((source, target) for source, target, _ in theirs)
     for ends, mine in known.items():
         if counts[ends] != len(mine):
             found.append((*ends, "connections", counts[ends], len(mine)))
-    split = {each[:2] for each in found}
+    split, left = {each[:2] for each in found}, {ends: iter(mine) for ends, mine in known.items()}
     for source, target, fields in theirs:
         if (source, target) in split:
             continue
-        mine = known[source, target].pop(0)
+        mine = next(left[source, target])
         found += [(source, target, name, fields[name], mine[name]) for name in sorted(FIELDS) if _differs(name, fields[name], mine[name])]
     return found

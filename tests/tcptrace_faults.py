@@ -252,8 +252,11 @@ class Compared:
         with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
             file.write(pcap(records))
             file.flush()
-            self.rows = list(analyze(file.name).rows())
-            self.found = tcptrace.differences(tcptrace.run(file.name), self.rows)
+            self.known = tcptrace.by_ends(analyze(file.name).rows())
+            self.found = tcptrace.differences(tcptrace.run(file.name), self.known)
+        self._between = {}
+        for each in self.found:
+            self._between.setdefault(each[:2], []).append(each)
 
     @cached_property
     def faults(self):
@@ -272,7 +275,7 @@ class Compared:
 
     def _of(self, source, target, field):
         """The differences in a field of a direction; all of them, where ports were used again."""
-        return [each for each in self.found if each[:2] == (source, target) and each[2] in (field, "connections")]
+        return [each for each in self._between.get((source, target), ()) if each[2] in (field, "connections")]
 
     def _curing(self, source, target, field):
         names = [name for name, cure in CURES.items() if cure.asked(field)]
@@ -287,14 +290,7 @@ class Compared:
 
     def _ours(self, source, target, field):
         """What we say of a field of a direction, of each connection between the two."""
-        said = []
-        for forward, reverse in zip(*[iter(self.rows)] * 2, strict=True):
-            ends = (forward["client"], forward["server"])
-            if ends == (source, target):
-                said.append(tcptrace.ours(forward, reverse).get(field))
-            elif ends == (target, source):
-                said.append(tcptrace.ours(reverse, forward).get(field))
-        return said
+        return [said.get(field) for said in self.known.get((source, target), ())]
 
     def _told(self, source, target, field, theirs, ours):
         if _is_zero_minimum(field, theirs, ours):
