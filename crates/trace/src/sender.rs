@@ -54,6 +54,8 @@ pub struct Sender {
     syn: Option<u32>,
     /// Acknowledgment number of the latest packet that is no reset.
     ack: Option<u32>,
+    /// The other end sent a SYN since: the next ACK answers that, and is no duplicate.
+    asked: bool,
     /// The other end acknowledged more than the SYN.
     answered: bool,
     /// A packet that is no SYN was sent in order: data can be out.
@@ -253,6 +255,7 @@ impl Sender {
         let kinds = &mut self.direction.kinds;
         if p.has(flags::ACK) {
             self.ack = Some(p.ack);
+            self.asked = false;
             kinds.pure_acks += u64::from(p.payload == 0 && !p.has(flags::SYN | flags::FIN | flags::RST));
         }
     }
@@ -294,7 +297,9 @@ pub fn exchange(own: &mut Sender, other: &mut Sender, agreement: &mut Agreement,
     mark(own, other, agreement, p);
     let closed = other.direction.windows.latest == 0 && other.direction.volume.packets > 0;
     own.carry(p, closed, &mut event);
-    let pure = p.payload == 0 && own.ack == Some(p.ack) && window == own.direction.windows.latest;
+    other.asked |= p.has(flags::SYN);
+    let repeated = own.ack == Some(p.ack) && !own.asked;
+    let pure = p.payload == 0 && repeated && window == own.direction.windows.latest;
     if p.has(flags::ACK) {
         own.direction.kinds.acks += 1;
         other.hear(p, pure, &mut event);

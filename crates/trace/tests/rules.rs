@@ -260,3 +260,20 @@ fn the_capture_ends_with_its_last_packet_of_any_kind() {
     found.end(capture.tally.last_ns.unwrap());
     assert_eq!(idle_ns(&found), 40 * MS);
 }
+
+#[test]
+fn the_answer_to_a_repeated_syn_is_no_duplicate() {
+    let answer = flags::SYN | flags::ACK;
+    let packets = [
+        with(0, 0, 0, flags::SYN, 0, true, vec![]),
+        with(10, 0, 1, answer, 0, false, vec![]),
+        with(20, 1, 1, flags::ACK, 0, true, vec![]),
+        with(21, 1, 1, flags::ACK, 1000, true, vec![]),
+        with(30, 1, 1001, flags::ACK, 0, false, vec![]),
+        with(40, 0, 1, answer, 0, false, vec![]),
+        with(50, 1001, 1, flags::ACK, 0, true, vec![]),
+        with(51, 1001, 1, flags::ACK, 0, true, vec![]),
+    ];
+    let duplicates = |count: usize| analysis(&packets[..count]).connection(0).reverse.answers.duplicates;
+    assert_eq!((duplicates(7), duplicates(8)), (0, 1));
+}
