@@ -1,10 +1,12 @@
 """What analysing captures costs: packets per CPU second with every fact, and memory of captures that are long or have many connections.
 
-python -m benchmarks.captures
+python -m benchmarks.captures                   the figures that are recorded
+python -m benchmarks.captures --gigabytes 10    one capture of that size
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import struct
 import subprocess
@@ -12,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from dumbbell.bench.measure import Row
 from dumbbell.bench.present import lines
@@ -82,6 +86,28 @@ def _many(folder: Path) -> Path:
     return path
 
 
+def _repeated(simulated: Path, least_bytes: int) -> Path:
+    """A simulated capture again and again up to a size, each time 100 s later and between other ports of the clients."""
+    content = simulated.read_bytes()
+    starts, at = [], 24
+    while at < len(content):
+        starts.append(at)
+        at += 16 + int.from_bytes(content[at + 8 : at + 12], "little")
+    records, begin = np.frombuffer(content, np.uint8).copy(), np.array(starts)
+    # Seconds begin a record; behind its 16 bytes are 34 of Ethernet and IP, then the ports. Clients are on the left (10.1.0.0/16).
+    from_left = records[begin + 16 + 27] == 1
+    words = begin[:, np.newaxis] + np.arange(4)
+    ports = (begin + 16 + 34 + np.where(from_left, 0, 2))[:, np.newaxis] + np.arange(2)
+    path = simulated.with_name("repeated.pcap")
+    with path.open("wb") as file:
+        file.write(content[:24])
+        while file.tell() < least_bytes:
+            records[24:].tofile(file)
+            records[words] = (records[words].view("<u4") + 100).astype("<u4").view(np.uint8)
+            records[ports] = (records[ports].view(">u2") + 10).astype(">u2").view(np.uint8)
+    return path
+
+
 def _analysed(path: Path) -> tuple[int, int, float, int]:
     command = [sys.executable, "-c", _PROGRAM, str(path)]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -107,8 +133,25 @@ def measure() -> Row:
     }
 
 
+def _of_size(gigabytes: int) -> str:
+    """What one capture of a size costs."""
+    with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as name:
+        once = _simulated(Path(name), "80s")
+        path = _repeated(once, gigabytes * 10**9)
+        (_, first, _, short), (packets, connections, cpu_s, most) = _analysed(once), _analysed(path)
+        size = path.stat().st_size
+    what = f"{size / 1e9:.1f} GB, {packets:,} packets of {connections:,} connections: {packets / cpu_s / 1e6:.1f} M packets per CPU second"
+    return f"{what}, {most / 1e6:.1f} MB of memory, {(most - short) / 1e6:.1f} MB more than for the first {first} of them"
+
+
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="what analysing captures costs")
+    parser.add_argument("--gigabytes", type=int, help="one capture of this size instead of the figures that are recorded")
+    asked = parser.parse_args()
     try:
+        if asked.gigabytes:
+            print(_of_size(asked.gigabytes))
+            sys.exit()
         for line in lines(measure()):
             print("  ".join(line).rstrip())
     except DumbbellError as error:
