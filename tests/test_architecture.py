@@ -32,7 +32,9 @@ KINDS = {
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
     "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=()),
     "an engine": Kind(
-        {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|[ ]kernel,[ \n]", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"}
+        {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|[ ]kernel,[ \n]", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"},
+        # The testbed's laboratory boots the kernel that the engine of that name has built.
+        users=(*USERS, "dumbbell/engines/testbed/"),
     ),
     "a workload": Kind(
         {

@@ -28,6 +28,7 @@ from dumbbell.cli import (
     run,
     schema,
     table,
+    testbed,
 )
 from dumbbell.cli import list as list_
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
@@ -75,6 +76,7 @@ for command in (
     plan,
     doctor,
     kernel,
+    testbed,
     bench,
     analyze,
     calibrate,

@@ -63,6 +63,7 @@ def _examine() -> Iterator[Finding]:
             yield Finding(library, False, "not installed; expected `make setup` to have run")
     yield from _simulator()
     yield _kernel()
+    yield _laboratory()
     yield Finding("processors", True, str(default_workers()))
     free = shutil.disk_usage(Path.cwd()).free
     yield Finding("disk", free >= _LEAST_DISK, f"{human_size(free)} free in {Path.cwd()}")
@@ -91,3 +92,14 @@ def _kernel() -> Finding:
     except EnvironmentFault as fault:
         return Finding("kernel", False, str(fault), optional=True)
     return Finding("kernel", True, f"Linux {found.version}, boots in {boot_s:.2f} s", optional=True)
+
+
+def _laboratory() -> Finding:
+    from dumbbell.engines.testbed import laboratory
+    from dumbbell.errors import EnvironmentFault
+
+    try:
+        scheduling = laboratory.probe()
+    except EnvironmentFault as fault:
+        return Finding("laboratory", False, str(fault), optional=True)
+    return Finding("laboratory", True, f"can be booted, {scheduling}", optional=True)

@@ -1,4 +1,4 @@
-"""Scenario files, and the lines of what is written in them."""
+"""Scenario files and others like them in YAML, and the lines of what is written in them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ CHANGES = "--set"
 """What stands for a file's name in problems of values that were given beside it."""
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file is for, as errors name it."""
+
+    name: str
+    keys: str
+    """Some keys that it begins with."""
+
+
+SCENARIO = Kind("a scenario file", "path, flows and duration")
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,7 @@ class Source:
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
 
 
-def read(path: str | Path) -> tuple[Any, Source]:
+def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
     """Reads a file: plain data, and the line of each part of it.
 
     Raises `ScenarioError` if it is not a regular file of at most `MOST_BYTES`, or not YAML.
@@ -80,16 +92,16 @@ def read(path: str | Path) -> tuple[Any, Source]:
         content = read_regular(Path(path), MOST_BYTES)
         text = content.decode("utf-8")
     except FileNotFoundError:
-        raise _unreadable(name, "no such file") from None
+        raise _unreadable(name, "no such file", kind) from None
     except IsADirectoryError:
-        raise _unreadable(name, "is a folder") from None
+        raise _unreadable(name, "is a folder", kind) from None
     except UnicodeDecodeError:
-        raise _unreadable(name, "is not text in UTF-8") from None
+        raise _unreadable(name, "is not text in UTF-8", kind) from None
     except OSError as error:
-        raise _unreadable(name, f"cannot be read ({error.strerror})") from None
+        raise _unreadable(name, f"cannot be read ({error.strerror})", kind) from None
     except ValueError as error:
-        raise _unreadable(name, str(error)) from None
-    return parse(text, name)
+        raise _unreadable(name, str(error), kind) from None
+    return parse(text, name, kind)
 
 
 def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any, Source]:
@@ -102,8 +114,8 @@ def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any
     return data, replace(origin, changes=tuple(changes))
 
 
-def parse(text: str, name: str) -> tuple[Any, Source]:
-    """Reads the text of a scenario file; `name` stands for it in errors. Raises `ScenarioError`."""
+def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:
+    """Reads the text of a file; `name` stands for it in errors. Raises `ScenarioError`."""
     try:
         tree = load(text)
     except YamlError as error:
@@ -111,7 +123,7 @@ def parse(text: str, name: str) -> tuple[Any, Source]:
         raise ScenarioError([Problem(error.key, error.what, error.expected, name, error.line, shown)]) from None
     if not isinstance(tree, Mapping):
         found = "is empty" if tree is None else f"holds a {'list' if isinstance(tree, list) else 'single value'}"
-        raise ScenarioError([Problem("", found, "keys such as path, flows and duration", name, 1)])
+        raise ScenarioError([Problem("", found, f"keys such as {kind.keys}", name, 1)])
     return plain(tree), Source(name, tree)
 
 
@@ -132,5 +144,5 @@ def plain(node: Any) -> Any:
     return node
 
 
-def _unreadable(name: str, what: str) -> ScenarioError:
-    return ScenarioError([Problem("", what, "a scenario file", name)])
+def _unreadable(name: str, what: str, kind: Kind) -> ScenarioError:
+    return ScenarioError([Problem("", what, kind.name, name)])

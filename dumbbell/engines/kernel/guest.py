@@ -60,7 +60,7 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
 
     Raises `EnvironmentFault` with one line if the guest does not end regularly.
     """
-    place = _memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
+    place = memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
     with _prepared(folder, binary):
         ending = _run(binary, folder, place, seed, timeout_s, memory)
         if fault := diagnosis.fault(ending, folder):
@@ -85,8 +85,11 @@ def probe(binary: Binary) -> str | None:
     return None
 
 
-def _memory_folder(size: int) -> Path:
-    """The folder for the file that backs the guest's memory: the first with enough space that is not mounted noexec, tmpfs preferred."""
+def memory_folder(size: int) -> Path:
+    """The folder for the file that backs a guest's memory: the first with enough space that is not mounted noexec, tmpfs preferred.
+
+    Raises `EnvironmentFault`.
+    """
     places = [Path("/dev/shm"), Path(os.environ.get("XDG_RUNTIME_DIR", "/dev/shm")), Path(tempfile.gettempdir())]
     refused = []
     for place in dict.fromkeys(places):

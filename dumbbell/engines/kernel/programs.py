@@ -1,4 +1,4 @@
-"""The engine's small static C programs: the agent, which is a guest's first process, and the launcher, which starts a guest.
+"""Small static C programs: the agent, which is a guest's first process, the launcher, which starts a guest, and those of other rooms.
 
 They are compiled on demand and cached by the hash of their sources.
 """
@@ -30,15 +30,16 @@ class Program:
 
 def agent() -> Program:
     """Carries out the script in the guest. Raises `EnvironmentFault` if it cannot be compiled."""
-    return _compiled("agent", sorted((_HERE / "agent").glob("*.[ch]")))
+    return compiled("agent", sorted((_HERE / "agent").glob("*.[ch]")))
 
 
 def launcher() -> Program:
     """Starts a program that dies with its parent. Raises `EnvironmentFault` if it cannot be compiled."""
-    return _compiled("launch", [_HERE / "launch.c"])
+    return compiled("launch", [_HERE / "launch.c"])
 
 
-def _compiled(name: str, sources: list[Path]) -> Program:
+def compiled(name: str, sources: list[Path]) -> Program:
+    """A program of these sources, from the cache if it is there. Raises `EnvironmentFault` if it cannot be compiled."""
     key = cache.digest([cache.digest_of_files(sources).encode(), " ".join(_FLAGS).encode()])
     program = Program(cache.folder() / f"{name}-{key}", key)
     if not program.path.is_file():
@@ -50,7 +51,9 @@ def _compile(target: Path, sources: list[Path]) -> None:
     """Compiles and renames into place. Several processes may do this at once, since their results are identical."""
     compiler = shutil.which("gcc")
     if compiler is None:
-        raise EnvironmentFault("the engine kernel compiles its agent: gcc not found; on Debian or Ubuntu: apt-get install gcc libc6-dev")
+        raise EnvironmentFault(
+            "gcc not found, which compiles what is run beside the kernel; on Debian or Ubuntu: apt-get install gcc libc6-dev"
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:

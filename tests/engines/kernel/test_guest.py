@@ -218,7 +218,7 @@ def test_memory_does_not_depend_on_where_the_host_puts_things(real, tmp_path):
 
 def test_a_file_system_that_fills_up(real, folder, small_disk, monkeypatch):
     # The room was there when the guest was started.
-    monkeypatch.setattr(guest, "_memory_folder", lambda _size: small_disk)
+    monkeypatch.setattr(guest, "memory_folder", lambda _size: small_disk)
     assert "the file system of its memory is full" in fault(real, folder)
     assert processes_in(folder) == []
 

@@ -1,0 +1,77 @@
+"""`dumbbell testbed`: real hosts, and a laboratory of guests that stand in for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.progress import progress_bar
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    import subprocess
+
+_commands = typer.Typer(name="testbed", help="Hosts in real time, and a laboratory without hardware.", no_args_is_help=True)
+_AS_TYPED = "dumbbell testbed lab -- COMMAND"
+
+LeftOption = Annotated[int, typer.Option("--left", min=1, help="Hosts on the left.")]
+RightOption = Annotated[int, typer.Option("--right", min=1, help="Hosts on the right.")]
+CommandArgument = Annotated[list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run, with its arguments.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    # What comes behind COMMAND is its own.
+    _commands.command(name="lab", context_settings={"allow_interspersed_args": False})(_lab)
+    app.add_typer(_commands)
+
+
+def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOption = 1) -> None:
+    """Boot left hosts, a router and right hosts as guests, and run COMMAND among them; the exit status is its own.
+
+    The guests answer over ssh to what runs within COMMAND. $DUMBBELL_HOSTS names the hosts file, in the folder of which is a
+    configuration for `ssh -F`. When COMMAND has ended nothing is left of them.
+    """
+    from dumbbell.engines.testbed import laboratory
+
+    if not command:
+        raise BadInput(f"no command; expected {_AS_TYPED}, such as dumbbell testbed lab -- sh")
+    if shutil.which(command[0]) is None:
+        raise BadInput(f"{command[0]}: no such program; expected {_AS_TYPED}")
+    for side, count in (("left", left), ("right", right)):
+        if count > laboratory.MOST_HOSTS:
+            raise BadInput(f"--{side}: {count} hosts; expected at most {laboratory.MOST_HOSTS}")
+    with ExitStack() as stack:
+        with progress_bar("laboratory", "guests", lines=False) as progress:
+            booted = stack.enter_context(laboratory.booted(left, right, progress))
+        status = _status(booted.start(command))
+    raise typer.Exit(status)
+
+
+def _status(process: subprocess.Popen[bytes]) -> int:
+    """Waits for COMMAND. A terminal tells it of Ctrl-C itself, and what it makes of that is its business; other signals are passed on."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        if number != signal.SIGINT or not _in_foreground():
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        return process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Whether Ctrl-C on the terminal, if there is one, goes to this process and to COMMAND alike."""
+    try:
+        with open("/dev/tty", "rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False

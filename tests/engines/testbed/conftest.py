@@ -1,0 +1,37 @@
+"""A laboratory that tests share, if this machine can boot one."""
+
+import subprocess
+
+import pytest
+from required import missing
+
+from dumbbell.engines.testbed.laboratory import booted
+from dumbbell.errors import EnvironmentFault
+
+
+@pytest.fixture(scope="session")
+def laboratory():
+    """A left host, a router and a right host. `start` runs a program that reaches them; see also `answer`."""
+    lab = booted(1, 1)
+    try:
+        made = lab.__enter__()
+    except EnvironmentFault as fault:
+        missing("lab", fault)
+    try:
+        yield made
+    finally:
+        lab.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def answer(laboratory):
+    """A function that runs a command on a machine by the OpenSSH client, and returns what it prints; fails if the command does."""
+
+    def ask(machine, command, given=b""):
+        client = ["ssh", "-F", str(laboratory.folder / "ssh_config"), machine, command]
+        process = laboratory.start(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = process.communicate(given, timeout=20)
+        assert process.returncode == 0, err.decode()
+        return out.decode().strip()
+
+    return ask
