@@ -1,5 +1,6 @@
 """A laboratory that tests share, if this machine can boot one."""
 
+import ctypes
 import subprocess
 
 import pytest
@@ -35,3 +36,23 @@ def answer(laboratory):
         return out.decode().strip()
 
     return ask
+
+
+_CLONE_NEWNET = 0x40000000  # linux/sched.h
+
+
+def _enter_network(descriptor):
+    """Puts this thread into a network namespace, as os.setns of later versions of Python does."""
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+@pytest.fixture
+def inside(laboratory):
+    """The laboratory, with this thread in its network: what it connects to, and threads that it starts, are the guests."""
+    with open("/proc/thread-self/ns/net", "rb") as ours, open(f"/proc/{laboratory.process}/ns/net", "rb") as theirs:
+        _enter_network(theirs.fileno())
+        try:
+            yield laboratory
+        finally:
+            _enter_network(ours.fileno())

@@ -1,5 +1,6 @@
 """The laboratory: guests that answer and reach each other, what is run among them, and that nothing of it stays."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from dumbbell.engines.testbed.hosts import Hosts
@@ -72,6 +74,21 @@ def test_the_hosts_file_says_what_the_guests_have(laboratory, answer):
         shown = answer(name, "ip -brief -4 address show")
         for each in interfaces:
             assert re.search(rf"^{each.device} +\S+ +{each.address} *$", shown, re.MULTILINE)
+
+
+def test_asyncssh_knows_each_guest_and_is_known(inside):
+    found = Hosts.from_file(inside.hosts)
+    options = {"known_hosts": str(found.control.known_hosts), "client_keys": [str(found.control.key)], "username": found.control.user}
+
+    async def ask(name, at):
+        async with asyncssh.connect(at.host, at.port, config=None, **options) as connection:
+            done = await connection.run("uname -n; cat; exit 7", input="given")
+            return name, done.stdout, done.exit_status
+
+    async def ask_all():
+        return await asyncio.gather(*(ask(name, machine.at) for name, machine in found.by_name.items()))
+
+    assert {*asyncio.run(ask_all())} == {(name, f"{name}\ngiven", 7) for name in MACHINES}
 
 
 def test_what_is_sent_from_left_to_right_passes_the_router(laboratory, answer):

@@ -55,6 +55,11 @@ class Laboratory:
         """Where the hosts file, the keys, what the guests printed and a configuration for `ssh -F` are."""
         return self.hosts.parent
 
+    @property
+    def process(self) -> int:
+        """Process id of the first process in the laboratory's namespaces."""
+        return self._namespaces.process
+
     def start(self, command: Sequence[str], environment: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
         """Starts a program that reaches the guests, with $DUMBBELL_HOSTS set; `options` are those of `Popen`.
 
