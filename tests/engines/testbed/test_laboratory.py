@@ -222,6 +222,16 @@ def test_a_laboratory_without_a_kernel(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("laboratory")
+def test_a_machine_without_bridges(monkeypatch):
+    monkeypatch.setattr(boot.wiring, "host_lines", lambda _machines: ["link add name control type bridges"])
+    with (
+        pytest.raises(EnvironmentFault, match=r"network cannot be made: ip: Error: Unknown device type\.; do this machine's.*\?$"),
+        booted(1, 1),
+    ):
+        pass
+
+
+@pytest.mark.usefixtures("laboratory")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -39,13 +39,14 @@ class Namespaces:
         return process
 
     def run(self, command: Sequence[str], given: str = "") -> str:
-        """Runs a program to its end: what it has printed. Raises `EnvironmentFault` with its last line if it fails."""
+        """Runs a program to its end: what it has printed. Raises `EnvironmentFault` with its first line if it fails."""
         environment = {**os.environ, "PATH": search_path(), "LC_ALL": "C"}
         process = self.start(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         printed = process.communicate(given.encode())[0].decode(errors="replace").strip()
         if process.returncode:
-            said = printed.splitlines()[-1:] or [f"exit status {process.returncode}"]
-            raise EnvironmentFault(f"the laboratory's network cannot be made: {command[0]}: {said[0]}")
+            said = printed.splitlines()[:1] or [f"exit status {process.returncode}"]
+            where = "do this machine's kernel and container allow bridges and tap devices (modprobe bridge tun)?"
+            raise EnvironmentFault(f"the laboratory's network cannot be made: {command[0]}: {said[0]}; {where}")
         return printed
 
     def reap(self) -> None:
