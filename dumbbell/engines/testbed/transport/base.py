@@ -1,0 +1,114 @@
+"""How a machine is reached: running a program there, keeping one under a lease, and handing files over.
+
+Programs are lists of words. What comes from a scenario is no word of a command line: it goes to a program's stdin or into a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from dumbbell.errors import EnvironmentFault, printable, shortened
+
+KEEPALIVE = 5.0
+"""Seconds between two signs of life of a connection."""
+CONNECTING = 15.0
+"""Seconds within which a machine has to answer."""
+UNDOING = 60.0
+"""Seconds within which a program whose lease ends has cleaned up behind itself."""
+_PUT = 'umask 077 && cat >"$1.part" && mv -f -- "$1.part" "$1" && sha256sum <"$1"'
+_GET = 'sha256sum <"$1" && cat <"$1"'
+
+
+@dataclass(frozen=True)
+class Done:
+    """A program that has ended."""
+
+    status: int
+    """Exit status; below zero the signal that ended it."""
+    out: bytes
+    err: bytes
+
+    @property
+    def said(self) -> str:
+        """In one line why it failed: the end of what it wrote for people, or else its status."""
+        lines = self.err.decode(errors="replace").strip().splitlines()
+        ended = f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
+        return shortened(printable(lines[-1].strip())) if lines else ended
+
+
+class MachineFault(EnvironmentFault):
+    """Something is wrong with a machine, or with the way to it."""
+
+    def __init__(self, machine: str, what: str) -> None:
+        """`what` is one line."""
+        super().__init__(f"{machine}: {printable(what)}")
+        self.machine = machine
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[MachineFault], tuple[str, str]]:
+        return type(self), (self.machine, self.what)
+
+
+class Process(Protocol):
+    """A program that runs. That its stdin is open is its lease: it ends, and cleans up behind itself, when that is closed."""
+
+    async def write(self, content: bytes) -> None:
+        """To its stdin. Raises `MachineFault` if it is gone."""
+
+    async def line(self, timeout: float | None = None) -> str | None:
+        """The next line of its stdout, None at the end. Raises `MachineFault` if there is none within `timeout` seconds."""
+
+    def release(self) -> None:
+        """Ends its stdin. May be called again."""
+
+    async def wait(self, timeout: float | None = None) -> Done:
+        """Ends its stdin and waits until it has ended; `out` is what `line` has not returned. Raises `MachineFault` after `timeout` s."""
+
+
+class Machine(ABC):
+    """A machine that can be reached."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As the hosts file has it."""
+
+    @abstractmethod
+    async def run(self, argv: Sequence[str], stdin: bytes = b"", timeout: float | None = None) -> Done:
+        """Runs a program to its end. Raises `MachineFault` if the machine is lost, or after `timeout` s."""
+
+    @abstractmethod
+    async def start(self, argv: Sequence[str]) -> Process:
+        """Starts a program that has a lease. Raises `MachineFault` if the machine is lost."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Ends all leases and the connection."""
+
+    async def put(self, content: bytes, path: str, timeout: float | None = None) -> None:
+        """Writes a file, for its owner alone, as a whole. Raises `MachineFault`."""
+        done = await self.run(["sh", "-c", _PUT, "put", path], content, timeout)
+        if done.status:
+            raise MachineFault(self.name, f"cannot write {path} ({len(content)} bytes): {done.said}")
+        if _digest(done.out) != hashlib.sha256(content).hexdigest():
+            raise MachineFault(self.name, f"{path} has another checksum there than here")
+
+    async def get(self, path: str, timeout: float | None = None) -> bytes:
+        """Reads a file. Raises `MachineFault`."""
+        done = await self.run(["sh", "-c", _GET, "get", path], b"", timeout)
+        if done.status:
+            raise MachineFault(self.name, f"cannot read {path}: {done.said}")
+        head, _, content = done.out.partition(b"\n")
+        if _digest(head) != hashlib.sha256(content).hexdigest():
+            raise MachineFault(self.name, f"{path} has another checksum there than here")
+        return content
+
+
+def _digest(shown: bytes) -> str:
+    found = re.match(rb"[0-9a-f]{64}", shown)
+    return found[0].decode() if found else ""
