@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from collections.abc import Sequence
 
 from dumbbell.engines.testbed.transport.base import UNDOING, Done, Machine, MachineFault, Process
@@ -34,7 +36,9 @@ class LocalMachine(Machine):
             raise MachineFault(self._name, f"{argv[0]} did not end within {timeout:g} s") from None
         finally:
             if process.returncode is None:
-                process.kill()
+                # With what it has started, which would keep its output open.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         return Done(process.returncode or 0, out, err)
 
