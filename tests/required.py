@@ -13,9 +13,9 @@ TOOLS = {
     "flent": "Flent, which reads what we export",
     "tcptrace": "tcptrace, which reads our captures",
     "browser": "a browser that runs without a display",
-    "sshd": "an SSH server in namespaces of its own",
     "lab": "the laboratory of real-time guests",
     "compiler": "a C compiler (cc), for congestion controls of one's own",
+    "namespaces": "namespaces, with iproute2, ethtool and an SSH server in them",
 }
 """All optional tools."""
 

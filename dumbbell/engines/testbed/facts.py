@@ -33,7 +33,7 @@ SECONDS = 30.0
 """Within which a machine says what it is, however busy."""
 _NOT_SET = "tcp_available_congestion_control"
 """What a sysctl shows that grows with each module that is loaded, whoever asked for it."""
-_DEVICE = re.compile(r"[A-Za-z0-9_.:-]{1,15}")
+_DEVICE = re.compile(r"(?!-)[A-Za-z0-9_.:-]{1,15}")
 _ADDRESS = re.compile(r"[0-9a-fA-F.:]+")
 
 

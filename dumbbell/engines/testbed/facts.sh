@@ -34,7 +34,8 @@ tools() {
 # The kernel's configuration, as far as it decides how traffic goes.
 configuration() { zcat /proc/config.gz | grep -E '^CONFIG_(HZ|PREEMPT|NO_HZ|HIGH_RES|TCP_CONG|DEFAULT_TCP|NET_SCH|NET_CLS|NET_ACT|LOCALVERSION)'; }
 
-# Number of the device and of the inode, as in /proc/locks.
+# Number of the device and of the inode, as in /proc/locks, which shows the locks of a process that has ended (flock) only outside of
+# containers.
 lock() { [ -e /run/dumbbell/lock ] && stat -c '%D %i' /run/dumbbell/lock && show /proc/locks; }
 
 agent() { [ -r /usr/local/libexec/dumbbell-agent ] && sha256sum /usr/local/libexec/dumbbell-agent; }

@@ -6,6 +6,8 @@ when its stdin ends, however that comes. What it did not come to is undone by `r
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +15,7 @@ from importlib import resources
 from pathlib import PurePosixPath
 
 from dumbbell.engines.testbed.facts import Feature
-from dumbbell.engines.testbed.transport.base import UNDOING, Machine, MachineFault, Process
+from dumbbell.engines.testbed.transport.base import KEEPALIVE, UNDOING, Machine, MachineFault, Process
 
 FOLDER = "/run/dumbbell"
 """Of sessions, on each machine. Emptied when a machine is booted, and with it goes all that is changed."""
@@ -137,12 +139,13 @@ def coalescing(device: str, wanted: Mapping[str, str], former: Mapping[str, str]
 
 
 class Journal:
-    """A claim on a machine, and the changes that were made under it."""
+    """A claim on a machine, and the changes that were made under it. It has to be told that its controller is alive, and is, by a task."""
 
     def __init__(self, machine: Machine, process: Process) -> None:
         """`open_journal` makes one."""
         self._machine = machine
         self._process = process
+        self._beating = asyncio.create_task(self._beat())
 
     async def make(self, changes: Sequence[Change]) -> None:
         """Makes changes one after the other. Raises `MachineFault` with what one says that fails; those behind it are not made."""
@@ -152,13 +155,17 @@ class Journal:
                 raise MachineFault(self._machine.name, f"{changes[int(answer[1])].shown}: {answer[2].strip()}")
             self._expect(answer, "done")
 
-    async def beat(self) -> None:
-        """A sign of life, due every few seconds. Raises `MachineFault` if nobody hears it."""
-        await self._process.write(b"beat\n")
-
     async def close(self) -> int:
         """Undoes all changes: how many they were. Raises `MachineFault` with those that could not be undone. Once."""
+        self._beating.cancel()
         return _undone(self._machine, (await self._process.wait(UNDOING)).out.decode(errors="replace"))
+
+    async def _beat(self) -> None:
+        """A sign of life every few seconds, until nobody hears it."""
+        with contextlib.suppress(MachineFault):
+            while True:
+                await asyncio.sleep(KEEPALIVE)
+                await self._process.write(b"beat\n")
 
     async def claim(self, session: str) -> None:
         """Says whose the machine is, in one line."""

@@ -63,9 +63,9 @@ class Server:
 def server(tmp_path_factory):
     """A running sshd; skips if this machine has none, or does not allow namespaces."""
     if not shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin") or not shutil.which("ssh-keygen"):
-        missing("sshd", "there is no sshd")
+        missing("namespaces", "there is no sshd")
     if os.geteuid():
-        missing("sshd", "sshd in namespaces needs root")
+        missing("namespaces", "sshd in namespaces needs root")
     folder = tmp_path_factory.mktemp("sshd")
     for name in ("host", "other-host", "key", "other-key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
@@ -80,7 +80,7 @@ def server(tmp_path_factory):
         if process.poll() is not None or time.monotonic() > end:
             process.kill()
             process.wait()
-            missing("sshd", f"sshd does not start here: {said.decode().strip()[-200:]}")
+            missing("namespaces", f"sshd does not start here: {said.decode().strip()[-200:]}")
         time.sleep(0.02)
     yield Server(process.pid, folder)
     process.terminate()

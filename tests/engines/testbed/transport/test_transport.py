@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -262,6 +263,17 @@ def test_a_key_with_a_passphrase_is_refused(server, tmp_path):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", tmp_path / "locked"], check=True)
     (line,) = refused(server, alice=replace(server.target, key=tmp_path / "locked"))
     assert line.startswith(f"alice: {tmp_path}/locked cannot be used (")
+
+
+def test_a_server_that_says_nothing_is_given_up(server, monkeypatch):
+    monkeypatch.setattr("dumbbell.engines.testbed.transport.ssh.CONNECTING", 0.3)
+
+    async def work():
+        with socket.create_server(("127.0.0.1", 2224)):
+            await connect({"alice": replace(server.target, port=2224)})
+
+    with pytest.raises(EnvironmentFault, match=r"^alice: no answer from 127\.0\.0\.1 port 2224 within 0\.3 s$"):
+        server.within(work)
 
 
 def test_a_machine_whose_connection_ends_is_lost(server):
