@@ -33,8 +33,8 @@ KINDS = {
     "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=()),
     "an engine": Kind(
         {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|[ ]kernel,[ \n]", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"},
-        # The testbed's laboratory boots the kernel that the engine of that name has built.
-        users=(*USERS, "dumbbell/engines/testbed/"),
+        # The testbed's laboratory boots the kernel that the engine of that name has built, and a cache has both, and the agent.
+        users=(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py"),
     ),
     "a workload": Kind(
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from dumbbell.cli.executor import WorkersOption
+from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
 from dumbbell.errors import printable
@@ -21,6 +22,7 @@ def _plan(
     out: OutOption = None,
     workers: WorkersOption = None,
     most_cells: MostCellsOption = None,
+    hosts: HostsOption = None,  # noqa: ARG001
     json: JsonOption = False,
 ) -> None:
     """Sketch the network of a scenario's first run, show how many runs it has, and estimate their time and disk space on this machine.

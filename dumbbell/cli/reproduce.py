@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
@@ -34,6 +35,7 @@ def _reproduce(
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    hosts: HostsOption = None,  # noqa: ARG001
     engine: Annotated[str | None, typer.Option("--engine", help="Engine; `dumbbell list engine` names them, the default first.")] = None,
     ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,

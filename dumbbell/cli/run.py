@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sweep
@@ -30,6 +31,7 @@ def _run(
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     most_cells: MostCellsOption = None,
+    hosts: HostsOption = None,  # noqa: ARG001
     allow_library: Annotated[
         bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
     ] = False,

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
     import subprocess
+
+    from dumbbell.engines.testbed.hosts import Hosts
 
 _commands = typer.Typer(name="testbed", help="Hosts in real time, and a laboratory without hardware.", no_args_is_help=True)
 _AS_TYPED = "dumbbell testbed lab -- COMMAND"
@@ -28,6 +31,8 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     # What comes behind COMMAND is its own.
     _commands.command(name="lab", context_settings={"allow_interspersed_args": False})(_lab)
+    _commands.command(name="check")(_check)
+    _commands.command(name="recover")(_recover)
     app.add_typer(_commands)
 
 
@@ -51,6 +56,39 @@ def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOpti
             booted = stack.enter_context(laboratory.booted(left, right, progress))
         status = _status(booted.start(command))
     raise typer.Exit(status)
+
+
+def _machines() -> Hosts:
+    """The machines of the hosts file."""
+    from dumbbell.engines.testbed.engine import others, require_ssh
+
+    if (hosts := others()) is None:
+        raise BadInput("no machines; expected --hosts FILE (docs/testbed.md), or $DUMBBELL_HOSTS")
+    require_ssh()
+    return hosts
+
+
+def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
+    """Say what is wrong with the machines of a testbed, all of them at once; nothing is changed."""
+    from dumbbell.engines.testbed import fleet
+    from dumbbell.engines.testbed.preflight import lines
+
+    found = fleet.preflight(_machines())
+    for level in ("error", "warning"):
+        for line in lines(found.problems, level):
+            print(f"{level}  {line}")
+    for name, facts in found.facts.items():
+        print(f"ok       {name}: Linux {facts.kernel.release} {facts.kernel.architecture}, {facts.processors.count} processors")
+    if lines(found.problems, "error"):
+        raise typer.Exit(3)
+
+
+def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
+    """Undo what a session that did not come to its end has left on the machines of a testbed."""
+    from dumbbell.engines.testbed import fleet
+
+    for name, count in fleet.recovered(_machines()).items():
+        print(f"{name}: {count} changes undone" if count else f"{name}: nothing was left")
 
 
 def _status(process: subprocess.Popen[bytes]) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ENGINES = {
     "sim": "packet-level simulator: deterministic, no root",
     "kernel": "the real Linux TCP stack and qdiscs in virtual time: no root, needs `dumbbell kernel build`",
+    "testbed": "real Linux hosts in real time: namespaces of this machine, as root or with user namespaces",
 }
 """Name to summary; the first is the one of scenarios that name none."""
 

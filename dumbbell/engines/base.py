@@ -25,6 +25,8 @@ class Engine(ABC):
 
     name: str
     """Its name in scenarios and on the command line."""
+    in_real_time: bool = False
+    """A run takes as long as it lasts, needs its machines for itself, and is not the same twice."""
 
     @abstractmethod
     def capabilities(self) -> Capabilities:

@@ -171,7 +171,7 @@ def test_list(dumbbell, kind):
 
 def test_the_variants_of_a_discipline_are_listed_with_the_engines_that_have_them(dumbbell):
     entries = {entry["name"]: entry.get("variants") for entry in json.loads(dumbbell("list", "qdisc", "--json").out)}
-    assert entries["pie"] == {"linux-6.12": ["sim", "kernel"], "2013": ["sim"]}
+    assert entries["pie"] == {"linux-6.12": ["sim", "kernel", "testbed"], "2013": ["sim"]}
     assert entries["pfifo"] is None
     assert "variants: linux-6.12, linux-3.10" in dumbbell("list", "qdisc").out
 

@@ -124,6 +124,6 @@ def test_they_are_listed(dumbbell):
     after = lines[[line.split()[0] for line in lines].index("cubic") + 1]
     assert [part.strip() for part in after.split("  ") if part] == [
         "hystart",
-        "sim, kernel",
+        "sim, kernel, testbed",
         "leaves slow start by HyStart: on or off, on by default",
     ]

@@ -38,10 +38,9 @@ def test_every_unknown_engine_is_told(tmp_path):
     lines = [str(problem) for problem in error.value.problems]
     assert len(lines) == 3
     assert lines[0].startswith(f"{file}:3: flows.0.cc: unknown cc 'cubik' (did you mean 'cubic'?)")
-    assert (
-        lines[1] == f"{file}:6: sweep.engine: 'sum' is unknown (did you mean 'sim'?); expected one of sim, kernel (in the cell engine: sum)"
-    )
-    assert lines[2] == f"{file}:6: sweep.engine: 'ns3' is unknown; expected one of sim, kernel (in the cell engine: ns3)"
+    expected = "expected one of sim, kernel, testbed"
+    assert lines[1] == f"{file}:6: sweep.engine: 'sum' is unknown (did you mean 'sim'?); {expected} (in the cell engine: sum)"
+    assert lines[2] == f"{file}:6: sweep.engine: 'ns3' is unknown; expected one of sim, kernel, testbed (in the cell engine: ns3)"
 
 
 def test_the_key_depends_on_the_sources(monkeypatch):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dumbbell.engines.kernel import cache, programs
+from dumbbell.engines.linux import cache, programs
 from dumbbell.errors import EnvironmentFault
 from dumbbell.files import read_json
 

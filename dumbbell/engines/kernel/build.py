@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from dumbbell.engines.kernel import binary, cache, requirements, source
+from dumbbell.engines.kernel import binary, requirements, source
+from dumbbell.engines.linux import cache
 from dumbbell.errors import EnvironmentFault
 
 EXPECTED_OBJECTS = 747

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
-from dumbbell.engines.kernel.attribution import refusal
 from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan, conflicts, host_conflicts, ping_conflicts, point_conflicts
+from dumbbell.engines.linux.attribution import refusal
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import RUN, Kept, Place, Plan, Refusal
@@ -87,8 +87,8 @@ class Kernel(Engine):
 
     def produce(self, prepared: Prepared) -> Run:
         """Boots a guest, waits for its end and reads its results. Raises `EnvironmentFault` if it does not end regularly."""
-        from dumbbell.engines.kernel import collect
         from dumbbell.engines.kernel.guest import boot
+        from dumbbell.engines.linux import collect
         from dumbbell.results import Run, digest, judge
         from dumbbell.results.tables import counters
         from dumbbell.trace import with_passive_rtt
@@ -108,7 +108,7 @@ class Kernel(Engine):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
             flows, groups, ports, tins, wrong = collect.tables(plan, script.devices, folder)
-            blocks = tuple(collect.blocks(plan, folder, flows)) if plan.sample_ns else ()
+            blocks = tuple(collect.blocks(plan, folder, flows, table.NAME)) if plan.sample_ns else ()
             captures = {name: (folder / name).read_bytes() for name in script.captures}
         groups_coming = {workload.id for _, workload in coming(plan)}
         made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}

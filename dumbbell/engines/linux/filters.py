@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from dumbbell.engines.linux.arrivals import coming
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
-from dumbbell.plan import Outage, Place, Plan, Refusal, Traffic
+from dumbbell.plan import Outage, Place, Plan, Refusal, Side, Traffic
 from dumbbell.plan.addresses import CLASS_PORTS
 
 _Match = tuple[str, str, str]
@@ -16,6 +16,10 @@ _Match = tuple[str, str, str]
 none: of a side all of it takes one way. A class of connections that come and go has destination ports of its own, which no flow has."""
 
 
+HERE = "-"
+"""In place of a device: the machine itself, which routes what comes there."""
+ENTRIES: Mapping[Side, str] = {"left": peer(GATES["left"]), "right": peer(GATES["right"])}
+"""Where packets of either side come to the ports, if both are on this machine."""
 _SOURCE = "src_port"
 _PRIORITIES = (1000, 900)
 """Of filters for one port, and of those for several: a kind of match has a priority of its own."""
@@ -27,11 +31,23 @@ def hops(devices: Devices) -> Iterator[str]:
         yield peer(device)
 
 
-def filter_lines(plan: Plan, devices: Devices, hosts: Hosts) -> Iterator[str]:
-    """tc's lines for all of them."""
+def filter_lines(
+    plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, str] = ENTRIES, hooked: Collection[str] = ()
+) -> Iterator[str]:
+    """tc's lines for all of them.
+
+    Args:
+        plan: The run.
+        devices: Those of its ports.
+        hosts: Its hosts: what comes out at the end is handed to the device named as its namespace, or to the machine itself if that is
+            `HERE`.
+        entries: By side the device at which its packets come in.
+        hooked: Devices that have a place for filters already.
+    """
     outages = [(i, peer(devices.queues[change.port])) for i, change in enumerate(plan.schedule) if isinstance(change, Outage)]
-    for at, nexts in _nexts(plan, devices, hosts).items():
-        yield f"qdisc add dev {at} clsact"
+    for at, nexts in _nexts(plan, devices, hosts, entries).items():
+        if at not in hooked:
+            yield f"qdisc add dev {at} clsact"
         for i, device in outages:
             if device == at:
                 yield f"filter add dev {at} ingress protocol ip prio {i + 1} matchall action gact continue index {i + 1}"
@@ -40,8 +56,28 @@ def filter_lines(plan: Plan, devices: Devices, hosts: Hosts) -> Iterator[str]:
         for (protocol, field, port), to in nexts.items():
             if to != common:
                 one = f"flower ip_proto {protocol}" + (f" {field} {port}" if protocol != "icmp" else "")
-                yield f"{prefix} prio {_PRIORITIES['-' in port]} {one} action mirred egress redirect dev {to}"
-        yield f"{prefix} prio 2000 matchall action mirred egress redirect dev {common}"
+                yield f"{prefix} prio {_PRIORITIES['-' in port]} {one} {_action(to)}"
+        if common != HERE:
+            yield f"{prefix} prio 2000 matchall {_action(common)}"
+
+
+def _action(to: str) -> str:
+    """To a device, or on to where the packet was going."""
+    return "action pass" if to == HERE else f"action mirred egress redirect dev {to}"
+
+
+def ends_at(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, str]) -> dict[str, Side]:
+    """The devices at which packets come out for the last time, each with the side that they come from."""
+    found: dict[str, Side] = {}
+    for side, entry in entries.items():
+        reached, nexts = [entry], _nexts(plan, devices, hosts, entries)
+        for at in reached:
+            for to in nexts.get(at, {}).values():
+                if to == HERE:
+                    found[at] = side
+                elif peer(to) not in reached:
+                    reached.append(peer(to))
+    return found
 
 
 def ping_conflicts(plan: Plan) -> Iterator[Refusal]:
@@ -53,12 +89,12 @@ def ping_conflicts(plan: Plan) -> Iterator[Refusal]:
             yield Refusal(Place("workload", i), "path", what, "one path for all pings, udp with reply: true, or engine: sim")
 
 
-def _nexts(plan: Plan, devices: Devices, hosts: Hosts) -> dict[str, dict[_Match, str]]:
+def _nexts(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, str]) -> dict[str, dict[_Match, str]]:
     """Device where packets come out to the device that they are handed to, by packet."""
     found: dict[str, dict[_Match, str]] = {}
 
-    def lead(match: _Match, side: str, ports: tuple[int, ...], target: str) -> None:
-        at = peer(GATES[side])
+    def lead(match: _Match, side: Side, ports: tuple[int, ...], target: str) -> None:
+        at = entries[side]
         for port in ports:
             # What comes to a gate has passed its host's own queue.
             for device in (None if devices.on_host[port] else devices.queues[port], devices.delays[port]):

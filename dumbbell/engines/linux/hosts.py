@@ -195,8 +195,8 @@ def addressed(host: Namespace, mtu: int = ETHERNET_MTU) -> list[str]:
     ]
 
 
-def lines(hosts: Hosts) -> Iterator[str]:
-    """The agent's lines that make the hosts, with their settings."""
+def lines(hosts: Hosts, real_time: bool = False) -> Iterator[str]:
+    """The agent's lines that make the hosts, with their settings. A machine in real time keeps those of the whole machine."""
     yield f"namespace {NET}"
     for host in hosts.namespaces:
         yield f"namespace {host.name}"
@@ -214,4 +214,5 @@ def lines(hosts: Hosts) -> Iterator[str]:
         yield f"sysctl {host.name} net.ipv4.tcp_ecn {int(host.profile.ecn)}"
         for key, value in host.profile.sysctls:
             yield f"sysctl {host.name} {key} {value}"
-    yield f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"
+    if not real_time:
+        yield f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"

@@ -3,6 +3,7 @@
 namespace, sysctl, offload, run, capture     sets up the hosts (`hosts`) and the ports (`devices`, `qdiscs`, `filters`)
 tcp and other lines of `traffic`              ends, addresses, ports, times, what to send
 at TIME ...                                  what happens while it runs
+end ...                                      in real time: what stops all that is sent, so that the queues become empty and can be counted
 port, egress, delay, hop                     what is sampled and counted
 """
 
@@ -22,7 +23,7 @@ from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
-from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, traffic_lines
+from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
 from dumbbell.plan import Outage, Plan, Queue
 
 SCRIPT = "script"
@@ -43,12 +44,12 @@ class Script:
     """More files: the connections that workloads make, see `arrivals`."""
 
 
-def compile_plan(plan: Plan) -> Script:
-    """Everything that Linux is told for one run."""
+def compile_plan(plan: Plan, real_time: bool = False) -> Script:
+    """Everything that Linux is told for one run, in virtual time or on a machine in real time."""
     devices, hosts = Devices.of(plan), Hosts(plan)
     files = {f"{NET}.ip": _text(links(hosts, devices, plan.mtu_bytes))}
     files |= {f"{host.name}.ip": _text(addressed(host, plan.mtu_bytes)) for host in hosts.namespaces}
-    files[f"{NET}.tc"] = _text((*_qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
+    files[f"{NET}.tc"] = _text((*qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
     own = {name: port for name, port, on_host in zip(devices.queues, plan.ports, devices.on_host, strict=True) if on_host}
     files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}
     files["end.tc"] = "qdisc show\n"
@@ -62,12 +63,13 @@ def compile_plan(plan: Plan) -> Script:
     files |= {name: value for name, (value, _) in parameters.items()}
     captures = [*(hosts.captures() if plan.capture else ()), *point_lines(plan, devices)]
     script = [
-        *lines(hosts),
+        *lines(hosts, real_time),
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
         *traffic_lines(plan, hosts),
         *coming_lines(plan, hosts),
-        *_changes(plan, devices),
-        *_port_lines(devices),
+        *(end_lines(plan, hosts) if real_time else ()),
+        *change_lines(plan, devices),
+        *port_lines(devices),
         *(f"delay {NET} {device} 1" for device in devices.delays if device),
         *(f"hop {device}" for device in hops(devices)),
         *(f"capture {' '.join(words)}" for words in captures),
@@ -95,12 +97,14 @@ def compile_plan(plan: Plan) -> Script:
     return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists)
 
 
-def _port_lines(devices: Devices) -> Iterator[str]:
+def port_lines(devices: Devices) -> Iterator[str]:
+    """The agent's lines for the queues of all ports."""
     for device, leaf, on_host in zip(devices.queues, devices.leaves, devices.on_host, strict=True):
         yield f"egress {device} {_major(leaf)}" if on_host else f"port {NET} {device} {_major(leaf)}"
 
 
-def _qdisc_lines(plan: Plan, devices: Devices) -> Iterator[str]:
+def qdisc_lines(plan: Plan, devices: Devices) -> Iterator[str]:
+    """tc's lines for the queues and delays of all ports that are on no host."""
     for port, device, delay, on_host in zip(plan.ports, devices.queues, devices.delays, devices.on_host, strict=True):
         if not on_host:
             yield from queue_lines(port, device)
@@ -108,7 +112,8 @@ def _qdisc_lines(plan: Plan, devices: Devices) -> Iterator[str]:
             yield f"qdisc add dev {delay} root handle 1: {link_delay(port)}"
 
 
-def _changes(plan: Plan, devices: Devices) -> Iterator[str]:
+def change_lines(plan: Plan, devices: Devices) -> Iterator[str]:
+    """The agent's lines for what happens to ports while it runs."""
     for i, change in enumerate(plan.schedule):
         if isinstance(change, Outage):
             for time, action in ((change.at_ns, "drop"), (change.at_ns + change.for_ns, "continue")):

@@ -15,6 +15,8 @@ from dumbbell.scenario.traffic import KINDS
 
 _PLENTY, _MOST_WAITING = 1 << 18, 65_535
 """More than the connections of a run."""
+_LAST = 65_535
+"""Priority of a filter behind all others."""
 _DOUBLED = 2
 """What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
 
@@ -34,15 +36,35 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
         yield from (f"option {option}" for option in _options(workload, plan.mtu_bytes))
         if flow.stop_ns is None or workload.transport != "tcp":
             continue
-        ends = hosts.ends(workload)
-        # The receiver of a bulk flow still acknowledges what is under way.
-        stopped = (ends.source,) if isinstance(workload, Tcp) else (ends.source, ends.target)
-        for name, port in zip(stopped, flow.ports, strict=False):
+        for name, port in zip(_stopped(hosts, workload), flow.ports, strict=False):
             if name not in cut:
                 cut.add(name)
                 yield f"run {name} - tc qdisc add dev eth0 clsact"
             match = f"flower ip_proto tcp src_port {port}"
             yield f"at {flow.stop_ns} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
+
+
+def _stopped(hosts: Hosts, workload: Workload) -> tuple[str, ...]:
+    """The namespaces whose packets go nowhere once a workload has stopped: the receiver of a bulk flow acknowledges what is under way."""
+    ends = hosts.ends(workload)
+    return (ends.source,) if isinstance(workload, Tcp) else (ends.source, ends.target)
+
+
+def end_line(namespace: str, device: str) -> str:
+    """Cuts TCP off when a run in real time is over, whose datagrams end by themselves, so that the queues become empty."""
+    return f"end {namespace} - tc filter add dev {device} egress protocol ip prio {_LAST} flower ip_proto tcp action drop"
+
+
+def end_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
+    """Cuts off every host when the run is over. Those of flows that stop early have the hook for filters already."""
+    early = [
+        workload for workload in plan.workloads if workload.transport == "tcp" and any(each.stop_ns is not None for each in workload.flows)
+    ]
+    hooked = {name for workload in early for name in _stopped(hosts, workload)}
+    for host in hosts.namespaces:
+        if host.name not in hooked:
+            yield f"run {host.name} - tc qdisc add dev eth0 clsact"
+        yield end_line(host.name, "eth0")
 
 
 def _options(workload: Workload, mtu: int) -> Iterator[str]:

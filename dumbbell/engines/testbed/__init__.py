@@ -1,1 +1,5 @@
-"""Real hosts in real time: which they are (`hosts`), and guests that stand in for them (`laboratory`)."""
+"""The engine `testbed`: real hosts in real time."""
+
+from dumbbell.engines.testbed.engine import ENGINE
+
+__all__ = ["ENGINE"]

@@ -34,6 +34,7 @@ _SSH_PORT = 22
 _AT = "ssh://ADDRESS or ssh://ADDRESS:PORT"
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*\.?")
 _ADDRESS = "an IPv4 address with the length of its prefix, such as 10.1.0.1/24"
+_DEVICE = "the name of a network device, at most 15 letters, digits and _ . : -"
 _LONGEST_PREFIX = 30
 """Of a network with room for two."""
 
@@ -126,7 +127,8 @@ MachineName = Annotated[
     str, AfterValidator(_text(r"[a-z][a-z0-9-]{0,14}", "at most 15 of lower-case letters, digits and -, the first a letter"))
 ]
 Device = Annotated[
-    str, PlainValidator(_text(r"(?!\.{1,2}$)[A-Za-z0-9_.:-]{1,15}", "the name of a network device, at most 15 letters, digits and _ . : -"))
+    str,
+    PlainValidator(_text(r"(?!\.{1,2}$|-)[A-Za-z0-9_.:-]{1,15}", _DEVICE)),
 ]
 User = Annotated[str, PlainValidator(_text(r"[a-z_][a-z0-9_-]{0,31}", "the name of a user, such as root"))]
 At = Annotated[Endpoint, PlainValidator(_endpoint)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -53,6 +54,20 @@ def _ended(word: str) -> str:
     if not _SEPARATORS.isdisjoint(word):
         raise ValueError(f"{word!r} has a character that separates words")
     return word + _WORD
+
+
+def batch(program: str, lines: Sequence[str]) -> Change:
+    """Many lines for ip or tc, of devices that are gone when the session is: nothing of it is undone by itself."""
+    return Change(("sh", "-c", f'printf "%s\\n" "$@" | {program} -batch -', "do", *lines))
+
+
+def _told(change: Change, said: str) -> str:
+    """What failed, and what was said of it; of a batch only the line that failed."""
+    found = re.search(r"Command failed -:(\d+)", said)
+    lines = change.do[4:]
+    if found is None or not 0 < int(found[1]) <= len(lines):
+        return f"{change.shown}: {said}"
+    return f"{lines[int(found[1]) - 1]}: {said[: found.start()].strip() or said}"
 
 
 def veths(pairs: Sequence[tuple[str, str]]) -> Change:
@@ -152,7 +167,7 @@ class Journal:
         if changes:
             answer = await self._ask("change" + _RECORD.join(change.line() for change in changes))
             if answer[0] == "failed" and len(answer) == 3:
-                raise MachineFault(self._machine.name, f"{changes[int(answer[1])].shown}: {answer[2].strip()}")
+                raise MachineFault(self._machine.name, _told(changes[int(answer[1])], answer[2].strip()))
             self._expect(answer, "done")
 
     async def close(self) -> int:

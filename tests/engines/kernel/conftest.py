@@ -9,8 +9,9 @@ import pytest
 from required import missing
 
 from dumbbell.engines.kernel import binary as binaries
-from dumbbell.engines.kernel import guest, programs
+from dumbbell.engines.kernel import guest
 from dumbbell.engines.kernel.binary import Binary
+from dumbbell.engines.linux import programs
 from dumbbell.errors import EnvironmentFault
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from required import missing
 
-from dumbbell.engines.kernel import binary, build, programs, requirements, source
+from dumbbell.engines.kernel import binary, build, requirements, source
+from dumbbell.engines.linux import programs
 from dumbbell.errors import BadInput, EnvironmentFault
 
 from .conftest import processes_in, wait_until

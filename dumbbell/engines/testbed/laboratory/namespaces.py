@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dumbbell.engines.kernel import programs
 from dumbbell.engines.kernel.requirements import search_path
+from dumbbell.engines.linux import programs
 from dumbbell.errors import EnvironmentFault
 
 _HERE = Path(__file__).parent

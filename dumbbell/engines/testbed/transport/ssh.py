@@ -148,9 +148,10 @@ class SshMachine(Machine):
         try:
             async with asyncio.timeout(timeout):
                 with _lost(self._name):
-                    # Without content it would not end stdin by itself.
-                    process.stdin.write(stdin)
-                    process.stdin.write_eof()
+                    # A program may have ended without reading it.
+                    with contextlib.suppress(BrokenPipeError):
+                        process.stdin.write(stdin)
+                        process.stdin.write_eof()
                     out, err = await process.communicate()
                     await process.wait_closed()
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Reads a guest's results: series, tables, conservation.
+"""Reads what the agent leaves: series, tables, conservation.
 
 Packets are not traced. Conservation is checked by port: each port must have forwarded, dropped or queued every packet that the filters of
 the ports before it redirected to it. The counters of a flow are those of TCP_INFO at both ends.
@@ -17,7 +17,6 @@ import numpy as np
 
 from dumbbell.engines import datagrams
 from dumbbell.engines.base import measuring
-from dumbbell.engines.kernel.capabilities import NAME
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, arrivals, came_file, coming, group_rows, overflow, peer, tins
 from dumbbell.metrics.datagrams import NOT_SENT, UNDER_WAY, Datagrams
@@ -71,11 +70,12 @@ class _Counted:
         return found
 
 
-def blocks(plan: Plan, folder: Path, flows: Table) -> Iterator[Block]:
-    """The series, flows first. A row of the agent's file (sample.c): the time in ns, then the schema's series of every engine in order."""
+def blocks(plan: Plan, folder: Path, flows: Table, engine: str) -> Iterator[Block]:
+    """The series that an engine has, flows first. A row of the agent's file (sample.c): the time in ns, then the schema's series of every
+    engine in order."""
     from dumbbell.results import Block, schema
 
-    of_flow, of_port = (schema().sampled(kind, NAME) for kind in ("flow", "port"))
+    of_flow, of_port = (schema().sampled(kind, engine) for kind in ("flow", "port"))
     chosen = [workload.id for workload in map(plan.workloads.__getitem__, plan.series.flows)]
     for i, ((workload, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
         if workload.id in chosen:

@@ -11,6 +11,7 @@
 /* From the guest's start to time 0; set-up is over long before. Jiffies count from -300 s at 1000 a second, so that they are then a multiple of
  * 512: the timer wheel rounds timers of up to 32 s to the multiples of the run's own milliseconds, as if the run had begun with the count. */
 #define SETUP_S 44
+#define LOOK_NS 20000000 /* how often it is looked whether the queues are empty */
 
 static int poll_fd;
 
@@ -64,6 +65,16 @@ int64_t since_epoch(const struct script *script)
 	return (now.tv_sec - script->epoch.tv_sec) * 1000000000LL + now.tv_nsec - script->epoch.tv_nsec;
 }
 
+/* A packet may be between two queues: it is, at most, in one of two looks. */
+static void look_whether_empty(struct script *script)
+{
+	static int looks;
+
+	looks = queues_are_empty(script) ? looks + 1 : 0;
+	if (looks == 2)
+		tell("empty");
+}
+
 typedef void (*handler)(struct script *script, int i);
 
 /* What each kind of traffic does when an event of its comes. */
@@ -115,6 +126,15 @@ static void handle(struct script *script, enum event event, int i)
 	case TRANSFER_TO:
 		handle_transfer_to(script, i);
 		break;
+	case LEASE:
+		hear();
+		break;
+	case LEASE_CHECK:
+		check_lease();
+		break;
+	case EMPTY_CHECK:
+		look_whether_empty(script);
+		break;
 	case SAMPLE:
 	case END:
 		break;
@@ -142,10 +162,28 @@ static void arm_all(struct script *script)
 	watch(make_timer(script, script->duration_ns, 0), EPOLLIN | EPOLLONESHOT, END, 0);
 }
 
+/* In real time the controller says when time 0 is. It is a time of the monotonic clock from then on: a step of the other moves nothing. */
+static void set_real_epoch(struct script *script)
+{
+	int64_t zero_ns = agree_on_epoch();
+	struct timespec monotonic, real;
+
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_REALTIME, &real);
+	script->zero = (struct timespec){ .tv_sec = zero_ns / 1000000000, .tv_nsec = zero_ns % 1000000000 };
+	script->epoch = after(monotonic, (script->zero.tv_sec - real.tv_sec) * 1000000000LL + script->zero.tv_nsec - real.tv_nsec);
+	if (since_epoch(script) > 0)
+		fail("time 0 was over by %lld ms when this machine was told of it", (long long)since_epoch(script) / 1000000);
+}
+
 static void set_epoch(struct script *script)
 {
 	struct timespec monotonic, real;
 
+	if (in_real_time) {
+		set_real_epoch(script);
+		return;
+	}
 	script->epoch = (struct timespec){ .tv_sec = SETUP_S };
 	clock_gettime(CLOCK_MONOTONIC, &monotonic);
 	clock_gettime(CLOCK_REALTIME, &real);
@@ -160,9 +198,26 @@ static void take_sample(struct script *script, int fd, int64_t *next_ns)
 
 	if (read(fd, &due, sizeof(due)) != sizeof(due))
 		return;
-	sample_flows(script, *next_ns);
-	sample_ports(script, *next_ns);
+	/* In real time a row has the time of its reading. */
+	sample_flows(script, in_real_time ? since_epoch(script) : *next_ns);
+	sample_ports(script, in_real_time ? since_epoch(script) : *next_ns);
 	*next_ns += due * script->sample_ns;
+}
+
+/* Stops what is sent, so that the queues become empty; the controller says when it has waited enough for that. */
+static void begin_to_end(struct script *script)
+{
+	int i;
+
+	count_flows(script);
+	for (i = 0; i < script->n_flows; i++)
+		if (script->flows[i].traffic == DATAGRAMS)
+			stop_datagrams(&script->flows[i]);
+	for (i = 0; i < script->n_at_end; i++)
+		run_program(script->at_end[i].words);
+	tell("ended");
+	if (script->n_ports)
+		watch(make_timer(script, since_epoch(script) + LOOK_NS, LOOK_NS), EPOLLIN | EPOLLET, EMPTY_CHECK, 0);
 }
 
 void run_traffic(struct script *script)
@@ -183,7 +238,9 @@ void run_traffic(struct script *script)
 		sampler = make_timer(script, 0, script->sample_ns);
 		watch(sampler, EPOLLIN, SAMPLE, 0);
 	}
-	for (;;) {
+	if (in_real_time)
+		watch_lease();
+	while (!is_finished) {
 		n = epoll_wait(poll_fd, events, sizeof(events) / sizeof(*events), -1);
 		for (i = 0; i < n; i++) {
 			enum event event = events[i].data.u64 >> 32;
@@ -193,7 +250,12 @@ void run_traffic(struct script *script)
 					take_sample(script, sampler, &next_ns);
 				for (i = 0; i < script->n_captures; i++)
 					close_capture(&script->captures[i], script->zero);
-				return;
+				if (!in_real_time)
+					return;
+				if (sampler >= 0)
+					unwatch(sampler);
+				begin_to_end(script);
+				break;
 			}
 			if (event == SAMPLE)
 				take_sample(script, sampler, &next_ns);

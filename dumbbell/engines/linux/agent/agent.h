@@ -1,4 +1,5 @@
-/* The agent: first process of the guest, traffic generator and sampler in one. README.md has the language of its script.
+/* The agent: traffic generator and sampler in one, as first process of a guest or as a program on a machine in real time (realtime.c).
+ * README.md has the language of its script.
  *
  * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c is the event loop, socket.c what all
  * sockets share; bulk.c, datagrams.c and transfers.c are kinds of traffic, session.c is that of applications over connections that stay
@@ -17,7 +18,7 @@
 
 /* One end of a flow. Of a TCP connection both ends may send and receive. */
 struct end {
-	const char *namespace;
+	const char *namespace; /* - is another machine */
 	uint32_t address; /* network byte order */
 	uint16_t port; /* host byte order */
 	int fd; /* its socket; -1 before it is open and after it is closed */
@@ -96,7 +97,7 @@ struct hop {
 
 /* A program that is run at a time of the run. */
 struct command {
-	int64_t at_ns;
+	int64_t at_ns; /* of those for the end: not set */
 	char **words;
 };
 
@@ -119,6 +120,8 @@ struct script {
 	int n_hops;
 	struct command *commands;
 	int n_commands;
+	struct command *at_end; /* in real time: what stops all that is sent */
+	int n_at_end;
 	struct capture *captures;
 	int n_captures;
 	const char *ports_namespace; /* of hops, and of ports that are on no host */
@@ -129,12 +132,24 @@ struct script {
 };
 
 /* main.c */
+void carry_out_script(struct script *script);
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void *grow(void *list, int count, size_t size);
 int64_t least(const char *word, int64_t least);
 void *reserve(void *list, size_t size);
 
+/* realtime.c */
+extern int in_real_time, has_folder;
+int run_on_machine(int argc, char **argv);
+int64_t agree_on_epoch(void);
+extern int is_finished;
+void tell(const char *word);
+void watch_lease(void);
+void check_lease(void);
+void hear(void);
+
 /* setup.c */
+void remember_initial_namespace(void);
 void make_namespace(const char *name);
 void enter_namespace(const char *name);
 void set_offload(const char *namespace, const char *device, const char *mode);
@@ -144,7 +159,8 @@ void run_program(char **words);
 /* traffic.c */
 enum event {
 	SAMPLE, START, STOP, LISTEN, FROM, TO, TIMER, COMMAND, CAPTURE, END,
-	TRANSFER_DUE, TRANSFER_LISTEN, TRANSFER_FROM, TRANSFER_TO /* of connections that come and go */
+	TRANSFER_DUE, TRANSFER_LISTEN, TRANSFER_FROM, TRANSFER_TO, /* of connections that come and go */
+	LEASE, LEASE_CHECK, EMPTY_CHECK /* in real time */
 };
 void watch(int fd, uint32_t events, enum event event, int index);
 void change_watch(int fd, uint32_t events, enum event event, int index);
@@ -158,6 +174,7 @@ int64_t since_epoch(const struct script *script);
 #define OVER (-1)
 #define READ_MOST (1 << 20) /* most bytes per recv() */
 void make_sockets(struct script *script);
+int is_here(const struct end *end);
 int make_socket(const struct flow *flow, const struct end *end);
 void connect_to(const struct end *opener, const struct end *listener);
 void accept_from(struct flow *flow, struct end *listener);
@@ -221,6 +238,7 @@ void receive_datagram(struct script *script, int i);
 void receive_reply(struct script *script, int i);
 void stop_datagrams(struct flow *flow);
 void set_echo_filter(int fd);
+int queues_are_empty(struct script *script);
 void drain(struct script *script);
 
 /* transfers.c */
@@ -257,6 +275,7 @@ void read_qdiscs(struct script *script);
 void close_series(struct script *script);
 
 /* count.c */
-void write_counters(struct script *script);
+void count_flows(struct script *script);
+void count_ports(struct script *script);
 
 #endif

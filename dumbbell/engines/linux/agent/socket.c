@@ -18,6 +18,12 @@ static void set(int fd, int level, int option, const void *value, socklen_t size
 		fail("%s: %s", what, strerror(errno));
 }
 
+/* In real time the other end of a flow may be on another machine. */
+int is_here(const struct end *end)
+{
+	return strcmp(end->namespace, "-");
+}
+
 /* A socket that is bound to an end of a flow. */
 int make_socket(const struct flow *flow, const struct end *end)
 {
@@ -70,7 +76,10 @@ void make_sockets(struct script *script)
 		struct end *opener = flow->opened_by_to ? &flow->to : &flow->from;
 		struct end *listener = flow->opened_by_to ? &flow->from : &flow->to;
 
-		opener->fd = make_socket(flow, opener);
+		if (is_here(opener))
+			opener->fd = make_socket(flow, opener);
+		if (!is_here(listener))
+			continue;
 		if (flow->traffic == DATAGRAMS) {
 			listener->fd = make_socket(flow, listener);
 			watch(listener->fd, EPOLLIN, TO, i);

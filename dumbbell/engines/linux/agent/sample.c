@@ -82,7 +82,7 @@ void sample_flows(struct script *script, int64_t t_ns)
 		if (flow->traffic == DATAGRAMS || t_ns < flow->start_ns)
 			continue;
 		read_sender(flow);
-		if (flow->opened_by_to && !info->tcpi_snd_cwnd) /* nobody has connected to it yet */
+		if (flow->opened_by_to && is_here(&flow->from) && !info->tcpi_snd_cwnd) /* nobody has connected to it yet */
 			continue;
 		write_row(flow->series,
 			  (double[]){ t_ns, info->tcpi_snd_cwnd, info->tcpi_snd_ssthresh >= NO_SSTHRESH ? NAN : info->tcpi_snd_ssthresh,

@@ -15,6 +15,7 @@
 #define NOT_YET (-1)
 #define LEAST_ROOM 1024
 #define LOOK_MS 20 /* how often it is looked whether the queues are empty */
+#define MOST_NUMBERS (1 << 24) /* of datagrams of another machine */
 #define IP_WORDS 4 /* the unit of the length of an IP header, bytes */
 
 static char datagram[65536];
@@ -48,10 +49,16 @@ void start_datagrams(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 
+	if (!is_here(&flow->from)) {
+		if (is_here(&flow->to) && flow->datagrams.reply && !flow->datagrams.icmp)
+			connect_to(&flow->to, &flow->from);
+		flow->state = ACTIVE;
+		return;
+	}
 	connect_to(&flow->from, &flow->to);
 	if (flow->datagrams.reply) {
 		watch(flow->from.fd, EPOLLIN, FROM, i);
-		if (!flow->datagrams.icmp)
+		if (!flow->datagrams.icmp && is_here(&flow->to))
 			connect_to(&flow->to, &flow->from);
 	}
 	flow->state = ACTIVE;
@@ -64,6 +71,17 @@ void start_datagrams(struct script *script, int i)
 	close(flow->timer_fd);
 	flow->timer_fd = make_timer(script, flow->start_ns, flow->datagrams.interval_ns);
 	watch(flow->timer_fd, EPOLLIN, TIMER, i);
+}
+
+/* Room for the times of one more datagram. */
+static struct times *next_times(struct datagrams *it)
+{
+	if (it->n == it->room) {
+		it->room = it->room ? 2 * it->room : LEAST_ROOM;
+		it->times = reserve(it->times, it->room * sizeof(*it->times));
+	}
+	it->times[it->n] = (struct times){ .sent_ns = NOT_YET, .there_ns = NOT_YET, .back_ns = NOT_YET };
+	return &it->times[it->n++];
 }
 
 /* Sends the next datagram, and notes the time after it has gone, since reading the clock takes time. */
@@ -82,13 +100,8 @@ static void send_next(const struct script *script, struct flow *flow)
 	if (send(flow->from.fd, datagram, header + it->payload, MSG_NOSIGNAL) <= 0)
 		return;
 	flow->from.sent++;
-	if (!it->measured)
-		return;
-	if (it->n == it->room) {
-		it->room = it->room ? 2 * it->room : LEAST_ROOM;
-		it->times = reserve(it->times, it->room * sizeof(*it->times));
-	}
-	it->times[it->n++] = (struct times){ .sent_ns = since_epoch(script), .there_ns = NOT_YET, .back_ns = NOT_YET };
+	if (it->measured)
+		next_times(it)->sent_ns = since_epoch(script);
 }
 
 void send_datagrams(struct script *script, int i)
@@ -115,9 +128,9 @@ void send_datagrams(struct script *script, int i)
 
 /* What a socket has received: the number of the datagram, or -1 if it is of another stream. A raw socket gives the IP header as well; of the
  * ping socket the kernel takes care that only its own replies come. */
-static int64_t receive_number(const struct flow *flow, const struct end *end, ssize_t *bytes)
+static int64_t receive_number(struct flow *flow, const struct end *end, ssize_t *bytes)
 {
-	const struct datagrams *it = &flow->datagrams;
+	struct datagrams *it = &flow->datagrams;
 	const struct icmphdr *icmp;
 	size_t header = 0;
 	int64_t number;
@@ -133,6 +146,9 @@ static int64_t receive_number(const struct flow *flow, const struct end *end, ss
 	if (*bytes < (ssize_t)(header + sizeof(number)))
 		return -1;
 	memcpy(&number, datagram + header, sizeof(number));
+	/* Those of another machine are not known before they come. */
+	while (!is_here(&flow->from) && number >= it->n && number < MOST_NUMBERS)
+		next_times(it);
 	return number >= 0 && number < it->n ? number : -1;
 }
 
@@ -179,7 +195,7 @@ void stop_datagrams(struct flow *flow)
 	flow->state = STOPPED;
 }
 
-static int queues_are_empty(struct script *script)
+int queues_are_empty(struct script *script)
 {
 	int i;
 
@@ -216,10 +232,10 @@ void drain(struct script *script)
 		if (flow->traffic != DATAGRAMS || !flow->datagrams.measured)
 			continue;
 		event.data.u64 = i;
-		if (epoll_ctl(fd, EPOLL_CTL_ADD, flow->to.fd, &event))
+		if (is_here(&flow->to) && epoll_ctl(fd, EPOLL_CTL_ADD, flow->to.fd, &event))
 			fail("epoll: %s", strerror(errno));
 		event.data.u64 = (uint64_t)1 << 32 | (uint32_t)i;
-		if (flow->datagrams.reply && epoll_ctl(fd, EPOLL_CTL_ADD, flow->from.fd, &event))
+		if (flow->datagrams.reply && is_here(&flow->from) && epoll_ctl(fd, EPOLL_CTL_ADD, flow->from.fd, &event))
 			fail("epoll: %s", strerror(errno));
 	}
 	/* A packet may be between two queues: it is, at most, in one of two looks. */

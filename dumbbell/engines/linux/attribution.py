@@ -1,4 +1,4 @@
-"""Attributes a guest's failure to an entry of the plan: a sysctl or a tc command, which only the kernel itself can check."""
+"""Attributes an agent's failure to an entry of the plan: a sysctl or a tc command, which only the kernel itself can check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TC = re.compile(r"tc -batch: failed")
 
 
 def refusal(plan: Plan, fault: str) -> Refusal | None:
-    """The refusal of the entry that caused a guest's fault; None if the plan is not the cause."""
+    """The refusal of the entry that caused a fault; None if the plan is not the cause."""
     if found := _SYSCTL.search(fault):
         for i, prefix, workload in plan.over_tcp:
             if found["key"] in workload.host.sysctls:

@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dumbbell.engines.kernel import cache
+from dumbbell.engines.linux import cache
 from dumbbell.errors import EnvironmentFault
 
 _HERE = Path(__file__).parent

@@ -23,12 +23,14 @@ void start_bulk(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 
-	if (flow->reads_bps) {
+	if (flow->reads_bps && is_here(&flow->to)) {
 		close(flow->timer_fd);
 		flow->timer_fd = make_timer(script, flow->start_ns + TURN_NS, TURN_NS);
 		watch(flow->timer_fd, EPOLLIN, TIMER, i);
 	}
-	if (flow->opened_by_to) {
+	if (!is_here(flow->opened_by_to ? &flow->to : &flow->from)) {
+		/* Its other end is here, and waits for the connection. */
+	} else if (flow->opened_by_to) {
 		watch_receiver(flow, i);
 		connect_to(&flow->to, &flow->from);
 	} else {

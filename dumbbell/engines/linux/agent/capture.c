@@ -115,6 +115,7 @@ void close_capture(struct capture *capture, struct timespec zero)
 	drain_capture(capture, zero);
 	if (getsockopt(capture->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) || stats.tp_drops)
 		fail("%s: packets were lost", capture->name);
+	close(capture->fd);
 	if (fclose(capture->file))
 		fail("%s: %s", capture->name, strerror(errno));
 }

@@ -1,4 +1,5 @@
-/* What it all comes to, read at one instant: flows, queues, and what each filter handed on or dropped. One line each. */
+/* What it all comes to: flows, queues, and what each filter handed on or dropped. One line each. In virtual time all of it is read at one
+ * instant; in real time the flows are read when the run is over, and the rest when the queues are empty. */
 #include "agent.h"
 
 #include <errno.h>
@@ -114,13 +115,36 @@ static void count_filter(const struct nlmsghdr *message, void *context)
 			count_action(context, action);
 }
 
-void write_counters(struct script *script)
+static FILE *open_counters(void)
 {
-	struct counting counting = { .file = fopen("counters", "we") };
+	FILE *file = fopen("counters", "ae");
+
+	if (!file)
+		fail("counters: %s", strerror(errno));
+	return file;
+}
+
+static void close_counters(FILE *file)
+{
+	if (fclose(file))
+		fail("counters: %s", strerror(errno));
+}
+
+void count_flows(struct script *script)
+{
+	FILE *file = open_counters();
 	int i;
 
-	if (!counting.file)
-		fail("counters: %s", strerror(errno));
+	for (i = 0; i < script->n_flows; i++)
+		count_flow(file, &script->flows[i], i);
+	close_counters(file);
+}
+
+void count_ports(struct script *script)
+{
+	struct counting counting = { .file = open_counters() };
+	int i;
+
 	read_qdiscs(script);
 	enter_namespace(script->ports_namespace);
 	for (i = 0; i < script->n_hops; i++) {
@@ -133,8 +157,5 @@ void write_counters(struct script *script)
 		fprintf(counting.file, "queue %s %.0f %.0f %.0f %.0f %.0f\n", port->name, port->packets, port->bytes, port->drops, port->qlen,
 			port->marks);
 	}
-	for (i = 0; i < script->n_flows; i++)
-		count_flow(counting.file, &script->flows[i], i);
-	if (fclose(counting.file))
-		fail("counters: %s", strerror(errno));
+	close_counters(counting.file);
 }

@@ -1,5 +1,5 @@
-/* Reads the script in the folder that the guest was started from, line by line, and carries it out. Results go to the same folder; the
- * last one written, `done`, says that all are whole. Without a script the guest only starts and stops. */
+/* Reads the script in the folder that the guest was started from, or that a program on a machine was told, line by line, and carries it out.
+ * Results go to the same folder; the last one written, `done`, says that all are whole. Without a script a guest only starts and stops. */
 #include "agent.h"
 
 #include <arpa/inet.h>
@@ -21,6 +21,8 @@
 
 static void power_off(void)
 {
+	if (in_real_time)
+		_exit(1);
 	sync();
 	reboot(RB_POWER_OFF);
 	_exit(1);
@@ -28,7 +30,7 @@ static void power_off(void)
 
 void fail(const char *format, ...)
 {
-	FILE *file = fopen(ERROR_FILE, "w");
+	FILE *file = has_folder ? fopen(ERROR_FILE, "w") : NULL;
 	va_list args;
 
 	va_start(args, format);
@@ -268,6 +270,12 @@ static void read_command(struct script *script, char **words)
 	script->commands[script->n_commands++].words = words + 1;
 }
 
+static void read_end(struct script *script, char **words)
+{
+	script->at_end = grow(script->at_end, script->n_at_end, sizeof(*script->at_end));
+	script->at_end[script->n_at_end++].words = words;
+}
+
 static const struct {
 	const char *name;
 	int least; /* words */
@@ -275,14 +283,16 @@ static const struct {
 	{ "namespace", 2 }, { "run", 4 },     { "sysctl", 4 }, { "sysctl-if-there", 4 }, { "offload", 4 }, { "tcp", 13 },
 	{ "udp", 12 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
-	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 },
+	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 }, { "end", 4 },
 };
 
 static void make_traffic(struct script *script)
 {
 	open_series(script);
 	run_traffic(script);
-	write_counters(script);
+	if (!in_real_time)
+		count_flows(script);
+	count_ports(script);
 	write_transfers();
 	close_series(script);
 }
@@ -325,6 +335,8 @@ static void carry_out(struct script *script, char **words, int n)
 		read_capture(script, words);
 	else if (!strcmp(what, "at"))
 		read_command(script, words);
+	else if (!strcmp(what, "end"))
+		read_end(script, words);
 	else if (!strcmp(what, "sample"))
 		script->sample_ns = number(words[1]);
 	else if (!strcmp(what, "duration"))
@@ -364,18 +376,13 @@ static void occupy_standard_files(void)
 	close(fd);
 }
 
-int main(void)
+void carry_out_script(struct script *script)
 {
-	struct script script = { 0 };
 	char *line = NULL;
 	size_t room = 0;
 	FILE *file;
 	int n;
 
-	if (access("/script", R_OK))
-		power_off();
-	occupy_standard_files();
-	make_root();
 	setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	file = fopen("script", "re");
 	if (!file)
@@ -384,11 +391,26 @@ int main(void)
 		char **words = split(strdup(line), &n);
 
 		if (n)
-			carry_out(&script, words, n);
+			carry_out(script, words, n);
 	}
+	fclose(file);
 	file = fopen("done", "w");
 	if (!file || fclose(file))
 		fail("done: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	struct script script = { 0 };
+
+	if (getpid() != 1)
+		return run_on_machine(argc, argv);
+	has_folder = 1;
+	if (access("/script", R_OK))
+		power_off();
+	occupy_standard_files();
+	make_root();
+	carry_out_script(&script);
 	power_off();
 	return 0;
 }

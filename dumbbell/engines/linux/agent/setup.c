@@ -36,6 +36,11 @@ static void remember(const char *name, const char *path)
 	namespaces[n_namespaces++].fd = fd;
 }
 
+void remember_initial_namespace(void)
+{
+	remember(INITIAL, "/proc/self/ns/net");
+}
+
 /* A namespace that ip knows by name, too. */
 void make_namespace(const char *name)
 {
@@ -43,7 +48,7 @@ void make_namespace(const char *name)
 	int fd;
 
 	if (!n_namespaces)
-		remember(INITIAL, "/proc/self/ns/net");
+		remember_initial_namespace();
 	snprintf(path, sizeof(path), "/run/netns/%s", name);
 	fd = open(path, O_CREAT | O_RDONLY, 0644);
 	if (fd < 0 || close(fd) || unshare(CLONE_NEWNET) || mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))

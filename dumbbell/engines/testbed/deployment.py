@@ -1,0 +1,227 @@
+"""A plan over several machines: what is changed on each of them, and what its agent is told.
+
+A host is a machine of its side; flows whose hosts differ, in their settings or by name, are on different ones. The router has the ports
+between its two data devices, as the engine `kernel` has them between its gates: what comes out of the last one carries the address of the
+device that it came in by, so that the machine takes it for its own and routes it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dumbbell.engines.base import measuring
+from dumbbell.engines.linux.captures import point_lines
+from dumbbell.engines.linux.devices import NET, Devices, peer
+from dumbbell.engines.linux.faults import distribution_files
+from dumbbell.engines.linux.filters import ends_at, filter_lines
+from dumbbell.engines.linux.hosts import Ends, Hosts, Profile
+from dumbbell.engines.linux.script import change_lines, port_lines, qdisc_lines
+from dumbbell.engines.linux.traffic import end_line, traffic_lines
+from dumbbell.engines.testbed.facts import Facts
+from dumbbell.engines.testbed.hosts import Host, Interface, Router
+from dumbbell.engines.testbed.hosts import Hosts as HostsFile
+from dumbbell.engines.testbed.journal import Change, batch, clsact, coalescing, offloads, segments, veths
+from dumbbell.engines.testbed.journal import route as route_change
+from dumbbell.plan import RUN, Plan, Refusal, Side, Workload
+
+SCRIPT = "script"
+_OFF = dict.fromkeys(
+    ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload", "large-receive-offload"), False
+)
+"""What makes segments of several packets, or one segment of several packets."""
+_AT_ONCE = {"adaptive-rx": "off", "adaptive-tx": "off", "rx-usecs": "0", "tx-usecs": "0"}
+"""Interrupts that do not wait for more packets."""
+_SIDES: tuple[Side, Side] = ("left", "right")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of one machine."""
+
+    settings: Mapping[str, str]
+    """Sysctls, set before anything else."""
+    changes: tuple[Change, ...]
+    """In order; what they make is undone, or goes with what it is on."""
+    files: Mapping[str, str]
+    """What the agent finds in its folder."""
+    captures: tuple[str, ...] = ()
+    """Files with packets."""
+    tc: tuple[str, ...] = ()
+    """The router's lines for tc."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Of a run."""
+
+    parts: Mapping[str, Part]
+    """By machine."""
+    devices: Devices
+    """Of the router's ports."""
+    ends: Mapping[str, tuple[str, str]]
+    """Workload -> the machines that its data come from and go to."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Of the run: addresses, settings, tc's lines."""
+
+
+class _Seats:
+    """Which machine is which host."""
+
+    def __init__(self, plan: Plan, hosts: HostsFile) -> None:
+        self.refused: list[Refusal] = []
+        self.profiles: dict[str, Profile] = {}
+        """Of each machine that is used."""
+        self.of: dict[str, tuple[str, str]] = {}
+        spaces = Hosts(plan)
+        profiles = {space.name: space.profile for space in spaces.namespaces}
+        taken: dict[Side, dict[tuple[str, int], str]] = {"left": {}, "right": {}}
+        for workload in plan.workloads:
+            ends, machines = spaces.ends(workload), []
+            for host, space in ((plan.hosts[workload.source], ends.source), (plan.hosts[workload.target], ends.target)):
+                free = [name for name in hosts.side(host.side) if name not in taken[host.side].values()]
+                seat = space, host.number
+                if seat not in taken[host.side] and not free:
+                    machines.append("")
+                    continue
+                machines.append(taken[host.side].setdefault(seat, free[0] if free else ""))
+                self.profiles[machines[-1]] = profiles[space]
+            self.of[workload.id] = machines[0], machines[1]
+        for side in _SIDES:
+            there = len(hosts.side(side))
+            wanted = len({(space, host.number) for space, host in _hosts(plan, spaces) if host.side == side})
+            if wanted > there:
+                what = f"take {wanted} hosts on the {side}, by their settings and names, and the testbed has {there}"
+                self.refused.append(Refusal(RUN, "flows", what, "more machines in the hosts file, or flows with the same settings"))
+
+
+def _hosts(plan: Plan, spaces: Hosts) -> Iterator[tuple[str, Any]]:
+    for workload in plan.workloads:
+        ends = spaces.ends(workload)
+        yield ends.source, plan.hosts[workload.source]
+        yield ends.target, plan.hosts[workload.target]
+
+
+def unseated(plan: Plan, hosts: HostsFile) -> Iterator[Refusal]:
+    """Refuses more hosts than the testbed has, and hosts with queues of their own."""
+    yield from _Seats(plan, hosts).refused
+    if distribution_files(plan):
+        yield Refusal(
+            RUN, "path", "has delays of a distribution of its own, which tc would have to be given", "another one, or machines: local"
+        )
+    if any(host.egress is not None for host in plan.hosts):
+        yield Refusal(RUN, "hosts", "have queues of their own, whose devices are not ours to change", "no egress, or machines: local")
+
+
+class _Seen(Hosts):
+    """Hosts as one machine sees them: itself, and others that are elsewhere."""
+
+    def __init__(self, plan: Plan, hosts: HostsFile, seats: _Seats, machine: str) -> None:
+        super().__init__(plan)
+        self._machine, self._file, self._seats = machine, hosts, seats
+
+    def ends(self, workload: Workload) -> Ends:
+        """`init` is this machine, `-` another one."""
+        places = ["init" if name == self._machine else "-" for name in self._seats.of[workload.id]]
+        addresses = [str(_host(self._file, name).data.address.ip) for name in self._seats.of[workload.id]]
+        return Ends(places[0], places[1], addresses[0], addresses[1])
+
+
+def deploy(plan: Plan, hosts: HostsFile, facts: Mapping[str, Facts]) -> Deployment:
+    """What is done where; `facts` are those of all machines. Of a plan that `unseated` does not refuse."""
+    seats, devices = _Seats(plan, hosts), Devices.of(plan)
+    name, router = hosts.router
+    used = {machine for pair in seats.of.values() for machine in pair}
+    parts = {machine: _host_part(plan, hosts, seats, machine, facts[machine]) for machine in hosts.by_name if machine in used}
+    parts[name] = _router_part(plan, _Seen(plan, hosts, seats, name), devices, router, facts[name])
+    addresses = {machine: str(_host(hosts, machine).data.address) for machine in parts if machine != name}
+    offload = {machine: profile.offload for machine, profile in seats.profiles.items()}
+    return Deployment(parts, devices, seats.of, {"addresses": addresses, "offload": offload, "tc": list(parts[name].tc)})
+
+
+def _host(hosts: HostsFile, name: str) -> Host:
+    machine = hosts.by_name[name]
+    assert isinstance(machine, Host)  # workloads are between hosts
+    return machine
+
+
+def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts) -> Part:
+    machine, profile, seen = _host(hosts, name), seats.profiles[name], _Seen(plan, hosts, seats, name)
+    device = machine.data.device
+    told = [line.replace(" dev eth0 ", f" dev {device} ").split() for line in traffic_lines(plan, seen)]
+    settings = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": str(int(profile.ecn)), **dict(profile.sysctls)}
+    settings |= {words[2]: " ".join(words[3:]) for words in told if words[:2] == ["sysctl", "init"]}
+    changes = [*_prepared(device, facts, profile), clsact(device)]
+    changes += _ways(hosts, machine, device, profile, facts)
+    captures = (f"{machine.role}.pcap",) if plan.capture else ()
+    script = [
+        *(" ".join(words) for words in told if words[0] not in ("sysctl", "run") and words[:3:2] != ["at", "-"]),
+        end_line("init", device),
+        *(f"capture init {file} {device}" for file in captures),
+        f"sample {plan.sample_ns}",
+        f"duration {plan.duration_ns}",
+        "traffic",
+        *(("drain",) if measuring(plan) else ()),
+    ]
+    return Part(settings, tuple(changes), {SCRIPT: "".join(f"{line}\n" for line in script)}, captures)
+
+
+def _prepared(device: str, facts: Facts, profile: Profile | None) -> Iterator[Change]:
+    """A data device: a packet is a packet, and comes at once. The router has no profile."""
+    found = facts.devices[device]
+    if profile is None or profile.offload != "on":
+        yield from offloads(device, _OFF, found.hardware.features if found.hardware else {})
+    if found.hardware is not None:
+        yield from coalescing(device, _AT_ONCE, found.hardware.coalescing)
+    if profile is not None and profile.offload == "none" and found.gso_max_segs not in (None, 1):
+        yield segments(device, 1, found.gso_max_segs or 1)
+
+
+def _ways(hosts: HostsFile, machine: Host, device: str, profile: Profile, facts: Facts) -> Iterator[Change]:
+    """A route to each host beyond the router, with the metrics of the stack, if there is none that will do."""
+    _, router = hosts.router
+    beyond: Side = "right" if machine.role == "left" else "left"
+    gateway = str((router.left if machine.role == "left" else router.right).address.ip)
+    for other in hosts.side(beyond).values():
+        address = str(other.data.address.ip)
+        if profile.metrics or facts.ways.get(address, {}).get("gateway") != gateway:
+            change = route_change(f"{address}/32", gateway, device)
+            yield Change((*change.do, *profile.metrics.split()), change.undo, change.unless)
+
+
+def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, facts: Facts) -> Part:
+    sides: dict[Side, Interface] = {"left": router.left, "right": router.right}
+    entries = {side: interface.device for side, interface in sides.items()}
+    routing = {f"net.ipv4.conf.{name}.rp_filter": "0" for name in ("all", "default", *entries.values())}
+    routing |= {f"net.ipv4.conf.{name}.send_redirects": "0" for name in ("all", *entries.values())}
+    changes: list[Change] = []
+    for device in entries.values():
+        changes += [*_prepared(device, facts, None), clsact(device)]
+    macs = {
+        at: facts.devices[entries[side]].mac for at, side in ends_at(plan, devices, seen, entries).items() if at not in entries.values()
+    }
+    pairs = [(device, peer(device)) for device in devices.pairs]
+    changes.append(veths(pairs))
+    # Their offloads matter to nobody: what comes by the data devices is no larger than a packet.
+    changes.append(batch("ip", [_up(end, macs.get(end), plan.mtu_bytes) for pair in pairs for end in pair]))
+    tc = [*qdisc_lines(plan, devices), *filter_lines(plan, devices, seen, entries, tuple(entries.values()))]
+    changes.append(batch("tc", tc))
+    captures = [(file, ends) for _, file, *ends in point_lines(plan, devices)]
+    script = [
+        *(line.replace(f" {NET} ", " init ", 1) for line in (*change_lines(plan, devices), *port_lines(devices))),
+        *(f"delay init {device} 1" for device in devices.delays if device),
+        *(f"hop {device}" for device in (*(peer(device) for device in devices.pairs), *entries.values())),
+        *(f"capture init {file} {' '.join(ends)}" for file, ends in captures),
+        f"sample {plan.sample_ns}",
+        f"duration {plan.duration_ns}",
+        "traffic",
+        "run init end.json tc -s -j -batch end.tc",
+    ]
+    files = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
+    return Part({"net.ipv4.ip_forward": "1", **routing}, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc))
+
+
+def _up(device: str, mac: str | None, mtu: int) -> str:
+    """What an end of a pair is like."""
+    return f"link set dev {device}{f' address {mac}' if mac else ''} mtu {mtu} arp off up"

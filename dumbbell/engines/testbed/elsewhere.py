@@ -1,0 +1,70 @@
+"""A run on the machines of a hosts file."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from dumbbell.engines.linux import DISCIPLINES
+from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.testbed import merging, remote
+from dumbbell.engines.testbed.buckets import with_buckets
+from dumbbell.engines.testbed.capabilities import OWN_STACK
+from dumbbell.engines.testbed.done import Done, times
+from dumbbell.engines.testbed.hosts import Hosts
+from dumbbell.engines.testbed.preflight import Needs
+from dumbbell.plan import Outage, Plan, Queue
+
+_KERNELS = "linux-"
+"""Stacks that are a version of Linux."""
+_ROUTER_QDISCS = frozenset(("netem", "tbf"))
+_CLASSIFIERS = (frozenset(("flower",)), frozenset(("matchall",)))
+
+
+def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Done:
+    """Carries out a run; its files are in `folder` then, as if they were of one machine. Raises `EnvironmentFault`."""
+
+    def made(late_us: float) -> tuple[Plan, tuple[str, ...]]:
+        found = with_buckets(prepared.plan, late_us)
+        return found.plan, found.said
+
+    router, _ = hosts.router
+    with tempfile.TemporaryDirectory(prefix="dumbbell-machines-") as name:
+        place = Path(name)
+        outcome = remote.run(hosts, needs(prepared.plan, hosts), made, times(prepared.plan, remote.LEAD_S), place)
+        merging.merge(outcome.plan, outcome.deployment, router, place, folder)
+        captures = merging.captures(outcome.deployment, place)
+        series = partial(merging.with_receivers, outcome.plan, merging.receivers(outcome.plan, outcome.deployment, place))
+    facts = {"transport": "ssh", "machines": outcome.machines, "buckets": list(outcome.said)} | outcome.deployment.facts
+    return Done(outcome.plan, outcome.deployment.devices, facts, captures, outcome.warnings, series)
+
+
+def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:
+    """What each machine has to have for a run."""
+    kinds = {port.qdisc["kind"] for port in plan.ports if isinstance(port, Queue)} | {
+        port.shaper["kind"] for port in plan.ports if isinstance(port, Queue)
+    }
+    outages = any(isinstance(change, Outage) for change in plan.schedule)
+    rate_bps = max((port.shaper["rate_bps"] for port in plan.ports if isinstance(port, Queue) and "rate_bps" in port.shaper), default=None)
+    actions = frozenset(("mirred", *(("gact",) if outages else ())))
+    of_router = Needs(
+        qdiscs=_ROUTER_QDISCS | (kinds & {*DISCIPLINES, "htb"}),
+        filters=_CLASSIFIERS,
+        actions=actions,
+        tools=frozenset(("ethtool",)),
+        rate_bps=rate_bps,
+        without_offload=True,
+    )
+    stacks = {workload.stack for _, _, workload in plan.over_tcp} - {OWN_STACK}
+    of_hosts = Needs(
+        filters=(frozenset(("flower",)),),
+        actions=frozenset(("gact",)),
+        controls=frozenset(workload.cc["kind"] for _, _, workload in plan.over_tcp),
+        tools=frozenset(("ethtool",)),
+        rate_bps=rate_bps,
+        without_offload=any(not workload.host.gso for _, _, workload in plan.over_tcp),
+        kernel=min(stacks).removeprefix(_KERNELS) if stacks else None,
+    )
+    router, _ = hosts.router
+    return {name: of_router if name == router else of_hosts for name in hosts.by_name}

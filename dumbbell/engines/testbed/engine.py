@@ -1,0 +1,191 @@
+"""The engine `testbed`: real Linux hosts in real time, which are namespaces of this machine, or the machines of a hosts file."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import platform
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dumbbell.engines.base import Engine
+from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.linux import Script, compile_plan, conflicts, host_conflicts, ping_conflicts, point_conflicts
+from dumbbell.engines.linux.attribution import refusal
+from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.testbed import capabilities as table
+from dumbbell.engines.testbed.buckets import with_buckets
+from dumbbell.errors import EnvironmentFault
+from dumbbell.plan import RUN, Kept, Place, Plan, Refusal
+from dumbbell.scenario import Duration, ScenarioError
+
+if TYPE_CHECKING:
+    from dumbbell.engines.testbed.hosts import Hosts
+    from dumbbell.results import Run
+
+_MOST_FLOWS = 1000
+_LEAST_SAMPLE_NS = 10_000_000
+"""Interval of samples that a machine with other work keeps."""
+_OVERHEAD_S = 3.0
+"""Wall time of a run beside its duration."""
+_OVER_MACHINES = ("tcp", "udp", "voip", "ping")
+"""Kinds of traffic whose ends do not have to know of each other."""
+
+
+class Testbed(Engine):
+    """Linux hosts in real time."""
+
+    name = table.NAME
+    in_real_time = True
+
+    def capabilities(self) -> Capabilities:
+        """What Linux can have."""
+        return table.capabilities()
+
+    def require(self) -> None:
+        """Raises `EnvironmentFault` if this machine cannot be a testbed, or cannot reach others."""
+        from dumbbell.engines.testbed import local
+
+        if others() is None:
+            local.require()
+            local.lateness()
+        else:
+            require_ssh()
+
+    def compile(self, plan: Plan, _kept: Kept | None = None) -> Script:
+        """The script, with the buckets that a machine with timers on time has."""
+        return compile_plan(with_buckets(plan, 0).plan, real_time=True)
+
+    def as_text(self, compiled: Script) -> str:
+        """These files as one text."""
+        lists = {name: hashlib.sha256(content).hexdigest() for name, content in compiled.arrivals.items()}
+        return json.dumps({**compiled.files, **lists}, sort_keys=True)
+
+    def sources(self) -> tuple[str, ...]:
+        """The agent, and which machines. Raises `EnvironmentFault` if the agent cannot be compiled."""
+        from dumbbell.engines.linux import programs
+
+        if (hosts := others()) is None:
+            return programs.agent().key, platform.release(), platform.node()
+        return programs.agent().key, *(f"{name} {machine.role} {machine.at}" for name, machine in hosts.by_name.items())
+
+    def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
+        """Refuses what real time does not allow, and what these machines are not."""
+        yield from super().refusals(plan, compiled)
+        if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
+            yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine testbed")
+        if 0 < plan.sample_ns < _LEAST_SAMPLE_NS:
+            what = f"{Duration(plan.sample_ns)} is shorter than a machine keeps"
+            yield Refusal(RUN, "sample_ns", what, f"at least {Duration(_LEAST_SAMPLE_NS)}")
+        yield from conflicts(plan)
+        yield from host_conflicts(plan)
+        yield from ping_conflicts(plan)
+        yield from point_conflicts(plan)
+        for i, prefix, workload in plan.over_tcp:
+            if workload.host.cached_ssthresh is not None:
+                what = "the engine testbed has no ssthresh from a cache"
+                yield Refusal(Place("workload", i), f"{prefix}host.cached_ssthresh", what, "engine: sim")
+        yield from _refused_here(plan) if (hosts := others()) is None else _refused_there(plan, hosts)
+
+    def cpu_s(self, plan: Plan) -> float:
+        """Wall time of a run, s, in which nothing else should run."""
+        return plan.duration_ns / 1e9 + _OVERHEAD_S
+
+    def produce(self, prepared: Prepared) -> Run:
+        """Has the agents carry out the run, one run at a time on this machine. Raises `EnvironmentFault` if one of them fails."""
+        from dumbbell.engines.linux import collect
+        from dumbbell.engines.testbed import elsewhere, here
+        from dumbbell.results import Run, digest, judge
+        from dumbbell.results.tables import counters
+        from dumbbell.trace import with_passive_rtt
+
+        resolved, hosts = prepared.resolved, others()
+        with _alone(), tempfile.TemporaryDirectory(prefix="dumbbell-run-") as place:
+            folder = Path(place)
+            try:
+                done = here.run(prepared, folder) if hosts is None else elsewhere.run(prepared, hosts, folder)
+            except EnvironmentFault as fault:
+                if found := refusal(prepared.plan, str(fault)):
+                    raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
+                raise
+            plan = done.plan
+            flows, groups, ports, tins, wrong = collect.tables(plan, done.devices, folder)
+            blocks = tuple(done.series(collect.blocks(plan, folder, flows, table.NAME), flows)) if plan.sample_ns else ()
+        status, reasons = judge(counters(flows, ports), wrong, plan.links, (), done.doubts)
+        run = Run(
+            key=prepared.key,
+            name=resolved.name,
+            cell=resolved.cell,
+            scenario=prepared.scenario,
+            status=status,
+            reasons=reasons,
+            flows=flows,
+            groups=groups,
+            ports=ports,
+            tins=tins,
+            digest=digest(blocks),
+            engine={"name": table.NAME, **done.facts},
+            samples=blocks,
+            captures=done.captures,
+            plan=plan.plain(),
+            cpu_s=None,
+        )
+        return with_passive_rtt(run) if resolved.settings.passive_rtt else run
+
+
+ENGINE = Testbed()
+
+
+def others() -> Hosts | None:
+    """The machines of the hosts file; None if there is none, or if it says that this one is all. Raises `ScenarioError` as it is read."""
+    from dumbbell.engines.testbed.hosts import Hosts, find
+
+    if (path := find(None)) is None:
+        return None
+    hosts = Hosts.from_file(path)
+    return None if hosts.is_local else hosts
+
+
+def require_ssh() -> None:
+    """Raises `EnvironmentFault` if what reaches other machines is not installed."""
+    if find_spec("asyncssh") is None:
+        raise EnvironmentFault("asyncssh, which reaches other machines, is not installed; expected `pip install 'dumbbell[testbed]'`")
+
+
+def _refused_here(plan: Plan) -> Iterator[Refusal]:
+    """Stacks that this machine does not have."""
+    version = ".".join(re.findall(r"\d+", platform.release())[:2])
+    for i, prefix, workload in plan.over_tcp:
+        if workload.stack not in (table.OWN_STACK, f"linux-{version}"):
+            what = f"{workload.stack!r} is not the stack of this machine, whose kernel is {platform.release()}"
+            yield Refusal(Place("workload", i), f"{prefix}stack.base", what, f"stack: {{base: {table.OWN_STACK}}}, or engine: sim")
+
+
+def _refused_there(plan: Plan, hosts: Hosts) -> Iterator[Refusal]:
+    """Hosts that the testbed does not have, and traffic whose ends must be on one machine."""
+    from dumbbell.engines.testbed.deployment import unseated
+
+    yield from unseated(plan, hosts)
+    for i, workload in enumerate(plan.workloads):
+        if workload.kind not in _OVER_MACHINES:
+            what = f"has both ends of {workload.kind} on one machine, and these are several"
+            yield Refusal(Place("workload", i), "kind", what, f"{', '.join(_OVER_MACHINES)}, or machines: local")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One run at a time on this machine, of all processes: two would wait for each other's timers."""
+    path = Path(tempfile.gettempdir()) / "dumbbell-testbed.lock"
+    try:
+        lock = path.open("w", encoding="ascii")
+    except OSError as error:
+        raise EnvironmentFault(f"{path}: {error.strerror}") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

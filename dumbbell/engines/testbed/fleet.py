@@ -1,0 +1,169 @@
+"""What is done with all machines of a testbed at once. What fails is told of all of them, a line each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import io
+import os
+import platform
+import tarfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from dumbbell.engines.linux import programs
+from dumbbell.engines.testbed.deployment import Part
+from dumbbell.engines.testbed.facts import Facts, collect
+from dumbbell.engines.testbed.hosts import Hosts
+from dumbbell.engines.testbed.journal import Journal, open_journal, recover, sysctls
+from dumbbell.engines.testbed.lateness import Lateness
+from dumbbell.engines.testbed.preflight import Problem, addresses_asked, check, interfaces
+from dumbbell.engines.testbed.transport.base import Machine, MachineFault
+from dumbbell.engines.testbed.transport.ssh import connect, targets
+from dumbbell.errors import EnvironmentFault
+
+_LATENESS_MS = 1000
+_READ_EACH = 'for each; do cat "$each" 2>/dev/null | tr -d "\\n"; printf "\\037"; done'
+"""Values of files, each ended by a US."""
+_SECONDS = 30.0
+"""Within which a program of a machine answers."""
+_late: dict[str, Lateness] = {}
+"""Of machines, measured once by a process."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What machines are, and what is wrong with them."""
+
+    facts: Mapping[str, Facts]
+    problems: list[Problem]
+
+
+def preflight(hosts: Hosts) -> Found:
+    """Asks all machines; nothing is changed. Raises `EnvironmentFault` with a line for each that cannot be reached."""
+
+    async def ask(machines: Mapping[str, Machine]) -> Found:
+        facts = await facts_of(hosts, machines)
+        return Found(facts, check(hosts, facts, {}))
+
+    return asyncio.run(with_machines(hosts, ask))
+
+
+def recovered(hosts: Hosts) -> dict[str, int]:
+    """Undoes what a dead session has left: how many changes, by machine. Raises `EnvironmentFault` if one is alive."""
+
+    async def undo(machines: Mapping[str, Machine]) -> dict[str, int]:
+        return await each(machines, recover)
+
+    return asyncio.run(with_machines(hosts, undo))
+
+
+async def with_machines(hosts: Hosts, act: Callable[[Mapping[str, Machine]], Awaitable[T]]) -> T:
+    """What something gives while the machines are connected. Raises `EnvironmentFault` with a line for each that cannot be reached."""
+    machines = await connect(targets(hosts))
+    try:
+        return await act(machines)
+    finally:
+        await asyncio.gather(*(machine.close() for machine in machines.values()), return_exceptions=True)
+
+
+async def facts_of(hosts: Hosts, machines: Mapping[str, Machine], before: Mapping[str, Facts] | None = None) -> dict[str, Facts]:
+    """Facts of all machines; what does not change is not asked again of those `before`.
+
+    Raises `EnvironmentFault` with a line for each that does not say.
+    """
+
+    def asked(machine: Machine) -> Awaitable[Facts]:
+        devices = [interface.device for interface in interfaces(hosts.by_name[machine.name])]
+        return collect(machine, devices, addresses_asked(hosts, machine.name), None if before is None else before[machine.name])
+
+    return await each(machines, asked)
+
+
+async def each(machines: Mapping[str, Machine], act: Callable[[Machine], Awaitable[T]]) -> dict[str, T]:
+    """What something gives for each machine, done on all at once. Raises `EnvironmentFault` with a line for each that fails."""
+    found = await asyncio.gather(*(act(machine) for machine in machines.values()), return_exceptions=True)
+    if others := [each for each in found if isinstance(each, BaseException) and not isinstance(each, EnvironmentFault)]:
+        raise others[0]
+    if faults := [each for each in found if isinstance(each, EnvironmentFault)]:
+        raise EnvironmentFault("\n".join(map(str, faults)))
+    return dict(zip(machines, found, strict=True))  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Journal]]:
+    """A journal on each machine; what is changed under them is undone at the end, however that comes."""
+    session = f"{getpass.getuser()}@{platform.node()}, process {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S %Z')}"
+    journals: dict[str, Journal] = {}
+
+    async def claim(machine: Machine) -> None:
+        journals[machine.name] = await open_journal(machine, session)
+
+    try:
+        await each(machines, claim)
+        yield journals
+    finally:
+        closed = await asyncio.gather(*(journal.close() for journal in journals.values()), return_exceptions=True)
+    if faults := [each for each in closed if isinstance(each, BaseException)]:
+        raise EnvironmentFault("\n".join(map(str, faults)))
+
+
+async def put_agent(machine: Machine, path: str) -> None:
+    """Puts the agent there. Raises `MachineFault`."""
+    await machine.put(programs.agent().path.read_bytes(), path, _SECONDS)
+    if (done := await machine.run(["chmod", "700", path], timeout=_SECONDS)).status:
+        raise MachineFault(machine.name, f"{path}: {done.said}")
+
+
+async def lateness(machine: Machine, agent: str) -> Lateness:
+    """How late its timers are, measured once by a process. Raises `MachineFault`."""
+    if machine.name in _late:
+        return _late[machine.name]
+    done = await machine.run([agent, "lateness", str(_LATENESS_MS)], timeout=_SECONDS)
+    if done.status:
+        raise MachineFault(machine.name, f"the agent does not run: {done.said}")
+    return _late.setdefault(machine.name, Lateness.read(done.out.decode()))
+
+
+async def put_files(machine: Machine, at: str, files: Mapping[str, str]) -> None:
+    """Puts files into a folder. Raises `MachineFault`."""
+    for name, text in files.items():
+        await machine.put(text.encode("ascii"), f"{at}/{name}", _SECONDS)
+
+
+async def change(machine: Machine, journal: Journal, part: Part) -> None:
+    """Makes what is changed of a machine, of whose settings it is read first what they are."""
+    paths = [f"/proc/sys/{name.replace('.', '/')}" for name in part.settings]
+    done = await machine.run(["sh", "-c", _READ_EACH, "read", *paths], timeout=_SECONDS)
+    former = dict(zip(part.settings, done.out.decode().split("\x1f"), strict=False))
+    if lacking := [name for name in part.settings if not former.get(name)]:
+        raise MachineFault(machine.name, f"sysctl {lacking[0]}: this kernel has no such setting")
+    await journal.make([*sysctls(part.settings, former), *part.changes])
+
+
+async def explained(machine: Machine, fault: MachineFault, at: str) -> MachineFault:
+    """The fault with what the agent says of it, and the end of what its programs said."""
+    texts = []
+    for name in ("error", "log"):
+        with contextlib.suppress(MachineFault):
+            texts += (await machine.get(f"{at}/{name}", _SECONDS)).decode(errors="replace").strip().splitlines()[-1:]
+    return MachineFault(machine.name, "; ".join(texts)) if texts else fault
+
+
+async def fetch(machine: Machine, at: str, place: Path) -> None:
+    """The files that the agent has left, but for itself."""
+    done = await machine.run(["tar", "-C", at, "--exclude", "./agent", "-cf", "-", "."])
+    if done.status:
+        raise MachineFault(machine.name, f"cannot read {at}: {done.said}")
+    place.mkdir()
+    with tarfile.open(fileobj=io.BytesIO(done.out)) as archive:
+        archive.extractall(place, filter="data")
+    if not (place / "done").is_file():
+        raise MachineFault(machine.name, "the agent has left no results")

@@ -1,0 +1,25 @@
+"""How late timers are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """How late a timer of 1 ms comes on a machine, us."""
+
+    median_us: float
+    p99_us: float
+    worst_us: float
+
+    @classmethod
+    def read(cls, said: str) -> Self:
+        """From what `agent lateness` prints. Raises `ValueError`."""
+        median_us, p99_us, worst_us = map(float, said.split())
+        return cls(median_us, p99_us, worst_us)
+
+    def plain(self) -> dict[str, float]:
+        """As JSON."""
+        return {"median_us": self.median_us, "p99_us": self.p99_us, "worst_us": self.worst_us}

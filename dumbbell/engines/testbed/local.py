@@ -1,0 +1,89 @@
+"""Runs on this machine: the agent with all hosts and ports in namespaces of its own, of which nothing is left, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dumbbell.engines.linux import programs
+from dumbbell.engines.testbed.lateness import Lateness
+from dumbbell.engines.testbed.session import Agent, Times, conduct
+from dumbbell.engines.testbed.transport.base import MachineFault
+from dumbbell.engines.testbed.transport.local import LocalMachine
+from dumbbell.errors import EnvironmentFault
+
+MACHINE = "here"
+_LATENESS_MS = 1000
+"""How long it is measured how late timers are."""
+LEAD_S = 0.1
+"""From when all is set up to time 0."""
+_AS_ROOT = ("unshare", "--user", "--map-root-user")
+"""What makes an ordinary user root of namespaces of their own."""
+
+
+@cache
+def lateness() -> Lateness:
+    """Measured once by a process. Raises `EnvironmentFault` if there is no agent."""
+    command = [str(programs.agent().path), "lateness", str(_LATENESS_MS)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    try:
+        return Lateness.read(done.stdout)
+    except ValueError:
+        said = (done.stderr or done.stdout).strip() or "no message"
+        raise EnvironmentFault(f"{MACHINE}: the agent does not measure timers: {said}") from None
+
+
+def require() -> None:
+    """Raises `EnvironmentFault` in one line if no namespaces can be made here."""
+    prefix = _prefix()
+    command = [*prefix, "unshare", "--net", "--mount", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    except OSError as error:
+        raise EnvironmentFault(
+            f"{MACHINE}: {command[0]} cannot be run ({error.strerror}); on Debian or Ubuntu: apt-get install util-linux"
+        ) from None
+    if done.returncode:
+        said = done.stderr.strip() or "no message"
+        raise EnvironmentFault(f"{MACHINE}: network namespaces cannot be made ({said}); expected root, or user namespaces allowed")
+
+
+def run(folder: Path, times: Times) -> dict[str, Any]:
+    """Carries out the script in a folder, where the results are then. Returns facts of the machine; raises `EnvironmentFault`."""
+    agent = asyncio.run(_run(folder, times))
+    return {"release": platform.release(), "agent": programs.agent().key, "prompt": agent.prompt, "timers": lateness().plain()}
+
+
+async def _run(folder: Path, times: Times) -> Agent:
+    machine = LocalMachine(MACHINE, _prefix())
+    try:
+        agent = Agent(MACHINE, await machine.start([str(programs.agent().path), "local", str(folder)]), has_ports=True)
+        await conduct([agent], times)
+    except MachineFault as fault:
+        raise EnvironmentFault(_why(folder) or str(fault)) from None
+    finally:
+        await machine.close()
+    return agent
+
+
+def _why(folder: Path) -> str | None:
+    """What the agent says of its failure, with the last line of what its programs said."""
+    with contextlib.suppress(OSError):
+        error = (folder / "error").read_text(encoding="utf-8", errors="replace").strip()
+        log = folder / "log"
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
+        said = next(
+            (line.strip() for line in lines if line.startswith(("Error", "RTNETLINK", "Cannot"))), lines[-1].strip() if lines else ""
+        )
+        return f"{MACHINE}: {error}" + (f"; the log ends in: {said}" if said else "")
+    return None
+
+
+def _prefix() -> tuple[str, ...]:
+    return () if os.geteuid() == 0 else _AS_ROOT

@@ -1,0 +1,103 @@
+"""The results of several machines as those of one, as `engines.linux.collect` reads them.
+
+Each machine has its own half of a flow: its numbers are taken from there, and its series stay at the times at which they were read.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.engines.testbed.deployment import Deployment
+from dumbbell.plan import Plan, Tcp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dumbbell.results import Block, Table
+
+_ROW = 11
+"""Numbers of a row of a flow (sample.c); the last but one are the bytes that its receiver has read."""
+_READ = 9
+_RX = "rx_bytes"
+_OF_TARGET = {"received", "arrived_packets", "completed_ns", "reply_sent"}
+"""What is counted where data arrive."""
+
+
+def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Path) -> None:
+    """Puts together what the machines have left in the folders of their names below `place`."""
+    counters = (place / router / "counters").read_text(encoding="ascii").splitlines()
+    counters = [line for line in counters if not line.startswith("flow ")]
+    flows = {name: _flows(place / name / "counters") for name in deployment.parts if name != router}
+    for i, (workload, _) in enumerate(plan.flows):
+        source, target = deployment.ends[workload.id]
+        found = {key: value for key, value in flows[source][i].items() if key not in _OF_TARGET}
+        found |= {key: value for key, value in flows[target][i].items() if key in _OF_TARGET}
+        counters += [f"flow {i} {key} {value}" for key, value in found.items()]
+        if isinstance(workload, Tcp) and plan.sample_ns:
+            rows = np.fromfile(place / source / f"flow-{i}", dtype="<f8").reshape(-1, _ROW)
+            rows.tofile(into / f"flow-{i}")
+        elif (path := place / source / f"datagrams-{i}").is_file():
+            _merge_datagrams(path, place / target / f"datagrams-{i}", into / f"datagrams-{i}")
+    (into / "counters").write_text("".join(f"{line}\n" for line in counters), encoding="ascii")
+    shutil.copy(place / router / "end.json", into)
+    for path in (place / router).glob("port-*"):
+        shutil.copy(path, into)
+
+
+def receivers(plan: Plan, deployment: Deployment, place: Path) -> dict[int, NDArray[np.float64]]:
+    """Of each bulk flow what its receiver has read: time in ns and bytes, shape (samples, 2)."""
+    if not plan.sample_ns:
+        return {}
+    ends = [deployment.ends[workload.id][1] for workload, _ in plan.connections]
+    return {i: np.fromfile(place / name / f"flow-{i}", dtype="<f8").reshape(-1, _ROW)[:, (0, _READ)] for i, name in enumerate(ends)}
+
+
+def with_receivers(plan: Plan, rows: Mapping[int, NDArray[np.float64]], blocks: Iterable[Block], flows: Table) -> Iterator[Block]:
+    """The series of the senders and the ports, then what the receivers have read, at times of their own."""
+    from dumbbell.results import Block
+
+    for block in blocks:
+        kept = [i for i, name in enumerate(block.names) if name != _RX]
+        yield (
+            block
+            if len(kept) == len(block.names)
+            else Block(block.entity, tuple(block.names[i] for i in kept), block.t_ns, np.ascontiguousarray(block.values[kept]))
+        )
+    chosen = [workload.id for workload in map(plan.workloads.__getitem__, plan.series.flows)]
+    for i, ((workload, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
+        if workload.id in chosen:
+            t_ns, read = rows[i][:, 0].astype(np.int64), np.ascontiguousarray(rows[i][:, 1][np.newaxis, :])
+            yield Block(f"flow/{connection.name}", (_RX,), t_ns, read).until(row["end_ns"], row["rx_bytes"])
+
+
+def _flows(path: Path) -> dict[int, dict[str, int]]:
+    found: dict[int, dict[str, int]] = {}
+    for line in path.read_text(encoding="ascii").splitlines():
+        match line.split():
+            case ["flow", index, key, value]:
+                found.setdefault(int(index), {})[key] = int(value)
+    return found
+
+
+def _merge_datagrams(source: Path, target: Path, into: Path) -> None:
+    """When each was sent and was back is known where it was sent, and when it arrived there."""
+    sent = np.fromfile(source, dtype="<i8").reshape(-1, 3)
+    there = np.fromfile(target, dtype="<i8").reshape(-1, 3)
+    count = min(len(sent), len(there))
+    sent[:count, 1] = there[:count, 1]
+    sent.tofile(into)
+
+
+def captures(deployment: Deployment, place: Path) -> Mapping[str, bytes]:
+    """The packets that machines have captured, by file; several hosts of a side have numbers."""
+    found: dict[str, bytes] = {}
+    for name, part in deployment.parts.items():
+        for file in part.captures:
+            stem, n = file.removesuffix(".pcap"), sum(each.startswith(file.removesuffix(".pcap")) for each in found)
+            found[f"{stem}-{n}.pcap" if n else file] = (place / name / file).read_bytes()
+    return found

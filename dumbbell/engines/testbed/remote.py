@@ -1,0 +1,170 @@
+"""A run on other machines, phase by phase: facts, preflight, claim, setup, verify, clocks, arm, run, collect, clocks, undo, release.
+
+Whatever happens in between, the changes are undone: by the journals, whose leases end with this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.engines.linux import programs
+from dumbbell.engines.testbed import clocks, fleet
+from dumbbell.engines.testbed.deployment import Deployment, deploy
+from dumbbell.engines.testbed.facts import Facts
+from dumbbell.engines.testbed.hosts import Hosts
+from dumbbell.engines.testbed.journal import FOLDER, Journal, folder
+from dumbbell.engines.testbed.lateness import Lateness
+from dumbbell.engines.testbed.preflight import Measured, Needs, check, check_after, lines
+from dumbbell.engines.testbed.session import Agent, Times, conduct
+from dumbbell.engines.testbed.transport.base import Machine, MachineFault
+from dumbbell.errors import EnvironmentFault
+from dumbbell.plan import Plan
+
+LEAD_S = 0.5
+"""From when all machines are ready to time 0; one that is told later than that says so."""
+_PINGS = ("ping", "-n", "-q", "-c", "2", "-i", "0.2", "-W", "2")
+_PINGS_S = 10.0
+Made = Callable[[float], tuple[Plan, tuple[str, ...]]]
+"""The plan for a router whose timers are so late (us, 99th percentile), and what was changed of it."""
+
+
+_warned: dict[tuple[str, ...], frozenset[str]] = {}
+"""Of machines that are set up what is to be said of their hardware, asked once by a process."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left."""
+
+    deployment: Deployment
+    plan: Plan
+    """As it was run."""
+    machines: Mapping[str, Mapping[str, Any]]
+    """Facts of each for run.json."""
+    warnings: tuple[str, ...]
+    said: tuple[str, ...]
+    """What was changed of the plan."""
+
+
+def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, place: Path) -> Outcome:
+    """Carries out a plan, and leaves the files of each machine in a folder of its name below `place`, which is empty.
+
+    `needs`: what the run needs, by machine. Raises `EnvironmentFault` with a line for each problem.
+    """
+
+    async def go(machines: Mapping[str, Machine]) -> Outcome:
+        before = await fleet.facts_of(hosts, machines)
+        if errors := lines(check(hosts, before, needs), "error"):
+            raise EnvironmentFault("\n".join(errors))
+        async with fleet.claimed(machines) as journals:
+            ready = await _set_up(hosts, machines, journals, before, made)
+            doubts = await _verify(hosts, ready, before, needs)
+            offsets = await fleet.each(ready.machines, lambda machine: clocks.measure(machine, ready.agent))
+            prompt = await _conducted(hosts, ready, offsets, times)
+            await fleet.each(ready.machines, lambda machine: fleet.fetch(machine, ready.at, place / machine.name))
+            later = await fleet.each(ready.machines, lambda machine: clocks.measure(machine, ready.agent))
+        after = await fleet.facts_of(hosts, machines, before)
+        drifts = {name: later[name].offset_ns - offsets[name].offset_ns for name in ready.machines}
+        measured = {name: Measured(ready.late[name].p99_us, offsets[name].uncertainty_ns, drifts[name]) for name in ready.machines}
+        new = set(lines(check(hosts, before, needs, measured), "warning")) - set(lines(check(hosts, before, needs), "warning"))
+        about = {
+            name: {
+                "release": before[name].kernel.release,
+                "agent": programs.agent().key,
+                "prompt": prompt[name],
+                "timers": ready.late[name].plain(),
+                "clock": offsets[name].plain(later[name]),
+            }
+            for name in ready.machines
+        }
+        warnings = (*doubts, *sorted(new), *lines(check_after(before, after), "warning"))
+        return Outcome(ready.deployment, ready.plan, about, warnings, ready.said)
+
+    return asyncio.run(fleet.with_machines(hosts, go))
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Machines that are set up."""
+
+    machines: Mapping[str, Machine]
+    """Those that the run uses."""
+    at: str
+    """The folder of the session on each."""
+    deployment: Deployment
+    plan: Plan
+    said: tuple[str, ...]
+    late: Mapping[str, Lateness]
+
+    @property
+    def agent(self) -> str:
+        """Where the agent is."""
+        return _agent(self.at)
+
+
+def _agent(at: str) -> str:
+    return f"{at}/agent"
+
+
+async def _set_up(
+    hosts: Hosts, machines: Mapping[str, Machine], journals: Mapping[str, Journal], before: Mapping[str, Facts], made: Made
+) -> _Ready:
+    name = f"{os.getpid()}-{time.time_ns()}"
+    at = f"{FOLDER}/{name}"
+
+    async def put(machine: Machine) -> Lateness:
+        await journals[machine.name].make([folder(name)])
+        await fleet.put_agent(machine, _agent(at))
+        return await fleet.lateness(machine, _agent(at))
+
+    late = await fleet.each(machines, put)
+    router, _ = hosts.router
+    plan, said = made(late[router].p99_us)
+    deployment = deploy(plan, hosts, before)
+    used = {each: machines[each] for each in deployment.parts}
+
+    async def change(machine: Machine) -> None:
+        await fleet.put_files(machine, at, deployment.parts[machine.name].files)
+        await fleet.change(machine, journals[machine.name], deployment.parts[machine.name])
+
+    await fleet.each(used, change)
+    return _Ready(used, at, deployment, plan, said, late)
+
+
+async def _verify(hosts: Hosts, ready: _Ready, before: Mapping[str, Facts], needs: Mapping[str, Needs]) -> list[str]:
+    """What is still to be warned of once all is set up. Raises `EnvironmentFault` if packets do not get through."""
+    if tuple(ready.machines) not in _warned:
+        now = await fleet.facts_of(hosts, ready.machines, before)
+        _warned[tuple(ready.machines)] = frozenset(lines(check(hosts, now, {}), "warning"))
+    still = _warned[tuple(ready.machines)]
+    ends = {pair for pair in ready.deployment.ends.values() if before[pair[0]].account.tools.get("ping")}
+
+    async def ping(machine: Machine) -> None:
+        for other in (other for name, other in ends if name == machine.name):
+            address = ready.deployment.facts["addresses"][other].partition("/")[0]
+            if (await machine.run([*_PINGS, address], timeout=_PINGS_S)).status:
+                raise MachineFault(machine.name, f"nothing comes back from {other} ({address}) through the router")
+
+    await fleet.each({name: ready.machines[name] for name, _ in ends}, ping)
+    gone = set(lines(check(hosts, before, {}), "warning")) - still
+    return [line for line in lines(check(hosts, before, needs), "warning") if line not in gone]
+
+
+async def _conducted(hosts: Hosts, ready: _Ready, offsets: Mapping[str, clocks.Offset], times: Times) -> dict[str, bool]:
+    """Whether each agent's timers came before other work. Raises `MachineFault` with what an agent says that fails."""
+    router, _ = hosts.router
+    agents = [
+        Agent(name, await machine.start([ready.agent, "run", ready.at]), name == router, offsets[name].offset_ns)
+        for name, machine in ready.machines.items()
+    ]
+    try:
+        await conduct(agents, times)
+    except MachineFault as fault:
+        raise await fleet.explained(ready.machines[fault.machine], fault, ready.at) from None
+    return {agent.machine: agent.prompt for agent in agents}

@@ -1,0 +1,97 @@
+"""A run by agents in real time: what the controller says to them, and when (agent/realtime.c has the other side)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dumbbell.engines.testbed.transport.base import MachineFault, Process
+
+_SETUP_S = 60.0
+"""Most time to set up a machine."""
+_LATE_S = 10.0
+"""Most time that the end of a run may be late, and that the agents may take to write their results."""
+_HEARTBEAT_S = 5.0
+_LINE_BYTES = 200
+"""Of an agent's output that is quoted."""
+
+
+@dataclass
+class Agent:
+    """An agent that runs on a machine."""
+
+    machine: str
+    process: Process
+    has_ports: bool
+    offset_ns: int = 0
+    """The machine's clock less the controller's."""
+    prompt: bool = False
+    """Its timers come before other work (SCHED_FIFO)."""
+    heard: list[str] = field(default_factory=list)
+
+    async def tell(self, line: str) -> None:
+        """Says something to the agent, if it still listens: what is wrong otherwise is heard when it is waited for."""
+        with contextlib.suppress(MachineFault):
+            await self.process.write(f"{line}\n".encode())
+
+    async def hear(self, word: str, within_s: float) -> None:
+        """Waits for a word. Raises `MachineFault` if the agent ends or is silent for too long."""
+        deadline = time.monotonic() + within_s
+        while word not in self.heard:
+            if (line := await self.process.line(max(0.0, deadline - time.monotonic()))) is None:
+                said = (await self.process.wait(_LATE_S)).said
+                raise MachineFault(self.machine, f"the agent ended before it was {word}: {said}")
+            self.heard.append(line.strip()[:_LINE_BYTES])
+
+
+@dataclass(frozen=True)
+class Times:
+    """Of a run, s."""
+
+    duration_s: float
+    drain_s: float
+    """Most time for the queues to become empty after it."""
+    lead_s: float
+    """From when all machines are ready to time 0: longer than it takes to tell them."""
+
+
+async def conduct(agents: Sequence[Agent], times: Times) -> None:
+    """Starts, waits for and ends a run of agents that have just been started.
+
+    Raises `MachineFault` if one of them fails; the others notice that nobody listens, and end as well.
+    """
+    for agent in agents:
+        await agent.hear("armed", _SETUP_S)
+        agent.prompt = "prompt" in agent.heard
+    zero_ns = time.time_ns() + round(times.lead_s * 1e9)
+    for agent in agents:
+        await agent.tell(f"epoch {zero_ns + agent.offset_ns}")
+    heartbeat = asyncio.create_task(_keep_alive(agents))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for agent in agents:
+                group.create_task(agent.hear("ended", times.lead_s + times.duration_s + _LATE_S))
+        for agent in agents:
+            # What is left then is counted as queued.
+            if agent.has_ports:
+                with contextlib.suppress(MachineFault):
+                    await agent.hear("empty", times.drain_s)
+    except ExceptionGroup as several:
+        raise several.exceptions[0] from None
+    finally:
+        heartbeat.cancel()
+    for agent in agents:
+        await agent.tell("finish")
+    for agent in agents:
+        # Its standard input stays open: that is what it ends by if we do.
+        await agent.hear("done", _LATE_S)
+
+
+async def _keep_alive(agents: Sequence[Agent]) -> None:
+    while True:
+        await asyncio.sleep(_HEARTBEAT_S)
+        for agent in agents:
+            await agent.tell(".")

@@ -1,0 +1,145 @@
+"""What each machine is told, by recorded facts of a laboratory; and its results put together."""
+
+import numpy as np
+import pytest
+from engines.testbed.recorded import facts
+from support import PATH, planned
+
+from dumbbell.engines.testbed.deployment import SCRIPT, deploy, unseated
+from dumbbell.engines.testbed.elsewhere import needs
+from dumbbell.engines.testbed.hosts import Hosts
+from dumbbell.engines.testbed.merging import merge
+
+HOSTS = """
+control: {known_hosts: known_hosts, key: key}
+machines:
+  router:
+    at: ssh://192.0.2.2
+    role: router
+    left: {device: vec1, address: 10.1.0.254/24}
+    right: {device: vec2, address: 10.2.0.254/24}
+  left1: {at: "ssh://192.0.2.11", role: left, data: {device: vec1, address: 10.1.0.1/24}}
+  right1: {at: "ssh://192.0.2.131", role: right, data: {device: vec1, address: 10.2.0.1/24}}
+"""
+MACHINES = ("router", "left1", "right1")
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    for name in ("known_hosts", "key"):
+        (tmp_path / name).touch()
+    (tmp_path / "hosts.yaml").write_text(HOSTS)
+    return Hosts.from_file(tmp_path / "hosts.yaml")
+
+
+def deployed(hosts, **more):
+    plan = planned("testbed", **more).plan
+    assert not list(unseated(plan, hosts))
+    return plan, deploy(plan, hosts, {name: facts(name) for name in MACHINES})
+
+
+def script(found, name):
+    return found.parts[name].files[SCRIPT].splitlines()
+
+
+def done(found, name, program):
+    """The changes of a machine that a program makes."""
+    return [" ".join(change.do) for change in found.parts[name].changes if change.do[0] == program]
+
+
+def test_each_host_has_its_half_of_a_flow(hosts):
+    _, found = deployed(hosts)
+    assert found.ends == {"cubic": ("left1", "right1")}
+    (left,) = (line for line in script(found, "left1") if line.startswith("tcp "))
+    (right,) = (line for line in script(found, "right1") if line.startswith("tcp "))
+    assert left.split()[1:5] == ["init", "-", "10.1.0.1", "10.2.0.1"]
+    assert right.split()[1:3] == ["-", "init"]
+    assert left.split()[3:] == right.split()[3:]
+    assert not any(line.startswith("tcp ") for line in script(found, "router"))
+
+
+def test_hosts_set_nothing_themselves(hosts):
+    flows = [{"cc": "cubic", "duration": "2s", "host": {"sysctls": {"net.ipv4.tcp_sack": 0}}}]
+    _, found = deployed(hosts, flows=flows, background=[{"kind": "ping", "interval": "100ms"}])
+    lines = script(found, "left1")
+    assert not [line for line in lines if line.split()[0] in ("sysctl", "run", "namespace", "offload")]
+    settings = found.parts["left1"].settings
+    assert (settings["net.ipv4.tcp_sack"], settings["net.ipv4.ping_group_range"]) == ("0", "0 0")
+    stops = [line for line in lines if line.startswith("at ")]
+    assert [line.split()[1:3] for line in stops] == [["2000000000", "init"]]
+    assert all(" dev vec1 " in line for line in stops)
+    assert not [line for line in script(found, "right1") if line.startswith("at ")]
+
+
+def test_the_router_has_the_ports_between_its_devices(hosts):
+    _, found = deployed(hosts)
+    tc = [f"tc {line}" for line in found.parts["router"].tc]
+    assert "tc filter add dev vec1 ingress protocol ip prio 2000 matchall action mirred egress redirect dev p0" in tc
+    # What comes out of the last port is for the machine itself, which routes it on.
+    assert not [line for line in tc if " dev q1 " in line and "redirect" in line]
+    # Of data devices only the place for filters is ours.
+    assert not [line for line in tc if line.startswith(("tc qdisc add dev vec1", "tc qdisc add dev vec2"))]
+    assert done(found, "router", "tc") == ["tc qdisc add dev vec1 clsact", "tc qdisc add dev vec2 clsact"]
+    addresses = [word for change in found.parts["router"].changes for word in change.do if " address " in word]
+    router = facts("router")
+    assert addresses == [
+        f"link set dev q1 address {router.devices['vec1'].mac} mtu 1500 arp off up",
+        f"link set dev q3 address {router.devices['vec2'].mac} mtu 1500 arp off up",
+    ]
+    hops = [line.split()[1] for line in script(found, "router") if line.startswith("hop ")]
+    assert {"vec1", "vec2"} < set(hops)
+
+
+def test_what_is_not_undone_is_of_devices_that_go(hosts):
+    _, found = deployed(hosts)
+    kept = [change for name in MACHINES for change in found.parts[name].changes if not change.undo]
+    assert [change.do[2].split()[-3] for change in kept] == ["ip", "tc"]
+    for change in kept:
+        lines = [line.split() for line in change.do[4:]]
+        assert all(words[words.index("dev") + 1][0] in "pqxy" or words[:2] == ["filter", "add"] for words in lines)
+
+
+def test_more_hosts_than_there_are_are_refused(hosts):
+    plan = planned("testbed", flows=[{"cc": "cubic"}, {"cc": "dctcp"}]).plan
+    assert [each.what for each in unseated(plan, hosts)] == [
+        "take 2 hosts on the left, by their settings and names, and the testbed has 1",
+        "take 2 hosts on the right, by their settings and names, and the testbed has 1",
+    ]
+
+
+def test_hosts_with_queues_of_their_own_are_refused(hosts):
+    egress = {"left": {"egress": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "10p"}}}}
+    assert [each.field for each in unseated(planned("testbed", hosts=egress).plan, hosts)] == ["hosts"]
+
+
+def test_needs_name_what_a_run_takes(hosts):
+    path = {**PATH, "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "fq_codel"}}}
+    found = needs(planned("testbed", path=path, flows=[{"cc": "vegas", "stack": {"base": "host"}}]).plan, hosts)
+    assert "fq_codel" in found["router"].qdiscs
+    assert found["left1"].controls == {"vegas"}
+    assert found["left1"].kernel is None
+
+
+def test_halves_become_flows(hosts, tmp_path):
+    plan, found = deployed(hosts, background=[{"kind": "ping", "interval": "100ms"}])
+    place, into = tmp_path / "machines", tmp_path / "merged"
+    into.mkdir()
+    counters = {
+        "left1": "flow 0 sent_packets 7\nflow 0 received 0\nflow 1 sent 3\nflow 1 reply_received 2\nflow 1 received 0\n",
+        "right1": "flow 0 sent_packets 0\nflow 0 received 99\nflow 1 sent 0\nflow 1 reply_received 0\nflow 1 received 3\n",
+        "router": "queue p0 1 2 3 4 5\n",
+    }
+    for name in MACHINES:
+        (place / name).mkdir(parents=True)
+        (place / name / "counters").write_text(counters[name])
+    (place / "router" / "end.json").write_text("[]")
+    np.array([range(11)], dtype="<f8").tofile(place / "left1" / "flow-0")
+    np.array([[1, -1, 9], [2, -1, -1], [3, -1, 12]], dtype="<i8").tofile(place / "left1" / "datagrams-1")
+    np.array([[-1, 5, -1], [-1, 6, -1]], dtype="<i8").tofile(place / "right1" / "datagrams-1")
+    merge(plan, found, "router", place, into)
+    lines = (into / "counters").read_text().splitlines()
+    assert {"queue p0 1 2 3 4 5", "flow 0 sent_packets 7", "flow 0 received 99", "flow 1 sent 3", "flow 1 received 3"} <= set(lines)
+    assert len([line for line in lines if line.startswith("flow 0 received")]) == 1
+    assert np.fromfile(into / "flow-0").tolist() == list(range(11))
+    times = np.fromfile(into / "datagrams-1", dtype="<i8").reshape(-1, 3).tolist()
+    assert times == [[1, 5, 9], [2, 6, -1], [3, -1, 12]]

@@ -1,0 +1,94 @@
+"""Runs over the guests of a laboratory, in real time."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from support import resolved
+
+from dumbbell.engines import engine
+from dumbbell.engines.testbed import fleet
+from dumbbell.engines.testbed.facts import differences
+from dumbbell.engines.testbed.hosts import VARIABLE, Hosts
+from dumbbell.engines.testbed.transport.ssh import connect, targets
+from dumbbell.errors import EnvironmentFault
+
+PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": "tbf", "burst": "12500B", "qdisc": {"kind": "pfifo", "limit": "100p"}}}
+RUN = {"path": PATH, "flows": [{"cc": "cubic"}], "background": [{"kind": "ping", "interval": "50ms"}], "duration": "4s"}
+
+
+@pytest.fixture
+def hosts(inside, monkeypatch):
+    path = inside.folder / "hosts.yaml"
+    monkeypatch.setenv(VARIABLE, str(path))
+    return Hosts.from_file(path)
+
+
+def facts(hosts):
+    async def ask():
+        machines = await connect(targets(hosts))
+        try:
+            return await fleet.facts_of(hosts, machines)
+        finally:
+            await asyncio.gather(*(machine.close() for machine in machines.values()))
+
+    return asyncio.run(ask())
+
+
+def left_over(before, after):
+    return {name: differences(before[name], after[name]) for name in before}
+
+
+def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts):
+    before = facts(hosts)
+    run = engine("testbed").run(resolved(**RUN, capture=["hosts", "bottleneck"]))
+    assert run.status in ("ok", "warn"), run.reasons
+    assert not [reason for reason in run.reasons if "not as before" in reason]
+    assert left_over(before, facts(hosts)) == {name: [] for name in before}
+    assert set(run.captures) == {"left.pcap", "right.pcap", "port-bottleneck.pcap"}
+    port = run.counters["port/bottleneck"]
+    assert port["arrived_packets"] == port["sent_packets"] + port["dropped_overflow"]
+    reference = engine("kernel").run(resolved(**RUN, engine="kernel"))
+    ours, theirs = (each.counters["flow/cubic"]["rx_bytes"] for each in (run, reference))
+    assert ours == pytest.approx(theirs, rel=0.02)
+    srtt_ms = [np.nanmean(each.series("flow/cubic", "srtt_ms")[1][20:]) for each in (run, reference)]
+    assert srtt_ms[0] == pytest.approx(srtt_ms[1], rel=0.1, abs=1)
+    t_s, read = run.series("flow/cubic", "rx_bytes")
+    assert np.all(np.diff(read) >= 0)
+    assert np.max(np.diff(t_s)) < 0.3
+    ping = next(row for row in run.flows.rows() if row["flow"] == "ping")
+    assert ping["arrived_packets"] >= 75
+
+
+@pytest.mark.usefixtures("hosts")
+def test_what_a_machine_refuses_is_told_by_name():
+    path = {**PATH, "bottleneck": {"rate": "10mbit", "shaper": "tbf", "qdisc": {"kind": "tc", "command": "nonsense limit 3"}}}
+    with pytest.raises(EnvironmentFault, match=r"^router: qdisc add dev p1 parent 1: handle 10: nonsense limit 3: "):
+        engine("testbed").run(resolved(path=path, duration="1s"))
+
+
+KILLED = """
+import sys
+from dumbbell.engines import engine
+from dumbbell.scenario import Scenario
+print("begun", flush=True)
+engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": [{"cc": "cubic"}], "duration": "30s"}).expand()[0])
+"""
+
+
+@pytest.mark.parametrize("after_s", [2.5, 5.0])
+def test_a_controller_that_is_killed_leaves_nothing(hosts, after_s):
+    before = facts(hosts)
+    with subprocess.Popen([sys.executable, "-c", KILLED % PATH], stdout=subprocess.PIPE, start_new_session=True) as controller:
+        controller.stdout.readline()
+        time.sleep(after_s)
+        os.killpg(controller.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 15
+    while any(found := left_over(before, facts(hosts)).values()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not any(found)
