@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -56,8 +54,7 @@ class Kernel(Engine):
 
     def as_text(self, compiled: Script) -> str:
         """These files as one text."""
-        lists = {name: hashlib.sha256(content).hexdigest() for name, content in compiled.arrivals.items()}
-        return json.dumps({**compiled.files, **lists}, sort_keys=True)
+        return compiled.text
 
     def sources(self) -> tuple[str, ...]:
         """Hashes of the kernel and of the agent. Raises `EnvironmentFault` if the kernel is not built."""
@@ -89,49 +86,21 @@ class Kernel(Engine):
         """Boots a guest, waits for its end and reads its results. Raises `EnvironmentFault` if it does not end regularly."""
         from dumbbell.engines.kernel.guest import boot
         from dumbbell.engines.linux import collect
-        from dumbbell.results import Run, digest, judge
-        from dumbbell.results.tables import counters
-        from dumbbell.trace import with_passive_rtt
 
         binary = _ready()
         resolved, plan, script = prepared.resolved, prepared.plan, prepared.compiled
         with tempfile.TemporaryDirectory(prefix="dumbbell-run-") as place:
             folder = Path(place)
-            for name, text in script.files.items():
-                (folder / name).write_text(text, encoding="ascii")
-            for name, content in script.arrivals.items():
-                (folder / name).write_bytes(content)
+            script.write(folder)
             try:
                 cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * prepared.cpu_s)
             except EnvironmentFault as fault:
                 if found := refusal(plan, str(fault)):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
-            flows, groups, ports, tins, wrong = collect.tables(plan, script.devices, folder)
-            blocks = tuple(collect.blocks(plan, folder, flows, table.NAME)) if plan.sample_ns else ()
             captures = {name: (folder / name).read_bytes() for name in script.captures}
-        groups_coming = {workload.id for _, workload in coming(plan)}
-        made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}
-        status, reasons = judge(counters(flows, ports), wrong, plan.links, made)
-        run = Run(
-            key=prepared.key,
-            name=resolved.name,
-            cell=resolved.cell,
-            scenario=prepared.scenario,
-            status=status,
-            reasons=reasons,
-            flows=flows,
-            groups=groups,
-            ports=ports,
-            tins=tins,
-            digest=digest(blocks),
-            engine=_facts(binary) | script.metadata,
-            samples=blocks,
-            captures=captures,
-            plan=plan.plain(),
-            cpu_s=cpu_s,
-        )
-        return with_passive_rtt(run) if resolved.settings.passive_rtt else run
+            left = collect.Left(folder, plan, script.devices, captures, _facts(binary) | script.metadata, cpu_s=cpu_s)
+            return collect.run_of(prepared, left)
 
 
 ENGINE = Kernel()

@@ -7,7 +7,7 @@ the ports before it redirected to it. The counters of a flow are those of TCP_IN
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,8 @@ from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dumbbell.results import Block, Table
+    from dumbbell.engines.prepared import Prepared
+    from dumbbell.results import Block, Run, Table
 
 Row = dict[str, Any]
 
@@ -68,6 +69,62 @@ class _Counted:
                 case ["lost", device, packets]:
                     found.lost[device] = found.lost.get(device, 0) + int(packets)
         return found
+
+
+def _as_they_are(blocks: Iterable[Block], _flows: Table) -> Iterable[Block]:
+    return blocks
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a run has left."""
+
+    folder: Path
+    """With the agent's files."""
+    plan: Plan
+    """As it was run."""
+    devices: Devices
+    captures: Mapping[str, bytes]
+    facts: Mapping[str, Any]
+    """Of the engine, for run.json."""
+    doubts: tuple[str, ...] = ()
+    """Why numbers may not mean what they are called."""
+    cpu_s: float | None = None
+    series: Callable[[Iterable[Block], Table], Iterable[Block]] = _as_they_are
+    """What becomes of the series; the table is that of flows."""
+
+
+def run_of(prepared: Prepared, left: Left) -> Run:
+    """The run, judged by its counters."""
+    from dumbbell.results import Run, digest, judge
+    from dumbbell.results.tables import counters
+    from dumbbell.trace import with_passive_rtt
+
+    resolved, plan = prepared.resolved, left.plan
+    flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder)
+    found = tuple(left.series(blocks(plan, left.folder, flows, prepared.engine), flows)) if plan.sample_ns else ()
+    groups_coming = {workload.id for _, workload in coming(plan)}
+    made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}
+    status, reasons = judge(counters(flows, ports), wrong, plan.links, made, left.doubts)
+    run = Run(
+        key=prepared.key,
+        name=resolved.name,
+        cell=resolved.cell,
+        scenario=prepared.scenario,
+        status=status,
+        reasons=reasons,
+        flows=flows,
+        groups=groups,
+        ports=ports,
+        tins=tins_found,
+        digest=digest(found),
+        engine=dict(left.facts),
+        samples=found,
+        captures=left.captures,
+        plan=plan.plain(),
+        cpu_s=left.cpu_s,
+    )
+    return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 
 
 def blocks(plan: Plan, folder: Path, flows: Table, engine: str) -> Iterator[Block]:

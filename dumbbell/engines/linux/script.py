@@ -9,8 +9,11 @@ port, egress, delay, hop                     what is sampled and counted
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux.arrivals import arrivals, coming
@@ -42,6 +45,19 @@ class Script:
     """Commands and settings, for run.json."""
     arrivals: dict[str, bytes]
     """More files: the connections that workloads make, see `arrivals`."""
+
+    @property
+    def text(self) -> str:
+        """All files as one text."""
+        lists = {name: hashlib.sha256(content).hexdigest() for name, content in self.arrivals.items()}
+        return json.dumps({**self.files, **lists}, sort_keys=True)
+
+    def write(self, folder: Path) -> None:
+        """Puts all files into a folder."""
+        for name, text in self.files.items():
+            (folder / name).write_text(text, encoding="ascii")
+        for name, content in self.arrivals.items():
+            (folder / name).write_bytes(content)
 
 
 def compile_plan(plan: Plan, real_time: bool = False) -> Script:

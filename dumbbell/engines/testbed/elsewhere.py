@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from dumbbell.engines.linux import DISCIPLINES
+from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import merging, remote
 from dumbbell.engines.testbed.buckets import with_buckets
-from dumbbell.engines.testbed.capabilities import OWN_STACK
-from dumbbell.engines.testbed.done import Done, times
+from dumbbell.engines.testbed.capabilities import NAME, OWN_STACK
+from dumbbell.engines.testbed.done import times
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.preflight import Needs
 from dumbbell.plan import Outage, Plan, Queue
@@ -22,7 +23,7 @@ _ROUTER_QDISCS = frozenset(("netem", "tbf"))
 _CLASSIFIERS = (frozenset(("flower",)), frozenset(("matchall",)))
 
 
-def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Done:
+def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
     """Carries out a run; its files are in `folder` then, as if they were of one machine. Raises `EnvironmentFault`."""
 
     def made(late_us: float) -> tuple[Plan, tuple[str, ...]]:
@@ -36,8 +37,8 @@ def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Done:
         merging.merge(outcome.plan, outcome.deployment, router, place, folder)
         captures = merging.captures(outcome.deployment, place)
         series = partial(merging.with_receivers, outcome.plan, merging.receivers(outcome.plan, outcome.deployment, place))
-    facts = {"transport": "ssh", "machines": outcome.machines, "buckets": list(outcome.said)} | outcome.deployment.facts
-    return Done(outcome.plan, outcome.deployment.devices, facts, captures, outcome.warnings, series)
+    facts = {"name": NAME, "transport": "ssh", "machines": outcome.machines, "buckets": list(outcome.said)} | outcome.deployment.facts
+    return Left(folder, outcome.plan, outcome.deployment.devices, captures, facts, outcome.warnings, series=series)
 
 
 def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import platform
 import re
 import tempfile
@@ -64,8 +62,7 @@ class Testbed(Engine):
 
     def as_text(self, compiled: Script) -> str:
         """These files as one text."""
-        lists = {name: hashlib.sha256(content).hexdigest() for name, content in compiled.arrivals.items()}
-        return json.dumps({**compiled.files, **lists}, sort_keys=True)
+        return compiled.text
 
     def sources(self) -> tuple[str, ...]:
         """The agent, and which machines. Raises `EnvironmentFault` if the agent cannot be compiled."""
@@ -101,42 +98,17 @@ class Testbed(Engine):
         """Has the agents carry out the run, one run at a time on this machine. Raises `EnvironmentFault` if one of them fails."""
         from dumbbell.engines.linux import collect
         from dumbbell.engines.testbed import elsewhere, here
-        from dumbbell.results import Run, digest, judge
-        from dumbbell.results.tables import counters
-        from dumbbell.trace import with_passive_rtt
 
-        resolved, hosts = prepared.resolved, others()
+        hosts = others()
         with _alone(), tempfile.TemporaryDirectory(prefix="dumbbell-run-") as place:
             folder = Path(place)
             try:
-                done = here.run(prepared, folder) if hosts is None else elsewhere.run(prepared, hosts, folder)
+                left = here.run(prepared, folder) if hosts is None else elsewhere.run(prepared, hosts, folder)
             except EnvironmentFault as fault:
                 if found := refusal(prepared.plan, str(fault)):
-                    raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
+                    raise ScenarioError([prepared.planned.problem(prepared.resolved, found)]) from None
                 raise
-            plan = done.plan
-            flows, groups, ports, tins, wrong = collect.tables(plan, done.devices, folder)
-            blocks = tuple(done.series(collect.blocks(plan, folder, flows, table.NAME), flows)) if plan.sample_ns else ()
-        status, reasons = judge(counters(flows, ports), wrong, plan.links, (), done.doubts)
-        run = Run(
-            key=prepared.key,
-            name=resolved.name,
-            cell=resolved.cell,
-            scenario=prepared.scenario,
-            status=status,
-            reasons=reasons,
-            flows=flows,
-            groups=groups,
-            ports=ports,
-            tins=tins,
-            digest=digest(blocks),
-            engine={"name": table.NAME, **done.facts},
-            samples=blocks,
-            captures=done.captures,
-            plan=plan.plain(),
-            cpu_s=None,
-        )
-        return with_passive_rtt(run) if resolved.settings.passive_rtt else run
+            return collect.run_of(prepared, left)
 
 
 ENGINE = Testbed()

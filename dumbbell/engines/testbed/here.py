@@ -5,22 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from dumbbell.engines.linux import compile_plan
+from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import local
 from dumbbell.engines.testbed.buckets import with_buckets
-from dumbbell.engines.testbed.done import Done, times, too_busy
+from dumbbell.engines.testbed.capabilities import NAME
+from dumbbell.engines.testbed.done import times, too_busy
 
 
-def run(prepared: Prepared, folder: Path) -> Done:
+def run(prepared: Prepared, folder: Path) -> Left:
     """Carries out a run; its files are in `folder` then. Raises `EnvironmentFault`."""
     late = local.lateness()
     made = with_buckets(prepared.plan, late.p99_us)
     script = compile_plan(made.plan, real_time=True)
-    for name, text in script.files.items():
-        (folder / name).write_text(text, encoding="ascii")
-    for name, content in script.arrivals.items():
-        (folder / name).write_bytes(content)
+    script.write(folder)
     machine = local.run(folder, times(made.plan, local.LEAD_S))
     captures = {name: (folder / name).read_bytes() for name in script.captures}
-    facts = {"transport": "local", "machines": {local.MACHINE: machine}, "buckets": list(made.said)} | script.metadata
-    return Done(made.plan, script.devices, facts, captures, too_busy(local.MACHINE, late))
+    facts = {"name": NAME, "transport": "local", "machines": {local.MACHINE: machine}, "buckets": list(made.said)} | script.metadata
+    return Left(folder, made.plan, script.devices, captures, facts, too_busy(local.MACHINE, late))

@@ -1,0 +1,42 @@
+"""The table of an engine whose hosts are Linux."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from dumbbell.engines.capabilities import (
+    CAPTURE,
+    FAULTS,
+    HOST_QUEUE,
+    OFFLOAD,
+    OUTAGE,
+    RATE_STEP,
+    REVERSE,
+    SERVER_OPENS,
+    SLOW_READERS,
+    SYSCTLS,
+    Capabilities,
+)
+from dumbbell.engines.linux.controls import CONTROLS
+from dumbbell.engines.linux.hosts import STACK_OPTIONS
+from dumbbell.engines.linux.qdiscs import DISCIPLINES
+from dumbbell.engines.linux.traffic import FEATURES
+
+
+def of_linux(engine: str, stacks: Mapping[str, str]) -> Capabilities:
+    """What Linux can have; `stacks` are names with summaries."""
+    return Capabilities.from_table(
+        engine,
+        {
+            "cc": {name: asdict(control) for name, control in CONTROLS.items()},
+            "qdisc": {name: {"summary": qdisc.summary} for name, qdisc in DISCIPLINES.items()},
+            "stack": {name: {"summary": summary, "options": STACK_OPTIONS} for name, summary in stacks.items()},
+            "shaper": ["link", "tbf", "htb", "cake"],
+            "feature": [
+                *(*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, *FEATURES),
+                *(REVERSE, CAPTURE, FAULTS, HOST_QUEUE, SERVER_OPENS, SLOW_READERS),
+            ],
+            "listeners": "own",
+        },
+    )
