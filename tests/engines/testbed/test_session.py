@@ -56,7 +56,7 @@ def test_who_never_empties_its_queues_does_not_stop_the_end():
     ],
 )
 def test_who_fails_is_named(script, told):
-    with pytest.raises(EnvironmentFault, match=f"^{told}$"):
+    with pytest.raises(EnvironmentFault, match=f"^{told}: "):
         conducted(GOOD, script)
 
 
