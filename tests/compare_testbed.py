@@ -1,0 +1,81 @@
+"""The engine testbed beside the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py [--seed N] [--count N]`.
+
+Scenarios are drawn: 10 and 50 Mbit/s, five queue disciplines, one to four flows, 20 s, with a bucket for timers that may be late. Of all
+flows together the goodput, of each the mean srtt, of the bottleneck the mean queue are compared, after the first 3 s.
+"""
+
+import argparse
+import random
+import sys
+
+import numpy as np
+
+from dumbbell.engines import engine
+from dumbbell.scenario import Scenario
+
+_SETTLED_S = 3.0
+_QDISCS = {
+    "pfifo": {"kind": "pfifo", "limit": "100p"},
+    "codel": {"kind": "codel"},
+    "fq_codel": {"kind": "fq_codel"},
+    "pie": {"kind": "pie"},
+    "cake": {"kind": "cake"},
+}
+
+
+def drawn(seed, count):
+    """The scenarios."""
+    draw = random.Random(seed)
+    for i in range(count):
+        mbit, kind = draw.choice((10, 50)), draw.choice(sorted(_QDISCS))
+        bottleneck = {"rate": f"{mbit}mbit", "qdisc": _QDISCS[kind]}
+        if kind != "cake":
+            bottleneck |= {"shaper": "tbf", "burst": f"{mbit * 1250}B"}
+        flows = [{"cc": draw.choice(("cubic", "reno", "bbr")), "count": draw.randint(1, 4), "start": {"every": "200ms"}}]
+        path = {"rtt": f"{draw.choice((10, 20, 40, 80))}ms", "bottleneck": bottleneck}
+        yield {"name": f"testbed-{seed}-{i:02}", "path": path, "flows": flows, "duration": "20s", "seed": i + 1}
+
+
+def measured(run):
+    """Goodput of all flows in Mbit/s, mean srtt of the flows in ms, mean queue in ms."""
+    rate_bps = 1e6 * float(run.scenario["path"]["bottleneck"]["rate"].removesuffix("mbit"))
+    read, srtt_ms = 0.0, []
+    for row in run.flows.rows():
+        t_s, value = run.series(f"flow/{row['flow']}", "rx_bytes")
+        settled = t_s >= _SETTLED_S
+        read += 8e-6 * (value[settled][-1] - value[settled][0]) / (t_s[settled][-1] - t_s[settled][0])
+        t_s, value = run.series(f"flow/{row['flow']}", "srtt_ms")
+        srtt_ms.append(np.nanmean(value[t_s >= _SETTLED_S]))
+    t_s, backlog = run.series("port/bottleneck", "backlog_bytes")
+    return read, float(np.mean(srtt_ms)), 8e3 * float(np.mean(backlog[t_s >= _SETTLED_S])) / rate_bps
+
+
+def main():
+    """Prints a row a scenario, and how many are within the bounds."""
+    parser = argparse.ArgumentParser(description="the engine testbed beside the engine kernel")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=3)
+    asked = parser.parse_args()
+    goodputs, srtts, queues = [], [], []
+    print(f"{'scenario':18} {'':28} {'Mbit/s':>15} {'srtt ms':>15} {'queue ms':>15}")
+    for settings in drawn(asked.seed, asked.count):
+        (one,) = Scenario.model_validate(settings).expand()
+        theirs = measured(engine("kernel").run(one.on("kernel")))
+        ours = np.mean([measured(engine("testbed").run(one.on("testbed"))) for _ in range(asked.repeats)], axis=0)
+        (flow,) = settings["flows"]
+        bottleneck = settings["path"]["bottleneck"]
+        what = f"{bottleneck['rate']} {settings['path']['rtt']} {bottleneck['qdisc']['kind']} {flow['count']} {flow['cc']}"
+        pairs = "".join(f" {a:7.2f}{b:8.2f}" for a, b in zip(ours, theirs, strict=True))
+        print(f"{settings['name']:18} {what:28}{pairs}", flush=True)
+        goodputs.append(abs(ours[0] / theirs[0] - 1))
+        srtts.append(abs(ours[1] - theirs[1]) <= 0.1 * theirs[1] + 1)
+        queues.append(abs(ours[2] - theirs[2]) <= max(0.1 * theirs[2], 2))
+    median, p95 = np.median(goodputs), np.percentile(goodputs, 95)
+    print(f"goodput of all flows: median {median:.2%}, p95 {p95:.2%}")
+    print(f"mean srtt within 10 % + 1 ms: {np.mean(srtts):.0%}; mean queue within max(10 %, 2 ms): {np.mean(queues):.0%}")
+    return not (median <= 0.01 and p95 <= 0.02 and np.mean(srtts) >= 0.9 and np.mean(queues) >= 0.9)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
