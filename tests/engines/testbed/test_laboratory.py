@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import pty
@@ -168,7 +169,9 @@ def test_an_interrupt_from_the_terminal_is_the_command_s():
     ours, terminal = pty.openpty()
     script = "trap 'echo heard; exit 3' INT; echo started; sleep 79 & wait"
     command = ["setsid", "--ctty", *COMMAND, "sh", "-c", script]
-    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    # A shell starts jobs in the background with the signal ignored, which no program below could then hear.
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=heard)
     os.close(terminal)
     shown, typed = b"", 0
     with contextlib.suppress(OSError):  # what the end of a terminal reads as
