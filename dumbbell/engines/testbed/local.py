@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import platform
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -66,23 +67,32 @@ async def _run(folder: Path, times: Times) -> Agent:
         agent = Agent(MACHINE, await machine.start([str(programs.agent().path), "local", str(folder)]), has_ports=True)
         await conduct([agent], times)
     except MachineFault as fault:
-        raise EnvironmentFault(_why(folder) or str(fault)) from None
+        raise EnvironmentFault(why(folder) or str(fault)) from None
     finally:
         await machine.close()
     return agent
 
 
-def _why(folder: Path) -> str | None:
-    """What the agent says of its failure, with the last line of what its programs said."""
+def why(folder: Path) -> str | None:
+    """What the agent says of its failure, with what the program said that failed; of tc and ip only the line that did."""
     with contextlib.suppress(OSError):
         error = (folder / "error").read_text(encoding="utf-8", errors="replace").strip()
         log = folder / "log"
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
-        said = next(
-            (line.strip() for line in lines if line.startswith(("Error", "RTNETLINK", "Cannot"))), lines[-1].strip() if lines else ""
-        )
-        return f"{MACHINE}: {error}" + (f"; the log ends in: {said}" if said else "")
+        said = log.read_text(encoding="utf-8", errors="replace").strip() if log.is_file() else ""
+        if found := re.search(r"(?:Error: )?([^\n]*)\n(?:[^\n]*\n)*?Command failed (\S+):(\d+)", said):
+            line = (folder / found[2]).read_text(encoding="utf-8").splitlines()[int(found[3]) - 1]
+            return f"{MACHINE}: {line}: {found[1].rstrip('.')}{_remedy(line, found[1])}"
+        return f"{MACHINE}: {error}" + (f"; the log ends in: {said.splitlines()[-1].strip()}" if said else "")
     return None
+
+
+def _remedy(line: str, said: str) -> str:
+    """What to do where the kernel lacks a part."""
+    if "is unknown" in said and (kind := re.match(r"qdisc add dev \S+ (?:root|parent \S+) (?:handle \S+ )?(\S+)", line)):
+        return f"; this machine's kernel has no {kind[1]}, expected the module sch_{kind[1]}, or other machines (--hosts)"
+    if "classifier" in said or "action" in said:
+        return "; expected the modules cls_flower, cls_matchall and act_mirred, or other machines (--hosts)"
+    return ""
 
 
 def _prefix() -> tuple[str, ...]:
