@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
-from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan, conflicts, host_conflicts, ping_conflicts, point_conflicts
+from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan
 from dumbbell.engines.linux.attribution import refusal
+from dumbbell.engines.linux.refusals import refusals
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import EnvironmentFault
-from dumbbell.plan import RUN, Kept, Place, Plan, Refusal
+from dumbbell.plan import Kept, Place, Plan, Refusal
 from dumbbell.scenario import ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.engines.kernel.binary import Binary
     from dumbbell.results import Run
 
-_MOST_FLOWS = 1000
-"""Maximum number of flows of a run: one guest must hold their sockets and filters."""
 _MOST_COMING = 100_000
 """Connections that come and go, of all workloads together."""
 _MOST_WORKLOADS = 21
@@ -66,17 +65,8 @@ class Kernel(Engine):
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
         """Refuses more flows than a guest can hold, and options that Linux 6.12 does not have."""
         yield from super().refusals(plan, compiled)
-        if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
-            yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine kernel")
         yield from _coming_refused(plan, compiled)
-        yield from conflicts(plan)
-        yield from host_conflicts(plan)
-        yield from ping_conflicts(plan)
-        yield from point_conflicts(plan)
-        for i, prefix, workload in plan.over_tcp:
-            if workload.host.cached_ssthresh is not None:
-                what = "the engine kernel has no ssthresh from a cache (Linux 6.12 takes none from a route)"
-                yield Refusal(Place("workload", i), f"{prefix}host.cached_ssthresh", what, "engine: sim")
+        yield from refusals(plan, self.name)
 
     def cpu_s(self, plan: Plan) -> float:
         """Estimated CPU seconds of a run."""

@@ -43,6 +43,11 @@ def is_listed(workload: Workload) -> bool:
     return workload.parameters["bursts"] is not None or not all(isinstance(number, int) for number in numbers)
 
 
+def cut_off(device: str, priority: int = _LAST_PRIO) -> str:
+    """The command after which no TCP leaves by a device."""
+    return f"tc filter add dev {device} egress protocol ip prio {priority} flower ip_proto tcp action drop"
+
+
 def drain_lines(plan: Plan, hosts: Hosts, before: Collection[str]) -> Iterator[str]:
     """What the agent does after the run where streams measure: TCP is cut off, so that the queues run empty and show what was under way.
 
@@ -56,5 +61,5 @@ def drain_lines(plan: Plan, hosts: Hosts, before: Collection[str]) -> Iterator[s
     for host in hosts.namespaces:
         if (line := f"run {host.name} - tc qdisc add dev eth0 clsact") not in before:
             yield line
-        yield f"run {host.name} - tc filter add dev eth0 egress protocol ip prio {_LAST_PRIO} flower ip_proto tcp action drop"
+        yield f"run {host.name} - {cut_off('eth0')}"
     yield "drain"

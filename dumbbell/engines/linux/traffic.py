@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dumbbell.engines.linux.arrivals import KIND, coming
-from dumbbell.engines.linux.datagrams import HEADERS, is_listed, list_name
+from dumbbell.engines.linux.datagrams import HEADERS, cut_off, is_listed, list_name
 from dumbbell.engines.linux.draws import Amount, amounts
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
@@ -16,7 +16,7 @@ from dumbbell.scenario.traffic import KINDS
 _PLENTY, _MOST_WAITING = 1 << 18, 65_535
 """More than the connections of a run."""
 _LAST = 65_535
-"""Priority of a filter behind all others."""
+"""Priority of a filter behind all others, `drain_lines` having one of its own: tc refuses a second with the same."""
 _DOUBLED = 2
 """What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
 
@@ -52,7 +52,7 @@ def _stopped(hosts: Hosts, workload: Workload) -> tuple[str, ...]:
 
 def end_line(namespace: str, device: str) -> str:
     """Cuts TCP off when a run in real time is over, whose datagrams end by themselves, so that the queues become empty."""
-    return f"end {namespace} - tc filter add dev {device} egress protocol ip prio {_LAST} flower ip_proto tcp action drop"
+    return f"end {namespace} - {cut_off(device, _LAST)}"
 
 
 def end_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dumbbell.engines.linux.devices import NET, Devices, peer
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import ends_at, filter_lines
 from dumbbell.engines.linux.hosts import Ends, Hosts, Profile
-from dumbbell.engines.linux.script import change_lines, port_lines, qdisc_lines
+from dumbbell.engines.linux.script import SCRIPT, change_lines, port_lines, qdisc_lines
 from dumbbell.engines.linux.traffic import end_line, traffic_lines
 from dumbbell.engines.testbed.facts import Facts
 from dumbbell.engines.testbed.hosts import Host, Interface, Router
@@ -26,7 +26,6 @@ from dumbbell.engines.testbed.journal import Change, batch, clsact, coalescing, 
 from dumbbell.engines.testbed.journal import route as route_change
 from dumbbell.plan import RUN, Plan, Refusal, Side, Workload
 
-SCRIPT = "script"
 _OFF = dict.fromkeys(
     ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload", "large-receive-offload"), False
 )

@@ -10,9 +10,9 @@ from dumbbell.engines.linux import DISCIPLINES
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import merging, remote
+from dumbbell.engines.testbed.bounds import times
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME, OWN_STACK
-from dumbbell.engines.testbed.done import times
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.preflight import Needs
 from dumbbell.plan import Outage, Plan, Queue

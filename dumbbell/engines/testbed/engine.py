@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from dumbbell.engines.base import Engine
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.linux import Script, compile_plan, conflicts, host_conflicts, ping_conflicts, point_conflicts
+from dumbbell.engines.linux import Script, compile_plan
 from dumbbell.engines.linux.attribution import refusal
+from dumbbell.engines.linux.refusals import refusals
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import capabilities as table
 from dumbbell.engines.testbed.buckets import with_buckets
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from dumbbell.engines.testbed.hosts import Hosts
     from dumbbell.results import Run
 
-_MOST_FLOWS = 1000
 _LEAST_SAMPLE_NS = 10_000_000
 """Interval of samples that a machine with other work keeps."""
 _OVERHEAD_S = 3.0
@@ -75,19 +75,10 @@ class Testbed(Engine):
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
         """Refuses what real time does not allow, and what these machines are not."""
         yield from super().refusals(plan, compiled)
-        if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
-            yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine testbed")
         if 0 < plan.sample_ns < _LEAST_SAMPLE_NS:
             what = f"{Duration(plan.sample_ns)} is shorter than a machine keeps"
             yield Refusal(RUN, "sample_ns", what, f"at least {Duration(_LEAST_SAMPLE_NS)}")
-        yield from conflicts(plan)
-        yield from host_conflicts(plan)
-        yield from ping_conflicts(plan)
-        yield from point_conflicts(plan)
-        for i, prefix, workload in plan.over_tcp:
-            if workload.host.cached_ssthresh is not None:
-                what = "the engine testbed has no ssthresh from a cache"
-                yield Refusal(Place("workload", i), f"{prefix}host.cached_ssthresh", what, "engine: sim")
+        yield from refusals(plan, self.name)
         yield from _refused_here(plan) if (hosts := others()) is None else _refused_there(plan, hosts)
 
     def cpu_s(self, plan: Plan) -> float:

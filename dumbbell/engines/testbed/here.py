@@ -8,9 +8,9 @@ from dumbbell.engines.linux import compile_plan
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import local
+from dumbbell.engines.testbed.bounds import times, too_busy
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME
-from dumbbell.engines.testbed.done import times, too_busy
 
 
 def run(prepared: Prepared, folder: Path) -> Left:
