@@ -12,7 +12,7 @@ from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
-from dumbbell.cli.view import FromOption, SizeOption, ToOption, view_of
+from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
 from dumbbell.files import creatable
 
 
