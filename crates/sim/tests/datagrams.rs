@@ -53,16 +53,17 @@ fn a_short_queue_drops_those_that_the_rate_cannot_carry() {
 }
 
 #[test]
-fn a_line_takes_the_next_packet_before_another_arrives_in_the_same_nanosecond() {
-    // One waits from the start, and each of the others arrives as the line becomes free: there is room for it then.
-    let mut first = udp(SEC, SEC);
-    (first.id, first.streams[0].name) = ("first".into(), "first".into());
-    let line = ShaperSpec::Link { rate_bps: RATE };
-    let net = dumbbell(QdiscSpec::Pfifo { limit_packets: 1 }, line, 20 * MS, 2, vec![]);
-    let out = run(&with_udp(net, vec![first, udp(FRAME_NS, 2 * SEC)]));
-    assert_eq!(counter(&out, "udp/first", "arrived_packets"), 1);
-    assert_eq!(counter(&out, "port/bottleneck", "arrived_packets"), 1 + (2 * SEC - 10 * MS).div_ceil(FRAME_NS));
-    assert_eq!(counter(&out, "port/bottleneck", "dropped_overflow"), 0);
+fn what_leaves_a_queue_goes_before_what_comes_in_the_same_nanosecond() {
+    // One waits from the start, and each of the others arrives as the last one leaves: there is room for it then.
+    for shaper in [ShaperSpec::Link { rate_bps: RATE }, ShaperSpec::Tbf { rate_bps: RATE, burst_bytes: 1514 }] {
+        let mut first = udp(SEC, SEC);
+        (first.id, first.streams[0].name) = ("first".into(), "first".into());
+        let net = dumbbell(QdiscSpec::Pfifo { limit_packets: 1 }, shaper, 20 * MS, 2, vec![]);
+        let out = run(&with_udp(net, vec![first, udp(FRAME_NS, 2 * SEC)]));
+        assert_eq!(counter(&out, "udp/first", "arrived_packets"), 1);
+        assert_eq!(counter(&out, "port/bottleneck", "arrived_packets"), 1 + (2 * SEC - 10 * MS).div_ceil(FRAME_NS));
+        assert_eq!(counter(&out, "port/bottleneck", "dropped_overflow"), 0);
+    }
 }
 
 #[test]

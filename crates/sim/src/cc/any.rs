@@ -61,6 +61,10 @@ macro_rules! any_cc {
         }
 
         impl CongestionControl for AnyCc {
+            #[cold]
+            fn on_syn_acked(&mut self, rtt_us: i32) {
+                match self { $(Self::$variant(c) => c.on_syn_acked(rtt_us),)* Self::Boxed(c) => c.on_syn_acked(rtt_us) }
+            }
             fn init(&mut self, v: &View, w: &mut Window) {
                 match self { $(Self::$variant(c) => c.init(v, w),)* Self::Boxed(c) => c.init(v, w) }
             }

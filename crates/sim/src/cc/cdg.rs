@@ -249,8 +249,13 @@ impl Cdg {
 impl BoxedControl for Cdg {}
 
 impl CongestionControl for Cdg {
+    fn on_syn_acked(&mut self, rtt_us: i32) {
+        self.state.rtt = MinMax { min: rtt_us, max: rtt_us };
+    }
+
     fn init(&mut self, v: &View, w: &mut Window) {
-        self.state = State::start(v, w);
+        // As in Linux, the RTT of the SYN stays: it is one of the first round.
+        self.state = State { rtt: self.state.rtt, ..State::start(v, w) };
     }
 
     fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
@@ -473,6 +478,15 @@ mod tests {
         let mut lab = Lab::in_slow_start(made(&CONTROL, &json!({"hystart_detect": "off"})), 30);
         lab.rounds(3);
         assert_eq!(lab.w.ssthresh, crate::cc::INFINITE_SSTHRESH);
+    }
+
+    #[test]
+    fn the_rtt_of_the_syn_is_one_of_the_first_round() {
+        let (v, mut c, mut w) = (view(), cdg(&json!({})), Window::new(10, 1));
+        c.on_syn_acked(4886);
+        c.init(&v, &mut w);
+        c.pkts_acked(&v, &mut w, &RateSample { rtt_us: 7914, acked: 1, ..RateSample::default() });
+        assert_eq!(c.state.rtt, MinMax { min: 4886, max: 7914 });
     }
 
     #[test]

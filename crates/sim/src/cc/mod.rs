@@ -48,6 +48,10 @@ pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Win
 /// [`undo_cwnd`](Self::undo_cwnd)), then [`cong_control`](Self::cong_control) or [`cong_avoid`](Self::cong_avoid), then segments are sent
 /// ([`on_sent`](Self::on_sent)).
 pub trait CongestionControl {
+    /// The answer to the SYN arrived, before [`init`](Self::init), after so many us. At a client alone, and not if the SYN was sent again. In
+    /// Linux it is `pkts_acked` that is called; what it leaves is mostly cleared by `init`.
+    fn on_syn_acked(&mut self, _rtt_us: i32) {}
+
     /// The connection is established.
     fn init(&mut self, _v: &View, _w: &mut Window) {}
 

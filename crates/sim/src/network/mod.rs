@@ -18,7 +18,7 @@ use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
-use crate::port::{Kind, Port, Shaper};
+use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QueueContext};
 use crate::rng::Rng;
 use crate::tap::Tap;
@@ -236,7 +236,9 @@ impl Network {
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let mut port = &mut self.ports[i];
         if port.next == self.shared.now {
-            self.serve_line(i);
+            // In Linux what leaves a queue goes before what comes to it at the same time: the softirq that sends (NET_TX) runs before the one
+            // that receives (NET_RX).
+            self.on_shaper(i);
             port = &mut self.ports[i];
         }
         let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
@@ -276,16 +278,6 @@ impl Network {
             self.leave(i, id, out);
         }
         next
-    }
-
-    /// A packet arrives at port `i` just as its shaper may send another. A line takes that one first: what an ACK lets out follows the
-    /// departure that led to the ACK, and hosts take some time for it, though none here.
-    #[cold]
-    #[inline(never)]
-    fn serve_line(&mut self, i: usize) {
-        if matches!(self.ports[i].kind, Kind::Queue { shaper: Shaper::Link { .. }, .. }) {
-            self.on_shaper(i);
-        }
     }
 
     /// More may leave port `i` than its timer says: as in Linux, the next arrival finds that out.

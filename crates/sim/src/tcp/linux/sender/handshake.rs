@@ -109,7 +109,9 @@ impl Sender {
         self.hear_of_ecn(p, flags::ECE);
         // Of a SYN that was sent again the timestamps tell which one this answers (tcp_ack_update_rtt).
         let rtt_us = if self.handshake.retransmits == 0 {
-            self.view.mstamp_us - self.handshake.sent_us
+            let rtt_us = self.view.mstamp_us - self.handshake.sent_us;
+            self.cc.on_syn_acked(rtt_us as i32);
+            rtt_us
         } else {
             1000 * u64::from(self.ts_ms().saturating_sub(p.tsecr).max(1))
         };
