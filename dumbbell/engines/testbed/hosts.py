@@ -167,7 +167,7 @@ class Control(Model):
     key: File
     user: User = "root"
     sudo: bool = False
-    """Whether the agent is run by sudo."""
+    """Whether programs are run by sudo there."""
 
 
 class Clock(Model):

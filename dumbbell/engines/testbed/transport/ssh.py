@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _HOST_KEYS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "rsa-sha2-512", "rsa-sha2-256")
 """Of hosts: how they sign. First those that the known_hosts file has are asked for, then the others, so as to say what is there."""
+_SUDO = ("sudo", "-n", "--")
 _SILENT = 3
 """Signs of life that stay without an answer until a connection counts as lost."""
 
@@ -35,6 +36,8 @@ class Target:
     user: str
     key: Path
     known_hosts: Path
+    sudo: bool = False
+    """Programs are run by sudo there, which must not ask for a password."""
 
 
 def targets(hosts: Hosts) -> dict[str, Target]:
@@ -43,7 +46,7 @@ def targets(hosts: Hosts) -> dict[str, Target]:
     if control is None:
         return {}
     return {
-        name: Target(machine.at.host, machine.at.port, control.user, control.key, control.known_hosts)
+        name: Target(machine.at.host, machine.at.port, control.user, control.key, control.known_hosts, control.sudo)
         for name, machine in hosts.by_name.items()
     }
 
@@ -100,7 +103,17 @@ async def _connect(name: str, target: Target) -> SshMachine:
         raise MachineFault(name, _wrong_host(target, known, presented)) from None
     except (asyncssh.Error, asyncssh.KeyImportError, OSError, ValueError) as error:
         raise MachineFault(name, _unreachable(target, error)) from None
-    return SshMachine(name, connection)
+    if not target.sudo:
+        return SshMachine(name, connection)
+    machine = SshMachine(name, connection, _SUDO)
+    try:
+        done = await machine.run(["true"], timeout=CONNECTING)
+        if done.status:
+            raise MachineFault(name, f"{target.user} may not use sudo without a password ({done.said}); expected NOPASSWD in sudoers")
+    except BaseException:
+        await machine.close()
+        raise
+    return machine
 
 
 def _wrong_host(target: Target, known: asyncssh.SSHKnownHosts, presented: Sequence[asyncssh.SSHKey]) -> str:
@@ -135,9 +148,11 @@ def _unreachable(target: Target, error: Exception) -> str:
 class SshMachine(Machine):
     """A machine behind an open connection."""
 
-    def __init__(self, name: str, connection: asyncssh.SSHClientConnection) -> None:
+    def __init__(self, name: str, connection: asyncssh.SSHClientConnection, prefix: Sequence[str] = ()) -> None:
+        """`prefix`: words in front of every program's."""
         self._name = name
         self._connection = connection
+        self._prefix = tuple(prefix)
 
     @property
     def name(self) -> str:
@@ -172,7 +187,7 @@ class SshMachine(Machine):
     async def _open(self, argv: Sequence[str]) -> asyncssh.SSHClientProcess[bytes]:
         with _lost(self._name):
             # The login shell of the other side takes the line apart again.
-            return await self._connection.create_process(shlex.join(argv), encoding=None)
+            return await self._connection.create_process(shlex.join([*self._prefix, *argv]), encoding=None)
 
 
 class SshProcess:

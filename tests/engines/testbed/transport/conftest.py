@@ -19,8 +19,14 @@ PORT = 2222
 _CLONE_NEWNET = 0x40000000
 _SERVER = """
 mount -t tmpfs -o mode=755 none /run && mkdir /run/sshd && ip link set dev lo up || exit
-printf 'root:*:20000:0:99999:7:::\\n' >"$0/shadow" && mount --bind "$0/shadow" /etc/shadow || exit
-exec /usr/sbin/sshd -D -e -f /dev/null -p 2222 -o ListenAddress=127.0.0.1 -o "HostKey=$0/host" -o "AuthorizedKeysFile=$0/authorized_keys" \
+printf '%s:*:20000:0:99999:7:::\\n' root lab guest >"$0/shadow" && mount --bind "$0/shadow" /etc/shadow || exit
+{ cat /etc/passwd; printf '%s:/:/bin/sh\\n' lab:x:4711:4711: guest:x:4712:4712:; } >"$0/passwd" && mount --bind "$0/passwd" /etc/passwd || exit
+if [ -f /etc/sudoers ]; then
+    printf 'root ALL=(ALL) ALL\\nlab ALL=(root) NOPASSWD: ALL\\n' >"$0/sudoers" && chmod 440 "$0/sudoers" || exit
+    mount --bind "$0/sudoers" /etc/sudoers || exit
+fi
+cp "$0/authorized_keys" /run/ && chmod 644 /run/authorized_keys "$0/passwd" || exit
+exec /usr/sbin/sshd -D -e -f /dev/null -p 2222 -o ListenAddress=127.0.0.1 -o "HostKey=$0/host" -o AuthorizedKeysFile=/run/authorized_keys \
     -o StrictModes=no -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no -o UsePAM=no -o PermitRootLogin=prohibit-password \
     -o PidFile=none
 """

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from required import missing
 
 from dumbbell.engines.testbed.transport.base import MachineFault
 from dumbbell.engines.testbed.transport.local import LocalMachine
@@ -252,6 +254,36 @@ def test_all_faults_of_all_machines_are_reported_together(server, tmp_path):
         f"heidi: {tmp_path}/missing: No such file or directory",
         f"ivan: wrong host key ssh-ed25519 {got} of {at}; expected ssh-rsa {rsa}, as {tmp_path}/rsa has it",
     ]
+
+
+def test_programs_files_and_leases_go_through_sudo(server, tmp_path):
+    if not shutil.which("sudo"):
+        missing("namespaces", "there is no sudo")
+
+    async def work():
+        target = replace(server.target, user="lab", sudo=True)
+        machine = (await connect({"alice": target}))["alice"]
+        try:
+            who = await machine.run(["id", "-u"])
+            words = await machine.run(["printf", "%s\\n", *AWKWARD])
+            await machine.put(b"content", "/run/by-sudo")
+            lease = await machine.start(["sh", "-c", "echo $$; cat >/dev/null; echo over"])
+            pid = int(await lease.line(5))
+            return who.out, words.out.decode().splitlines(), await machine.get("/run/by-sudo"), pid, (await lease.wait(5)).out
+        finally:
+            await machine.close()
+
+    who, words, content, pid, last = server.within(work)
+    assert (who, words, content, last) == (b"0\n", AWKWARD, b"content", b"over\n")
+    assert wait_until(lambda: gone(pid))
+
+
+def test_a_user_without_sudo_is_told_so(server):
+    if not shutil.which("sudo"):
+        missing("namespaces", "there is no sudo")
+    (said,) = refused(server, alice=replace(server.target, user="guest", sudo=True))
+    assert said.startswith("alice: guest may not use sudo without a password (")
+    assert said.endswith("); expected NOPASSWD in sudoers")
 
 
 def rsa_key(folder):
