@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import progress_bar
-from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
 

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
-from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
 from dumbbell.files import creatable
 
 

@@ -29,6 +29,7 @@ from dumbbell.studies.claims import count_statuses, share_passed
 from dumbbell.studies.folder import Folder, open_folder, open_store
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Claim, Fitted, Part, Request, Study, View
+from dumbbell.studies.today import on_hosts_of_today
 
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
@@ -49,6 +50,8 @@ class Reproduction:
     part: Part
     differences: dict[str, Difference]
     """By name of the format. The first is the principal one."""
+    left_out: Sequence[str] = ()
+    """What the hosts of the engine cannot be, a line for each reason."""
 
     @property
     def principal(self) -> tuple[Format, Difference]:
@@ -70,6 +73,7 @@ class Reproduction:
         return [
             *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
             *([f"{self._centre} over {repeats} repeats with jittered start"] if repeats > 1 else []),
+            *self.left_out,
             *(f"INVALID {run.name}: {'; '.join(run.reasons)}" for run in self.folder.invalid),
         ]
 
@@ -126,16 +130,24 @@ class Reproduction:
 def run_part(
     study: Study, part: Part, request: Request, engine: str, out: Path, executor: Executor | None = None, progress: Progress | None = None
 ) -> Reproduction:
-    """Make the runs that are missing in OUT, and compare all of them with the published values. Writes the runs, not the report."""
+    """Make the runs that are missing in OUT, and compare all of them with the published values. Writes the runs, not the report.
+
+    On real hosts the runs are those that hosts of today can have; raises `BadInput` if there is none.
+    """
     from dumbbell.engines import engine as find_engine
     from dumbbell.engines.execute import execute
     from dumbbell.engines.prepared import prepare
 
-    find_engine(engine)
+    asked, left_out = part.scenarios(request), list[str]()
+    if find_engine(engine).in_real_time:
+        asked, left_out = on_hosts_of_today(asked, engine)
+        if not asked:
+            raise BadInput(f"--engine {engine}: no run of this part is one that hosts of today can have ({'; '.join(left_out)})")
     store = open_store(out, study, part, request, engine)
-    runs = execute(prepare([scenario.on(engine) for scenario in part.scenarios(request)]), store, executor, progress)
+    runs = execute(prepare([scenario.on(engine) for scenario in asked]), store, executor, progress)
     # The store does not keep runs that crashed.
-    return compare_folder(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
+    done = compare_folder(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
+    return replace(done, left_out=tuple(left_out))
 
 
 def compare_folder(folder: Folder) -> Reproduction:

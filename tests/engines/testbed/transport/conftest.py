@@ -20,7 +20,8 @@ _CLONE_NEWNET = 0x40000000
 _SERVER = """
 mount -t tmpfs -o mode=755 none /run && mkdir /run/sshd && ip link set dev lo up || exit
 printf '%s:*:20000:0:99999:7:::\\n' root lab guest >"$0/shadow" && mount --bind "$0/shadow" /etc/shadow || exit
-{ cat /etc/passwd; printf '%s:/:/bin/sh\\n' lab:x:4711:4711: guest:x:4712:4712:; } >"$0/passwd" && mount --bind "$0/passwd" /etc/passwd || exit
+{ cat /etc/passwd; printf '%s:/:/bin/sh\\n' lab:x:4711:4711: guest:x:4712:4712:; } >"$0/passwd" || exit
+mount --bind "$0/passwd" /etc/passwd || exit
 if [ -f /etc/sudoers ]; then
     printf 'root ALL=(ALL) ALL\\nlab ALL=(root) NOPASSWD: ALL\\n' >"$0/sudoers" && chmod 440 "$0/sudoers" || exit
     mount --bind "$0/sudoers" /etc/sudoers || exit

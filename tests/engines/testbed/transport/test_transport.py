@@ -256,7 +256,7 @@ def test_all_faults_of_all_machines_are_reported_together(server, tmp_path):
     ]
 
 
-def test_programs_files_and_leases_go_through_sudo(server, tmp_path):
+def test_programs_files_and_leases_go_through_sudo(server):
     if not shutil.which("sudo"):
         missing("namespaces", "there is no sudo")
 

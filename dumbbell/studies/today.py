@@ -1,0 +1,55 @@
+"""Runs of a study as hosts of today can have them: on Linux as it is there, with its queue disciplines.
+
+What a host of today cannot be (FreeBSD, SCE, a congestion control that no kernel has) is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from dumbbell.scenario import ResolvedScenario, ScenarioError, Settings
+
+_LINUX = "linux-"
+"""What the names of Linux's stacks begin with, of whichever age."""
+_HOST = "host"
+"""The stack that a machine has."""
+_OF_VARIANTS = ("variant", "hz")
+"""What a queue discipline has of other kernels."""
+_OF_OTHER_PROGRAMS = "first_write"
+"""What a program of then wrote before its data."""
+
+
+def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[list[ResolvedScenario], list[str]]:
+    """The runs that hosts of today can have, as they can have them, and of those left out each reason with their number.
+
+    Raises `EnvironmentFault` if the engine is not there.
+    """
+    from dumbbell.engines.prepared import refuse
+
+    there: list[ResolvedScenario] = []
+    reasons: Counter[str] = Counter()
+    for run in runs:
+        found = ResolvedScenario(Settings.model_validate({"name": run.name, **_today(run.dump()), "engine": engine}), run.cell)
+        try:
+            refuse([found])
+        except ScenarioError as error:
+            reasons["; ".join(dict.fromkeys(f"{problem.what}, expected {problem.expected}" for problem in error.problems))] += 1
+        else:
+            there.append(found)
+    return there, [f"{count} {'run is' if count == 1 else 'runs are'} left out: {reason}" for reason, count in reasons.items()]
+
+
+def _today(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_today(each) for each in data]
+    if not isinstance(data, dict):
+        return data
+    gone = {_OF_OTHER_PROGRAMS, *(_OF_VARIANTS if "variant" in data else ())}
+    found = {key: _today(value) for key, value in data.items() if key not in gone}
+    stack = found.get("stack")
+    base = stack.get("base") if isinstance(stack, dict) else stack
+    if isinstance(base, str) and base.startswith(_LINUX):
+        found["stack"] = _HOST
+    return found
