@@ -250,11 +250,11 @@ impl BoxedControl for Cdg {}
 
 impl CongestionControl for Cdg {
     fn on_syn_acked(&mut self, rtt_us: i32) {
+        // init leaves it, as in Linux.
         self.state.rtt = MinMax { min: rtt_us, max: rtt_us };
     }
 
     fn init(&mut self, v: &View, w: &mut Window) {
-        // As in Linux, the RTT of the SYN stays: it is one of the first round.
         self.state = State { rtt: self.state.rtt, ..State::start(v, w) };
     }
 
@@ -384,8 +384,7 @@ mod tests {
 
     #[test]
     fn a_gradient_of_102_s_overflows_and_backs_off_seldom() {
-        let v = view();
-        let mut c = cdg(&json!({"use_ineff": 0}));
+        let (v, mut c) = (view(), cdg(&json!({"use_ineff": 0})));
         let often = |c: &mut Cdg, gradient: u32| (0..100).filter(|_| c.backs_off(&v, 100, gradient)).count();
         assert_eq!(often(&mut c, u32::MAX / 42), 100);
         assert_eq!(often(&mut c, u32::MAX / 42 + 1), 0);
@@ -393,8 +392,7 @@ mod tests {
 
     #[test]
     fn after_five_times_without_effect_it_does_not_back_off_until_the_rtt_falls() {
-        let v = view();
-        let mut c = cdg(&json!({}));
+        let (v, mut c) = (view(), cdg(&json!({})));
         assert_eq!((0..20).filter(|_| c.backs_off(&v, 100, 10_000_000)).count(), 5);
         (c.state.previous, c.state.rtt) = (MinMax { min: 100, max: 100 }, MinMax { min: 68, max: 100 });
         c.state.gradient(false);
