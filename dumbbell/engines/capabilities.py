@@ -33,6 +33,7 @@ OPPORTUNITIES = "opportunities of a trace"
 GRO = "offload gro"
 FAULTS = "faults of links"
 BIT_ERRORS = "bit errors"
+APPLICATIONS = {"iperf3": "flows by iperf3", "ftp": "flows by FTP"}
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 _INSTEAD = {OPPORTUNITIES: "trace: {file: ..., bin: 100ms}, which makes rates of them"}
@@ -247,6 +248,8 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         yield need(f"stack.options.{option}", "option", option, workload.stack)
     if workload.first_write_bytes is not None:
         yield need("first_write_bytes", "feature", FIRST_WRITE)
+    if workload.application is not None:
+        yield need("application", "feature", APPLICATIONS[workload.application])
     if workload.opener == "to":
         yield need("opener", "feature", SERVER_OPENS)
     if workload.sce_echo:

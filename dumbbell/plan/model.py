@@ -271,6 +271,8 @@ class Tcp(Workload):
     """Codepoint that both ends set."""
     gro: bool = False
     """Receiving hosts merge what their network cards tell of at once."""
+    application: str | None = None
+    """A program that makes it; None is the engine itself."""
 
     @property
     def kind(self) -> str:
@@ -296,7 +298,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind; the size of segments, DSCP and GRO only if they are not the usual ones."""
+        """As JSON, without the kind; the size of segments, DSCP, GRO and a program only if they are not the usual ones."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -308,6 +310,7 @@ class Tcp(Workload):
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
             **({"dscp": self.dscp} if self.dscp else {}),
             **({"gro": True} if self.gro else {}),
+            **({} if self.application is None else {"application": self.application}),
             "transfer_bytes": self.transfer_bytes,
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],

@@ -107,6 +107,7 @@ class Workloads:
                 transfer_bytes=number(flow.bytes),
                 first_write_bytes=number(flow.first_write),
                 opener=flow.opener,
+                application=flow.application,
                 connections=tuple(
                     self._connection(flow.start, position, name, flow.duration, flow.direction) for position, name in enumerate(names)
                 ),

@@ -54,6 +54,8 @@ class Run:
     """The series, in memory or as a file of the store."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
     """pcap files by name: contents in memory, or paths. What lies at a path is checked by `Store.verify`."""
+    outputs: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
+    """What programs that made flows have written, by file, likewise."""
     plan: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     """What the engine was given, see dumbbell.plan; None for a run stored by a version that did not store plans."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)

@@ -27,7 +27,7 @@ class Quantity:
     (cumulative since the start)."""
     source: str
     """Who provides it: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or what it takes:
-    `captures`, `requests`, `datagrams` (that measure)."""
+    `captures`, `requests`, `datagrams` (that measure), `programs` (that make a flow)."""
     optional: bool
     """Whether it may be missing even so."""
     meaning: str

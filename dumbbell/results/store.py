@@ -50,6 +50,8 @@ STUDY, RUN, _HOST = "study.json", "run.json", "host.json"
 _STUDY_FORMAT = 2
 _STUDY_FORMATS = (1, _STUDY_FORMAT)
 """Format 1 has no checksum."""
+_OUTPUT = "application-"
+"""What files begin with that programs have written."""
 _PARTIAL, _CLAIM, _LOCK = ".partial-", ".claim-", ".lock"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
@@ -220,7 +222,8 @@ class Store:
         present = [table for table in (run.flows, run.groups, run.ports, run.tins) if table.name not in NOT_ALWAYS or len(table)]
         files = {SERIES: to_parquet(run.samples)}
         files.update({f"{table.name}.parquet": table.parquet() for table in present if len(table) > MOST_LISTED})
-        files.update({name: content if isinstance(content, bytes) else content.read_bytes() for name, content in run.captures.items()})
+        others = {**run.captures, **run.outputs}
+        files.update({name: content if isinstance(content, bytes) else content.read_bytes() for name, content in others.items()})
         record = {
             "format": FORMAT,
             "key": run.key,
@@ -354,6 +357,7 @@ class Store:
             engine=record["engine"],
             samples=series_file(record, flows, stored[SERIES]),
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
+            outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
             plan=record.get("plan"),
             summarised=partial(self._summary, fingerprint(content, there.values())),
         )

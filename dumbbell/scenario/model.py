@@ -228,6 +228,8 @@ class Flow(Connections):
     """One of `paths`; by default the scenario's `path`, or the only one."""
     opens: Literal["sender", "receiver"] = "sender"
     """Who calls connect(): `receiver` as in a download, whose data begin to flow when the server has heard that the connection is there."""
+    application: Literal["iperf3", "ftp"] | None = None
+    """A real program that makes the flow (engine `testbed`): iperf3, or FTP by vsftpd and curl. The end that `opens` is its client."""
 
     @property
     def opener(self) -> Literal["from", "to"]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from dumbbell.engines import datagrams
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
-from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, arrivals, came_file, coming, group_rows, overflow, peer, tins
+from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, tins
 from dumbbell.metrics.datagrams import NOT_SENT, UNDER_WAY, Datagrams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
@@ -101,11 +102,14 @@ def run_of(prepared: Prepared, left: Left) -> Run:
     from dumbbell.trace import with_passive_rtt
 
     resolved, plan = prepared.resolved, left.plan
-    flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder)
+    outputs = applications.outputs(plan, left.folder)
+    said = applications.reports(plan, outputs)
+    flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder, said)
+    silent = tuple(f"flow/{name}: the program that made it has left no report" for name, columns in said.items() if not columns)
     found = tuple(left.series(blocks(plan, left.folder, flows, prepared.engine), flows)) if plan.sample_ns else ()
     groups_coming = {workload.id for _, workload in coming(plan)}
     made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}
-    status, reasons = judge(counters(flows, ports), wrong, plan.links, made, left.doubts)
+    status, reasons = judge(counters(flows, ports), wrong, plan.links, made, (*left.doubts, *silent))
     run = Run(
         key=prepared.key,
         name=resolved.name,
@@ -121,6 +125,7 @@ def run_of(prepared: Prepared, left: Left) -> Run:
         engine=dict(left.facts),
         samples=found,
         captures=left.captures,
+        outputs=outputs,
         plan=plan.plain(),
         cpu_s=left.cpu_s,
     )
@@ -213,8 +218,10 @@ def _players(plan: Plan, folder: Path) -> Iterator[tuple[Connection, _Player]]:
             yield connection, _Player(workload.parameters, connection.start_ns, chunks_ns, max(end_ns, connection.start_ns))
 
 
-def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Table, Table, list[str]]:
-    """The tables of flows, groups, ports and tins, and violations of conservation, one line each."""
+def tables(
+    plan: Plan, devices: Devices, folder: Path, said: Mapping[str, Row] = MappingProxyType({})
+) -> tuple[Table, Table, Table, Table, list[str]]:
+    """The tables of flows, groups, ports and tins, and violations of conservation, one line each; `said`: more columns of flows."""
     from dumbbell.results import Table
 
     counted = _Counted.read(folder / "counters")
@@ -227,7 +234,7 @@ def tables(plan: Plan, devices: Devices, folder: Path) -> tuple[Table, Table, Ta
     flows = _flows(plan, counted)
     outcomes = {connection.name: player.outcome for connection, player in _players(plan, folder)}
     for row in flows:
-        row |= outcomes.get(row["flow"], {})
+        row |= outcomes.get(row["flow"], {}) | said.get(row["flow"], {})
     workloads = measuring(plan)
     for i, stream in streams(plan, folder).items():
         wrong += datagrams.unaccounted(plan, flows[i]["flow"], stream, flows[i])

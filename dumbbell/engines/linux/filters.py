@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+from dumbbell.engines.linux.applications import served_ports
 from dumbbell.engines.linux.arrivals import coming
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
@@ -109,6 +110,11 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, st
         lead((protocol, _SOURCE, str(flow.ports[0])), plan.hosts[workload.source].side, data, ends.target)
         if protocol == "tcp" or (isinstance(workload, Traffic) and workload.parameters["reply"]):
             lead((protocol, _SOURCE, str(flow.ports[1])), plan.hosts[workload.target].side, acks, ends.source)
+        for end, port in served_ports(workload, flow):
+            ways = [(plan.hosts[workload.source].side, data, ends.target), (plan.hosts[workload.target].side, acks, ends.source)]
+            to_server, back = ways if end == "to" else ways[::-1]
+            lead((protocol, "dst_port", str(port)), *to_server)
+            lead((protocol, _SOURCE, str(port)), *back)
     for _, workload in coming(plan):
         ends, first = hosts.ends(workload), workload.parameters["ports"][1]
         for i, path in enumerate(workload.parameters.get("paths", [workload.path])):

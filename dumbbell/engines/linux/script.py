@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dumbbell.engines.linux import applications
 from dumbbell.engines.linux.arrivals import arrivals, coming
 from dumbbell.engines.linux.captures import point_lines
 from dumbbell.engines.linux.controls import changed
@@ -24,10 +25,11 @@ from dumbbell.engines.linux.devices import NET, Devices
 from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import filter_lines, hops
-from dumbbell.engines.linux.hosts import Hosts, addressed, lines, links
+from dumbbell.engines.linux.hosts import Hosts, Namespace, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
 from dumbbell.plan import Outage, Plan, Queue
+from dumbbell.plan.addresses import address
 
 SCRIPT = "script"
 """The file of the agent's script."""
@@ -64,7 +66,8 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
     """Everything that Linux is told for one run, in virtual time or on a machine in real time."""
     devices, hosts = Devices.of(plan), Hosts(plan)
     files = {f"{NET}.ip": _text(links(hosts, devices, plan.mtu_bytes))}
-    files |= {f"{host.name}.ip": _text(addressed(host, plan.mtu_bytes)) for host in hosts.namespaces}
+    files |= {f"{host.name}.ip": _text([*addressed(host, plan.mtu_bytes), *_routes(plan, host)]) for host in hosts.namespaces}
+    files |= applications.files(plan, hosts)
     files[f"{NET}.tc"] = _text((*qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
     own = {name: port for name, port, on_host in zip(devices.queues, plan.ports, devices.on_host, strict=True) if on_host}
     files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}
@@ -111,6 +114,14 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
     return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists)
+
+
+def _routes(plan: Plan, host: Namespace) -> Iterator[str]:
+    """ip's lines for the routes of a host that have a congestion control."""
+    for (source, target), cc in applications.controls(plan).items():
+        there, here = (address(plan.hosts[i].side, plan.hosts[i].number) for i in (target, source))
+        if here in host.addresses:
+            yield f"route add {there}/32 dev eth0{host.profile.metrics} congctl {cc}"
 
 
 def port_lines(devices: Devices) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dumbbell.engines.linux import applications
 from dumbbell.engines.linux.arrivals import KIND, coming
 from dumbbell.engines.linux.datagrams import HEADERS, cut_off, is_listed, list_name
 from dumbbell.engines.linux.draws import Amount, amounts
@@ -24,24 +25,36 @@ _DOUBLED = 2
 def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
     """Connections that are stopped early are cut off by filters on their hosts: packets end there, as if the host had been unplugged."""
     cut: set[str] = set()
+    yield from applications.setup_lines(plan)
     for source in dict.fromkeys(hosts.ends(workload).source for workload in plan.workloads if workload.transport == "icmp"):
         yield f"sysctl {source} net.ipv4.ping_group_range 0 0"
     flows = ((workload, which, flow) for workload in plan.workloads for which, flow in enumerate(workload.flows))
     for i, (workload, which, flow) in enumerate(flows):
+        if isinstance(workload, Tcp) and workload.application is not None:
+            yield from applications.lines(plan, workload, flow, i, hosts.ends(workload))
+            yield from _cut_off(hosts, workload, flow, i, cut)
+            continue
         leader = i - which % workload.connections_each if isinstance(workload, Traffic) else i
         numbers = [each.word(leader) if isinstance(each, Amount) else each for each in _LINES[workload.kind](workload, which)]
         listed = (list_name(i),) if is_listed(workload) else ()
         times = (flow.start_ns, _or_never(flow.stop_ns))
         yield _words(_WORDS.get(workload.kind, workload.kind), *_ends(hosts, workload, flow), *times, *numbers, *listed)
         yield from (f"option {option}" for option in _options(workload, plan.mtu_bytes))
-        if flow.stop_ns is None or workload.transport != "tcp":
-            continue
-        for name, port in zip(_stopped(hosts, workload), flow.ports, strict=False):
-            if name not in cut:
-                cut.add(name)
-                yield f"run {name} - tc qdisc add dev eth0 clsact"
-            match = f"flower ip_proto tcp src_port {port}"
-            yield f"at {flow.stop_ns} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
+        yield from _cut_off(hosts, workload, flow, i, cut)
+
+
+def _cut_off(hosts: Hosts, workload: Workload, flow: Connection, i: int, cut: set[str]) -> Iterator[str]:
+    """What cuts flow `i` off when it stops; `cut` are the namespaces that have the hook for filters, and becomes those that do."""
+    if flow.stop_ns is None or workload.transport != "tcp":
+        return
+    for name, port in zip(_stopped(hosts, workload), flow.ports, strict=False):
+        if name not in cut:
+            cut.add(name)
+            yield f"run {name} - tc qdisc add dev eth0 clsact"
+        # Which port a program's client has nobody knows yet.
+        by_client = isinstance(workload, Tcp) and workload.application is not None and workload.opener == "from"
+        match = f"flower ip_proto tcp {f'dst_port {flow.ports[1]}' if by_client else f'src_port {port}'}"
+        yield f"at {flow.stop_ns} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
 
 
 def _stopped(hosts: Hosts, workload: Workload) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
-from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.capabilities import APPLICATIONS, Capabilities
 from dumbbell.engines.linux.capabilities import of_linux
 
 NAME = "testbed"
@@ -15,4 +16,5 @@ OWN_STACK = "host"
 @cache
 def capabilities() -> Capabilities:
     """What Linux can have."""
-    return of_linux(NAME, {"linux-6.12": "Linux 6.12 itself", OWN_STACK: "the stack of the machine, which is recorded"})
+    found = of_linux(NAME, {"linux-6.12": "Linux 6.12 itself", OWN_STACK: "the stack of the machine, which is recorded"})
+    return replace(found, feature=found.feature.union(APPLICATIONS.values()))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dumbbell.engines.base import measuring
+from dumbbell.engines.linux import applications
 from dumbbell.engines.linux.captures import point_lines
 from dumbbell.engines.linux.devices import NET, Devices, peer
 from dumbbell.engines.linux.faults import distribution_files
@@ -152,7 +153,7 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
     settings = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": str(int(profile.ecn)), **dict(profile.sysctls)}
     settings |= {words[2]: " ".join(words[3:]) for words in told if words[:2] == ["sysctl", "init"]}
     changes = [*_prepared(device, facts, profile), clsact(device)]
-    changes += _ways(hosts, machine, device, profile, facts)
+    changes += _ways(hosts, machine, device, profile, facts, _controls(plan, hosts, seats, name))
     captures = (f"{machine.role}.pcap",) if plan.capture else ()
     script = [
         *(" ".join(words) for words in told if words[0] not in ("sysctl", "run") and words[:3:2] != ["at", "-"]),
@@ -163,7 +164,15 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
         "traffic",
         *(("drain",) if measuring(plan) else ()),
     ]
-    return Part(settings, tuple(changes), {SCRIPT: "".join(f"{line}\n" for line in script)}, captures)
+    files = {SCRIPT: "".join(f"{line}\n" for line in script)} | applications.files(plan, seen)
+    return Part(settings, tuple(changes), files, captures)
+
+
+def _controls(plan: Plan, hosts: HostsFile, seats: _Seats, name: str) -> dict[str, str]:
+    """The congestion controls that a machine's routes have to have, by address."""
+    pairs = {(workload.source, workload.target): seats.of[workload.id] for workload in plan.workloads}
+    wanted = {pairs[hosts_of]: cc for hosts_of, cc in applications.controls(plan).items()}
+    return {str(_host(hosts, target).data.address.ip): cc for (source, target), cc in wanted.items() if source == name}
 
 
 def _prepared(device: str, facts: Facts, profile: Profile | None) -> Iterator[Change]:
@@ -177,16 +186,17 @@ def _prepared(device: str, facts: Facts, profile: Profile | None) -> Iterator[Ch
         yield segments(device, 1, found.gso_max_segs or 1)
 
 
-def _ways(hosts: HostsFile, machine: Host, device: str, profile: Profile, facts: Facts) -> Iterator[Change]:
-    """A route to each host beyond the router, with the metrics of the stack, if there is none that will do."""
+def _ways(hosts: HostsFile, machine: Host, device: str, profile: Profile, facts: Facts, controls: Mapping[str, str]) -> Iterator[Change]:
+    """A route to each host beyond the router, with the metrics of the stack and the congestion control, if there is none that will do."""
     _, router = hosts.router
     beyond: Side = "right" if machine.role == "left" else "left"
     gateway = str((router.left if machine.role == "left" else router.right).address.ip)
     for other in hosts.side(beyond).values():
         address = str(other.data.address.ip)
-        if profile.metrics or facts.ways.get(address, {}).get("gateway") != gateway:
+        metrics = (*profile.metrics.split(), *(("congctl", controls[address]) if address in controls else ()))
+        if metrics or facts.ways.get(address, {}).get("gateway") != gateway:
             change = route_change(f"{address}/32", gateway, device)
-            yield Change((*change.do, *profile.metrics.split()), change.undo, change.unless)
+            yield Change((*change.do, *metrics), change.undo, change.unless)
 
 
 def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, facts: Facts) -> Part:

@@ -6,7 +6,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from dumbbell.engines.linux import DISCIPLINES
+from dumbbell.engines.linux import DISCIPLINES, applications
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import merging, remote
@@ -62,7 +62,7 @@ def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:
         filters=(frozenset(("flower",)),),
         actions=frozenset(("gact",)),
         controls=frozenset(workload.cc["kind"] for _, _, workload in plan.over_tcp),
-        tools=frozenset(("ethtool",)),
+        tools=frozenset(("ethtool",)) | applications.needed(plan),
         rate_bps=rate_bps,
         without_offload=any(not workload.host.gso for _, _, workload in plan.over_tcp),
         kernel=min(stacks).removeprefix(_KERNELS) if stacks else None,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.engines.base import Engine
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.linux import Script, compile_plan
+from dumbbell.engines.linux import Script, applications, compile_plan
 from dumbbell.engines.linux.attribution import refusal
 from dumbbell.engines.linux.refusals import refusals
 from dumbbell.engines.prepared import Prepared
@@ -79,6 +79,7 @@ class Testbed(Engine):
             what = f"{Duration(plan.sample_ns)} is shorter than a machine keeps"
             yield Refusal(RUN, "sample_ns", what, f"at least {Duration(_LEAST_SAMPLE_NS)}")
         yield from refusals(plan, self.name)
+        yield from applications.refusals(plan)
         yield from _refused_here(plan) if (hosts := others()) is None else _refused_there(plan, hosts)
 
     def cpu_s(self, plan: Plan) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.engines.linux import compile_plan
+from dumbbell.engines.linux import applications, compile_plan
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import local
@@ -15,6 +15,7 @@ from dumbbell.engines.testbed.capabilities import NAME
 
 def run(prepared: Prepared, folder: Path) -> Left:
     """Carries out a run; its files are in `folder` then. Raises `EnvironmentFault`."""
+    local.require_programs(applications.needed(prepared.plan))
     late = local.lateness()
     made = with_buckets(prepared.plan, late.p99_us)
     script = compile_plan(made.plan, real_time=True)

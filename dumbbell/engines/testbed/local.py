@@ -7,12 +7,15 @@ import contextlib
 import os
 import platform
 import re
+import shutil
 import subprocess
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import programs
+from dumbbell.engines.linux.applications import PACKAGES
 from dumbbell.engines.testbed.lateness import Lateness
 from dumbbell.engines.testbed.session import Agent, Times, conduct
 from dumbbell.engines.testbed.transport.base import MachineFault
@@ -20,6 +23,8 @@ from dumbbell.engines.testbed.transport.local import LocalMachine
 from dumbbell.errors import EnvironmentFault
 
 MACHINE = "here"
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the agent looks for programs (program.c)."""
 _LATENESS_MS = 1000
 """How long it is measured how late timers are."""
 LEAD_S = 0.1
@@ -53,6 +58,16 @@ def require() -> None:
     if done.returncode:
         said = done.stderr.strip() or "no message"
         raise EnvironmentFault(f"{MACHINE}: network namespaces cannot be made ({said}); expected root, or user namespaces allowed")
+
+
+def require_programs(names: Collection[str]) -> None:
+    """Raises `EnvironmentFault` with a line for each program that is not installed, or cannot be what it has to be."""
+    lacking = [name for name in sorted(names) if shutil.which(name, path=_PATH) is None]
+    faults = [f"{MACHINE}: {name} is not installed; on Debian or Ubuntu: apt-get install {PACKAGES[name]}" for name in lacking]
+    if "vsftpd" in names and os.geteuid():
+        faults.append(f"{MACHINE}: vsftpd becomes another user, which takes root")
+    if faults:
+        raise EnvironmentFault("\n".join(faults))
 
 
 def run(folder: Path, times: Times) -> dict[str, Any]:

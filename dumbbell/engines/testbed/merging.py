@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Pa
             rows.tofile(into / f"flow-{i}")
         elif (path := place / source / f"datagrams-{i}").is_file():
             _merge_datagrams(path, place / target / f"datagrams-{i}", into / f"datagrams-{i}")
+        for path in chain(*((place / name).glob(f"application-{i}-*") for name in {source, target})):
+            shutil.copy(path, into)
     (into / "counters").write_text("".join(f"{line}\n" for line in counters), encoding="ascii")
     shutil.copy(place / router / "end.json", into)
     for path in (place / router).glob("port-*"):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dumbbell.engines.linux.applications import PACKAGES
 from dumbbell.engines.testbed.facts import Device, Facts, differences
 from dumbbell.engines.testbed.hosts import Host, Hosts, Interface, Router
 from dumbbell.scenario.units import ETHERNET_MTU
@@ -172,8 +173,9 @@ def _account(case: _Case) -> Found:
     account = case.facts.account
     if not case.is_privileged:
         yield "error", f"user {account.user} may not configure the network; expected control.user: root, or control.sudo: true"
+    known = {**TOOLS, **PACKAGES}
     for tool in sorted({*TOOLS, *case.needs.tools} - set(account.tools)):
-        package = f" (package {TOOLS[tool]})" if tool in TOOLS else ""
+        package = f" (package {known[tool]})" if tool in known else ""
         yield "error", f"{tool} is not installed{package}"
     if account.free_bytes is not None and account.free_bytes < case.needs.bytes:
         yield "error", f"/run has room for {account.free_bytes} bytes; the run writes about {case.needs.bytes}"

@@ -36,6 +36,8 @@ pub enum Source {
     Requests,
     /// Streams of datagrams that measure, whatever engine ran them.
     Datagrams,
+    /// Programs that made a flow in place of the engine, by their own accounts.
+    Programs,
 }
 
 impl Source {
@@ -220,6 +222,14 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
         .or_none(),
     total("stalls", "", "of streaming: how often the buffer ran empty").by(Source::EveryEngineOfTcp).or_none(),
     gauge("stalled_ms", "ms", "of streaming: for how long in all").by(Source::EveryEngineOfTcp).or_none(),
+    total("reported_bytes", "bytes", "of a flow with an `application`: payload, as the program itself says")
+        .by(Source::Programs)
+        .or_none(),
+    gauge("reported_ms", "ms", "likewise: how long its transfer took").by(Source::Programs).or_none(),
+    gauge("reported_bps", "bit/s", "likewise: its throughput").by(Source::Programs).or_none(),
+    total("reported_retransmits", "packets", "likewise: segments sent again; iperf3 alone says that")
+        .by(Source::Programs)
+        .or_none(),
     gauge("owd_mean_ms", "ms", "one-way delay of the data, the mean").by(Source::Datagrams).or_none(),
     gauge("owd_median_ms", "ms", "its median").by(Source::Datagrams).or_none(),
     gauge("owd_p95_ms", "ms", "its 95th percentile").by(Source::Datagrams).or_none(),

@@ -3,7 +3,7 @@
  *
  * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c is the event loop, socket.c what all
  * sockets share; bulk.c, datagrams.c and transfers.c are kinds of traffic, session.c is that of applications over connections that stay
- * open: exchange.c, onoff.c, page.c, streaming.c; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c
+ * open: exchange.c, onoff.c, page.c, streaming.c, and program.c is that of other programs, whose sockets diag.c asks the kernel of; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c
  * writes packets. */
 #ifndef AGENT_H
 #define AGENT_H
@@ -12,9 +12,20 @@
 #include <linux/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define ERROR_FILE "error"
+
+/* A program that makes the traffic of an end. */
+struct program {
+	const char *out; /* the file of its standard output */
+	int signal; /* what ends it when the flow does; 0: nothing, it ends by itself */
+	char **words;
+	pid_t pid; /* 0: it does not run */
+	int fd; /* of the process */
+	int socket_gone; /* and what was read last stays */
+};
 
 /* One end of a flow. Of a TCP connection both ends may send and receive. */
 struct end {
@@ -25,10 +36,11 @@ struct end {
 	uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
 	uint64_t due; /* bytes that an application has written so far */
 	struct tcp_info info; /* as last read */
+	struct program program; /* whose socket it is, if it is not the agent's: none without words */
 	int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
 };
 
-enum traffic { BULK, SESSION, DATAGRAMS, TRANSFERS };
+enum traffic { BULK, SESSION, DATAGRAMS, TRANSFERS, PROGRAMS };
 enum state { WAITING, ACTIVE, CLOSING, STOPPED }; /* CLOSING: `from` has sent its FIN */
 
 /* When a datagram was sent, reached the other end and was back; -1 if it did not. */
@@ -60,6 +72,7 @@ struct flow {
 	int nodelay;
 	uint64_t max_pacing_rate; /* bytes/s; 0: none */
 	int closes; /* the connection ends with FINs when all is sent */
+	uint16_t listen_port; /* of other programs: what the server listens on from the start */
 	const char *cc;
 	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
 	int mss; /* likewise; 0: what the device carries */
@@ -160,7 +173,8 @@ void run_program(char **words);
 enum event {
 	SAMPLE, START, STOP, LISTEN, FROM, TO, TIMER, COMMAND, CAPTURE, END,
 	TRANSFER_DUE, TRANSFER_LISTEN, TRANSFER_FROM, TRANSFER_TO, /* of connections that come and go */
-	LEASE, LEASE_CHECK, EMPTY_CHECK /* in real time */
+	LEASE, LEASE_CHECK, EMPTY_CHECK, /* in real time */
+	SOCKET_GONE, PROGRAM_ENDED /* likewise, of other programs */
 };
 void watch(int fd, uint32_t events, enum event event, int index);
 void change_watch(int fd, uint32_t events, enum event event, int index);
@@ -265,6 +279,31 @@ void dump(int netlink, int type, int index, uint32_t parent, reader read, void *
 const struct rtattr *find(const void *from, int left, int type);
 void *payload(const struct rtattr *attribute, void *to, size_t size);
 uint64_t count_packets(const struct rtattr *stats);
+
+/* program.c */
+void read_application(struct flow *flow, char **words);
+void read_program(struct script *script, char **words);
+void make_file(const char *name, int64_t size);
+void make_files(void);
+void start_servers(struct script *script);
+void start_client(struct script *script, int i);
+void read_ends(const struct script *script, struct flow *flow);
+void note_gone(struct script *script, int socket);
+void program_ended(struct script *script, int which);
+void stop_programs(struct flow *flow);
+void end_programs(struct script *script);
+
+/* diag.c */
+struct seen {
+	uint16_t local, remote; /* ports */
+	int is_there, has_info, is_closing; /* is_closing: it is past the other end's FIN, or closed */
+	struct tcp_info info;
+};
+int diag_socket(const char *namespace);
+int event_socket(const char *namespace);
+int is_listening(int diag, uint16_t port);
+struct seen look_up(int diag, const struct end *end, const struct end *other);
+int next_gone(int events, struct seen *seen);
 
 /* sample.c */
 void open_series(struct script *script);

@@ -33,10 +33,12 @@ static void count_limits(FILE *file, int i, const struct end *end)
 }
 
 /* flow INDEX KEY VALUE */
-static void count_flow(FILE *file, struct flow *flow, int i)
+static void count_flow(FILE *file, const struct script *script, struct flow *flow, int i)
 {
 	const struct tcp_info *from = &flow->from.info, *to = &flow->to.info;
 
+	if (flow->traffic == PROGRAMS)
+		read_ends(script, flow);
 	count(file, i, "received", flow->to.received);
 	if (flow->traffic == DATAGRAMS) {
 		count(file, i, "sent", flow->from.sent);
@@ -136,7 +138,7 @@ void count_flows(struct script *script)
 	int i;
 
 	for (i = 0; i < script->n_flows; i++)
-		count_flow(file, &script->flows[i], i);
+		count_flow(file, script, &script->flows[i], i);
 	close_counters(file);
 }
 

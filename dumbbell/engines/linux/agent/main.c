@@ -284,6 +284,7 @@ static const struct {
 	{ "udp", 12 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
 	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 }, { "end", 4 },
+	{ "application", 12 }, { "program", 5 }, { "files", 1 }, { "file", 3 },
 };
 
 static void make_traffic(struct script *script)
@@ -319,6 +320,14 @@ static void carry_out(struct script *script, char **words, int n)
 		set_offload(words[1], words[2], words[3]);
 	else if (!strcmp(what, "tcp"))
 		read_tcp(script, words);
+	else if (!strcmp(what, "application"))
+		read_application(read_flow(script, words, PROGRAMS), words + 9);
+	else if (!strcmp(what, "program"))
+		read_program(script, words);
+	else if (!strcmp(what, "files"))
+		make_files();
+	else if (!strcmp(what, "file"))
+		make_file(words[1], least(words[2], 0));
 	else if (!strcmp(what, "udp") || !strcmp(what, "ping"))
 		read_datagrams(script, words);
 	else if (!strcmp(what, "option"))

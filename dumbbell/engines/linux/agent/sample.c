@@ -67,7 +67,7 @@ static void write_row(FILE *file, const double *row, size_t n)
 /* From when a flow is stopped, the sender's numbers stay as they were. */
 void read_sender(struct flow *flow)
 {
-	if (flow->state == ACTIVE || flow->state == CLOSING)
+	if (flow->traffic != PROGRAMS && (flow->state == ACTIVE || flow->state == CLOSING))
 		read_info(&flow->from);
 }
 
@@ -82,7 +82,10 @@ void sample_flows(struct script *script, int64_t t_ns)
 		if (flow->traffic == DATAGRAMS || t_ns < flow->start_ns)
 			continue;
 		read_sender(flow);
-		if (flow->opened_by_to && is_here(&flow->from) && !info->tcpi_snd_cwnd) /* nobody has connected to it yet */
+		if (flow->traffic == PROGRAMS)
+			read_ends(script, flow);
+		/* Nobody has connected to it yet, or the program has no connection. */
+		if ((flow->opened_by_to || flow->traffic == PROGRAMS) && is_here(&flow->from) && !info->tcpi_snd_cwnd)
 			continue;
 		write_row(flow->series,
 			  (double[]){ t_ns, info->tcpi_snd_cwnd, info->tcpi_snd_ssthresh >= NO_SSTHRESH ? NAN : info->tcpi_snd_ssthresh,

@@ -76,6 +76,8 @@ void make_sockets(struct script *script)
 		struct end *opener = flow->opened_by_to ? &flow->to : &flow->from;
 		struct end *listener = flow->opened_by_to ? &flow->from : &flow->to;
 
+		if (flow->traffic == PROGRAMS)
+			continue;
 		if (is_here(opener))
 			opener->fd = make_socket(flow, opener);
 		if (!is_here(listener))

@@ -85,6 +85,7 @@ static const struct {
 	[BULK] = { start_bulk, accept_bulk, handle_bulk_from, handle_bulk_to, read_at_rate, stop_bulk },
 	[SESSION] = { start_session, accept_session, handle_session_from, handle_session_to, handle_session_timer, stop_session },
 	[DATAGRAMS] = { start_datagrams, NULL, receive_reply, receive_datagram, send_datagrams, stop_datagrams },
+	[PROGRAMS] = { .start = start_client, .stop = stop_programs },
 };
 
 static void handle(struct script *script, enum event event, int i)
@@ -94,6 +95,8 @@ static void handle(struct script *script, enum event event, int i)
 		kinds[script->flows[i].traffic].start(script, i);
 		break;
 	case STOP:
+		if (script->flows[i].traffic == PROGRAMS)
+			read_ends(script, &script->flows[i]);
 		kinds[script->flows[i].traffic].stop(&script->flows[i]);
 		break;
 	case LISTEN:
@@ -134,6 +137,12 @@ static void handle(struct script *script, enum event event, int i)
 		break;
 	case EMPTY_CHECK:
 		look_whether_empty(script);
+		break;
+	case SOCKET_GONE:
+		note_gone(script, i);
+		break;
+	case PROGRAM_ENDED:
+		program_ended(script, i);
 		break;
 	case SAMPLE:
 	case END:
@@ -215,6 +224,7 @@ static void begin_to_end(struct script *script)
 			stop_datagrams(&script->flows[i]);
 	for (i = 0; i < script->n_at_end; i++)
 		run_program(script->at_end[i].words);
+	end_programs(script);
 	tell("ended");
 	if (script->n_ports)
 		watch(make_timer(script, since_epoch(script) + LOOK_NS, LOOK_NS), EPOLLIN | EPOLLET, EMPTY_CHECK, 0);
@@ -231,6 +241,7 @@ void run_traffic(struct script *script)
 		fail("epoll: %s", strerror(errno));
 	make_sockets(script);
 	make_transfers();
+	start_servers(script);
 	set_epoch(script);
 	arm_all(script);
 	arm_transfers(script);

@@ -1,0 +1,134 @@
+/* What the kernel says of sockets that are not the agent's own: by sock_diag (inet_diag.h), which ss asks as well, and by its
+ * notice of each TCP socket that is gone, with what it came to. */
+#include "agent.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* tcp_states.h */
+#define ESTABLISHED 1
+#define TIME_WAIT 6
+#define CLOSED 7
+#define CLOSE_WAIT 8
+#define LAST_ACK 9
+#define LISTENING 10
+#define CLOSING_BOTH 11
+
+#define ROOM (1 << 20) /* bytes of notices that may wait */
+
+static int open_socket(const char *namespace, uint32_t groups)
+{
+	struct sockaddr_nl at = { .nl_family = AF_NETLINK, .nl_groups = groups };
+	int fd, room = ROOM;
+
+	enter_namespace(namespace);
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | (groups ? SOCK_NONBLOCK : 0), NETLINK_SOCK_DIAG);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)) || bind(fd, (void *)&at, sizeof(at)))
+		fail("sock_diag: %s; the kernel has no INET_DIAG (the modules inet_diag and tcp_diag)", strerror(errno));
+	return fd;
+}
+
+/* What is asked of the sockets of a namespace. */
+int diag_socket(const char *namespace)
+{
+	return open_socket(namespace, 0);
+}
+
+/* What hears of each TCP socket of a namespace that is gone. */
+int event_socket(const char *namespace)
+{
+	return open_socket(namespace, 1 << (SKNLGRP_INET_TCP_DESTROY - 1));
+}
+
+static struct seen read_socket(const struct nlmsghdr *message)
+{
+	const struct inet_diag_msg *about = NLMSG_DATA(message);
+	const struct rtattr *info = find(about + 1, message->nlmsg_len - NLMSG_LENGTH(sizeof(*about)), INET_DIAG_INFO);
+	struct seen seen = { .local = ntohs(about->id.idiag_sport), .remote = ntohs(about->id.idiag_dport) };
+
+	seen.is_there = about->idiag_state != LISTENING && seen.remote;
+	seen.is_closing = about->idiag_state == CLOSE_WAIT || about->idiag_state == LAST_ACK || about->idiag_state == CLOSING_BOTH ||
+			  about->idiag_state == TIME_WAIT || about->idiag_state == CLOSED;
+	seen.has_info = info && about->idiag_state != TIME_WAIT;
+	if (seen.has_info)
+		payload(info, &seen.info, sizeof(seen.info));
+	return seen;
+}
+
+/* The first socket that is found; of a dump the rest is read, too. */
+static struct seen query(int diag, int is_dump, uint32_t states, const struct inet_diag_sockid *id)
+{
+	struct {
+		struct nlmsghdr header;
+		struct inet_diag_req_v2 request;
+	} question = { .header = { .nlmsg_len = sizeof(question), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+				   .nlmsg_flags = NLM_F_REQUEST | (is_dump ? NLM_F_DUMP : 0) },
+		       .request = { .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+				    .idiag_states = states, .id = *id } };
+	static char buffer[1 << 16];
+	struct seen first = { 0 };
+	struct nlmsghdr *message;
+	int n;
+
+	if (send(diag, &question, sizeof(question), 0) < 0)
+		fail("sock_diag: %s", strerror(errno));
+	for (;;) {
+		n = recv(diag, buffer, sizeof(buffer), 0);
+		if (n < 0)
+			fail("sock_diag: %s", strerror(errno));
+		for (message = (void *)buffer; NLMSG_OK(message, (unsigned int)n); message = NLMSG_NEXT(message, n)) {
+			if (message->nlmsg_type == NLMSG_DONE)
+				return first;
+			if (message->nlmsg_type == NLMSG_ERROR) {
+				/* Of a single one: it is not there. */
+				int error = -((const struct nlmsgerr *)NLMSG_DATA(message))->error;
+
+				if (is_dump || error != ENOENT)
+					fail("sock_diag: %s", strerror(error));
+				return first;
+			}
+			if (!first.local)
+				first = read_socket(message);
+			if (!is_dump)
+				return first;
+		}
+	}
+}
+
+int is_listening(int diag, uint16_t port)
+{
+	struct inet_diag_sockid id = { .idiag_sport = htons(port), .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
+
+	return query(diag, 1, 1 << LISTENING, &id).local == port;
+}
+
+/* The socket of an end; is_there is 0 if there is none. One of whose ports is not known yet (0) is looked for among all. */
+struct seen look_up(int diag, const struct end *end, const struct end *other)
+{
+	struct inet_diag_sockid id = { .idiag_sport = htons(end->port), .idiag_dport = htons(other->port), .idiag_src = { end->address },
+				       .idiag_dst = { other->address }, .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
+	int is_dump = !end->port || !other->port;
+
+	return query(diag, is_dump, is_dump ? 1 << ESTABLISHED : ~0U, &id);
+}
+
+/* False if there is no further notice. */
+int next_gone(int events, struct seen *seen)
+{
+	static char buffer[1 << 16];
+	const struct nlmsghdr *message = (void *)buffer;
+	int n = recv(events, buffer, sizeof(buffer), 0);
+
+	if (n < 0 && errno == ENOBUFS)
+		fail("sock_diag: notices of sockets that are gone were lost");
+	if (n < 0)
+		return 0;
+	*seen = NLMSG_OK(message, (unsigned int)n) && message->nlmsg_type == SOCK_DIAG_BY_FAMILY ? read_socket(message) : (struct seen){ 0 };
+	return 1;
+}

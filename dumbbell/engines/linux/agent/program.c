@@ -1,0 +1,323 @@
+/* Flows that other programs make, such as iperf3, one at each end: the agent starts and ends them, and reads of their sockets what the kernel
+ * says of them. Each is the first process of a PID namespace: with it goes all that it has started, and it goes with the agent, by whatever
+ * way that ends. */
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LISTENS_S 10 /* a server listens within so long */
+#define LOOK_MS 10 /* how often that is looked at */
+#define GRACE_MS 1000 /* to write what they have to say, when all is over */
+#define FILES "/mnt" /* hidden there, and only from the agent and what it starts */
+
+/* Of each namespace that programs run in. */
+struct place {
+	const char *namespace;
+	int diag, events;
+};
+
+static struct place *places;
+static int n_places;
+
+static struct end *opener_of(struct flow *flow)
+{
+	return flow->opened_by_to ? &flow->to : &flow->from;
+}
+
+static struct end *listener_of(struct flow *flow)
+{
+	return flow->opened_by_to ? &flow->from : &flow->to;
+}
+
+static struct end *end_of(struct script *script, int which)
+{
+	struct flow *flow = &script->flows[which / 2];
+
+	return which % 2 ? &flow->to : &flow->from;
+}
+
+/* BYTES OPENER PORT */
+void read_application(struct flow *flow, char **words)
+{
+	flow->bytes = least(words[0], -1);
+	flow->opened_by_to = !strcmp(words[1], "to");
+	flow->listen_port = least(words[2], 1);
+}
+
+/* END FILE SIGNAL PROGRAM ARGUMENTS...: of the flow before */
+void read_program(struct script *script, char **words)
+{
+	struct flow *flow = script->n_flows ? &script->flows[script->n_flows - 1] : NULL;
+	struct end *end;
+
+	if (!flow || flow->traffic != PROGRAMS)
+		fail("script: program %s belongs to no application", words[4]);
+	end = strcmp(words[1], "to") ? &flow->from : &flow->to;
+	end->program = (struct program){ .out = words[2], .signal = least(words[3], 0), .words = words + 4, .fd = -1 };
+}
+
+/* Without content, which takes no room. */
+void make_file(const char *name, int64_t size)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), FILES "/%s", name);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, size) || close(fd))
+		fail("%s: %s", path, strerror(errno));
+}
+
+/* A folder of files that are gone when the agent and all that it has started are. */
+void make_files(void)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", FILES, "tmpfs", MS_NOSUID, "mode=755") || mkdir(FILES "/empty", 0755) || mkdir(FILES "/ftp", 0755))
+		fail("%s: %s", FILES, strerror(errno));
+	make_file("ftp/sink", 0);
+	if (mount("/dev/null", FILES "/ftp/sink", NULL, MS_BIND, NULL))
+		fail(FILES "/ftp/sink: %s", strerror(errno));
+}
+
+static const struct place *place_of(const char *namespace)
+{
+	int i;
+
+	for (i = 0; i < n_places; i++)
+		if (!strcmp(places[i].namespace, namespace))
+			return &places[i];
+	places = grow(places, n_places, sizeof(*places));
+	places[n_places] = (struct place){ namespace, diag_socket(namespace), event_socket(namespace) };
+	watch(places[n_places].events, EPOLLIN, SOCKET_GONE, n_places);
+	return &places[n_places++];
+}
+
+/* In the new process. The agent holds the other end of the lease as long as it lives: if it is dead by now, its death was no signal to this. */
+static void become(const struct program *program, int lease)
+{
+	static char *environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "TMPDIR=.", NULL };
+	struct pollfd watched = { .fd = lease };
+	int in, out, log;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || poll(&watched, 1, 0))
+		_exit(126);
+	prctl(PR_SET_TIMERSLACK, 0);
+	signal(SIGPIPE, SIG_DFL);
+	setsid();
+	in = open("/dev/null", O_RDONLY);
+	out = open(program->out, O_CREAT | O_WRONLY | O_TRUNC, 0644);
+	log = open("log", O_CREAT | O_WRONLY | O_APPEND, 0644);
+	if (in < 0 || out < 0 || log < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(log, 2) < 0)
+		_exit(126);
+	execvpe(program->words[0], program->words, environment);
+	_exit(127);
+}
+
+static void start_program(struct script *script, int which)
+{
+	struct end *end = end_of(script, which);
+	struct program *program = &end->program;
+	int lease[2];
+
+	if (!program->words)
+		fail("script: an end of flow %d has no program", which / 2);
+	enter_namespace(end->namespace);
+	if (pipe2(lease, O_CLOEXEC))
+		fail("pipe: %s", strerror(errno));
+	program->pid = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, 0);
+	if (program->pid < 0)
+		fail("%s: %s", program->words[0], strerror(errno));
+	if (!program->pid) {
+		close(lease[1]);
+		become(program, lease[0]);
+	}
+	close(lease[0]);
+	program->fd = syscall(SYS_pidfd_open, program->pid, 0);
+	if (program->fd < 0)
+		fail("%s: %s", program->words[0], strerror(errno));
+	/* The lease stays open: nobody reads from it. */
+	watch(program->fd, EPOLLIN, PROGRAM_ENDED, which);
+}
+
+/* Before time 0: those that are connected to have begun to listen. */
+void start_servers(struct script *script)
+{
+	int i, looks;
+
+	for (i = 0; i < script->n_flows; i++) {
+		struct flow *flow = &script->flows[i];
+		struct end *server = listener_of(flow);
+
+		if (flow->traffic != PROGRAMS)
+			continue;
+		if (is_here(opener_of(flow)))
+			place_of(opener_of(flow)->namespace);
+		if (!is_here(server))
+			continue;
+		place_of(server->namespace);
+		start_program(script, 2 * i + (server == &flow->to));
+	}
+	for (i = 0; i < script->n_flows; i++) {
+		struct flow *flow = &script->flows[i];
+		struct end *server = listener_of(flow);
+
+		if (flow->traffic != PROGRAMS || !is_here(server))
+			continue;
+		for (looks = 0; !is_listening(place_of(server->namespace)->diag, flow->listen_port); looks++) {
+			if (waitpid(server->program.pid, NULL, WNOHANG))
+				fail("%s of flow %d ended before it listened; see the log", server->program.words[0], i);
+			if (looks == LISTENS_S * 1000 / LOOK_MS)
+				fail("%s of flow %d does not listen on port %d", server->program.words[0], i, flow->listen_port);
+			usleep(LOOK_MS * 1000);
+		}
+	}
+}
+
+void start_client(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+
+	flow->state = ACTIVE;
+	if (is_here(opener_of(flow)))
+		start_program(script, 2 * i + flow->opened_by_to);
+}
+
+/* A FIN counts as a byte that has come. The last byte of a sized transfer came as long ago as the kernel says, in its ticks. */
+static void take(const struct script *script, struct flow *flow, struct end *end, const struct seen *seen)
+{
+	uint64_t received;
+
+	if (!seen->has_info)
+		return;
+	end->info = seen->info;
+	received = end->info.tcpi_bytes_received;
+	if (received && seen->is_closing)
+		received--;
+	if (end == &flow->to && flow->bytes >= 0 && received > end->received && received >= (uint64_t)flow->bytes)
+		flow->completed_ns = since_epoch(script) - end->info.tcpi_last_data_recv * INT64_C(1000000);
+	end->received = received;
+}
+
+static void read_end(const struct script *script, struct flow *flow, struct end *end, struct end *other)
+{
+	struct seen seen;
+
+	if (!is_here(end) || end->program.socket_gone)
+		return;
+	seen = look_up(place_of(end->namespace)->diag, end, other);
+	if (!seen.is_there)
+		return;
+	end->port = seen.local;
+	other->port = seen.remote;
+	take(script, flow, end, &seen);
+}
+
+void read_ends(const struct script *script, struct flow *flow)
+{
+	if (flow->state != ACTIVE)
+		return;
+	read_end(script, flow, &flow->from, &flow->to);
+	read_end(script, flow, &flow->to, &flow->from);
+}
+
+static int is_socket_of(const struct seen *seen, const struct end *end, const struct end *other)
+{
+	return (!end->port || end->port == seen->local) && (!other->port || other->port == seen->remote);
+}
+
+/* Sockets are gone: what the kernel says of them is what their connections came to. */
+void note_gone(struct script *script, int socket)
+{
+	struct seen seen;
+	int which;
+
+	while (next_gone(places[socket].events, &seen))
+		for (which = 0; seen.is_there && which < 2 * script->n_flows; which++) {
+			struct flow *flow = &script->flows[which / 2];
+			struct end *end = end_of(script, which), *other = end_of(script, which ^ 1);
+
+			if (flow->traffic != PROGRAMS || strcmp(end->namespace, places[socket].namespace) || flow->state != ACTIVE ||
+			    end->program.socket_gone || !is_socket_of(&seen, end, other))
+				continue;
+			take(script, flow, end, &seen);
+			end->program.socket_gone = 1;
+		}
+}
+
+static int reap(struct program *program)
+{
+	int status;
+
+	if (waitpid(program->pid, &status, 0) != program->pid)
+		fail("%s: %s", program->words[0], strerror(errno));
+	close(program->fd);
+	program->pid = 0;
+	return status;
+}
+
+/* One that is not told to ends when its transfer is complete, and well. */
+void program_ended(struct script *script, int which)
+{
+	struct flow *flow = &script->flows[which / 2];
+	struct program *program = &end_of(script, which)->program;
+	int status = reap(program);
+
+	if (flow->state == STOPPED)
+		return;
+	if (status || flow->bytes < 0)
+		fail("%s of flow %d ended early, with status %d; see the log", program->words[0], which / 2,
+		     WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* One that only dies by force is left alone until all is over: it would take the others' last words with it. */
+static void tell_to_end(const struct program *program)
+{
+	if (program->pid && program->signal && program->signal != SIGKILL)
+		kill(program->pid, program->signal);
+}
+
+/* The numbers stay as they are now. */
+void stop_programs(struct flow *flow)
+{
+	flow->state = STOPPED;
+	tell_to_end(&flow->from.program);
+	tell_to_end(&flow->to.program);
+}
+
+/* When the run is over: all that still run are told to end, and killed after a while. */
+void end_programs(struct script *script)
+{
+	int which, left = GRACE_MS;
+
+	for (which = 0; which < 2 * script->n_flows; which++)
+		if (script->flows[which / 2].traffic == PROGRAMS)
+			stop_programs(&script->flows[which / 2]);
+	for (which = 0; which < 2 * script->n_flows; which++) {
+		const struct program *program = &end_of(script, which)->program;
+		struct pollfd watched = { .fd = program->fd, .events = POLLIN };
+
+		for (; program->pid && program->signal != SIGKILL && left > 0 && !poll(&watched, 1, LOOK_MS); left -= LOOK_MS)
+			;
+	}
+	for (which = 0; which < 2 * script->n_flows; which++) {
+		struct program *program = &end_of(script, which)->program;
+
+		if (!program->pid)
+			continue;
+		kill(program->pid, SIGKILL);
+		reap(program);
+	}
+}
