@@ -53,6 +53,15 @@ class Amount(NamedTuple):
         return numbers.clip(np.uint64(least), np.uint64(most))
 
 
+def least_request(plan: Plan, traffic: Traffic) -> int:
+    """The smallest request of an application in a run, bytes."""
+    requests = amounts(traffic)["request"]
+    if not requests.is_drawn:
+        return int(requests.planned)
+    firsts = traffic.flows[:: traffic.connections_each]
+    return min(int(requests.draws(plan.seed, first.name, _count(plan, traffic, first, "request")).min()) for first in firsts)
+
+
 def amounts(traffic: Traffic) -> Mapping[str, Amount]:
     """What an application takes, by name."""
     parameters = traffic.parameters

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from dumbbell.engines.base import measuring
 from dumbbell.engines.linux import applications
+from dumbbell.engines.linux.arrivals import arrivals, coming
 from dumbbell.engines.linux.captures import point_lines
+from dumbbell.engines.linux.datagrams import list_files
 from dumbbell.engines.linux.devices import NET, Devices, peer
+from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import ends_at, filter_lines
 from dumbbell.engines.linux.hosts import Ends, Hosts, Profile
 from dumbbell.engines.linux.script import SCRIPT, change_lines, port_lines, qdisc_lines
-from dumbbell.engines.linux.traffic import end_line, traffic_lines
+from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_line, traffic_lines
 from dumbbell.engines.testbed.facts import Facts
 from dumbbell.engines.testbed.hosts import Host, Interface, Router
 from dumbbell.engines.testbed.hosts import Hosts as HostsFile
@@ -44,7 +48,7 @@ class Part:
     """Sysctls, set before anything else."""
     changes: tuple[Change, ...]
     """In order; what they make is undone, or goes with what it is on."""
-    files: Mapping[str, str]
+    files: Mapping[str, str | bytes]
     """What the agent finds in its folder."""
     captures: tuple[str, ...] = ()
     """Files with packets."""
@@ -149,7 +153,8 @@ def _host(hosts: HostsFile, name: str) -> Host:
 def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts) -> Part:
     machine, profile, seen = _host(hosts, name), seats.profiles[name], _Seen(plan, hosts, seats, name)
     device = machine.data.device
-    told = [line.replace(" dev eth0 ", f" dev {device} ").split() for line in traffic_lines(plan, seen)]
+    lines = chain(traffic_lines(plan, seen), coming_lines(plan, seen))
+    told = [line.replace(" dev eth0 ", f" dev {device} ").split() for line in lines]
     settings = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": str(int(profile.ecn)), **dict(profile.sysctls)}
     settings |= {words[2]: " ".join(words[3:]) for words in told if words[:2] == ["sysctl", "init"]}
     changes = [*_prepared(device, facts, profile), clsact(device)]
@@ -164,7 +169,9 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
         "traffic",
         *(("drain",) if measuring(plan) else ()),
     ]
-    files = {SCRIPT: "".join(f"{line}\n" for line in script)} | applications.files(plan, seen)
+    files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script)}
+    files |= {**applications.files(plan, seen), **draw_files(plan), **list_files(plan)}
+    files |= {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
     return Part(settings, tuple(changes), files, captures)
 
 
@@ -227,7 +234,7 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
         "traffic",
         "run init end.json tc -s -j -batch end.tc",
     ]
-    files = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
+    files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
     return Part({"net.ipv4.ip_forward": "1", **routing}, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc))
 
 

@@ -21,7 +21,7 @@ from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import capabilities as table
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.errors import EnvironmentFault
-from dumbbell.plan import RUN, Kept, Place, Plan, Refusal
+from dumbbell.plan import RUN, Kept, Place, Plan, Refusal, Traffic
 from dumbbell.scenario import Duration, ScenarioError
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ _LEAST_SAMPLE_NS = 10_000_000
 """Interval of samples that a machine with other work keeps."""
 _OVERHEAD_S = 3.0
 """Wall time of a run beside its duration."""
-_OVER_MACHINES = ("tcp", "udp", "voip", "ping")
-"""Kinds of traffic whose ends do not have to know of each other."""
+_NOTE_BYTES = 16
+"""What the request of a page begins with if the server is on another machine (struct note in agent.h)."""
 
 
 class Testbed(Engine):
@@ -132,14 +132,15 @@ def _refused_here(plan: Plan) -> Iterator[Refusal]:
 
 
 def _refused_there(plan: Plan, hosts: Hosts) -> Iterator[Refusal]:
-    """Hosts that the testbed does not have, and traffic whose ends must be on one machine."""
+    """Hosts that the testbed does not have, and requests that cannot tell another machine what they ask for."""
+    from dumbbell.engines.linux.draws import least_request
     from dumbbell.engines.testbed.deployment import unseated
 
     yield from unseated(plan, hosts)
     for i, workload in enumerate(plan.workloads):
-        if workload.kind not in _OVER_MACHINES:
-            what = f"has both ends of {workload.kind} on one machine, and these are several"
-            yield Refusal(Place("workload", i), "kind", what, f"{', '.join(_OVER_MACHINES)}, or machines: local")
+        if isinstance(workload, Traffic) and workload.kind == "page" and (least := least_request(plan, workload)) < _NOTE_BYTES:
+            what = f"is {least}B at times, too little to tell another machine what is asked for"
+            yield Refusal(Place("workload", i), "request_bytes", what, f"at least {_NOTE_BYTES}B, or machines: local")
 
 
 @contextmanager

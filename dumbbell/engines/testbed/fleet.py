@@ -132,10 +132,10 @@ async def lateness(machine: Machine, agent: str) -> Lateness:
     return _late.setdefault(machine.name, Lateness.read(done.out.decode()))
 
 
-async def put_files(machine: Machine, at: str, files: Mapping[str, str]) -> None:
+async def put_files(machine: Machine, at: str, files: Mapping[str, str | bytes]) -> None:
     """Puts files into a folder. Raises `MachineFault`."""
-    for name, text in files.items():
-        await machine.put(text.encode("ascii"), f"{at}/{name}", _SECONDS)
+    for name, content in files.items():
+        await machine.put(content if isinstance(content, bytes) else content.encode("ascii"), f"{at}/{name}", _SECONDS)
 
 
 async def change(machine: Machine, journal: Journal, part: Part) -> None:

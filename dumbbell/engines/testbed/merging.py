@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dumbbell.engines.linux import came_file, coming
 from dumbbell.engines.testbed.deployment import Deployment
-from dumbbell.plan import Plan, Tcp
+from dumbbell.plan import Plan, Tcp, Traffic, Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +25,19 @@ if TYPE_CHECKING:
 _ROW = 11
 """Numbers of a row of a flow (sample.c); the last but one are the bytes that its receiver has read."""
 _READ = 9
+_CAME = 8
+"""Numbers of a connection that came and went."""
 _RX = "rx_bytes"
 _OF_TARGET = {"received", "arrived_packets", "completed_ns", "reply_sent"}
 """What is counted where data arrive."""
+_OF_SERVER = {"received", "arrived_packets", *(f"reply_{name}" for name in ("sent_packets", "retransmits", "delivered", "delivered_ce"))}
+"""Of an application, what is counted at the end that is not its client or source."""
+_LIMITS = {"busy_us", "rwnd_limited_us", "sndbuf_limited_us"}
+"""Of the end whose data matter."""
+_SOURCE = "onoff"
+"""The application whose data are those of its first end, and that only the second knows to have arrived."""
+_CAME_OF_TARGET = [0, 1, 4]
+"""What of a connection that came and went is counted where its data arrive (struct came in transfers.c)."""
 
 
 def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Path) -> None:
@@ -36,16 +47,23 @@ def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Pa
     flows = {name: _flows(place / name / "counters") for name in deployment.parts if name != router}
     for i, (workload, _) in enumerate(plan.flows):
         source, target = deployment.ends[workload.id]
-        found = {key: value for key, value in flows[source][i].items() if key not in _OF_TARGET}
-        found |= {key: value for key, value in flows[target][i].items() if key in _OF_TARGET}
+        there = _counted_at_target(workload)
+        found = {key: value for key, value in flows[source][i].items() if key not in there}
+        found |= {key: value for key, value in flows[target][i].items() if key in there}
         counters += [f"flow {i} {key} {value}" for key, value in found.items()]
         if isinstance(workload, Tcp) and plan.sample_ns:
             rows = np.fromfile(place / source / f"flow-{i}", dtype="<f8").reshape(-1, _ROW)
             rows.tofile(into / f"flow-{i}")
+        if isinstance(workload, Traffic) and workload.over is not None:
+            shutil.copy(place / (target if workload.kind == _SOURCE else source) / f"transactions-{i}", into)
         elif (path := place / source / f"datagrams-{i}").is_file():
             _merge_datagrams(path, place / target / f"datagrams-{i}", into / f"datagrams-{i}")
         for path in chain(*((place / name).glob(f"application-{i}-*") for name in {source, target})):
             shutil.copy(path, into)
+    for i, workload in coming(plan):
+        begun, ended = (_came(place / name / came_file(i)) for name in deployment.ends[workload.id])
+        begun[:, _CAME_OF_TARGET] = ended[:, _CAME_OF_TARGET]
+        begun.tofile(into / came_file(i))
     (into / "counters").write_text("".join(f"{line}\n" for line in counters), encoding="ascii")
     shutil.copy(place / router / "end.json", into)
     for path in (place / router).glob("port-*"):
@@ -85,6 +103,16 @@ def _flows(path: Path) -> dict[int, dict[str, int]]:
             case ["flow", index, key, value]:
                 found.setdefault(int(index), {})[key] = int(value)
     return found
+
+
+def _counted_at_target(workload: Workload) -> set[str]:
+    if not isinstance(workload, Traffic) or workload.over is None:
+        return _OF_TARGET
+    return _OF_SERVER | ({"transactions"} if workload.kind == _SOURCE else _LIMITS)
+
+
+def _came(path: Path) -> NDArray[np.uint64]:
+    return np.fromfile(path, dtype="<u8").reshape(-1, _CAME)
 
 
 def _merge_datagrams(source: Path, target: Path, into: Path) -> None:

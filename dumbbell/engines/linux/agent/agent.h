@@ -27,6 +27,17 @@ struct program {
 	int socket_gone; /* and what was read last stays */
 };
 
+/* What a request to another machine begins with: its size and that of the response. */
+struct note {
+	uint64_t request, response;
+};
+
+/* A note that is sent or received. */
+struct noted {
+	struct note note;
+	size_t done; /* bytes of it so far */
+};
+
 /* One end of a flow. Of a TCP connection both ends may send and receive. */
 struct end {
 	const char *namespace; /* - is another machine */
@@ -35,6 +46,7 @@ struct end {
 	int fd; /* its socket; -1 before it is open and after it is closed */
 	uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
 	uint64_t due; /* bytes that an application has written so far */
+	struct noted *writes, *reads; /* notes in what it sends and receives; NULL: there are none */
 	struct tcp_info info; /* as last read */
 	struct program program; /* whose socket it is, if it is not the agent's: none without words */
 	int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
@@ -227,6 +239,9 @@ struct application {
 	void (*connected)(struct script *script, int i); /* `from` can write */
 	void (*read)(struct script *script, int i, struct end *end); /* an end has read more */
 	void (*timer)(struct script *script, int i);
+	/* Of a server whose client is on another machine: the sizes of the request that has begun to come, and of its response. False if they are
+	 * not known yet. */
+	int (*expect)(struct script *script, int i, int64_t *request, int64_t *response);
 };
 extern const struct application exchange, onoff, page, streaming;
 struct amount read_amount(const char *word, int64_t at_least);

@@ -38,6 +38,9 @@ void start_bulk(struct script *script, int i)
 		connect_to(&flow->from, &flow->to);
 	}
 	flow->state = ACTIVE;
+	/* Whoever opens on another machine may be early: what was heard of the socket then was for nothing. */
+	if (flow->opened_by_to && flow->from.fd >= 0)
+		change_watch(flow->from.fd, EPOLLOUT | EPOLLET, FROM, i);
 }
 
 void accept_bulk(struct script *script, int i)

@@ -71,6 +71,16 @@ static void handle_read(struct script *script, int i, struct end *end)
 		go_on(script, i);
 }
 
+/* Both machines take the same sizes, in the same order. */
+static int expect(struct script *script, int i, int64_t *request, int64_t *response)
+{
+	struct exchange *exchange = script->flows[i].own;
+
+	*request = next_amount(&exchange->request);
+	*response = next_amount(&exchange->response);
+	return 1;
+}
+
 const struct application exchange = {
-	.name = "exchange", .words = 4, .read_words = read_exchange, .connected = begin, .read = handle_read, .timer = begin,
+	.name = "exchange", .words = 4, .read_words = read_exchange, .connected = begin, .read = handle_read, .timer = begin, .expect = expect,
 };

@@ -65,11 +65,9 @@ static void push(struct onoff *onoff, struct written written)
 	onoff->unread[(onoff->first + onoff->count++) % onoff->room] = written;
 }
 
-/* Produces what is due now, and plans what comes next. Times are those of the plan, not of the clock. */
-static void produce(struct script *script, int i)
+/* The next write, of which the size is returned, and when the one behind it is due. Times are those of the plan, not of the clock. */
+static int64_t next_write(struct onoff *onoff)
 {
-	struct flow *flow = &script->flows[i];
-	struct onoff *onoff = flow->own;
 	int64_t bytes = onoff->write, at_ns = onoff->next_ns, end_ns = -1, off_ns;
 
 	if (onoff->on == FOR_A_SIZE) {
@@ -79,10 +77,6 @@ static void produce(struct script *script, int i)
 	}
 	onoff->produced += bytes;
 	push(onoff, (struct written){ onoff->produced, at_ns });
-	if (flow->connected)
-		write_bytes(script, i, &flow->from, bytes);
-	else
-		onoff->kept += bytes;
 	onoff->next_ns += onoff->interval_ns;
 	if (onoff->on == FOR_A_TIME && onoff->next_ns >= onoff->on_until_ns)
 		end_ns = onoff->on_until_ns;
@@ -94,6 +88,20 @@ static void produce(struct script *script, int i)
 			off_ns = LEAST_PAUSE_NS;
 		begin_period(onoff, end_ns + off_ns);
 	}
+	return bytes;
+}
+
+/* Produces what is due now. */
+static void produce(struct script *script, int i)
+{
+	struct flow *flow = &script->flows[i];
+	struct onoff *onoff = flow->own;
+	int64_t bytes = next_write(onoff);
+
+	if (flow->connected)
+		write_bytes(script, i, &flow->from, bytes);
+	else
+		onoff->kept += bytes;
 	wake_at(script, flow, onoff->next_ns);
 }
 
@@ -118,6 +126,11 @@ static void handle_read(struct script *script, int i, struct end *end)
 	struct onoff *onoff = flow->own;
 	int64_t now_ns = 0;
 
+	/* Of a source on another machine it is known what it writes, and when. */
+	if (!is_here(&flow->from) && !onoff->produced)
+		begin_period(onoff, flow->start_ns);
+	while (!is_here(&flow->from) && onoff->produced < (int64_t)end->received)
+		next_write(onoff);
 	while (onoff->count && onoff->unread[onoff->first].end <= (int64_t)end->received) {
 		if (!now_ns)
 			now_ns = since_epoch(script);

@@ -17,8 +17,22 @@ struct page {
 	struct {
 		struct requests requests;
 		int busy; /* an object is under way */
+		struct noted noted; /* if server and browser are on two machines */
 	} *lanes;
 };
+
+/* Which connection asks for which object no other machine could know: the request says it. */
+static void note_sizes(struct flow *flow, int which)
+{
+	struct page *page = flow->own;
+
+	if (!is_here(&flow->to))
+		flow->from.writes = &page->lanes[which].noted;
+	else if (!is_here(&flow->from))
+		flow->to.reads = &page->lanes[which].noted;
+	if (flow->from.writes)
+		flow->from.writes->done = sizeof(struct note);
+}
 
 /* WHICH CONNECTIONS REQUEST FIRST OBJECTS SIZE COUNT THINK: the flow is connection WHICH of its browser; a FIRST of 0 is none */
 static void read_page(struct script *script, int i, char **words)
@@ -28,6 +42,7 @@ static void read_page(struct script *script, int i, char **words)
 
 	if (which) {
 		script->flows[i].own = script->flows[i - which].own;
+		note_sizes(&script->flows[i], which);
 		return;
 	}
 	page = calloc(1, sizeof(*page));
@@ -42,6 +57,7 @@ static void read_page(struct script *script, int i, char **words)
 	page->count = least(words[6], -1);
 	page->think = read_amount(words[7], 0);
 	script->flows[i].own = page;
+	note_sizes(&script->flows[i], which);
 }
 
 static int any_busy(const struct page *page)
@@ -149,7 +165,18 @@ static void handle_read(struct script *script, int i, struct end *end)
 		finish_page(script, page);
 }
 
+static int expect(struct script *script, int i, int64_t *request, int64_t *response)
+{
+	const struct noted *noted = script->flows[i].to.reads;
+
+	if (noted->done < sizeof(noted->note))
+		return 0;
+	*request = noted->note.request;
+	*response = noted->note.response;
+	return 1;
+}
+
 const struct application page = {
 	.name = "page", .words = 8, .read_words = read_page, .start = start_page, .connected = connected_page, .read = handle_read,
-	.timer = next_page,
+	.timer = next_page, .expect = expect,
 };

@@ -51,26 +51,33 @@ static enum event event_of(const struct flow *flow, const struct end *end)
 	return end == &flow->from ? FROM : TO;
 }
 
+static void connected(struct script *script, int i)
+{
+	script->flows[i].connected = 1;
+	script->flows[i].application->connected(script, i);
+}
+
 void start_session(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 
+	if (!is_here(&flow->from) && !flow->opened_by_to)
+		return; /* it begins when the connection comes */
 	close(flow->timer_fd);
 	flow->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (flow->timer_fd < 0)
 		fail("timer: %s", strerror(errno));
 	watch(flow->timer_fd, EPOLLIN, TIMER, i);
-	watch(opener_of(flow)->fd, flow->opened_by_to ? EPOLLIN : EPOLLOUT, event_of(flow, opener_of(flow)), i);
-	connect_to(opener_of(flow), listener_of(flow));
+	if (is_here(opener_of(flow))) {
+		watch(opener_of(flow)->fd, flow->opened_by_to ? EPOLLIN : EPOLLOUT, event_of(flow, opener_of(flow)), i);
+		connect_to(opener_of(flow), listener_of(flow));
+	}
 	flow->state = ACTIVE;
-	if (flow->application->start)
+	if (flow->application->start && is_here(&flow->from))
 		flow->application->start(script, i);
-}
-
-static void connected(struct script *script, int i)
-{
-	script->flows[i].connected = 1;
-	script->flows[i].application->connected(script, i);
+	/* Whoever opens on another machine may be early. */
+	if (flow->opened_by_to && flow->from.fd >= 0)
+		connected(script, i);
 }
 
 void accept_session(struct script *script, int i)
@@ -82,7 +89,10 @@ void accept_session(struct script *script, int i)
 	if (listener->fd < 0)
 		return;
 	watch(listener->fd, EPOLLIN, event_of(flow, listener), i);
-	if (flow->opened_by_to && flow->state == ACTIVE)
+	/* The other machine has begun, which may be before this has: what comes is to be heard. */
+	if (!is_here(&flow->from) && flow->state == WAITING)
+		flow->state = ACTIVE;
+	else if (is_here(&flow->from) && flow->opened_by_to && flow->state == ACTIVE)
 		connected(script, i);
 }
 
@@ -202,6 +212,8 @@ void ask(struct script *script, int i, struct requests *requests, int64_t reques
 	requests->asked += request;
 	requests->answered += response;
 	requests->owed = response;
+	if (script->flows[i].from.writes)
+		*script->flows[i].from.writes = (struct noted){ .note = { request, response } };
 	write_bytes(script, i, &script->flows[i].from, request);
 }
 
@@ -209,13 +221,22 @@ void ask(struct script *script, int i, struct requests *requests, int64_t reques
 int take_read(struct script *script, int i, struct requests *requests, const struct end *end)
 {
 	struct flow *flow = &script->flows[i];
-	int64_t owed = requests->owed, received = end->received;
+	int64_t received = end->received, request, response;
 
 	if (end == &flow->from)
 		return received == requests->answered;
-	if (received == requests->asked && owed) {
+	if (!is_here(&flow->from) && !requests->owed && received > requests->asked) {
+		if (!flow->application->expect(script, i, &request, &response))
+			return 0;
+		requests->asked += request;
+		requests->owed = response;
+	}
+	if (received == requests->asked && requests->owed) {
+		response = requests->owed;
 		requests->owed = 0;
-		write_bytes(script, i, &flow->to, owed);
+		if (flow->to.reads)
+			flow->to.reads->done = 0;
+		write_bytes(script, i, &flow->to, response);
 	}
 	return 0;
 }

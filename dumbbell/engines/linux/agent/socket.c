@@ -148,8 +148,16 @@ void end_waiting(struct end *end)
 /* One send() of at most so many bytes: what the socket took, or OVER if the connection is dead. */
 int64_t send_bytes(struct end *end, uint64_t most)
 {
-	ssize_t sent = send(end->fd, chunk, most < CHUNK ? most : CHUNK, MSG_NOSIGNAL);
+	size_t noted = end->writes ? sizeof(end->writes->note) - end->writes->done : 0;
+	ssize_t sent;
 
+	if (noted)
+		memcpy(chunk, (const char *)&end->writes->note + end->writes->done, noted);
+	sent = send(end->fd, chunk, most < CHUNK ? most : CHUNK, MSG_NOSIGNAL);
+	if (noted) {
+		memset(chunk, 0, noted);
+		end->writes->done += sent < 0 ? 0 : (size_t)sent < noted ? (size_t)sent : noted;
+	}
 	if (sent < 0) {
 		if (errno != EAGAIN)
 			return OVER;
@@ -164,8 +172,15 @@ int64_t send_bytes(struct end *end, uint64_t most)
 /* One recv() of at most so many bytes: those, or OVER if the other end has sent a FIN or the connection is dead. */
 int64_t receive_bytes(struct end *end, uint64_t most)
 {
-	ssize_t got = recv(end->fd, NULL, most, MSG_TRUNC);
+	struct noted *noted = end->reads;
+	ssize_t got;
 
+	if (noted && noted->done < sizeof(noted->note)) {
+		got = recv(end->fd, (char *)&noted->note + noted->done, sizeof(noted->note) - noted->done, 0);
+		noted->done += got > 0 ? got : 0;
+	} else {
+		got = recv(end->fd, NULL, most, MSG_TRUNC);
+	}
 	if (got < 0 && errno == EAGAIN)
 		return 0;
 	if (got <= 0)

@@ -78,6 +78,15 @@ static void handle_read(struct script *script, int i, struct end *end)
 		ask_next(script, i);
 }
 
+static int expect(struct script *script, int i, int64_t *request, int64_t *response)
+{
+	const struct streaming *streaming = script->flows[i].own;
+
+	*request = streaming->request;
+	*response = streaming->chunk;
+	return 1;
+}
+
 const struct application streaming = {
-	.name = "streaming", .words = 6, .read_words = read_streaming, .connected = ask_next, .read = handle_read, .timer = ask_next,
+	.name = "streaming", .words = 6, .read_words = read_streaming, .connected = ask_next, .read = handle_read, .timer = ask_next, .expect = expect,
 };

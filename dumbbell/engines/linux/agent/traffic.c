@@ -222,6 +222,8 @@ static void begin_to_end(struct script *script)
 	for (i = 0; i < script->n_flows; i++)
 		if (script->flows[i].traffic == DATAGRAMS)
 			stop_datagrams(&script->flows[i]);
+		else if (script->flows[i].traffic == SESSION && script->flows[i].state != STOPPED)
+			stop_session(&script->flows[i]);
 	for (i = 0; i < script->n_at_end; i++)
 		run_program(script->at_end[i].words);
 	end_programs(script);

@@ -164,7 +164,7 @@ void make_transfers(void)
 		for (i = 0; i < groups[g].n; i++) {
 			uint16_t port = groups[g].listed[i].ports & 0xffff;
 
-			if (!known[port]++)
+			if (!known[port]++ && is_here(&groups[g].like.to))
 				make_listener(g, port);
 			known[port] = 1;
 		}
@@ -189,6 +189,8 @@ void arm_transfers(struct script *script)
 	int g;
 
 	for (g = 0; g < n_groups; g++) {
+		if (!is_here(&groups[g].like.from))
+			continue;
 		groups[g].timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 		if (groups[g].timer_fd < 0)
 			fail("timer: %s", strerror(errno));
@@ -197,10 +199,9 @@ void arm_transfers(struct script *script)
 	}
 }
 
-static void begin_connection(struct group *group, int g)
+static struct connection *make_connection(const struct group *group, int g, int number)
 {
-	const struct listed *listed = &group->listed[group->made];
-	int number = group->first + group->made++;
+	const struct listed *listed = &group->listed[number - group->first];
 	struct connection *c = calloc(1, sizeof(*c));
 
 	if (!c)
@@ -214,6 +215,14 @@ static void begin_connection(struct group *group, int g)
 	c->to = group->like.to;
 	c->from.port = listed->ports >> 32;
 	c->to.port = listed->ports & 0xffff;
+	return c;
+}
+
+static void begin_connection(struct group *group, int g)
+{
+	int number = group->first + group->made++;
+	struct connection *c = make_connection(group, g, number);
+
 	c->from.fd = make_socket(&group->like, &c->from);
 	watch(c->from.fd, EPOLLOUT | EPOLLET, TRANSFER_FROM, number);
 	connect_to(&c->from, &c->to);
@@ -247,6 +256,9 @@ void accept_transfer(int listener)
 	if (getsockname(fd, (void *)&own, &own_size))
 		fail("getsockname: %s", strerror(errno));
 	number = find_connection(g, (uint32_t)ntohs(peer.sin_port) << 16 | ntohs(own.sin_port));
+	/* Of a machine that begins them only this is heard. */
+	if (number >= 0 && !connections[number] && !is_here(&groups[g].like.from) && !all_came[number].received)
+		make_connection(&groups[g], g, number);
 	if (number < 0 || !connections[number])
 		fail("a connection from port %d that is not in the list", ntohs(peer.sin_port));
 	connections[number]->to.fd = fd;
