@@ -22,12 +22,13 @@ from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import ends_at, filter_lines
 from dumbbell.engines.linux.hosts import Ends, Hosts, Profile
+from dumbbell.engines.linux.qdiscs import queue_lines
 from dumbbell.engines.linux.script import SCRIPT, change_lines, port_lines, qdisc_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_line, traffic_lines
 from dumbbell.engines.testbed.facts import Facts
 from dumbbell.engines.testbed.hosts import Host, Interface, Router
 from dumbbell.engines.testbed.hosts import Hosts as HostsFile
-from dumbbell.engines.testbed.journal import Change, batch, clsact, coalescing, offloads, segments, veths
+from dumbbell.engines.testbed.journal import Change, batch, clsact, coalescing, offloads, queue, segments, veths
 from dumbbell.engines.testbed.journal import route as route_change
 from dumbbell.plan import RUN, Plan, Refusal, Side, Workload
 
@@ -53,7 +54,7 @@ class Part:
     captures: tuple[str, ...] = ()
     """Files with packets."""
     tc: tuple[str, ...] = ()
-    """The router's lines for tc."""
+    """Its lines for tc."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Deployment:
     """Of the router's ports."""
     ends: Mapping[str, tuple[str, str]]
     """Workload -> the machines that its data come from and go to."""
+    queues: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """Ports of the plan that are hosts' own queues -> the machine and the device that have it."""
     facts: dict[str, Any] = field(default_factory=dict)
     """Of the run: addresses, settings, tc's lines."""
 
@@ -78,6 +81,8 @@ class _Seats:
         self.profiles: dict[str, Profile] = {}
         """Of each machine that is used."""
         self.of: dict[str, tuple[str, str]] = {}
+        self.queues: dict[int, str] = {}
+        """Port -> the machine whose own queue it is."""
         spaces = Hosts(plan)
         profiles = {space.name: space.profile for space in spaces.namespaces}
         taken: dict[Side, dict[tuple[str, int], str]] = {"left": {}, "right": {}}
@@ -91,6 +96,8 @@ class _Seats:
                     continue
                 machines.append(taken[host.side].setdefault(seat, free[0] if free else ""))
                 self.profiles[machines[-1]] = profiles[space]
+                if host.egress is not None:
+                    self.queues[host.egress] = machines[-1]
             self.of[workload.id] = machines[0], machines[1]
         for side in _SIDES:
             there = len(hosts.side(side))
@@ -108,14 +115,12 @@ def _hosts(plan: Plan, spaces: Hosts) -> Iterator[tuple[str, Any]]:
 
 
 def unseated(plan: Plan, hosts: HostsFile) -> Iterator[Refusal]:
-    """Refuses more hosts than the testbed has, and hosts with queues of their own."""
+    """Refuses more hosts than the testbed has, and what tc would have to be given."""
     yield from _Seats(plan, hosts).refused
     if distribution_files(plan):
         yield Refusal(
             RUN, "path", "has delays of a distribution of its own, which tc would have to be given", "another one, or machines: local"
         )
-    if any(host.egress is not None for host in plan.hosts):
-        yield Refusal(RUN, "hosts", "have queues of their own, whose devices are not ours to change", "no egress, or machines: local")
 
 
 class _Seen(Hosts):
@@ -137,11 +142,14 @@ def deploy(plan: Plan, hosts: HostsFile, facts: Mapping[str, Facts]) -> Deployme
     seats, devices = _Seats(plan, hosts), Devices.of(plan)
     name, router = hosts.router
     used = {machine for pair in seats.of.values() for machine in pair}
-    parts = {machine: _host_part(plan, hosts, seats, machine, facts[machine]) for machine in hosts.by_name if machine in used}
+    parts = {machine: _host_part(plan, hosts, seats, machine, facts[machine], devices) for machine in hosts.by_name if machine in used}
     parts[name] = _router_part(plan, _Seen(plan, hosts, seats, name), devices, router, facts[name])
     addresses = {machine: str(_host(hosts, machine).data.address) for machine in parts if machine != name}
     offload = {machine: profile.offload for machine, profile in seats.profiles.items()}
-    return Deployment(parts, devices, seats.of, {"addresses": addresses, "offload": offload, "tc": list(parts[name].tc)})
+    on_hosts = {machine: list(part.tc) for machine, part in parts.items() if machine != name and part.tc}
+    told = {"addresses": addresses, "offload": offload, "tc": list(parts[name].tc), **({"tc on hosts": on_hosts} if on_hosts else {})}
+    queues = {i: (machine, _host(hosts, machine).data.device) for i, machine in seats.queues.items()}
+    return Deployment(parts, devices, seats.of, queues, told)
 
 
 def _host(hosts: HostsFile, name: str) -> Host:
@@ -150,7 +158,7 @@ def _host(hosts: HostsFile, name: str) -> Host:
     return machine
 
 
-def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts) -> Part:
+def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts, devices: Devices) -> Part:
     machine, profile, seen = _host(hosts, name), seats.profiles[name], _Seen(plan, hosts, seats, name)
     device = machine.data.device
     lines = chain(traffic_lines(plan, seen), coming_lines(plan, seen))
@@ -160,19 +168,25 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
     changes = [*_prepared(device, facts, profile), clsact(device)]
     changes += _ways(hosts, machine, device, profile, facts, _controls(plan, hosts, seats, name))
     captures = (f"{machine.role}.pcap",) if plan.capture else ()
+    own = [i for i, at in seats.queues.items() if at == name]
+    tc = [line for i in own for line in queue_lines(plan.ports[i], device)]
+    if tc:
+        changes.append(queue(device, tc))
     script = [
         *(" ".join(words) for words in told if words[0] not in ("sysctl", "run") and words[:3:2] != ["at", "-"]),
         end_line("init", device),
         *(f"capture init {file} {device}" for file in captures),
+        *(f"egress init {int(devices.leaves[i].rstrip(':'), 16)} {device} {devices.queues[i]}" for i in own),
         f"sample {plan.sample_ns}",
         f"duration {plan.duration_ns}",
         "traffic",
+        *(f"run init {devices.queues[i]}.json tc -s -j -batch end.tc" for i in own),
         *(("drain",) if measuring(plan) else ()),
     ]
-    files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script)}
+    files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
     files |= {**applications.files(plan, seen), **draw_files(plan), **list_files(plan)}
     files |= {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
-    return Part(settings, tuple(changes), files, captures)
+    return Part(settings, tuple(changes), files, captures, tuple(tc))
 
 
 def _controls(plan: Plan, hosts: HostsFile, seats: _Seats, name: str) -> dict[str, str]:
@@ -225,7 +239,7 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
     changes.append(batch("tc", tc))
     captures = [(file, ends) for _, file, *ends in point_lines(plan, devices)]
     script = [
-        *(line.replace(f" {NET} ", " init ", 1) for line in (*change_lines(plan, devices), *port_lines(devices))),
+        *(line.replace(f" {NET} ", " init ", 1) for line in (*change_lines(plan, devices), *_ports_here(devices))),
         *(f"delay init {device} 1" for device in devices.delays if device),
         *(f"hop {device}" for device in (*(peer(device) for device in devices.pairs), *entries.values())),
         *(f"capture init {file} {' '.join(ends)}" for file, ends in captures),
@@ -236,6 +250,11 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
     ]
     files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
     return Part({"net.ipv4.ip_forward": "1", **routing}, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc))
+
+
+def _ports_here(devices: Devices) -> Iterator[str]:
+    """The router's own: the queues of hosts are there."""
+    return (line for line, on_host in zip(port_lines(devices), devices.on_host, strict=True) if not on_host)
 
 
 def _up(device: str, mac: str | None, mtu: int) -> str:

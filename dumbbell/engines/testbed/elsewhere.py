@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -26,11 +27,14 @@ _CLASSIFIERS = (frozenset(("flower",)), frozenset(("matchall",)))
 def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
     """Carries out a run; its files are in `folder` then, as if they were of one machine. Raises `EnvironmentFault`."""
 
-    def made(late_us: float) -> tuple[Plan, tuple[str, ...]]:
-        found = with_buckets(prepared.plan, late_us)
+    router, _ = hosts.router
+    own = {host.egress for host in prepared.plan.hosts if host.egress is not None}
+
+    def made(late_us: Mapping[str, float]) -> tuple[Plan, tuple[str, ...]]:
+        # Which of the hosts has a queue of its own is not known yet.
+        found = with_buckets(prepared.plan, max(late_us.values()) if own else late_us[router])
         return found.plan, found.said
 
-    router, _ = hosts.router
     with tempfile.TemporaryDirectory(prefix="dumbbell-machines-") as name:
         place = Path(name)
         outcome = remote.run(hosts, needs(prepared.plan, hosts), made, times(prepared.plan, remote.LEAD_S), place)
@@ -43,9 +47,14 @@ def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
 
 def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:
     """What each machine has to have for a run."""
-    kinds = {port.qdisc["kind"] for port in plan.ports if isinstance(port, Queue)} | {
-        port.shaper["kind"] for port in plan.ports if isinstance(port, Queue)
-    }
+    own = {host.egress for host in plan.hosts if host.egress is not None}
+    kinds, of_own = (
+        {kind for port in ports for kind in (port.qdisc["kind"], port.shaper["kind"])}
+        for ports in (
+            [port for port in plan.ports if isinstance(port, Queue)],
+            [port for i, port in enumerate(plan.ports) if isinstance(port, Queue) and i in own],
+        )
+    )
     outages = any(isinstance(change, Outage) for change in plan.schedule)
     rate_bps = max((port.shaper["rate_bps"] for port in plan.ports if isinstance(port, Queue) and "rate_bps" in port.shaper), default=None)
     actions = frozenset(("mirred", *(("gact",) if outages else ())))
@@ -59,6 +68,7 @@ def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:
     )
     stacks = {workload.stack for _, _, workload in plan.over_tcp} - {OWN_STACK}
     of_hosts = Needs(
+        qdiscs=frozenset(of_own & {*DISCIPLINES, "htb", "tbf"}),
         filters=(frozenset(("flower",)),),
         actions=frozenset(("gact",)),
         controls=frozenset(workload.cc["kind"] for _, _, workload in plan.over_tcp),

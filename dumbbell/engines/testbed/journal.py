@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
@@ -88,6 +88,11 @@ def clsact(device: str) -> Change:
     """A place for filters on a device."""
     unless = ("sh", "-c", 'case $(tc qdisc show dev "$1") in *"qdisc clsact "*|*"qdisc ingress "*) ;; *) exit 1 ;; esac', "unless", device)
     return Change(("tc", "qdisc", "add", "dev", device, "clsact"), ("tc", "qdisc", "del", "dev", device, "clsact"), unless)
+
+
+def queue(device: str, lines: Sequence[str]) -> Change:
+    """A queue discipline in place of a device's own, by lines for tc; without it the device gets its own again."""
+    return replace(batch("tc", lines), undo=("tc", "qdisc", "del", "dev", device, "root"))
 
 
 def route(network: str, gateway: str, device: str) -> Change:

@@ -5,6 +5,7 @@ Each machine has its own half of a flow: its numbers are taken from there, and i
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -64,10 +65,24 @@ def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Pa
         begun, ended = (_came(place / name / came_file(i)) for name in deployment.ends[workload.id])
         begun[:, _CAME_OF_TARGET] = ended[:, _CAME_OF_TARGET]
         begun.tofile(into / came_file(i))
+    for i, (name, device) in deployment.queues.items():
+        counters += [line for line in (place / name / "counters").read_text(encoding="ascii").splitlines() if line.startswith("queue ")]
+        file = f"{deployment.devices.queues[i]}.json"
+        shown = [each for each in json.loads((place / name / file).read_text(encoding="utf-8")) if each["dev"] == device]
+        (into / file).write_text(json.dumps(shown), encoding="utf-8")
     (into / "counters").write_text("".join(f"{line}\n" for line in counters), encoding="ascii")
     shutil.copy(place / router / "end.json", into)
-    for path in (place / router).glob("port-*"):
-        shutil.copy(path, into)
+    if plan.sample_ns:
+        _copy_series(deployment, router, place, into)
+
+
+def _copy_series(deployment: Deployment, router: str, place: Path, into: Path) -> None:
+    """Series of ports: a machine numbers its own."""
+    numbers = dict.fromkeys(deployment.parts, 0)
+    for i, _ in enumerate(deployment.devices.queues):
+        name, _ = deployment.queues.get(i, (router, ""))
+        shutil.copy(place / name / f"port-{numbers[name]}", into / f"port-{i}")
+        numbers[name] += 1
 
 
 def receivers(plan: Plan, deployment: Deployment, place: Path) -> dict[int, NDArray[np.float64]]:

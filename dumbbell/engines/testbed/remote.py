@@ -30,8 +30,8 @@ LEAD_S = 0.5
 """From when all machines are ready to time 0; one that is told later than that says so."""
 _PINGS = ("ping", "-n", "-q", "-c", "2", "-i", "0.2", "-W", "2")
 _PINGS_S = 10.0
-Made = Callable[[float], tuple[Plan, tuple[str, ...]]]
-"""The plan for a router whose timers are so late (us, 99th percentile), and what was changed of it."""
+Made = Callable[[Mapping[str, float]], tuple[Plan, tuple[str, ...]]]
+"""The plan for machines whose timers are so late (us, 99th percentile), and what was changed of it."""
 
 
 _warned: dict[tuple[str, ...], frozenset[str]] = {}
@@ -124,8 +124,7 @@ async def _set_up(
         return await fleet.lateness(machine, _agent(at))
 
     late = await fleet.each(machines, put)
-    router, _ = hosts.router
-    plan, said = made(late[router].p99_us)
+    plan, said = made({name: each.p99_us for name, each in late.items()})
     deployment = deploy(plan, hosts, before)
     used = {each: machines[each] for each in deployment.parts}
 
@@ -159,8 +158,15 @@ async def _verify(hosts: Hosts, ready: _Ready, before: Mapping[str, Facts], need
 async def _conducted(hosts: Hosts, ready: _Ready, offsets: Mapping[str, clocks.Offset], times: Times) -> dict[str, bool]:
     """Whether each agent's timers came before other work. Raises `MachineFault` with what an agent says that fails."""
     router, _ = hosts.router
+    queues = {name for name, _ in ready.deployment.queues.values()}
     agents = [
-        Agent(name, await machine.start([ready.agent, "run", ready.at]), name == router, offsets[name].offset_ns)
+        Agent(
+            name,
+            await machine.start([ready.agent, "run", ready.at]),
+            name == router or name in queues,
+            offsets[name].offset_ns,
+            name == router,
+        )
         for name, machine in ready.machines.items()
     ]
     try:

@@ -26,8 +26,11 @@ class Agent:
     machine: str
     process: Process
     has_ports: bool
+    """It has queues that are to become empty; those of hosts do so first."""
     offset_ns: int = 0
     """The machine's clock less the controller's."""
+    is_router: bool = True
+    """Or all hosts and the router in one."""
     prompt: bool = False
     """Its timers come before other work (SCHED_FIFO)."""
     heard: list[str] = field(default_factory=list)
@@ -36,6 +39,12 @@ class Agent:
         """Says something to the agent, if it still listens: what is wrong otherwise is heard when it is waited for."""
         with contextlib.suppress(MachineFault):
             await self.process.write(f"{line}\n".encode())
+
+    async def look_again(self, within_s: float) -> None:
+        """Has it look whether its queues are empty once more: what was in those of hosts is in its now. Raises as `hear`."""
+        await self.hear("empty", within_s)
+        self.heard.remove("empty")
+        await self.tell("look")
 
     async def hear(self, word: str, within_s: float) -> None:
         """Waits for a word. Raises `MachineFault` if the agent ends or is silent for too long."""
@@ -74,11 +83,13 @@ async def conduct(agents: Sequence[Agent], times: Times) -> None:
         async with asyncio.TaskGroup() as group:
             for agent in agents:
                 group.create_task(agent.hear("ended", times.lead_s + times.duration_s + _LATE_S))
-        for agent in agents:
+        hosts = [agent for agent in agents if agent.has_ports and not agent.is_router]
+        for agent in (*hosts, *(agent for agent in agents if agent.is_router)):
             # What is left then is counted as queued.
-            if agent.has_ports:
-                with contextlib.suppress(MachineFault):
-                    await agent.hear("empty", times.drain_s)
+            with contextlib.suppress(MachineFault):
+                if agent.is_router and hosts:
+                    await agent.look_again(times.drain_s)
+                await agent.hear("empty", times.drain_s)
     except ExceptionGroup as several:
         raise several.exceptions[0] from None
     finally:

@@ -193,6 +193,7 @@ void change_watch(int fd, uint32_t events, enum event event, int index);
 void unwatch(int fd);
 struct timespec after(struct timespec from, int64_t ns);
 int make_timer(const struct script *script, int64_t at_ns, int64_t interval_ns);
+void look_again(void);
 void run_traffic(struct script *script);
 int64_t since_epoch(const struct script *script);
 

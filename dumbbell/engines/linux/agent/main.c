@@ -236,15 +236,16 @@ static void read_port(struct script *script, char **words)
 	port->leaf = number(words[3]);
 }
 
-/* The queue of a host goes by the name of its namespace. */
+/* The queue of a host goes by the name of its namespace, or by another one, and is on its eth0, or on another device. */
 static void read_egress(struct script *script, char **words)
 {
 	struct port *port;
 
 	script->ports = grow(script->ports, script->n_ports, sizeof(*port));
 	port = &script->ports[script->n_ports++];
-	port->name = port->namespace = words[1];
-	port->device = "eth0";
+	port->namespace = words[1];
+	port->device = words[3] ? words[3] : "eth0";
+	port->name = words[3] && words[4] ? words[4] : words[1];
 	port->sampled = 1;
 	port->leaf = number(words[2]);
 }

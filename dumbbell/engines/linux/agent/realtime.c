@@ -4,6 +4,8 @@
  *                       <-   epoch NS: time 0 on this machine's CLOCK_REALTIME
  *     ended             ->   the run's duration is over, and nothing more is sent
  *     empty             ->   and nothing is left in the queues of this machine
+ *                       <-   look: whether they are empty again, as other machines' queues were not when these were
+ *     empty             ->
  *                       <-   finish: count, write, end
  *     done              ->   all is written
  *                       <-   . now and then
@@ -105,6 +107,8 @@ void hear(void)
 
 	if (!strcmp(line, "finish"))
 		is_finished = 1;
+	else if (!strcmp(line, "look"))
+		look_again();
 	else if (strcmp(line, "."))
 		fail("the controller says %s", line);
 }

@@ -65,11 +65,17 @@ int64_t since_epoch(const struct script *script)
 	return (now.tv_sec - script->epoch.tv_sec) * 1000000000LL + now.tv_nsec - script->epoch.tv_nsec;
 }
 
+/* Which found nothing, one after the other. */
+static int looks;
+
+void look_again(void)
+{
+	looks = 0;
+}
+
 /* A packet may be between two queues: it is, at most, in one of two looks. */
 static void look_whether_empty(struct script *script)
 {
-	static int looks;
-
 	looks = queues_are_empty(script) ? looks + 1 : 0;
 	if (looks == 2)
 		tell("empty");
