@@ -20,7 +20,7 @@
 
 #define LISTENS_S 10 /* a server listens within so long */
 #define LOOK_MS 10 /* how often that is looked at */
-#define GRACE_MS 1000 /* to write what they have to say, when all is over */
+#define GRACE_MS 3000 /* to write what they have to say, when all is over */
 #define FILES "/mnt" /* hidden there, and only from the agent and what it starts */
 
 /* Of each namespace that programs run in. */
