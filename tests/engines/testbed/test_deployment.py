@@ -32,7 +32,7 @@ def hosts(tmp_path):
     return Hosts.from_file(tmp_path / "hosts.yaml")
 
 
-def deployed(hosts, **more):
+def deployed(hosts, /, **more):
     plan = planned("testbed", **more).plan
     assert not list(unseated(plan, hosts))
     return plan, deploy(plan, hosts, {name: facts(name) for name in MACHINES})
@@ -107,9 +107,46 @@ def test_more_hosts_than_there_are_are_refused(hosts):
     ]
 
 
-def test_hosts_with_queues_of_their_own_are_refused(hosts):
-    egress = {"left": {"egress": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "10p"}}}}
-    assert [each.field for each in unseated(planned("testbed", hosts=egress).plan, hosts)] == ["hosts"]
+def test_a_host_has_its_own_queue_on_its_data_device(hosts):
+    egress = {"left": {"egress": {"rate": "10mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "10p"}}}}
+    plan, found = deployed(hosts, hosts=egress)
+    (port,) = (i for i, port in enumerate(plan.ports) if port.id == "left-egress")
+    assert found.queues == {port: ("left1", "vec1")}
+    change = found.parts["left1"].changes[-1]
+    assert change.undo == ("tc", "qdisc", "del", "dev", "vec1", "root")
+    assert change.do[-1] == "qdisc add dev vec1 parent 1: handle 10: pfifo limit 10"
+    assert f"egress init 16 vec1 le{port}" in script(found, "left1")
+    router = script(found, "router")
+    assert not [line for line in router if line.startswith("egress ")]
+    assert len([line for line in router if line.startswith("port ")]) == len(plan.ports) - 1
+    assert not found.parts["right1"].tc
+    assert {"pfifo", "tbf"} <= needs(plan, hosts)["left1"].qdiscs
+
+
+def test_both_hosts_know_what_the_other_draws(hosts):
+    background = [
+        {"kind": "exchange", "cc": "cubic", "request": {"exponential": "500B"}, "response": "1kB", "count": 3},
+        {"kind": "transfers", "cc": "cubic", "size": "10kB", "arrivals": {"kind": "poisson", "every": "1s"}},
+        {"kind": "udp", "interval": {"exponential": "1s"}, "size": "200B"},
+    ]
+    _, found = deployed(hosts, background=background)
+    left, right = (found.parts[name].files for name in ("left1", "right1"))
+    assert {"draws-1-request", "arrivals-2", "datagrams-of-2"} < set(left)
+    assert {key: text for key, text in left.items() if key != SCRIPT} == {key: text for key, text in right.items() if key != SCRIPT}
+    assert "net.core.somaxconn" in found.parts["right1"].settings
+    (line,) = (line for line in script(found, "right1") if line.startswith("transfers "))
+    assert line.split()[1:3] == ["-", "init"]
+
+
+def test_programs_are_run_where_their_ends_are(hosts):
+    flows = [{"cc": "vegas", "application": "ftp"}, {"cc": "vegas", "application": "iperf3", "opens": "receiver"}]
+    plan, found = deployed(hosts, flows=flows)
+    run = {name: [line.split()[4] for line in script(found, name) if line.startswith("program ")] for name in ("left1", "right1")}
+    assert run == {"left1": ["curl", "iperf3"], "right1": ["vsftpd", "iperf3"]}
+    assert [name for name in ("left1", "right1") if "vsftpd-0.conf" in found.parts[name].files] == ["right1"]
+    assert [line for line in done(found, "left1", "ip") if "congctl vegas" in line]
+    assert not [line for line in done(found, "right1", "ip") if "congctl" in line]
+    assert {"curl", "iperf3", "vsftpd"} <= needs(plan, hosts)["left1"].tools
 
 
 def test_needs_name_what_a_run_takes(hosts):
@@ -133,6 +170,8 @@ def test_halves_become_flows(hosts, tmp_path):
         (place / name).mkdir(parents=True)
         (place / name / "counters").write_text(counters[name])
     (place / "router" / "end.json").write_text("[]")
+    for i in range(len(plan.ports)):
+        (place / "router" / f"port-{i}").touch()
     np.array([range(11)], dtype="<f8").tofile(place / "left1" / "flow-0")
     np.array([[1, -1, 9], [2, -1, -1], [3, -1, 12]], dtype="<i8").tofile(place / "left1" / "datagrams-1")
     np.array([[-1, 5, -1], [-1, 6, -1]], dtype="<i8").tofile(place / "right1" / "datagrams-1")

@@ -72,22 +72,70 @@ def test_what_a_machine_refuses_is_told_by_name():
         engine("testbed").run(resolved(path=path, duration="1s"))
 
 
+COUNT = "ps -e -o comm= | grep -c -x -E 'iperf3|curl|vsftpd' || true"
+"""How many of these programs run."""
 KILLED = """
 import sys
 from dumbbell.engines import engine
 from dumbbell.scenario import Scenario
 print("begun", flush=True)
-engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": [{"cc": "cubic"}], "duration": "30s"}).expand()[0])
+engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "30s"}).expand()[0])
 """
 
 
-def test_a_controller_that_is_killed_leaves_nothing(hosts):
+KILLED_FLOWS = [{"cc": "cubic", "application": "iperf3"}, {"cc": "cubic", "application": "ftp"}]
+
+
+def test_a_controller_that_is_killed_leaves_nothing(hosts, answer):
     before = facts(hosts)
-    with subprocess.Popen([sys.executable, "-c", KILLED % PATH], stdout=subprocess.PIPE, start_new_session=True) as controller:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED % (PATH, KILLED_FLOWS)], stdout=subprocess.PIPE, start_new_session=True
+    ) as controller:
         controller.stdout.readline()
-        time.sleep(4)
+        deadline = time.monotonic() + 20
+        while (count := answer("left1", COUNT)) != "2" and time.monotonic() < deadline:
+            time.sleep(0.2)
         os.killpg(controller.pid, signal.SIGKILL)
     deadline = time.monotonic() + 15
     while any(found := left_over(before, facts(hosts)).values()) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not any(found)
+    assert [count, answer("left1", COUNT), answer("right1", COUNT)] == ["2", "0", "0"]
+
+
+TRAFFIC = [
+    {"kind": "exchange", "cc": "cubic", "request": {"exponential": "500B"}, "response": {"exponential": "20kB"}, "count": 5},
+    {"kind": "exchange", "name": "early", "cc": "cubic", "request": "1B", "response": "10kB", "count": 5, "opens": "server"},
+    {"kind": "onoff", "cc": "cubic", "rate": "1mbit", "write": "1000B", "on": {"exponential": "300ms"}, "off": {"exponential": "200ms"}},
+    {"kind": "page", "cc": "cubic", "objects": 6, "size": {"exponential": "10kB"}, "first": "5kB", "pages": 2},
+    {"kind": "streaming", "cc": "cubic", "bitrate": "500kbit", "chunk": "500ms", "chunks": 3},
+    {"kind": "transfers", "cc": "cubic", "size": {"exponential": "9kB"}, "arrivals": {"kind": "poisson", "every": "90ms"}, "count": 9},
+    {"kind": "udp", "interval": {"exponential": "20ms"}, "size": "200B"},
+]
+OWN_QUEUE = {"left": {"egress": {"rate": "8mbit", "shaper": "tbf", "burst": "10000B", "qdisc": {"kind": "fq_codel"}}}}
+
+
+@pytest.mark.usefixtures("hosts")
+def test_all_kinds_of_traffic_are_those_of_the_kernel_and_hosts_have_queues():
+    """Two machines draw the same numbers, or tell each other, so that sizes are the same to the byte."""
+    ftp = {"cc": "cubic", "name": "two", "application": "ftp", "bytes": "200kB"}
+    programs = [{"cc": "cubic", "name": "one", "application": "iperf3"}, ftp]
+    settings = {"path": PATH, "flows": [], "background": TRAFFIC, "hosts": OWN_QUEUE, "duration": "3s"}
+    run = engine("testbed").run(resolved(**{**settings, "flows": programs}))
+    assert run.status in ("ok", "warn"), run.reasons
+    assert not [reason for reason in run.reasons if "not as before" in reason]
+    reference = engine("kernel").run(resolved(**settings, engine="kernel"))
+    ours, theirs = ({row["group"]: row for row in each.groups.rows()} for each in (run, reference))
+    for name in ("exchange", "early", "page", "streaming", "transfers"):
+        assert [ours[name][key] for key in ("completed", "rx_bytes")] == [theirs[name][key] for key in ("completed", "rx_bytes")]
+    assert ours["onoff"]["rx_bytes"] == pytest.approx(theirs["onoff"]["rx_bytes"], abs=5000)
+    port, first = run.counters["port/left-egress"], run.counters["port/delay"]
+    assert port["arrived_packets"] == port["sent_packets"] + port["dropped_overflow"] + port["dropped_aqm"]
+    # What is not IP, the requests for an address, no filter counts.
+    assert 0 <= port["sent_packets"] - first["arrived_packets"] <= 4
+    assert len(run.series("port/left-egress", "backlog_packets")[0]) >= 28
+    flows = {row["flow"]: row for row in run.flows.rows()}
+    assert flows["one"]["reported_bytes"] == pytest.approx(flows["one"]["rx_bytes"], rel=0.1)
+    assert (flows["two"]["reported_bytes"], flows["two"]["rx_bytes"]) == (200_000, 200_000)
+    said = ("one-client.json", "one-server.json", "two-client.json", "two-server.txt")
+    assert set(run.outputs) == {f"application-{name}" for name in said}

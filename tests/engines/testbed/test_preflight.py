@@ -369,7 +369,10 @@ def test_privilege_is_needed_or_sudo(hosts):
 def test_tools_that_are_missing_are_named_with_their_packages(hosts):
     tools = {name: path for name, path in fit("left1").account.tools.items() if name not in ("ethtool", "iperf3")}
     found = problems(hosts(), needs={"left1": replace(ENDS, tools=frozenset({"iperf3"}))}, left1=account("left1", tools=tools))
-    assert [str(each) for each in found] == ["left1: ethtool is not installed (package ethtool)", "left1: iperf3 is not installed"]
+    assert [str(each) for each in found] == [
+        "left1: ethtool is not installed (package ethtool)",
+        "left1: iperf3 is not installed (package iperf3)",
+    ]
 
 
 def test_the_session_has_a_folder_with_room_for_programs(hosts):

@@ -75,8 +75,7 @@ def carried_out(agent, folder):
         if process.poll() is None:
             process.stdin.write("finish\n")
             process.stdin.flush()
-        status = process.wait(10)
-    return status
+        return process.wait(10)
 
 
 def counters(folder):
