@@ -13,10 +13,10 @@ TOOLS = {
     "flent": "Flent, which reads what we export",
     "tcptrace": "tcptrace, which reads our captures",
     "browser": "a browser that runs without a display",
-    "applications": "iperf3, vsftpd, curl and root, for flows that these make",
     "lab": "the laboratory of real-time guests",
     "compiler": "a C compiler (cc), for congestion controls of one's own",
     "namespaces": "namespaces, with iproute2, ethtool and an SSH server in them",
+    "applications": "iperf3, vsftpd, curl and root, for flows that these make",
 }
 """All optional tools."""
 
