@@ -115,12 +115,8 @@ def _hosts(plan: Plan, spaces: Hosts) -> Iterator[tuple[str, Any]]:
 
 
 def unseated(plan: Plan, hosts: HostsFile) -> Iterator[Refusal]:
-    """Refuses more hosts than the testbed has, and what tc would have to be given."""
+    """Refuses more hosts than the testbed has."""
     yield from _Seats(plan, hosts).refused
-    if distribution_files(plan):
-        yield Refusal(
-            RUN, "path", "has delays of a distribution of its own, which tc would have to be given", "another one, or machines: local"
-        )
 
 
 class _Seen(Hosts):
@@ -137,13 +133,13 @@ class _Seen(Hosts):
         return Ends(places[0], places[1], addresses[0], addresses[1])
 
 
-def deploy(plan: Plan, hosts: HostsFile, facts: Mapping[str, Facts]) -> Deployment:
-    """What is done where; `facts` are those of all machines. Of a plan that `unseated` does not refuse."""
+def deploy(plan: Plan, hosts: HostsFile, facts: Mapping[str, Facts], at: str) -> Deployment:
+    """What is done where, of a plan that `unseated` does not refuse. `facts`: of all machines; `at`: the folder of their files."""
     seats, devices = _Seats(plan, hosts), Devices.of(plan)
     name, router = hosts.router
     used = {machine for pair in seats.of.values() for machine in pair}
     parts = {machine: _host_part(plan, hosts, seats, machine, facts[machine], devices) for machine in hosts.by_name if machine in used}
-    parts[name] = _router_part(plan, _Seen(plan, hosts, seats, name), devices, router, facts[name])
+    parts[name] = _router_part(plan, _Seen(plan, hosts, seats, name), devices, router, facts[name], at)
     addresses = {machine: str(_host(hosts, machine).data.address) for machine in parts if machine != name}
     offload = {machine: profile.offload for machine, profile in seats.profiles.items()}
     on_hosts = {machine: list(part.tc) for machine, part in parts.items() if machine != name and part.tc}
@@ -220,7 +216,7 @@ def _ways(hosts: HostsFile, machine: Host, device: str, profile: Profile, facts:
             yield Change((*change.do, *metrics), change.undo, change.unless)
 
 
-def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, facts: Facts) -> Part:
+def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, facts: Facts, at: str) -> Part:
     sides: dict[Side, Interface] = {"left": router.left, "right": router.right}
     entries = {side: interface.device for side, interface in sides.items()}
     routing = {f"net.ipv4.conf.{name}.rp_filter": "0" for name in ("all", "default", *entries.values())}
@@ -236,7 +232,9 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
     # Their offloads matter to nobody: what comes by the data devices is no larger than a packet.
     changes.append(batch("ip", [_up(end, macs.get(end), plan.mtu_bytes) for pair in pairs for end in pair]))
     tc = [*qdisc_lines(plan, devices), *filter_lines(plan, devices, seen, entries, tuple(entries.values()))]
-    changes.append(batch("tc", tc))
+    distributions = distribution_files(plan)
+    # The folder that tc looks for distributions in.
+    changes.append(batch(f"env TC_LIB_DIR={at} tc" if distributions else "tc", tc))
     captures = [(file, ends) for _, file, *ends in point_lines(plan, devices)]
     script = [
         *(line.replace(f" {NET} ", " init ", 1) for line in (*change_lines(plan, devices), *_ports_here(devices))),
@@ -248,7 +246,7 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
         "traffic",
         "run init end.json tc -s -j -batch end.tc",
     ]
-    files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
+    files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n", **distributions}
     return Part({"net.ipv4.ip_forward": "1", **routing}, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc))
 
 

@@ -125,7 +125,7 @@ async def _set_up(
 
     late = await fleet.each(machines, put)
     plan, said = made({name: each.p99_us for name, each in late.items()})
-    deployment = deploy(plan, hosts, before)
+    deployment = deploy(plan, hosts, before, at)
     used = {each: machines[each] for each in deployment.parts}
 
     async def change(machine: Machine) -> None:

@@ -35,7 +35,7 @@ def hosts(tmp_path):
 def deployed(hosts, /, **more):
     plan = planned("testbed", **more).plan
     assert not list(unseated(plan, hosts))
-    return plan, deploy(plan, hosts, {name: facts(name) for name in MACHINES})
+    return plan, deploy(plan, hosts, {name: facts(name) for name in MACHINES}, "/run/dumbbell/1")
 
 
 def script(found, name):
