@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from dumbbell.comparing.tables import Table
 from dumbbell.results import Run, schema
-from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Summarised
+from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, REPORTED_METRICS, RUN_METRICS, Summarised
 
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per flow."""
     keys = _keys(runs)
-    rows = [[*cell, flow, *(_number(values[name]) for name in FLOW_METRICS)] for cell, flow, values in _flows(runs, keys)]
-    return Table(title, [*keys, "flow", *FLOW_METRICS], rows)
+    flows = _flows(runs, keys)
+    there = [name for name in FLOW_METRICS if name not in REPORTED_METRICS or not all(math.isnan(values[name]) for _, _, values in flows)]
+    rows = [[*cell, flow, *(_number(values[name]) for name in there)] for cell, flow, values in flows]
+    return Table(title, [*keys, "flow", *there], rows)
 
 
 def group_table(runs: Sequence[Summarised], title: str) -> Table:
@@ -64,7 +66,8 @@ def summary_tidy(runs: Sequence[Summarised]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*keys, "flow", "metric", "value"])
     for cell, flow, values in _flows(runs, keys):
-        writer.writerows([*cell, flow, name, _number(value)] for name, value in values.items())
+        there = ((name, value) for name, value in values.items() if name not in REPORTED_METRICS or not math.isnan(value))
+        writer.writerows([*cell, flow, name, _number(value)] for name, value in there)
     return out.getvalue()
 
 

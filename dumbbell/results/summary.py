@@ -19,6 +19,8 @@ from dumbbell.results.limits import limited_shares
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
 
+REPORTED_METRICS = ("reported_mbit", "reported_retransmits")
+"""Of a flow that a program made, by the program's own account; no other flow has them."""
 FLOW_METRICS = (
     "throughput_mbit",
     "srtt_mean_ms",
@@ -29,6 +31,7 @@ FLOW_METRICS = (
     "rwnd_limited",
     "sndbuf_limited",
     "app_limited",
+    *REPORTED_METRICS,
 )
 """Metrics of a flow, from its start until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile of the
 samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake; shares
@@ -140,7 +143,8 @@ class Outline:
 def summarise(run: Run) -> Summary:
     """Computes the metrics of a run, reading its series only once. If the sum of the samples overflows, the mean is infinite or NaN."""
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
-    limits = {str(row["flow"]): limited_shares(row) for row in run.flows.rows()}
+    rows = {str(row["flow"]): row for row in run.flows.rows()}
+    limits = {flow: limited_shares(row) for flow, row in rows.items()}
     series = run.all_series(_SRTT, _CWND)
     lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
     samples = {
@@ -160,6 +164,7 @@ def summarise(run: Run) -> Summary:
             "retransmits": float(counters["retransmits"]),
             "completion_s": completion_s(counters),
             **{f"{name}_limited": limits[entity.removeprefix("flow/")][name] for name in ("rwnd", "sndbuf", "app")},
+            **_reported(rows[entity.removeprefix("flow/")]),
         }
         for entity, counters in flows.items()
     }
@@ -185,6 +190,12 @@ def summarise(run: Run) -> Summary:
     measured = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
     return Summary(run.status, found, together, groups, datagrams)
+
+
+def _reported(row: Mapping[str, float]) -> dict[str, float]:
+    """What the program that made a flow says of it."""
+    values = (row.get("reported_bps", math.nan) / 1e6, float(row.get("reported_retransmits", math.nan)))
+    return dict(zip(REPORTED_METRICS, values, strict=True))
 
 
 def _has_every_flow(run: Run) -> bool:

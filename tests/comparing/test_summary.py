@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support import FLOW, PORT, make_run, tables
 
-from dumbbell.comparing.summary import run_table
+from dumbbell.comparing.summary import run_table, summary_table, summary_tidy
+from dumbbell.results.tables import Table
 
 
 def measured(**counters):
@@ -28,6 +29,18 @@ def test_means_cover_only_the_time_in_which_the_flow_is_active():
 def test_the_completion_is_counted_from_the_start():
     assert measured(start_ns=300_000_000, active_ns=400_000_000, completed_ns=700_000_000)["completion_s"] == pytest.approx(0.4)
     assert np.isnan(measured()["completion_s"])
+
+
+def test_what_a_program_says_is_shown_where_one_does():
+    run = make_run()
+    columns = {name: [value] for name, value in (("reported_bps", 2_500_000), ("reported_retransmits", 3))}
+    said = replace(run, flows=Table("flows", {**run.flows.columns, **columns}))
+    assert said.summary.flows["reno"]["reported_mbit"] == 2.5
+    table = summary_table([said], "")
+    assert dict(zip(table.columns, table.rows[0], strict=True))["reported_retransmits"] == "3"
+    assert "reno,reported_mbit,2.5" in summary_tidy([said])
+    assert "reported_mbit" not in summary_table([run], "").columns
+    assert "reported" not in summary_tidy([run])
 
 
 def two_flows():

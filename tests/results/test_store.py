@@ -48,6 +48,16 @@ def test_the_files_of_a_run(store):
     assert host == {"processors": 2, "name": "s", "cell": {"path.rtt": "0ms"}, "scenario": {"duration": "1s"}}
 
 
+def test_what_programs_have_written_is_kept_as_it_is(store):
+    outputs = {"application-reno-client.json": b"{ }\n", "application-reno-server.txt": b""}
+    run = replace(make_run(KEYS[2]), outputs=outputs)
+    kept = store.write(run)
+    assert {name: path.read_bytes() for name, path in kept.outputs.items()} == outputs
+    (store.path / run.key / "application-reno-client.json").write_bytes(b"{}")
+    with pytest.raises(BadInput, match=r"application-reno-client\.json"):
+        store.get(run.key)
+
+
 def test_units_are_in_the_metadata_of_the_fields(store):
     schema = arrow_schema(store.path / KEYS[0] / "series.parquet")
     assert b"unit" in schema
