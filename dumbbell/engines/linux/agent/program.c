@@ -1,5 +1,5 @@
 /* Flows that other programs make, such as iperf3, one at each end: the agent starts and ends them, and reads of their sockets what the kernel
- * says of them. Each is the first process of a PID namespace: with it goes all that it has started, and it goes with the agent, by whatever
+ * says of them. Each has a PID namespace, with which goes all that it has started, and which goes with the agent, by whatever
  * way that ends. */
 #include "agent.h"
 
@@ -20,6 +20,7 @@
 
 #define LISTENS_S 10 /* a server listens within so long */
 #define LOOK_MS 10 /* how often that is looked at */
+#define SIGNALLED 128 /* added to the signal that ended a program, as shells do */
 #define GRACE_MS 3000 /* to write what they have to say, when all is over */
 #define FILES "/mnt" /* hidden there, and only from the agent and what it starts */
 
@@ -105,12 +106,21 @@ static const struct place *place_of(const char *namespace)
 	return &places[n_places++];
 }
 
-/* In the new process. The agent holds the other end of the lease as long as it lives: if it is dead by now, its death was no signal to this. */
+static pid_t main_process;
+
+static void pass_on(int signal)
+{
+	kill(main_process, signal);
+}
+
+/* In the new process, which is the first of its namespace and stays that: what others leave behind comes to the first one, and vsftpd knows
+ * only its own children. The agent holds the other end of the lease as long as it lives: if it is dead by now, its death was no signal to this. */
 static void become(const struct program *program, int lease)
 {
 	static char *environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "TMPDIR=.", NULL };
 	struct pollfd watched = { .fd = lease };
-	int in, out, log;
+	int in, out, log, status;
+	pid_t process;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || poll(&watched, 1, 0))
 		_exit(126);
@@ -122,8 +132,21 @@ static void become(const struct program *program, int lease)
 	log = open("log", O_CREAT | O_WRONLY | O_APPEND, 0644);
 	if (in < 0 || out < 0 || log < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(log, 2) < 0)
 		_exit(126);
-	execvpe(program->words[0], program->words, environment);
-	_exit(127);
+	/* Nothing of the agent's is to stay open here. */
+	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0))
+		_exit(126);
+	main_process = fork();
+	if (main_process < 0)
+		_exit(126);
+	if (!main_process) {
+		execvpe(program->words[0], program->words, environment);
+		_exit(127);
+	}
+	signal(SIGTERM, pass_on);
+	while ((process = waitpid(-1, &status, 0)) != main_process)
+		if (process < 0 && errno != EINTR)
+			_exit(126);
+	_exit(WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void start_program(struct script *script, int which)
@@ -279,7 +302,7 @@ void program_ended(struct script *script, int which)
 		return;
 	if (status || flow->bytes < 0)
 		fail("%s of flow %d ended early, with status %d; see the log", program->words[0], which / 2,
-		     WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+		     WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* One that only dies by force is left alone until all is over: it would take the others' last words with it. */
