@@ -114,7 +114,7 @@ class Store:
     def outlines(self) -> tuple[Outline, ...]:
         """As `runs`, but only cell and summary of each. Fast: of a run whose summary the index has, only run.json is read."""
         self._index.refresh()
-        return tuple(self._left_out(lambda _, cell, key: Outline(cell, self._outlined(key)))[0])
+        return tuple(self._left_out(lambda name, cell, key: Outline(cell, self._outlined(key), name, key))[0])
 
     def _left_out(self, read: Callable[[str, dict[str, Coordinate], str], _Read]) -> tuple[list[_Read], list[DamagedRun]]:
         """What `read` makes of name, cell and key of the requested runs that are stored; and the damaged ones, each with a warning."""

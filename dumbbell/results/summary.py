@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REPORTED_METRICS = ("reported_mbit", "reported_retransmits")
 """Of a flow that a program made, by the program's own account; no other flow has them."""
 FLOW_METRICS = (
-    "throughput_mbit",
+    "goodput_mbit",
     "srtt_mean_ms",
     "srtt_p95_ms",
     "cwnd_mean_packets",
@@ -37,9 +37,9 @@ FLOW_METRICS = (
 samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake; shares
 of the time in which the receive window, the send buffer and the application limited it (the congestion window did in the rest)."""
 
-RUN_METRICS = ("flows", "throughput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
+RUN_METRICS = ("flows", "goodput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
 """Metrics of all flows of a run together: their number; payload over the time from the first start to the last stop; Jain's index of the
-throughputs of bulk flows, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT, if every bulk flow
+goodputs of bulk flows, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT, if every bulk flow
 has series; retransmitted segments; packets dropped and CE marks set, summed over all ports."""
 
 GROUP_METRICS = (
@@ -87,6 +87,16 @@ DATAGRAM_METRICS = (
 _SRTT, _CWND = "srtt_ms", "cwnd"
 
 
+class Traits(NamedTuple):
+    """What a flow, a group or a stream is; empty where that is not known."""
+
+    group: str
+    """Name of its entry in the scenario."""
+    cc: str
+    direction: str
+    """forward or reverse."""
+
+
 @dataclass(frozen=True)
 class Summary:
     """The standard metrics of a run (NaN where undefined), and its status."""
@@ -100,12 +110,16 @@ class Summary:
     """Group -> GROUP_METRICS."""
     datagrams: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Stream that measures -> DATAGRAM_METRICS."""
+    traits: Mapping[str, Mapping[str, Traits]] = field(default_factory=dict)
+    """`flows`, `groups` or `datagrams` -> name -> what it is."""
+    engine: str = ""
+    """Name of the engine."""
 
     def plain(self) -> dict[str, object]:
         """As data for JSON: lists of metrics in their order, null for NaN."""
         several = {"flows": self.flows, "groups": self.groups, "datagrams": self.datagrams}
         listed = {kind: {name: _listed(values) for name, values in each.items()} for kind, each in several.items()}
-        return {"status": self.status, **listed, "run": _listed(self.run)}
+        return {"status": self.status, **listed, "run": _listed(self.run), "traits": self.traits, "engine": self.engine}
 
     @classmethod
     def from_plain(cls, found: object) -> Summary | None:
@@ -114,13 +128,18 @@ class Summary:
             return None
         flows, groups = _all_named(FLOW_METRICS, found.get("flows")), _all_named(GROUP_METRICS, found.get("groups"))
         datagrams, run = _all_named(DATAGRAM_METRICS, found.get("datagrams")), _named(RUN_METRICS, found.get("run"))
-        if run is None or flows is None or groups is None or datagrams is None:
+        traits, engine = _traits(found.get("traits")), found.get("engine")
+        if run is None or flows is None or groups is None or datagrams is None or traits is None or not isinstance(engine, str):
             return None
-        return cls(found["status"], flows, run, groups, datagrams)
+        return cls(found["status"], flows, run, groups, datagrams, traits, engine)
 
 
 class Summarised(Protocol):
     """Anything that has a summary: a run, or an outline of one."""
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
 
     @property
     def cell(self) -> Mapping[str, str | int | float]:
@@ -133,10 +152,13 @@ class Summarised(Protocol):
 
 @dataclass(frozen=True)
 class Outline:
-    """Cell and summary of a stored run: all that tables need."""
+    """What a stored run is, and its summary: all that tables, and figures of many runs, need."""
 
     cell: Mapping[str, str | int | float]
     summary: Summary
+    name: str = ""
+    """Name of the scenario."""
+    key: str = ""
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -157,11 +179,11 @@ def summarise(run: Run) -> Summary:
     nothing = np.empty(0)
     found = {
         entity.removeprefix("flow/"): {
-            "throughput_mbit": _throughput_mbit(counters["rx_bytes"], counters["active_ns"]),
+            "goodput_mbit": _goodput_mbit(counters.get("rx_bytes", math.nan), counters["active_ns"]),
             "srtt_mean_ms": _mean(samples.get((entity, _SRTT), nothing)),
             "srtt_p95_ms": _p95(samples.get((entity, _SRTT), nothing)),
             "cwnd_mean_packets": _mean(samples.get((entity, _CWND), nothing)),
-            "retransmits": float(counters["retransmits"]),
+            "retransmits": float(counters.get("retransmits", math.nan)),
             "completion_s": completion_s(counters),
             **{f"{name}_limited": limits[entity.removeprefix("flow/")][name] for name in ("rwnd", "sndbuf", "app")},
             **_reported(rows[entity.removeprefix("flow/")]),
@@ -170,26 +192,46 @@ def summarise(run: Run) -> Summary:
     }
     starts, ends = ([life[i] for life in lives_ns.values()] for i in (0, 1))
     elapsed_ns = max(ends) - min(starts) if flows else 0
-    received = sum(counters["rx_bytes"] for counters in flows.values())
+    received = sum(counters.get("rx_bytes", math.nan) for counters in flows.values())
     bulk = _bulk(run)
-    rates = [values["throughput_mbit"] for name, values in found.items() if name in bulk]
+    rates = [values["goodput_mbit"] for name, values in found.items() if name in bulk]
     pooled = [samples[entity, _SRTT] for entity in flows if (entity, _SRTT) in samples and _has_every_flow(run)]
     srtt = np.concatenate([nothing, *pooled])
     ports = [counters for entity, counters in run.counters.items() if entity.startswith("port/")]
     together = {
         "flows": float(len(flows)),
-        "throughput_mbit": _throughput_mbit(received, elapsed_ns),
+        "goodput_mbit": _goodput_mbit(received, elapsed_ns),
         "jain_index": metrics.jain(rates) if rates and not any(map(math.isnan, rates)) else math.nan,
         "srtt_mean_ms": _mean(srtt),
         "srtt_p95_ms": _p95(srtt),
-        "retransmits": float(sum(counters["retransmits"] for counters in flows.values())),
+        "retransmits": float(sum(counters.get("retransmits", math.nan) for counters in flows.values())),
         "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
     groups = {str(row["group"]): {name: float(row.get(name, math.nan)) for name in GROUP_METRICS} for row in run.groups.rows()}
     measured = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
-    return Summary(run.status, found, together, groups, datagrams)
+    return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")))
+
+
+def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
+    """What the flows, groups and streams of a run are, as in `Summary.traits`."""
+    placed = [workload.get("tcp", workload) for workload in (run.plan or {}).get("workloads", ())]
+    directions = {str(place.get("id")): str(place.get("direction", "")) for place in placed}
+
+    def text(row: Mapping[str, object], column: str) -> str:
+        return str(row.get(column) or "")
+
+    rows = run.flows.rows()
+    flows = {text(row, "flow"): Traits(text(row, "group"), text(row, "cc"), directions.get(text(row, "group"), "")) for row in rows}
+    groups = {text(row, "group"): Traits(text(row, "group"), text(row, "cc"), text(row, "direction")) for row in run.groups.rows()}
+    measured = {text(row, "flow") for row in rows if "lost_packets" in row}
+    connections = set(run.flows.connections)
+    return {
+        "flows": {name: each for name, each in flows.items() if name in connections},
+        "groups": groups,
+        "datagrams": {name: each for name, each in flows.items() if name in measured},
+    }
 
 
 def _reported(row: Mapping[str, float]) -> dict[str, float]:
@@ -216,8 +258,8 @@ def _life_ns(counters: Mapping[str, int]) -> tuple[int, int]:
     return start_ns, start_ns + counters["active_ns"]
 
 
-def _throughput_mbit(payload_bytes: int, elapsed_ns: int) -> float:
-    return metrics.elapsed_throughput_mbit(payload_bytes, elapsed_ns) if elapsed_ns else math.nan
+def _goodput_mbit(payload_bytes: float, elapsed_ns: int) -> float:
+    return math.nan if math.isnan(payload_bytes) or not elapsed_ns else metrics.elapsed_throughput_mbit(int(payload_bytes), elapsed_ns)
 
 
 def _mean(values: metrics.Array) -> float:
@@ -236,6 +278,18 @@ def _bulk(run: Run) -> Collection[str]:
     """The names of the bulk flows: of other traffic over TCP the application decides how much it sends."""
     others = {workload["tcp"]["id"] for workload in (run.plan or {}).get("workloads", ()) if "tcp" in workload}
     return {name for name, group in zip(run.flows.names, run.flows.column("group"), strict=True) if group not in others}
+
+
+def _traits(found: object) -> dict[str, dict[str, Traits]] | None:
+    """Traits from plain data; None for other data."""
+    if not isinstance(found, dict) or set(found) != {"flows", "groups", "datagrams"}:
+        return None
+    if not all(isinstance(named, dict) for named in found.values()):
+        return None
+    listed = [each for named in found.values() for each in named.values()]
+    if not all(isinstance(each, list) and len(each) == len(Traits._fields) and all(type(part) is str for part in each) for each in listed):
+        return None
+    return {kind: {name: Traits(*each) for name, each in named.items()} for kind, named in found.items()}
 
 
 def _all_named(names: tuple[str, ...], found: object) -> dict[str, dict[str, float]] | None:

@@ -23,7 +23,7 @@ def test_means_cover_only_the_time_in_which_the_flow_is_active():
     assert found["cwnd_mean_packets"] == pytest.approx(5)
     assert found["srtt_mean_ms"] == pytest.approx(50)
     assert found["srtt_p95_ms"] == pytest.approx(68)
-    assert found["throughput_mbit"] == pytest.approx(8 * FLOW["rx_bytes"] / 0.4 / 1e6)
+    assert found["goodput_mbit"] == pytest.approx(8 * FLOW["rx_bytes"] / 0.4 / 1e6)
 
 
 def test_the_completion_is_counted_from_the_start():
@@ -61,7 +61,7 @@ def two_flows():
 def test_all_flows_of_a_run_are_summarised():
     found = two_flows().summary.run
     assert found["flows"] == 2
-    assert found["throughput_mbit"] == pytest.approx(8 * 24 * 1448 / 2 / 1e6)
+    assert found["goodput_mbit"] == pytest.approx(8 * 24 * 1448 / 2 / 1e6)
     # 8 and 32 segments a second.
     assert found["jain_index"] == pytest.approx((8 + 32) ** 2 / (2 * (8**2 + 32**2)))
     # Eleven samples of the first flow, six of the second.
@@ -72,7 +72,7 @@ def test_all_flows_of_a_run_are_summarised():
 
 def test_a_table_by_run_has_a_row_per_run_and_gaps_without_samples():
     table = run_table([two_flows(), replace(two_flows(), samples=())], "t")
-    assert list(table.columns)[:4] == ["qdisc", "flows", "throughput_mbit", "jain_index"]
+    assert list(table.columns)[:4] == ["qdisc", "flows", "goodput_mbit", "jain_index"]
     assert [row[0] for row in table.rows] == ["pie", "pie"]
     assert table.records()[1]["srtt_mean_ms"] is None
     assert table.records()[1]["drops"] == 8
