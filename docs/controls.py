@@ -78,7 +78,6 @@ def title(name: str, runs: Sequence[Run]) -> str:
 
 def draw(name: str) -> None:
     """Run it on every engine that has it, and write its figure."""
-    from matplotlib import pyplot
     from PIL import Image
 
     asked = [scenario(name).model_copy(update={"engine": each}) for each in on(name)]
@@ -90,7 +89,6 @@ def draw(name: str) -> None:
     figure = timeline(title(name, runs), [Panel("cwnd (packets)", lines)], "print")
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=DPI)
-    pyplot.close(figure)
     FIGURES.mkdir(parents=True, exist_ok=True)
     Image.open(buffer).convert("RGB").quantize(COLOURS).save(FIGURES / f"{name}.png", optimize=True)
 

@@ -59,14 +59,12 @@ def page() -> str:
 
 def draw(path: Path) -> None:
     """Write the figure of the first run."""
-    from matplotlib import pyplot
     from PIL import Image
 
     first, *_ = dumbbell.run(dumbbell.Scenario.from_file(path))
     buffer = io.BytesIO()
     figure = run_figure(first, "screen")
     figure.savefig(buffer)
-    pyplot.close(figure)
     image = Image.open(buffer).convert("RGB")
     image.quantize(COLOURS).save(FIGURES / f"{path.stem}.png", optimize=True)
 

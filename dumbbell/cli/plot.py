@@ -11,8 +11,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
+from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, formats_of, view_of
 from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.plot_across import (
+    ByOption,
+    KindOption,
+    LabelOption,
+    Output,
+    OverOption,
+    PanelsOption,
+    PerOption,
+    SamplesOption,
+    StatisticOption,
+    TitleOption,
+    WhereOption,
+    WindowOption,
+    XLabelOption,
+    XOption,
+    YLabelOption,
+    YOption,
+    draw_across,
+    wording_of,
+)
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
@@ -34,55 +54,123 @@ def register(app: typer.Typer) -> None:
 
 
 def _plot(
-    what: Annotated[str, typer.Argument(metavar="DIR|STUDY", help="Results folder, or a study whose results are in DIR.")],
-    of_study: Annotated[Path | None, typer.Argument(metavar="DIR", help="Of a study; results/STUDY by default.")] = None,
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR...|STUDY [DIR]", help="Results folders, or a study and its folder."),
+    ],
     figure: Annotated[
-        list[str] | None, typer.Option("--figure", help="A figure by name, or by its number in the study; repeatable, all by default.")
+        list[str] | None,
+        typer.Option("--figure", help="A figure of the study, by name or number, or of a single run; repeatable. --list names them."),
     ] = None,
+    kind: KindOption = None,
+    x: XOption = None,
+    y: YOption = None,
+    by: ByOption = None,
+    panels: PanelsOption = None,
+    where: WhereOption = None,
+    over: OverOption = None,
+    per: PerOption = None,
+    statistic: StatisticOption = None,
+    samples: SamplesOption = False,
+    window: WindowOption = None,
+    title: TitleOption = "",
+    x_label: XLabelOption = "",
+    y_label: YLabelOption = "",
+    label: LabelOption = None,
     out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Folder of the figures; DIR/figures by default.")] = None,
+    formats: FormatsOption = None,
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
     to_s: ToOption = None,
     listed: Annotated[bool, typer.Option("--list", help="Only name the figures there are.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Draw figures as PNG and SVG: those of the study, and each run over time by its name."""
+    """Draw figures: of a study its own, of one run that run over time, of several runs a summary, or what the options ask for.
+
+    dumbbell plot results/queues --x rtt --y goodput --by cc
+    """
+    from dumbbell.comparing.across.questions import Asked
+
+    output = Output(view_of(size, from_s, to_s), formats_of(formats), out)
+    wording = wording_of(title, x_label, y_label, label or ())
+    asked = Asked(
+        kind=kind,
+        x=x,
+        y=tuple(y or ()),
+        by=tuple(by or ()),
+        panels=panels,
+        where=tuple(where or ()),
+        over=tuple(over or ()),
+        per=per,
+        statistic=statistic,
+        samples=samples,
+        window_s=window,
+    )
+    folders, is_study = _folders(what)
+    if figure or listed:
+        if asked != Asked():
+            raise BadInput(f"{'--figure' if figure else '--list'} was given with options of figures of many runs; expected one of the two")
+        if len(folders) > 1:
+            raise BadInput(f"{'--figure' if figure else '--list'} was given with {len(folders)} folders; expected one")
+    across = asked != Asked() or len(folders) > 1 or not (figure or listed or is_study)
+    written = draw_across(folders, None if asked == Asked() else asked, wording, output) if across else None
+    if written is None:
+        written = _named_figures(folders[0], figure, listed, json, output)
+    if json and not listed:
+        print_json([str(path) for path in written])
+
+
+def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: bool, output: Output) -> list[Path]:
+    """Draws figures by their names: those of a study or, if none are named, all of them; else those of single runs."""
     from dumbbell.drawing import style
     from dumbbell.scenario import nearest
     from dumbbell.studies.folder import open_folder
 
-    view = view_of(size, from_s, to_s)
-    folder = _folder(what, of_study)
     opened = open_folder(folder)
     studied, of_runs = _study_figures(opened), _run_figures(opened)
     known = {**of_runs, **_cell_figures(opened), **studied}
     if listed:
         print_json(list(known)) if json else typer.echo("\n".join(known))
-        return
+        return []
     asked = list(figure or studied or of_runs)
     names = [f"figure-{name}" if name.isdigit() else name for name in asked]
     for given, name in zip(asked, names, strict=True):
         if name not in known:
             raise BadInput(f"figure {given!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
-    target = out or opened.path / "figures"
+    target = output.out or opened.path / "figures"
     written: list[Path] = []
     with progress_bar("drawing", "figures") as progress:
         progress(0, len(names))
         for done, name in enumerate(names, 1):
-            written += style.save(known[name](view), target, name)
+            written += style.save(known[name](output.view), target, name, output.formats)
             progress(done, len(names))
-    if json:
-        print_json([str(path) for path in written])
     note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {target}: {', '.join(names)}")
+    return written
+
+
+def _folders(what: list[str]) -> tuple[list[Path], bool]:
+    """The results folders that the arguments name, and whether what is in them is a study's."""
+    from dumbbell.studies import study_names
+    from dumbbell.studies.folder import find_folder, read_request
+
+    first = Path(what[0])
+    if first.parts and first.parts[0] in study_names() and not first.is_dir():
+        if len(what) > 2:
+            raise BadInput(f"{' '.join(what)}: is a study and several folders; expected a study and its folder, or folders")
+        return [_folder(what[0], Path(what[1]) if len(what) > 1 else None)], True
+    for each in what if len(what) > 1 else ():
+        if not Path(each).is_dir():
+            raise BadInput(f"{each}: no such folder, and no study; expected folders of results, or a study and its folder")
+    return [Path(each) for each in what], len(what) == 1 and bool(read_request(find_folder(Path(what[0]))))
 
 
 def _folder(what: str, of_study: Path | None) -> Path:
-    """The results folder that the arguments name. Raises `BadInput` if it belongs to another study."""
-    from dumbbell.studies import find_part, find_study, study_names
+    """The results folder of a study, by default that of its name. Raises `BadInput` if it belongs to another study."""
+    from dumbbell.studies import find_part, find_study
     from dumbbell.studies.folder import default_folder, open_folder
 
-    if of_study is None and (what not in study_names() or Path(what).is_dir()):
-        return Path(what)
+    if of_study is None and "/" in what:
+        return Path(what)  # of a part: whoever opens it finds its folder
     study = find_study(what)
     folder = of_study or default_folder(*find_part(what))
     if not folder.is_dir():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, of_flow, styled, with_fixed_layout
+from dumbbell.drawing.style import Size, figure_of, of_flow, styled, with_fixed_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,11 +41,7 @@ def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to
     Time counts from `from_s`.
     """
     with styled(size) as geometry:
-        from matplotlib import pyplot
-
-        figure, axes = pyplot.subplots(
-            4, len(ways), sharex=True, squeeze=False, figsize=(geometry.width, 0.95 * geometry.width), layout="constrained"
-        )
+        figure, axes = figure_of(4, len(ways), geometry.width, 0.95 * geometry.tall, sharex=True)
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         for column, way in zip(axes.T, ways, strict=True):
             _sequence(column[0], way, geometry.line, from_s)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, colour, marker, styled, with_fixed_layout
+from dumbbell.drawing.style import Geometry, Size, colour, figure_of, marker, styled, with_fixed_layout
 from dumbbell.metrics import Array, Series, distribution
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class LevelPanel:
 def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -> Figure:
     """Draws a grid of panels over levels. Lines are ours, bars their confidence intervals, hollow markers the published values."""
     with styled(size) as geometry:
-        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry.width)
+        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, panel in _panels(axes, grid):
             places = np.arange(len(panel.levels))
@@ -78,7 +78,7 @@ def distribution_panels(
 ) -> Figure:
     """Draws empirical distribution functions. Each panel is a title and its samples: label, congestion control of its look, values."""
     with styled(size) as geometry:
-        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry.width)
+        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, (name, samples) in _panels(axes, grid):
             for label, style, values in samples:
@@ -109,7 +109,7 @@ class ScatterPanel:
 def scatter_panels(title: str, grid: Sequence[Sequence[ScatterPanel]], size: Size) -> Figure:
     """Draws a grid of scatter plots."""
     with styled(size) as geometry:
-        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry.width)
+        figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, panel in _panels(axes, grid):
             for label, style, (x, y) in panel.points:
@@ -127,11 +127,9 @@ def scatter_panels(title: str, grid: Sequence[Sequence[ScatterPanel]], size: Siz
         return with_fixed_layout(figure)
 
 
-def _grid(title: str, rows: int, columns: int, width: float) -> tuple[Figure, np.ndarray]:
-    from matplotlib import pyplot
-
-    height = width * (0.08 + rows * (0.24 if columns > 1 else 0.4))
-    figure, axes = pyplot.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained")
+def _grid(title: str, rows: int, columns: int, geometry: Geometry) -> tuple[Figure, np.ndarray]:
+    height = geometry.tall * (0.08 + rows * (0.24 if columns > 1 else 0.4))
+    figure, axes = figure_of(rows, columns, geometry.width, height)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure, axes
 

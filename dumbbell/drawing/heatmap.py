@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.drawing.style import MISSING_COLOUR, Size, styled, with_fixed_layout
+from dumbbell.drawing.style import MISSING_COLOUR, Size, figure_of, styled, with_fixed_layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_TALLEST_CELL = 0.06
+"""Height of a cell, inches a point of the font: fewer cells are wide rather than high."""
 _ROUND = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 """Candidate ticks of a logarithmic colour bar."""
 
@@ -31,6 +34,8 @@ class Scale:
     high: float
     map: str
     logarithmic: bool = False
+    clipped: bool = True
+    """Whether there may be values beyond."""
 
 
 @dataclass(frozen=True)
@@ -53,27 +58,45 @@ class Axis:
 
     label: str
     values: Sequence[float]
+    labels: Sequence[str] = ()
+    """What is written at the values, if not the numbers themselves."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """What is written at the values."""
+        return self.labels or [f"{value:g}" for value in self.values]
 
 
 def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis, columns: Axis, size: Size) -> Figure:
     """Draw rows of panels; neighbours with the same scale share one colour bar. The first row value is drawn at the bottom."""
     with styled(size) as geometry:
-        from matplotlib import pyplot
-
-        width = len(panels[0])
+        width = max(map(len, panels))
         bars = sum(left.scale != right.scale for left, right in pairwise(panels[0])) + 1
-        cell = geometry.width * (1 - 0.085 * bars) / (width * (len(columns.values) + 0.5))
+        wide = geometry.width * (1 - 0.085 * bars) / (width * (len(columns.values) + 0.5))
+        cell = min(wide, _TALLEST_CELL * geometry.font)
         text_height = geometry.font / 72
         title_lines = sum(1 + max(grid.title.count("\n") for grid in grids) for grids in panels)
-        height = len(panels) * (cell * len(rows.values) + 3.4 * text_height) + (5 + 1.3 * title_lines) * text_height
-        figure, axes = pyplot.subplots(len(panels), width, figsize=(geometry.width, height), squeeze=False, layout="constrained")
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        notes = textwrap.wrap(note, max(30, int(geometry.width / (text_height * 0.9 * 0.55))))
+        heads = textwrap.wrap(title, max(20, int(geometry.width / (text_height * 1.3 * 0.62))))
+        height = len(panels) * (cell * len(rows.values) + 3.4 * text_height)
+        height += (4 + 1.3 * title_lines + 1.6 * max(len(heads) - 1, 0) + 1.1 * max(len(notes), 1)) * text_height
+        figure, axes = figure_of(len(panels), width, geometry.width, height)
+        figure.suptitle("\n".join(heads), x=0.01, ha="left", fontweight="bold")
         for number, (row, grids) in enumerate(zip(axes, panels, strict=True)):
             start = 0
-            for index, (axis, grid) in enumerate(zip(row, grids, strict=True)):
+            for index, (axis, grid) in enumerate(zip(row, grids, strict=False)):
                 image = _panel(axis, grid, rows, columns, first=index == 0, last=number + 1 == len(panels))
-                if index + 1 == width or grids[index + 1].scale != grid.scale:
-                    bar = figure.colorbar(image, ax=list(row[start : index + 1]), pad=0.012, aspect=28, shrink=0.96, extend="both")
+                if cell < wide:
+                    axis.set_aspect("auto")
+                if index + 1 == len(grids) or grids[index + 1].scale != grid.scale:
+                    bar = figure.colorbar(
+                        image,
+                        extend="both" if grid.scale.clipped else "neither",
+                        ax=list(row[start : index + 1]),
+                        pad=0.012,
+                        aspect=28,
+                        shrink=0.96,
+                    )
                     bar.set_label(grid.scale.label)
                     bar.outline.set_linewidth(0.4)
                     if grid.scale.logarithmic:
@@ -81,11 +104,14 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
                         bar.set_ticks(decades, labels=[f"{value:g}" for value in decades])
                         bar.minorticks_off()
                     start = index + 1
+            for axis in row[len(grids) :]:
+                axis.set_visible(False)
         if note:
-            figure.supxlabel(note, x=0.01, ha="left", fontsize=geometry.font * 0.9, color="#444444")
+            figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=geometry.font * 0.9, color="#444444")
         with_fixed_layout(figure)
-        for axis, grid in zip(axes.flat, (grid for grids in panels for grid in grids), strict=True):
-            _fit_texts(axis, grid, len(columns.values), geometry.font)
+        for row, grids in zip(axes, panels, strict=True):
+            for axis, grid in zip(row, grids, strict=False):
+                _fit_texts(axis, grid, columns, geometry.font)
         return figure
 
 
@@ -114,8 +140,8 @@ def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last:
             axis.text(j, i, text, ha="center", va="center", color="white" if dark else "#111111", in_layout=False)
             if (r, c) in grid.outlined:
                 axis.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor="#111111", linewidth=1.1))
-    axis.set_xticks(range(len(columns.values)), [f"{value:g}" for value in columns.values])
-    axis.set_yticks(range(len(rows.values)), [f"{value:g}" for value in rows.values] if first else [])
+    axis.set_xticks(range(len(columns.values)), columns.texts)
+    axis.set_yticks(range(len(rows.values)), rows.texts if first else [])
     axis.tick_params(length=0)
     for spine in axis.spines.values():
         spine.set_visible(False)
@@ -127,12 +153,13 @@ def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last:
     return image
 
 
-def _fit_texts(axis: Axes, grid: Grid, columns: int, font: float) -> None:
+def _fit_texts(axis: Axes, grid: Grid, columns: Axis, font: float) -> None:
     """Make the texts in the cells as large as the cells allow, but smaller than other text."""
     longest = max((len(text) for text in grid.text.values()), default=1)
-    cell_points = axis.get_window_extent().width / axis.figure.dpi * 72 / columns
+    cell_points = axis.get_window_extent().width / axis.figure.dpi * 72 / len(columns.values)
     # A digit is 0.636 em wide; a tenth of the cell stays free.
     size = min(0.95 * font, 0.9 * cell_points / (0.6 * max(longest, 3)))
     for text in axis.texts:
         text.set_fontsize(size)
-    axis.tick_params(axis="x", labelsize=min(0.9 * font, 0.9 * cell_points / (0.636 * 3)))
+    words = max(3, *(len(text) for text in columns.texts))
+    axis.tick_params(axis="x", labelsize=min(0.9 * font, 0.9 * cell_points / (0.636 * (words if columns.labels else 3))))

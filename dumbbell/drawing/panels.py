@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, of_flow, styled, with_fixed_layout
+from dumbbell.drawing.style import Size, figure_of, of_flow, styled, with_fixed_layout
 from dumbbell.metrics import Series
 
 if TYPE_CHECKING:
@@ -48,12 +48,8 @@ def flow_panels(
     tops = {panel.quantity: max(_top(other, start_s, stop_s) for other in panels if other.quantity == panel.quantity) for panel in panels}
     columns = max(len(row) for row in grid)
     with styled(size) as geometry:
-        from matplotlib import pyplot
-
-        height = geometry.width * (0.08 + len(grid) * (0.19 if columns > 1 else 0.26))
-        figure, axes = pyplot.subplots(
-            len(grid), columns, sharex=True, figsize=(geometry.width, height), squeeze=False, layout="constrained"
-        )
+        height = geometry.tall * (0.08 + len(grid) * (0.19 if columns > 1 else 0.26))
+        figure, axes = figure_of(len(grid), columns, geometry.width, height, sharex=True)
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         handles: dict[str, Line2D] = {}
         for row, drawn in zip(axes, grid, strict=True):

@@ -12,8 +12,11 @@ from dumbbell.files import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-Size: TypeAlias = Literal["print", "screen"]
+Size: TypeAlias = Literal["print", "screen", "one-column", "two-column"]
+Format: TypeAlias = Literal["png", "svg", "pdf"]
+FORMATS: tuple[Format, ...] = ("png", "svg", "pdf")
 
 # The palette of Okabe and Ito, safe for colour-blind readers, and similar colours. Controls compared in one figure have different hues.
 _CC = {
@@ -60,11 +63,25 @@ class Geometry:
     line: float
     dpi: int
 
+    @property
+    def tall(self) -> float:
+        """What heights are shares of: the width, but panels in one column of a paper are not flatter than they can be read."""
+        return max(self.width, 5.5)
 
-GEOMETRY: dict[str, Geometry] = {
-    "print": Geometry(width=7.1, font=7.0, line=0.8, dpi=300),
+
+# The columns of IEEE's and ACM's two-column layouts are 3.3 to 3.5 inches wide, both together 7.0 to 7.2.
+_TWO_COLUMNS = Geometry(width=7.1, font=7.0, line=0.8, dpi=300)
+GEOMETRY: dict[Size, Geometry] = {
+    "one-column": Geometry(width=3.4, font=7.0, line=0.8, dpi=300),
+    "two-column": _TWO_COLUMNS,
+    "print": _TWO_COLUMNS,
     "screen": Geometry(width=13.0, font=10.0, line=1.2, dpi=110),
 }
+
+
+def is_control(name: str) -> bool:
+    """Whether it is a congestion control with a look of its own."""
+    return name in _CC
 
 
 def colour(cc: str) -> str:
@@ -97,14 +114,13 @@ def of_flow(number: int) -> tuple[str, str]:
 
 @contextmanager
 def styled(size: Size) -> Iterator[Geometry]:
-    """Within it matplotlib draws without a display, in this style."""
+    """Within it matplotlib draws in this style."""
     import matplotlib
 
-    matplotlib.use("Agg")
     geometry = GEOMETRY[size]
     font = geometry.font
     settings: Any = {
-        "font.family": "DejaVu Sans",
+        "font.family": ["DejaVu Sans", "sans-serif"],  # the second is for readers of SVG without the first
         "font.size": font,
         "axes.titlesize": font * 1.05,
         "axes.labelsize": font,
@@ -149,19 +165,45 @@ def with_fixed_layout(figure: Figure) -> Figure:
     return figure
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write NAME.png and NAME.svg and close the figure. The files contain no date, so that equal data give equal files."""
-    from matplotlib import pyplot, rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+def figure_of(rows: int, columns: int, width: float, height: float, **more: Any) -> tuple[Figure, NDArray[Any]]:
+    """A figure with a grid of axes, laid out by constraints. Must be called within `styled`.
 
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
-    with writing(paths[0]), rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "path"}):
-        # Figure.savefig would draw everything twice, to compute a layout that `with_fixed_layout` has fixed already. The SVG canvas changes
-        # the figure's resolution, so it must be the last.
-        png: Any = FigureCanvasAgg(figure)
-        png.print_png(paths[0], metadata={"Software": None})
-        svg: Any = FigureCanvasSVG(figure)
-        svg.print_svg(paths[1], metadata={"Date": None, "Creator": "dumbbell"})
-    pyplot.close(figure)
+    It is made without pyplot, which would keep it, open windows where there is a display, and take a while to import; notebooks show it.
+    """
+    from dumbbell.drawing.shown import ShownFigure
+
+    figure = ShownFigure(figsize=(width, height), layout="constrained")
+    axes: NDArray[Any] = figure.subplots(rows, columns, squeeze=False, **more)
+    return figure, axes
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[Format] = ("png", "svg")) -> list[Path]:
+    """Write NAME.png and so on. Texts are texts in SVG and PDF. The files contain no date, so that equal data give equal files."""
+    from matplotlib import rc_context
+
+    paths = [folder / f"{name}.{each}" for each in FORMATS if each in formats]
+    with writing(folder / name), rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "none", "pdf.fonttype": 42}):
+        for path in paths:
+            _print(figure, path)
     return paths
+
+
+def _print(figure: Figure, path: Path) -> None:
+    # Figure.savefig would draw everything twice, to compute a layout that `with_fixed_layout` has fixed already. The canvases of
+    # SVG and PDF change the figure's resolution, so that of PNG comes first.
+    canvas: Any
+    if path.suffix == ".png":
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = FigureCanvasAgg(figure)
+        canvas.print_png(path, metadata={"Software": None})
+    elif path.suffix == ".svg":
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        canvas = FigureCanvasSVG(figure)
+        canvas.print_svg(path, metadata={"Date": None, "Creator": "dumbbell"})
+    else:
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+        canvas = FigureCanvasPdf(figure)
+        canvas.print_pdf(path, metadata={"CreationDate": None, "Creator": "dumbbell"})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dumbbell.drawing.style import Geometry, Size, styled, with_fixed_layout
+from dumbbell.drawing.style import Geometry, Size, figure_of, styled, with_fixed_layout
 from dumbbell.errors import BadInput, printable, printable_lines
 from dumbbell.metrics import Series
 
@@ -66,10 +66,8 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
         last = max((float(t_s[-1]) for t_s in times if t_s.size), default=0.0)
         raise BadInput(f"{title}: no samples from {start_s:g} s to {min(stop_s, last):g} s; expected a time up to {last:g} s")
     with styled(size) as geometry:
-        from matplotlib import pyplot
-
-        height = geometry.width * (0.12 + min(0.165 * len(panels), 0.3 + 0.08 * len(panels)))
-        figure, axes = pyplot.subplots(len(panels), 1, sharex=True, figsize=(geometry.width, height), squeeze=False, layout="constrained")
+        height = geometry.tall * (0.12 + min(0.165 * len(panels), 0.3 + 0.08 * len(panels)))
+        figure, axes = figure_of(len(panels), 1, geometry.width, height, sharex=True)
         figure.suptitle(printable_lines(title), x=0.01, ha="left", fontweight="bold")
         handles: dict[str, Line2D] = {}
         end = 0.0

@@ -22,7 +22,14 @@ from dumbbell.metrics.stability import (
     queue_variation,
     synchronisation_index,
 )
-from dumbbell.metrics.statistics import bootstrap_interval, confidence_interval, correlation, rank_correlation
+from dumbbell.metrics.statistics import (
+    bootstrap_interval,
+    confidence_interval,
+    correlation,
+    gaussian_ellipse,
+    median_interval,
+    rank_correlation,
+)
 from dumbbell.metrics.throughput import (
     NS_PER_S,
     elapsed_throughput_mbit,
@@ -56,6 +63,7 @@ __all__ = [
     "elapsed_throughput_mbit",
     "first_increase",
     "flow_variation",
+    "gaussian_ellipse",
     "in_window",
     "initial_reductions",
     "jain",
@@ -64,6 +72,7 @@ __all__ = [
     "loss_synchronisation",
     "mean",
     "mean_rate",
+    "median_interval",
     "opportunity_rate_mbit",
     "order_test",
     "percentile",

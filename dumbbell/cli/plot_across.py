@@ -1,0 +1,142 @@
+"""Options of `dumbbell plot` for figures of many runs, and drawing these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.output import note
+from dumbbell.cli.progress import progress_bar
+from dumbbell.errors import BadInput
+
+if TYPE_CHECKING:
+    from dumbbell.comparing.across.observations import Source
+    from dumbbell.comparing.across.questions import Asked, Settled
+    from dumbbell.drawing.across.sheet import Wording
+    from dumbbell.drawing.style import Format
+    from dumbbell.studies import View
+
+KindOption = Annotated[
+    str | None,
+    typer.Option("--kind", help="lines, box, cdf, scatter (with ellipses over repeats) or heat (two keys: --x, --by)."),
+]
+XOption = Annotated[
+    str | None,
+    typer.Option("--x", help="A key of the sweep, or its last word (path.rtt, rtt); time; of a scatter plot a column."),
+]
+YOption = Annotated[
+    list[str] | None,
+    typer.Option("--y", help="A column of `dumbbell table`, with or without its unit, or a series; repeatable."),
+]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="A key, or flow, group, cc, direction, folder, engine: colours; a second: styles of lines."),
+]
+PanelsOption = Annotated[str | None, typer.Option("--panels", help="A key with a panel for each value.")]
+WhereOption = Annotated[list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only these runs or flows; repeatable.")]
+OverOption = Annotated[list[str] | None, typer.Option("--over", help="A key whose values are taken together; repeatable.")]
+PerOption = Annotated[str | None, typer.Option("--per", help="What a value is of: run, flow, group, stream or port.")]
+StatisticOption = Annotated[
+    str | None,
+    typer.Option("--statistic", help="mean or median, each with its 95 % interval; spread: median, 5th to 95th percentile."),
+]
+SamplesOption = Annotated[
+    bool,
+    typer.Option("--samples", help="Of cdf and box: samples of the series rather than a number a run or flow."),
+]
+WindowOption = Annotated[float | None, typer.Option("--window", min=1e-6, help="Of goodput over time: averaged over so many s.")]
+TitleOption = Annotated[str, typer.Option("--title", help="In place of the one that is made.")]
+XLabelOption = Annotated[str, typer.Option("--x-label", help="In place of the name of the key.")]
+YLabelOption = Annotated[str, typer.Option("--y-label", help="In place of the name of the column.")]
+LabelOption = Annotated[
+    list[str] | None,
+    typer.Option("--label", metavar="NAME=TEXT", help="What a value or a key is called in the figure; repeatable."),
+]
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where figures go, and how."""
+
+    view: View
+    formats: Sequence[Format]
+    out: Path | None
+
+
+def wording_of(title: str, x_label: str, y_label: str, labels: Sequence[str]) -> Wording:
+    """The texts that were set. Raises `BadInput` for a label that is not NAME=TEXT."""
+    from dumbbell.drawing.across.sheet import Wording
+
+    names = {}
+    for each in labels:
+        name, equals, text = each.rpartition("=")
+        if not equals or not name:
+            raise BadInput(f"--label {each!r}: expected NAME=TEXT")
+        names[name] = text
+    return Wording(title, x_label, y_label, names)
+
+
+def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, output: Output) -> list[Path] | None:
+    """Draws what is asked for, or the summary of a sweep, and writes it; says what it will draw before it does.
+
+    None if nothing is asked for and there is one run alone.
+    """
+    from dumbbell.comparing.across.questions import needs_series, settle, summary
+
+    series = asked is not None and needs_series(asked)
+    sources, paths = _sources(folders, series)
+    count = sum(len(source.runs) for source in sources)
+    if asked is None and count < 2 and len(folders) == 1:
+        return None
+    if asked is None:
+        settled = summary(sources)
+    elif not series:
+        settled = settle(asked, sources)
+    else:
+        done = 0
+        with progress_bar("reading samples", "runs") as progress:
+            progress(0, count)
+
+            def tick() -> None:
+                nonlocal done
+                done += 1
+                progress(done % count or count, count)
+
+            settled = settle(asked, sources, tick)
+    return _draw(settled, asked is None, wording, output, paths)
+
+
+def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, paths: Sequence[Path]) -> list[Path]:
+    from dumbbell.drawing import style
+    from dumbbell.drawing.across.figure import across_figure, describe, file_name
+
+    view = output.view
+    note(f"drawing {settled.sentence()}, {settled.runs} runs: {describe(settled, view.start_s, view.stop_s)}")
+    if settled.pooled and is_summary:
+        key = settled.pooled[0]
+        note(
+            f"note: {key} has no place in one figure: --x {key}, --panels {key} or --where {key}={next(filter(None, map(str, settled.keys[key])))} shows it"
+        )
+    figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
+    target = output.out or paths[0] / "figures"
+    name = "summary" if is_summary else file_name(settled)
+    written = style.save(figure, target, name, output.formats)
+    note(f"1 figure in {target}: {name}")
+    return written
+
+
+def _sources(folders: Sequence[Path], series: bool) -> tuple[list[Source], list[Path]]:
+    """The runs of folders, each called by its name, or where two have the same by their paths."""
+    from dumbbell.comparing.across.observations import Source
+    from dumbbell.studies.folder import open_outlines, open_runs
+
+    opened = [(open_runs if series else open_outlines)(folder) for folder in folders]
+    names = [path.resolve().name for path, _ in opened]
+    labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+    if len(set(labels)) < len(labels):
+        raise BadInput(f"{folders[0]} was given more than once; expected different folders")
+    return [Source(label, runs) for label, (_, runs) in zip(labels, opened, strict=True)], [path for path, _ in opened]

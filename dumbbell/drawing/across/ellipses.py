@@ -1,0 +1,91 @@
+"""Throughput against delay, with an ellipse of one standard deviation over repeats.
+
+As Winstein and Balakrishnan drew it (TCP ex Machina, SIGCOMM 2013): the ellipse of the two-dimensional normal distribution that is the
+most likely for the repeats, and the delay axis reversed, so that better is up and to the right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.comparing.across.observations import Observation
+from dumbbell.comparing.across.questions import Settled
+from dumbbell.drawing.across.looks import Look
+from dumbbell.drawing.across.sheet import Sheet, Wording, legend_handles, legend_title, panels_of
+from dumbbell.drawing.style import Size, styled
+from dumbbell.metrics import Array
+from dumbbell.results.columns import is_delay, title_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def ellipses(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
+    """A point for each run, the mean as a marker, and the ellipse around it."""
+    with styled(size) as geometry:
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        for axis, panel in sheet.panels:
+            for group in panel.groups:
+                x, y = points(group.found, settled.x, panel.y)
+                if x.size:
+                    _draw(axis, x, y, group.look, geometry.line)
+            sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
+            axis.set_xlabel(wording.x_label or title_of(settled.x))
+        for y_name in settled.y:
+            alike = [axis for axis, panel in sheet.panels if panel.y == y_name]
+            for axis in alike:
+                axis.autoscale_view()
+            (left, right), (low, high) = (_union([getattr(axis, f"get_{way}lim")() for axis in alike]) for way in "xy")
+            for axis in alike:
+                axis.set_xlim((right, left) if is_delay(settled.x) else (left, right))
+                axis.set_ylim(low, high)
+        sheet.legend(legend_handles(settled, wording, geometry, "marker"), legend_title(settled, wording))
+        return sheet.finished()
+
+
+def points(found: Sequence[Observation], x: str, y: str) -> tuple[Array, Array]:
+    """The coordinates of each run that has both; of several values of a run their means."""
+    runs: dict[int, list[tuple[float, float]]] = {}
+    for each in found:
+        pair = each.values.get(x, math.nan), each.values.get(y, math.nan)
+        if not any(map(math.isnan, pair)):
+            runs.setdefault(each.run, []).append(pair)
+    means = np.array([np.mean(pairs, axis=0) for pairs in runs.values()]).reshape(-1, 2)
+    return means[:, 0], means[:, 1]
+
+
+def _draw(axis: Axes, x: Array, y: Array, look: Look, width: float) -> None:
+    from matplotlib.patches import Ellipse
+
+    centre, first, second, angle = metrics.gaussian_ellipse(x, y)
+    axis.plot(x, y, linestyle="none", marker=".", markersize=2.2 * width**0.5, color=look.colour, alpha=0.45)
+    if len(x) > 2:
+        ellipse = Ellipse(
+            centre, first, second, angle=angle, facecolor=look.colour, edgecolor=look.colour, linestyle=look.stroke, linewidth=width
+        )
+        ellipse.set_facecolor((*_rgb(look.colour), 0.18))
+        axis.add_patch(ellipse)
+    axis.plot(
+        *centre,
+        linestyle="none",
+        marker=look.marker,
+        markersize=5.5 * width**0.5,
+        color=look.colour,
+        markerfacecolor="white" if look.hollow else look.colour,
+    )
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    from matplotlib.colors import to_rgb
+
+    return to_rgb(colour)
+
+
+def _union(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return min(min(pair) for pair in limits), max(max(pair) for pair in limits)

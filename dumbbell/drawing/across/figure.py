@@ -1,0 +1,98 @@
+"""The figure that was asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from dumbbell.comparing.across.estimates import STATISTICS, counts
+from dumbbell.comparing.across.questions import Settled, with_titles
+from dumbbell.drawing.across.sheet import Wording
+from dumbbell.drawing.style import Size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LONGEST = 120
+"""Characters of the name of a file."""
+
+
+def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
+    """Draws it. Below the title it says what is drawn: the statistic, and of how many runs."""
+    title = wording.title or with_titles(settled)
+    # The note depends on what is drawn (how many repeats each estimate has), and the layout on the note: what it is drawn of is read first.
+    note = describe(settled, start_s, stop_s)
+    if settled.over_time:
+        from dumbbell.drawing.across.lines import time_lines
+
+        return time_lines(settled, title, note, wording, size, start_s, stop_s)
+    if settled.kind == "lines":
+        from dumbbell.drawing.across.lines import level_lines
+
+        return level_lines(settled, title, note, wording, size)
+    if settled.kind == "box":
+        from dumbbell.drawing.across.spread import boxes
+
+        return boxes(settled, title, note, wording, size)
+    if settled.kind == "cdf":
+        from dumbbell.drawing.across.spread import distributions
+
+        return distributions(settled, title, note, wording, size, _each(settled))
+    if settled.kind == "scatter":
+        from dumbbell.drawing.across.ellipses import ellipses
+
+        return ellipses(settled, title, note, wording, size)
+    from dumbbell.drawing.across.cells import heat_map
+
+    return heat_map(settled, title, note, wording, size)
+
+
+def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -> str:
+    """What a figure says of itself."""
+    from dumbbell.drawing.across.repeats import repeats
+
+    pooled = f", all values of {' and '.join(settled.pooled)} together" if settled.pooled else ""
+    of = counts(repeats(settled))
+    if settled.kind == "box":
+        return f"quartiles, median, whiskers within 1.5 times their distance; each box is of the {_each(settled)} of {of}{pooled}"
+    if settled.kind == "cdf":
+        return f"each line is of the {_each(settled)} of {of}{pooled}"
+    if settled.kind == "scatter":
+        return f"mean and ellipse of one standard deviation of {of} each{pooled}; delay axis reversed: up and to the right is better"
+    if settled.over_time and all(_alone(settled)):
+        return f"as sampled{_between(start_s, stop_s)}"
+    what = STATISTICS[settled.statistic] if settled.kind != "heat" else STATISTICS[settled.statistic].partition(",")[0]
+    return f"{what} of {of} each{pooled}{_inside(settled)}"
+
+
+def file_name(settled: Settled) -> str:
+    """The name of its files, without an end: `goodput-over-rtt-by-cc`."""
+    from dumbbell.results.columns import bare
+
+    kind = "" if settled.kind in ("lines", "scatter") else f"{settled.kind}-"
+    axis = f"-against-{bare(settled.x)}" if settled.kind == "scatter" else f"-over-{settled.short(settled.x)}"
+    words = f"{kind}{'-'.join(map(bare, settled.y))}{axis if settled.x else ''}"
+    words += f"-by-{'-'.join(map(settled.short, settled.by))}" if settled.by else ""
+    words += f"-panels-{settled.short(settled.panels)}" if settled.panels else ""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", words)[:_LONGEST]
+
+
+def _each(settled: Settled) -> str:
+    return "samples" if settled.of_series else "runs" if set(settled.per.values()) == {"run"} else f"{next(iter(settled.per.values()))}s"
+
+
+def _inside(settled: Settled) -> str:
+    """What was averaged within each run first."""
+    kinds = [per for per in settled.per.values() if per in ("flow", "stream", "port")]
+    return f"; {kinds[0]}s of one run that look alike are averaged first" if kinds else ""
+
+
+def _alone(settled: Settled) -> list[bool]:
+    from dumbbell.drawing.across.repeats import members
+
+    return [len(found) == 1 for found in members(settled)]
+
+
+def _between(start_s: float, stop_s: float) -> str:
+    return "" if start_s == 0 and math.isinf(stop_s) else f", {start_s:g} to {stop_s:g} s"

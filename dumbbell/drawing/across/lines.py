@@ -1,0 +1,191 @@
+"""Values over a swept key or over time, with bands over repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
+from dumbbell.comparing.across.questions import Settled
+from dumbbell.drawing.across.looks import Look
+from dumbbell.drawing.across.sheet import Group, Sheet, Wording, legend_handles, legend_title, panels_of, thinned, values_of
+from dumbbell.drawing.style import Size, styled
+from dumbbell.metrics import Array
+from dumbbell.results import schema
+from dumbbell.results.columns import as_numbers, title_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LOGARITHMIC = 16.0
+"""From this ratio of the largest to the smallest value on, the axis of a swept key is logarithmic."""
+_TIMES = 300
+"""Samples of several series are averaged over such a share of the time axis."""
+
+
+def level_lines(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
+    """Estimates over the values of a key: lines and bands over numbers, points and bars over words."""
+    levels = values_of(settled, settled.x) if settled.x else [""]
+    numbers = as_numbers(levels) if settled.x else None
+    with styled(size) as geometry:
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        for axis, panel in sheet.panels:
+            for number, group in enumerate(panel.groups):
+                inside: dict[Any, list[tuple[int, float]]] = {level: [] for level in levels}
+                for each in group.found:
+                    inside[each.at.get(settled.x, "")].append((each.run, each.values.get(panel.y, math.nan)))
+                found = [estimate(by_run(inside[level]), settled.statistic) for level in levels]
+                beside = 0.6 * (number - (len(panel.groups) - 1) / 2) / max(len(panel.groups), 1)
+                places = np.array([i + beside for i in range(len(levels))] if numbers is None else numbers[0])
+                _estimates(axis, places, found, group.look, geometry.line, joined=numbers is not None)
+            sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
+            _level_axis(axis, sheet, settled, wording, levels, numbers, geometry.font)
+        sheet.same_heights()
+        sheet.legend(
+            legend_handles(settled, wording, geometry, "line" if numbers is not None else "marker"), legend_title(settled, wording)
+        )
+        return sheet.finished()
+
+
+def time_lines(settled: Settled, title: str, note: str, wording: Wording, size: Size, start_s: float, stop_s: float) -> Figure:
+    """Series over time: as sampled where a line is of one series, else estimates over repeats in bins."""
+    ends = [float(each.series[0][-1]) for found in settled.data.values() for each in found if each.series is not None]
+    stop_s = min(stop_s, max(ends))
+    with styled(size) as geometry:
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        for axis, panel in sheet.panels:
+            for group in panel.groups:
+                width_s = settled.window_s if panel.y == "goodput" and settled.window_s else _bin(panel.groups, stop_s - start_s)
+                if len(group.found) == 1:
+                    t_s, values = group.found[0].series or (np.empty(0), np.empty(0))
+                    keep = (t_s >= start_s) & (t_s <= stop_s)
+                    axis.plot(t_s[keep], values[keep], color=group.look.colour, linestyle=group.look.stroke, linewidth=geometry.line)
+                    continue
+                times, found = _binned(group, panel.y, width_s, start_s, stop_s, settled.statistic)
+                _estimates(axis, times, found, group.look, geometry.line, joined=True, marked=False)
+            window = f"\nover {settled.window_s:.3g} s" if panel.y == "goodput" and settled.window_s else ""
+            sheet.label_y(axis, panel, wording.y_label or f"{title_of(panel.y)}{window}")
+            axis.set_xlim(start_s, stop_s)
+            axis.margins(x=0)
+            axis.tick_params(labelbottom=sheet.is_lowest(axis))
+            if sheet.is_lowest(axis):
+                axis.set_xlabel(wording.x_label or "time (s)")
+        sheet.same_heights()
+        sheet.legend(legend_handles(settled, wording, geometry, "step"), legend_title(settled, wording))
+        return sheet.finished()
+
+
+def _estimates(axis: Axes, places: Array, found: Sequence[Estimate], look: Look, width: float, joined: bool, marked: bool = True) -> None:
+    """A line with a band, or points with bars."""
+    centres = np.array([each.centre for each in found])
+    lows, highs = (np.array([getattr(each, end) if each.has_interval else each.centre for each in found]) for end in ("low", "high"))
+    shown: dict[str, Any] = {"color": look.colour, "markerfacecolor": "white" if look.hollow else look.colour}
+    shown |= {"marker": look.marker, "markersize": 4.5 * width**0.5} if marked else {}
+    if joined:
+        there = np.isfinite(centres)
+        axis.plot(places[there], centres[there], linestyle=look.stroke, linewidth=1.2 * width, **shown)
+        axis.fill_between(places[there], lows[there], highs[there], color=look.colour, alpha=0.2, linewidth=0)
+    else:
+        reach = np.array([centres - lows, highs - centres])
+        axis.errorbar(
+            places, centres, np.where(np.isfinite(reach), reach, 0.0), linestyle="none", elinewidth=width, capsize=2 * width, **shown
+        )
+
+
+def _level_axis(
+    axis: Axes,
+    sheet: Sheet,
+    settled: Settled,
+    wording: Wording,
+    levels: Sequence[Any],
+    numbers: tuple[list[float], str] | None,
+    font: float,
+) -> None:
+    if numbers is None:
+        places, labels = [float(i) for i in range(len(levels))], [wording.of(level) for level in levels]
+        low, high = -0.6, len(levels) - 0.4
+        unit = ""
+    else:
+        places, unit = numbers
+        labels = [f"{value:g}" for value in places]
+        if min(places) > 0 and max(places) / min(places) >= _LOGARITHMIC and len(places) > 2:
+            axis.set_xscale("log")
+            axis.minorticks_off()
+        low, high = _reach(places, axis.get_xscale() == "log")
+    axis.set_xlim(low, high)
+    shares = [
+        float(share) for share in (axis.transData.transform([(place, 0.0) for place in places])[:, 0] - axis.bbox.x0) / axis.bbox.width
+    ]
+    labels = wrapped(labels, sheet.panel_points / max(len(labels), 1), font) if numbers is None else labels
+    axis.set_xticks(places, thinned(labels, shares, sheet.panel_points, font))
+    lowest = sheet.is_lowest(axis)
+    axis.tick_params(labelbottom=lowest)
+    if lowest:
+        sheet.label_x(axis, *key_label(settled, wording, settled.x, unit))
+
+
+def key_label(settled: Settled, wording: Wording, key: str, unit: str) -> tuple[str, str]:
+    """The label of the axis of a key, in full and brief."""
+    if wording.x_label:
+        return wording.x_label, wording.x_label
+    names = (wording.names[key],) * 2 if key in wording.names else (key, settled.short(key))
+    full, brief = (f"{name} ({unit})" if unit else name for name in names)
+    return full, brief
+
+
+def _reach(places: Sequence[float], logarithmic: bool) -> tuple[float, float]:
+    """The ends of an axis of numbers, a twentieth beyond them."""
+    low, high = min(places), max(places)
+    if logarithmic:
+        beyond = (high / low) ** 0.05
+        return low / beyond, high * beyond
+    beyond = 0.05 * (high - low) or 0.5
+    return low - beyond, high + beyond
+
+
+def wrapped(labels: Sequence[str], points: float, font: float) -> list[str]:
+    """Labels broken between words into lines of at most this width."""
+    import textwrap
+
+    most = max(6, int(points / (0.62 * 0.9 * font)))
+    return ["\n".join(textwrap.wrap(label, most, break_long_words=False)) or label for label in labels]
+
+
+def _bin(groups: Sequence[Group], length_s: float) -> float:
+    """The width of bins over time: a share of it in whole samples."""
+    times = next(each.series[0] for group in groups for each in group.found if each.series is not None)
+    sample_s = float(np.median(np.diff(times)))
+    return sample_s * max(1, round(length_s / _TIMES / sample_s)) if sample_s > 0 else length_s / _TIMES
+
+
+def _binned(group: Group, y: str, bin_s: float, start_s: float, stop_s: float, statistic: str) -> tuple[Array, list[Estimate]]:
+    """Estimates over the runs of a group in bins: of a total its last value there, of a gauge the mean of its samples."""
+    total = any(names[y].kind == "total" for names in schema().series.values() if y in names)
+    bins: dict[int, list[tuple[int, float]]] = {}
+    for each in group.found:
+        for number, value in _by_bin(each.series, bin_s, start_s, stop_s, total) if each.series is not None else ():
+            bins.setdefault(number, []).append((each.run, value))
+    numbers = sorted(bins)
+    offset = 1.0 if total or y == "goodput" else 0.5
+    return bin_s * (np.array(numbers) + offset), [estimate(by_run(bins[number]), statistic) for number in numbers]
+
+
+def _by_bin(series: tuple[Array, Array], bin_s: float, start_s: float, stop_s: float, total: bool) -> Iterator[tuple[int, float]]:
+    t_s, values = series
+    keep = (t_s >= start_s) & (t_s <= stop_s) & np.isfinite(values)
+    t_s, values = t_s[keep], values[keep]
+    if not t_s.size:
+        return
+    # A sample at the end of a bin belongs to it: it says what happened up to then.
+    numbers = np.maximum(np.ceil(t_s / bin_s - 1e-9).astype(int) - 1, 0)
+    firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    found = (
+        values[np.append(firsts[1:], len(values)) - 1]
+        if total
+        else np.add.reduceat(values, firsts) / np.diff(np.append(firsts, len(values)))
+    )
+    yield from zip(numbers[firsts].tolist(), found.tolist(), strict=True)

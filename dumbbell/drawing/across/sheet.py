@@ -1,0 +1,279 @@
+"""The sheet that figures of many runs are drawn on: a grid of panels below a title and what is drawn, above a legend."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.drawing.across.looks import Look, looks, stroke
+from dumbbell.drawing.style import Geometry, Size, figure_of, with_fixed_layout
+from dumbbell.errors import printable, printable_lines, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dumbbell.comparing.across.observations import Coordinate, Observation
+    from dumbbell.comparing.across.questions import Settled
+
+_NARROWEST = 1.75
+"""Of a panel, inches at the font of print; more panels are wrapped."""
+_MOST_ABREAST = 4
+"""Of panels in one row alone; more make a square."""
+_LONGEST = 40
+"""Characters of a label."""
+_EM = 0.55
+"""Mean width of a character in the size of the font."""
+_JAIN = "jain_index"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Texts that a user sets; what is empty is made."""
+
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """A value as results have it, or a key -> what figures call it."""
+
+    def of(self, value: object) -> str:
+        """What a value is called."""
+        text = str(value)
+        return self.names.get(text, printable(shortened(text, _LONGEST)) if text else "all")
+
+
+@dataclass(frozen=True)
+class Group:
+    """What looks alike in a panel: the observations with one value of each key of `by`."""
+
+    values: tuple[Coordinate, ...]
+    look: Look
+    found: Sequence[Observation]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel."""
+
+    y: str
+    title: str
+    groups: Sequence[Group]
+
+
+def panels_of(settled: Settled, wording: Wording) -> list[list[Panel]]:
+    """The panels: a row for each y, a column for each value of the key of panels."""
+    known = looks_of(settled)
+    rows = []
+    for y in settled.y:
+        row = []
+        for value in values_of(settled, settled.panels) if settled.panels else [None]:
+            inside = [each for each in settled.data[y] if value is None or each.at.get(settled.panels, "") == value]
+            members: dict[tuple[Coordinate, ...], list[Observation]] = {}
+            for each in inside:
+                members.setdefault(tuple(each.at.get(key, "") for key in settled.by), []).append(each)
+            groups = [Group(values, look, members[values]) for values, look in known.items() if values in members]
+            title = "" if value is None else f"{wording.names.get(settled.panels, settled.short(settled.panels))}: {wording.of(value)}"
+            row.append(Panel(y, title, groups))
+        rows.append(row)
+    return rows
+
+
+def looks_of(settled: Settled) -> dict[tuple[Coordinate, ...], Look]:
+    """The look of each combination of values of `by`."""
+    if not settled.by:
+        return {(): looks("", [""])[0]}
+    first, *second = ([*values_of(settled, key)] for key in settled.by)
+    found: dict[tuple[Coordinate, ...], Look] = {}
+    for value, look in zip(first, looks(settled.by[0], first), strict=True):
+        if not second:
+            found[(value,)] = look
+        for number, other in enumerate(second[0] if second else ()):
+            found[value, other] = Look(look.colour, look.marker, stroke(number), hollow=number % 2 == 1)
+    return found
+
+
+def values_of(settled: Settled, key: str) -> list[Any]:
+    """The values of a key in the order of an axis."""
+    from dumbbell.results.columns import in_order
+
+    return in_order(dict.fromkeys(each.at.get(key, "") for found in settled.data.values() for each in found))
+
+
+class Sheet:
+    """A figure with its panels, made within `style.styled`."""
+
+    def __init__(self, title: str, note: str, panels: Sequence[Sequence[Panel]], size: Size, geometry: Geometry, **more: Any) -> None:
+        """`more` is for `Figure.subplots`."""
+        self._geometry, self.size = geometry, size
+        narrow = _NARROWEST * geometry.font / 7
+        many = max(map(len, panels))
+        wanted = math.ceil(math.sqrt(many)) if many > _MOST_ABREAST and len(panels) == 1 else many
+        self.columns = columns = max(1, min(wanted, int(geometry.width / narrow)))
+        if max(map(len, panels)) > columns:
+            panels = [row[i : i + columns] for row in panels for i in range(0, len(row), columns)]
+        elif len(panels) > 2 and columns == 1 and geometry.width / narrow >= 3:
+            self.columns = columns = 2
+            all_ = [panel for row in panels for panel in row]
+            panels = [all_[i : i + columns] for i in range(0, len(all_), columns)]
+        self.rows = len(panels)
+        line = geometry.font / 72
+        self._note = textwrap.wrap(printable(note), max(30, int(0.97 * geometry.width / (line * 0.9 * _EM))))
+        most = (0.4, 0.3, 0.22)[min(self.rows, 3) - 1] * geometry.tall
+        high = min(max(0.62 * geometry.width / columns, 1.15 * geometry.font / 7), most)
+        height = self.rows * (high + 2 * line) + (5 + 1.3 * len(self._note)) * line
+        self.figure, axes = figure_of(self.rows, columns, geometry.width, height, **more)
+        self._title = printable_lines(title)
+        self.panels: list[tuple[Axes, Panel]] = []
+        for row, listed in zip(axes, panels, strict=True):
+            for column, axis in enumerate(row):
+                if column < len(listed):
+                    self.panels.append((axis, listed[column]))
+                    axis.set_title(listed[column].title, loc="left")
+                    axis.grid(True)
+                    axis.set_axisbelow(True)
+                else:
+                    axis.set_visible(False)
+        self._axes = axes
+        known = {id(axis): panel.title for axis, panel in self.panels}
+        for above, row in pairwise(axes):
+            for over, axis in zip(above, row, strict=True):
+                if known.get(id(axis)) == known.get(id(over)):
+                    axis.set_title("", loc="left")  # the row above says it
+
+    def label_y(self, axis: Axes, panel: Panel, label: str) -> None:
+        """The label of a y axis, unless the panel to the left has the same."""
+        row = next(row for row in self._axes if axis in row)
+        column = list(row).index(axis)
+        known = {id(each): other for each, other in self.panels}
+        if column == 0 or known[id(row[column - 1])].y != panel.y:
+            axis.set_ylabel(label)
+
+    def same_heights(self) -> None:
+        """Gives panels of the same column one y axis, from zero, so that differences look as large as they are."""
+        for y in {panel.y for _, panel in self.panels}:
+            alike = [axis for axis, panel in self.panels if panel.y == y]
+            lows, highs = zip(*(axis.get_ylim() for axis in alike), strict=True)
+            low, high = min(lows), max(highs)
+            high = 1.04 if y == _JAIN else max(1.03 * high, 1e-9)
+            for axis in alike:
+                axis.set_ylim(0 if low > -0.1 * abs(high) else low, high)
+
+    def is_lowest(self, axis: Axes) -> bool:
+        """Whether there is no panel below it."""
+        return any(
+            axis is self._axes[row, column] and (row + 1 == self.rows or not self._axes[row + 1, column].get_visible())
+            for row in range(self.rows)
+            for column in range(self.columns)
+        )
+
+    def label_x(self, axis: Axes, label: str, brief: str) -> None:
+        """The label of an x axis, the brief one if there is no room for it."""
+        axis.set_xlabel(label if _EM * self._geometry.font * len(label) < 1.1 * self.panel_points else brief)
+
+    @property
+    def panel_points(self) -> float:
+        """About how wide a panel is, points."""
+        return 0.82 * self._geometry.width * 72 / self.columns
+
+    def legend(self, handles: Mapping[str, Any], title: str) -> None:
+        """The legend below the panels."""
+        if not handles:
+            return
+        labels = list(handles)
+        self.figure.legend(
+            list(handles.values()),
+            labels,
+            loc="outside lower center",
+            ncols=self._legend_columns(labels),
+            title=printable(title) or None,
+            title_fontsize=self._geometry.font * 0.95,
+            handlelength=2.6,
+            columnspacing=1.5,
+        )
+
+    def finished(self) -> Figure:
+        """The figure with title and note."""
+        lines = len(self._note)
+        if self._title or lines:
+            head = self._fitted(self._title)
+            self.figure.suptitle("\n".join([head or " ", *[" "] * lines]), x=0.01, ha="left", fontweight="bold")
+        self.figure.align_ylabels()
+        with_fixed_layout(self.figure)
+        if lines:
+            title = self.figure._suptitle  # type: ignore[attr-defined]
+            box = title.get_window_extent().transformed(self.figure.transFigure.inverted())
+            self.figure.text(
+                0.01, box.y0, "\n".join(self._note), ha="left", va="bottom", fontsize=self._geometry.font * 0.9, color="#444444"
+            )
+        return self.figure
+
+    def _fitted(self, title: str) -> str:
+        """The title, in as many lines as it takes."""
+        most = max(20, int(0.95 * self._geometry.width * 72 / (self._geometry.font * 1.3 * 0.62)))
+        return "\n".join(part for line in title.split("\n") for part in textwrap.wrap(line, most) or [""])
+
+    def _legend_columns(self, labels: Sequence[str]) -> int:
+        room = 0.94 * self._geometry.width * 72 / (0.95 * self._geometry.font)  # in em
+        for columns in range(min(len(labels), 8), 1, -1):
+            least, longer = divmod(len(labels), columns)
+            ends = list(accumulate(least + (i < longer) for i in range(columns)))
+            if sum(5.2 + _EM * max(map(len, labels[first:end])) for first, end in pairwise([0, *ends])) <= room:
+                return columns
+        return 1
+
+
+def legend_title(settled: Settled, wording: Wording) -> str:
+    """What colours, and styles of lines, stand for."""
+    names = [wording.names.get(key, settled.short(key)) for key in settled.by]
+    return names[0] if len(names) == 1 else f"{names[0]} (colour), {names[1]} (line)" if names else ""
+
+
+def legend_handles(settled: Settled, wording: Wording, geometry: Geometry, form: str) -> dict[str, Any]:
+    """A handle for each value of the first key, and for each of the second; `form`: `line`, `marker` or `patch`."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    def handle(look: Look, colour: str, marker: str) -> Any:
+        if form == "patch":
+            return Patch(facecolor="white" if look.hollow else colour, edgecolor=colour)
+        return Line2D(
+            [],
+            [],
+            color=colour,
+            linestyle="none" if form == "marker" else look.stroke,
+            marker=marker if form != "step" else "",
+            markersize=4.5 * geometry.line**0.5,
+            markerfacecolor="white" if look.hollow else colour,
+            linewidth=1.2 * geometry.line,
+        )
+
+    if not settled.by:
+        return {}
+    found: dict[str, Any] = {}
+    known = looks_of(settled)
+    for values, look in known.items():
+        plain = Look(look.colour, look.marker, look.stroke if len(values) == 1 else "-")
+        found.setdefault(wording.of(values[0]), handle(plain, look.colour, look.marker))
+    for values, look in known.items():
+        if len(values) > 1:
+            name = wording.of(values[1])
+            name = f"{settled.short(settled.by[1])}: {name}" if name in map(wording.of, {first for first, _ in known}) else name
+            found.setdefault(name, handle(look, "#555555", "o" if form == "marker" else ""))
+    return found
+
+
+def thinned(labels: Sequence[str], places: Sequence[float], points: float, font: float) -> list[str]:
+    """Labels of ticks, those left out that would overlap the one before; `places` in shares of the axis, `points` is its width."""
+    shown, end = [], -math.inf
+    for label, place in zip(labels, places, strict=True):
+        half = 0.5 * 0.62 * 0.9 * font * max(map(len, label.split("\n")))
+        fits = place * points - half > end
+        shown.append(label if fits else "")
+        if fits:
+            end = place * points + half + 0.3 * font
+    return shown

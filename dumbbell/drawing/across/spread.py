@@ -1,0 +1,119 @@
+"""Distributions: boxes by the values of a key, and empirical distribution functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.comparing.across.observations import Observation
+from dumbbell.comparing.across.questions import Settled
+from dumbbell.drawing.across.lines import key_label, wrapped
+from dumbbell.drawing.across.sheet import Sheet, Wording, legend_handles, legend_title, panels_of, values_of
+from dumbbell.drawing.style import Size, styled
+from dumbbell.metrics import Array, distribution
+from dumbbell.results.columns import as_numbers, title_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_STEPS = 5_000
+"""Of a distribution function; of more values those at so many equal shares are drawn, the least and the largest among them."""
+
+
+def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
+    """Boxes from the first to the third quartile with the median, whiskers to the furthest value within 1.5 times their distance, and the
+    values beyond as points (Tukey, Exploratory Data Analysis, 1977).
+    """
+    levels = values_of(settled, settled.x) if settled.x else [""]
+    with styled(size) as geometry:
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        for axis, panel in sheet.panels:
+            width = 0.8 / max(len(panel.groups), 1)
+            for number, group in enumerate(panel.groups):
+                beside = width * (number - (len(panel.groups) - 1) / 2)
+                for i, level in enumerate(levels):
+                    values = values_at([each for each in group.found if not settled.x or each.at.get(settled.x, "") == level], panel.y)
+                    if not values.size:
+                        continue
+                    drawn = axis.boxplot(
+                        [values],
+                        positions=[i + beside],
+                        widths=0.8 * width,
+                        patch_artist=True,
+                        manage_ticks=False,
+                        flierprops={"marker": ".", "markersize": 2.5 * geometry.line, "markeredgecolor": group.look.colour},
+                        medianprops={"color": "#111111", "linewidth": 1.3 * geometry.line},
+                        whiskerprops={"color": group.look.colour, "linewidth": geometry.line},
+                        capprops={"color": group.look.colour, "linewidth": geometry.line},
+                    )
+                    drawn["boxes"][0].set(
+                        facecolor="white" if group.look.hollow else group.look.colour,
+                        alpha=0.45,
+                        edgecolor=group.look.colour,
+                        linewidth=geometry.line,
+                    )
+            sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
+            labels = _labels(settled, wording, levels)
+            axis.set_xticks(range(len(levels)), wrapped(labels, sheet.panel_points / len(levels), geometry.font))
+            axis.set_xlim(-0.6, len(levels) - 0.4)
+            axis.grid(False, axis="x")
+            axis.tick_params(labelbottom=sheet.is_lowest(axis))
+            if sheet.is_lowest(axis) and settled.x:
+                numbers = as_numbers(levels)
+                sheet.label_x(axis, *key_label(settled, wording, settled.x, numbers[1] if numbers else ""))
+        sheet.same_heights()
+        sheet.legend(legend_handles(settled, wording, geometry, "patch"), legend_title(settled, wording))
+        return sheet.finished()
+
+
+def distributions(settled: Settled, title: str, note: str, wording: Wording, size: Size, share_of: str) -> Figure:
+    """Empirical distribution functions; `share_of` says what each value is."""
+    with styled(size) as geometry:
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        for axis, panel in sheet.panels:
+            for group in panel.groups:
+                values = values_at(group.found, panel.y)
+                if not values.size:
+                    continue
+                found, shares = _steps(values)
+                axis.step(
+                    np.append(found[:1], found),
+                    np.append(0.0, shares),
+                    where="post",
+                    color=group.look.colour,
+                    linestyle=group.look.stroke,
+                    linewidth=1.2 * geometry.line,
+                )
+            axis.set_ylim(0, 1)
+            sheet.label_y(axis, panel, wording.y_label or f"share of {share_of}")
+            axis.set_xlabel(wording.x_label or title_of(panel.y))
+        for y in settled.y:
+            alike = [axis for axis, panel in sheet.panels if panel.y == y]
+            lows, highs = zip(*(axis.get_xlim() for axis in alike), strict=True)
+            for axis in alike:
+                axis.set_xlim(min(lows), max(highs))
+        sheet.legend(legend_handles(settled, wording, geometry, "step"), legend_title(settled, wording))
+        return sheet.finished()
+
+
+def values_at(found: Sequence[Observation], y: str) -> Array:
+    """All values of observations, those of series included; those that are missing left out."""
+    parts = [each.series[1] if each.series is not None else np.array([each.values.get(y, np.nan)]) for each in found]
+    values: Array = np.concatenate([np.empty(0), *parts])
+    there: Array = values[np.isfinite(values)]
+    return there
+
+
+def _steps(values: Array) -> tuple[Array, Array]:
+    found, shares = distribution(values)
+    if len(found) <= _MOST_STEPS:
+        return found, shares
+    chosen = np.linspace(0, len(found) - 1, _MOST_STEPS).astype(int)
+    return found[chosen], shares[chosen]
+
+
+def _labels(settled: Settled, wording: Wording, levels: Sequence[object]) -> list[str]:
+    numbers = as_numbers(levels) if settled.x else None
+    return [f"{value:g}" for value in numbers[0]] if numbers else [wording.of(level) if settled.x else "" for level in levels]

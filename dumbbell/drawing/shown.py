@@ -1,0 +1,19 @@
+"""A figure that notebooks show without pyplot."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+
+class ShownFigure(Figure):
+    """As matplotlib's; Jupyter shows it as a picture wherever it is the value of a cell, with or without `%matplotlib`."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        canvas: Any = FigureCanvasAgg(self)
+        canvas.print_png(buffer)
+        return buffer.getvalue()

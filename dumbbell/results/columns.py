@@ -1,0 +1,173 @@
+"""Names as a user types them: columns of tables and series without their unit, keys of a sweep by their last word; and values with units.
+
+Pure: nothing here reads a run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from dumbbell.errors import BadInput, shortened
+from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "run": RUN_METRICS,
+    "flow": FLOW_METRICS,
+    "group": GROUP_METRICS,
+    "stream": DATAGRAM_METRICS,
+}
+"""What a row of a table is of -> its columns."""
+SEED = "seed"
+"""The coordinate that tells repeats apart."""
+
+_FORMER = {"throughput_mbit": "goodput_mbit", "throughput": "goodput"}
+"""Names that columns had."""
+_SUFFIXES = {"_mbit": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets", "_bytes": "bytes"}
+_UNITS = {
+    **dict.fromkeys(
+        ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"
+    ),
+    **dict.fromkeys(("lost_share", "rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
+    "goodput": "Mbit/s",
+}
+"""Of columns and series whose name does not end with it."""
+_LESS_IS_BETTER = ("ms", "s")
+_MOST_NAMES = 12
+"""That a line lists."""
+
+# A quantity as the coordinates of a sweep have it, by kind: the units from the smallest to the largest, what each is called, and its size.
+_QUANTITIES: Sequence[Mapping[str, tuple[str, float]]] = (
+    {"ns": ("ns", 1e-9), "us": ("µs", 1e-6), "ms": ("ms", 1e-3), "s": ("s", 1.0), "min": ("min", 60.0), "h": ("h", 3600.0)},
+    {"bit": ("bit/s", 1.0), "kbit": ("kbit/s", 1e3), "mbit": ("Mbit/s", 1e6), "gbit": ("Gbit/s", 1e9)},
+    {
+        "B": ("B", 1.0),
+        "kB": ("kB", 1e3),
+        "KiB": ("KiB", 1024.0),
+        "MB": ("MB", 1e6),
+        "MiB": ("MiB", 1024.0**2),
+        "GB": ("GB", 1e9),
+        "GiB": ("GiB", 1024.0**3),
+    },
+    {"p": ("packets", 1.0)},
+    {"bdp": ("BDP", 1.0)},
+    {"%": ("%", 1.0)},
+    {"": ("", 1.0)},
+)
+_WRITTEN = re.compile(r"(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) ?(?P<unit>[A-Za-z%]*)", re.ASCII)
+
+
+def find_key(word: str, keys: Iterable[str], option: str) -> str:
+    """The key that a word stands for: itself, or the only one that ends with it after a dot.
+
+    Raises `BadInput`, one line that names `option`, if there is none or more than one.
+    """
+    keys = list(dict.fromkeys(keys))
+    if word in keys:
+        return word
+    meant = [key for key in keys if key.endswith(f".{word}")]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise BadInput(f"{option} {word!r} is ambiguous: {' and '.join(meant)} end with it; expected one of them")
+    shorts = [key.rpartition(".")[2] for key in keys]
+    raise BadInput(f"{option} {word!r} is unknown{_near(word, [*keys, *shorts])}; expected {_one_of(keys)}")
+
+
+def find_column(word: str, columns: Iterable[str]) -> str | None:
+    """The column or series that a word stands for: itself, with or without its unit, or by a name that it had; None if there is none."""
+    columns = list(dict.fromkeys(columns))
+    word = _FORMER.get(word, word)
+    if word in columns:
+        return word
+    meant = [column for column in columns if bare(column) == word]
+    return meant[0] if len(meant) == 1 else None
+
+
+def unknown_column(word: str, columns: Iterable[str], option: str) -> BadInput:
+    """The error for a column that is not there: those that begin with it, or the nearest."""
+    columns = list(dict.fromkeys(columns))
+    longer = [column for column in columns if column.startswith(f"{word}_")]
+    if longer:
+        return BadInput(f"{option} {word!r} is no column; expected {' or '.join(longer)}")
+    return BadInput(f"{option} {word!r} is unknown{_near(word, [*columns, *map(bare, columns)])}; expected {_one_of(columns)}")
+
+
+def bare(column: str) -> str:
+    """A column without its unit: `srtt_mean` for `srtt_mean_ms`."""
+    suffix = _suffix(column)
+    return column.removesuffix(suffix) if suffix else column
+
+
+def unit_of(column: str) -> str:
+    """The unit of a column or series; empty if it has none."""
+    suffix = _suffix(column)
+    return _SUFFIXES[suffix] if suffix else _UNITS.get(column, "")
+
+
+def title_of(column: str) -> str:
+    """What a column or series is called in figures: `srtt mean (ms)`."""
+    unit = unit_of(column)
+    name = bare(column).replace("_", " ")
+    return f"{name} ({unit})" if unit else name
+
+
+def is_delay(column: str) -> bool:
+    """Whether it is a time that is the better the shorter it is."""
+    return unit_of(column) in _LESS_IS_BETTER
+
+
+def short(key: str, keys: Iterable[str]) -> str:
+    """The last words of a key that tell it from the others: `rtt` for `path.rtt`."""
+    words, others = key.split("."), [other for other in keys if other != key]
+    for count in range(1, len(words)):
+        name = ".".join(words[-count:])
+        if not words[-count].isdigit() and not any(other == name or other.endswith(f".{name}") for other in others):
+            return name
+    return key
+
+
+def in_order(values: Iterable[object]) -> list[object]:
+    """Different coordinates in the order of an axis: quantities by size, words as they came."""
+    found = list(dict.fromkeys(values))
+    numbers = as_numbers(found)
+    return found if numbers is None else [value for _, value in sorted(zip(numbers[0], found, strict=True), key=lambda pair: pair[0])]
+
+
+def as_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
+    """Coordinates such as `20ms` as numbers of one unit, that which most of them have, and its name; None if they are not of one kind."""
+    parts = [_split(value) for value in values]
+    units = [part[1] for part in parts if part is not None]
+    if not values or len(units) < len(values):
+        return None
+    kind = next((kind for kind in _QUANTITIES if all(unit in kind for unit in units)), None)
+    if kind is None:
+        return None
+    name, size = kind[Counter(units).most_common(1)[0][0]]
+    return [float(f"{number * kind[unit][1] / size:.12g}") for number, unit in (part for part in parts if part is not None)], name
+
+
+def _split(value: object) -> tuple[float, str] | None:
+    """Number and unit of a coordinate."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value), ""
+    match = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
+    return None if match is None else (float(match["number"]), match["unit"])
+
+
+def _suffix(column: str) -> str | None:
+    return next((suffix for suffix in _SUFFIXES if column.endswith(suffix)), None) if column not in _UNITS else None
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(shortened(word), list(dict.fromkeys(known)), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _one_of(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    if not names:
+        return "none, there is only one value of everything"
+    return ("one of " if len(names) > 1 else "") + ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
