@@ -4,6 +4,8 @@ import dumbbell
 
 results = dumbbell.run(dumbbell.Scenario.from_file("scenario.yaml"))
 results.frame                       # polars: coordinates of the sweep, t_ns, entity, series, value
+dumbbell.plot(results, x="path.rtt", y="goodput", by="cc")          # a matplotlib figure
+dumbbell.table(results)                                             # means over repeats with their intervals
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dumbbell.api import run
+    from dumbbell.api import plot, run, table
     from dumbbell.results import Results, Run, Store, load
     from dumbbell.scenario import (
         Access,
@@ -74,7 +76,9 @@ __all__ = [
     "__version__",
     "control",
     "load",
+    "plot",
     "run",
+    "table",
 ]
 
 _HOMES = {
@@ -85,7 +89,9 @@ _HOMES = {
     "Store": "dumbbell.results",
     "control": "dumbbell.scenario.function",
     "load": "dumbbell.results",
+    "plot": "dumbbell.api",
     "run": "dumbbell.api",
+    "table": "dumbbell.api",
 }
 """Where what is not part of a scenario lives."""
 

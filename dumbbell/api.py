@@ -1,14 +1,27 @@
-"""Running a scenario from Python."""
+"""Running a scenario from Python, and figures and tables of what came out of it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Executor, Threads
 from dumbbell.results import Results, Store
 from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.comparing.across.observations import Source
+    from dumbbell.comparing.tables import Table
+    from dumbbell.drawing.style import Size
+
+Where: TypeAlias = Mapping[str, object] | str | Sequence[str]
+"""`{"rtt": "20ms"}`, a list of values where several will do, or as on the command line `"rtt=20ms"`."""
 
 
 def run(
@@ -35,3 +48,118 @@ def run(
     """
     store = None if out is None else Store(out)
     return execute(prepare(scenario.runs()), store, executor or Threads(workers), progress, allow_library=allow_library)
+
+
+def plot(
+    what: Results | str | Path | Sequence[Results | str | Path] | Mapping[str, Results | str | Path],
+    x: str | None = None,
+    y: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    *,
+    kind: str | None = None,
+    panels: str | None = None,
+    where: Where = (),
+    over: str | Sequence[str] = (),
+    per: str | None = None,
+    statistic: str | None = None,
+    samples: bool = False,
+    window_s: float | None = None,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    labels: Mapping[str, str] | None = None,
+    size: Size = "screen",
+    start_s: float = 0.0,
+    stop_s: float = math.inf,
+) -> Figure:
+    """A figure of many runs, as `dumbbell plot` draws it with options of the same names; without any, the summary of a sweep.
+
+    Args:
+        what: Results, a results folder, several of these, or several by the names that the figure has for them.
+        x: A key of the sweep or its last word, `time`, or for `kind="scatter"` a column.
+        y: Columns of `dumbbell table` with or without their unit, or series: a row of panels each.
+        by: One key for colours, or two, the second for styles of lines.
+        kind: `lines`, `box`, `cdf`, `scatter` or `heat`.
+        panels: A key with a panel for each value.
+        where: Only these runs or flows.
+        over: Keys whose values are taken together.
+        per: What a value is of: `run`, `flow`, `group`, `stream` or `port`.
+        statistic: `mean` or `median`, each with its 95 % interval, or `spread`.
+        samples: For boxes and distributions: samples of the series instead of a number a run or flow.
+        window_s: Goodput over time is averaged over so many seconds.
+        title: In place of the one that is made.
+        x_label: Likewise.
+        y_label: Likewise.
+        labels: What values and keys are called in the figure.
+        size: `screen`, `one-column` or `two-column`.
+        start_s: Start of the time axis.
+        stop_s: End of the time axis.
+
+    Raises `BadInput` for a name that is none.
+    """
+    from dumbbell.comparing.across.questions import Asked, needs_series, settle, summary
+    from dumbbell.drawing.across.figure import across_figure
+    from dumbbell.drawing.across.sheet import Wording
+
+    asked = Asked(
+        kind=kind,
+        x=x,
+        y=_several(y),
+        by=_several(by),
+        panels=panels,
+        where=_conditions(where),
+        over=_several(over),
+        per=per,
+        statistic=statistic,
+        samples=samples,
+        window_s=window_s,
+    )
+    sources = _sources(what, needs_series(asked))
+    settled = summary(sources) if asked == Asked() else settle(asked, sources)
+    return across_figure(settled, Wording(title, x_label, y_label, labels or {}), size, start_s, stop_s)
+
+
+def table(
+    what: Results | str | Path | Sequence[Results | str | Path] | Mapping[str, Results | str | Path],
+    per: str = "group",
+    statistic: str = "mean",
+    y: str | Sequence[str] = (),
+    where: Where = (),
+    over: str | Sequence[str] = (),
+) -> Table:
+    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `run`, `flow` or `stream`.
+
+    It has `csv()`, `markdown()`, `latex()`, `text(width)` and `records()`; notebooks show it. The other arguments are those of `plot`.
+    """
+    from dumbbell.comparing.across.tables import repeats_table
+
+    return repeats_table(_sources(what, False), "", per, statistic, _several(y), _conditions(where), _several(over))
+
+
+def _sources(what: object, series: bool) -> list[Source]:
+    """The runs that are meant, without invalid ones."""
+    from dumbbell.comparing.across.observations import Source
+    from dumbbell.studies.folder import open_outlines, open_runs
+
+    if isinstance(what, Results | str | Path):
+        what = [what]
+    named = what.items() if isinstance(what, Mapping) else [("", each) for each in what]  # type: ignore[attr-defined]
+    found = []
+    for number, (name, each) in enumerate(named, 1):
+        if isinstance(each, Results):
+            found.append(Source(name or f"results {number}", [run for run in each if run.status != "invalid"]))
+        else:
+            path, runs = (open_runs if series else open_outlines)(Path(each))
+            found.append(Source(name or path.resolve().name, runs))
+    return found
+
+
+def _several(words: str | Sequence[str]) -> tuple[str, ...]:
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def _conditions(where: Where) -> tuple[str, ...]:
+    if not isinstance(where, Mapping):
+        return _several(where)
+    several = {key: value if isinstance(value, list | tuple) else [value] for key, value in where.items()}
+    return tuple(f"{key}={value}" for key, values in several.items() for value in values)

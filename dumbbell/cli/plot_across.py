@@ -118,9 +118,8 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
     note(f"drawing {settled.sentence()}, {settled.runs} runs: {describe(settled, view.start_s, view.stop_s)}")
     if settled.pooled and is_summary:
         key = settled.pooled[0]
-        note(
-            f"note: {key} has no place in one figure: --x {key}, --panels {key} or --where {key}={next(filter(None, map(str, settled.keys[key])))} shows it"
-        )
+        value = next(filter(None, map(str, settled.keys[key])))
+        note(f"note: {key} has no place in one figure: --x {key}, --panels {key} or --where {key}={value} shows it")
     figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
     target = output.out or paths[0] / "figures"
     name = "summary" if is_summary else file_name(settled)

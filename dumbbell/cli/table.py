@@ -13,7 +13,7 @@ from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dumbbell.comparing.tables import Table
     from dumbbell.studies.folder import Folder
@@ -25,6 +25,7 @@ class Form(StrEnum):
     TEXT = "text"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
 
 
 def register(app: typer.Typer) -> None:
@@ -45,11 +46,28 @@ def _table(
     ] = False,
     by_stream: Annotated[bool, typer.Option("--datagrams", help="A row a ping, voice call or other stream that measures.")] = False,
     by_tin: Annotated[bool, typer.Option("--tins", help="A row a tin of cake.")] = False,
+    statistic: Annotated[
+        str | None,
+        typer.Option(
+            "--statistic",
+            help="Over repeats: mean or median with the 95 % interval, or spread (5th to 95th percentile); a row a group and direction, or "
+            "with --runs, --groups or --datagrams one of these.",
+        ),
+    ] = None,
+    y: Annotated[
+        list[str] | None, typer.Option("--y", help="With --statistic: only this column, with or without its unit; repeatable.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="With --statistic: only these runs or flows; repeatable.")
+    ] = None,
+    over: Annotated[
+        list[str] | None, typer.Option("--over", help="With --statistic: a key of the sweep whose values are taken together; repeatable.")
+    ] = None,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
 ) -> None:
-    """Show results as a table: a row a flow, a group or a run, or a table of the study's source by its number.
+    """Show results as a table: a row a flow, a group or a run, over repeats or each by itself, or a table of the study's source.
 
     Without an option, text has the groups and the streams of datagrams below the flows.
     """
@@ -74,7 +92,13 @@ def _table(
         typer.echo(_tidy(open_folder(folder), kind), nl=False)
         return
     wanted = next((name for name, given in options[1:-1] if given), None)
-    if by_tin:
+    if statistic is None and (y or where or over):
+        raise BadInput(f"{'--y' if y else '--where' if where else '--over'} was given without --statistic; expected both")
+    if statistic is not None:
+        if by_tin or number is not None:
+            raise BadInput(f"{asked[0]} and --statistic were given together; expected one of them")
+        tables = [_over_repeats(folder, wanted, statistic, (y or (), where or (), over or ()), form is Form.CSV or json)]
+    elif by_tin:
         tables = [_tins(open_folder(folder))]
     else:
         tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(folder), number)]
@@ -86,7 +110,7 @@ def _table(
 
         print_tables(tables)
     else:
-        typer.echo(table.csv() if form is Form.CSV else table.markdown(), nl=False)
+        typer.echo({Form.CSV: table.csv, Form.MARKDOWN: table.markdown, Form.LATEX: table.latex}[form](), nl=False)
 
 
 def _tidy(opened: Folder, kind: str | None) -> str:
@@ -116,6 +140,23 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
         return [tables[wanted](runs, str(path))]
     made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]
     return [table for table in made if table.rows] or made[:1]
+
+
+def _over_repeats(
+    folder: Path, wanted: str | None, statistic: str, asked: tuple[Sequence[str], Sequence[str], Sequence[str]], apart: bool
+) -> Table:
+    """A row a cell; `asked`: columns, conditions and keys that are taken together."""
+    from dumbbell.comparing.across.estimates import STATISTICS
+    from dumbbell.comparing.across.observations import Source
+    from dumbbell.comparing.across.questions import check_statistic
+    from dumbbell.comparing.across.tables import repeats_table
+    from dumbbell.studies.folder import open_outlines
+
+    check_statistic(statistic)
+    path, runs = open_outlines(folder)
+    per = {"--runs": "run", "--datagrams": "stream"}.get(wanted or "", "group")
+    y, where, over = asked
+    return repeats_table([Source(path.name, runs)], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
 
 
 def _tins(opened: Folder) -> Table:

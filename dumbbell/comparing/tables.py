@@ -1,4 +1,4 @@
-"""Tables as data, and their output as CSV, as Markdown or on a terminal."""
+"""Tables as data, and their output as CSV, as Markdown, as LaTeX, as HTML or on a terminal."""
 
 from __future__ import annotations
 
@@ -42,6 +42,34 @@ class Table:
         lines = [f"| {' | '.join(_escaped(field) for field in row)} |" for row in (self.columns, rule, *self.rows)]
         return "\n".join(([f"**{self.title}**", ""] if self.title else []) + lines) + "\n"
 
+    def latex(self) -> str:
+        """A table for a document with the package booktabs: numbers right-aligned, the title as its caption."""
+        columns = "".join("r" if numeric else "l" for numeric in self._numeric())
+        head, *rows = [" & ".join(map(_in_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
+        caption = [rf"\caption{{{_in_latex(self.title)}}}"] if self.title else []
+        body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join([r"\begin{table}", r"\centering", *caption, *body, r"\end{table}"]) + "\n"
+
+    def html(self) -> str:
+        """A table for a web page or a notebook. Nothing in it is taken for markup."""
+        from html import escape
+
+        sides = ["right" if numeric else "left" for numeric in self._numeric()]
+
+        def row(fields: Sequence[str], kind: str) -> str:
+            cells = (f'<{kind} style="text-align: {side}">{escape(field)}</{kind}>' for field, side in zip(fields, sides, strict=True))
+            return f"<tr>{''.join(cells)}</tr>"
+
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        body = "\n".join(row(fields, "td") for fields in self.rows)
+        return f"<table>{caption}\n<thead>{row(self.columns, 'th')}</thead>\n<tbody>\n{body}\n</tbody></table>\n"
+
+    def __repr__(self) -> str:
+        return f"Table({self.title!r}, {len(self.rows)} rows of {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
     def text(self, width: int, bold: bool = False) -> str:
         """Text for a terminal of this width. Fields are wrapped between words; a long word makes the table wider. `bold`: bold title."""
         fields = [[_lines(field) for field in row] for row in (self.columns, *self.rows)]
@@ -64,6 +92,21 @@ def _plain(field: str) -> str | float | None:
 
 def _escaped(field: str) -> str:
     return field.replace("|", "\\|")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "µ": r"$\mu$",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+"""What characters are written as."""
+
+
+def _in_latex(field: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in " ".join(field.split()))
 
 
 def _lines(field: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.results import notebook
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, SeriesFile, digest, to_frame
 from dumbbell.results.summary import Summary, summarise
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Coordinate = str | int | float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """One run of an engine. Wide because it is all that a store keeps of one."""
 
@@ -68,6 +69,12 @@ class Run:
         """An invalid run without results. `known`: `key`, `name`, `cell`, `scenario` and `engine`."""
         nothing = (Table(FLOWS, {}), Table(PORTS, {}))
         return cls(**known, status="invalid", reasons=(reason,), flows=nothing[0], ports=nothing[1], digest=digest(()))
+
+    def __repr__(self) -> str:
+        return notebook.run_text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.run_html(self)
 
     @property
     def is_complete(self) -> bool:
@@ -141,13 +148,19 @@ class Run:
         raise KeyError(name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Several runs of one scenario or study, in order."""
 
     runs: tuple[Run, ...]
     damaged: tuple[DamagedRun, ...] = ()
     """The stored runs that are left out because they are not as they were written."""
+
+    def __repr__(self) -> str:
+        return notebook.results_text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.results_html(self)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)

@@ -125,7 +125,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
         (["table", "DIR", "--number", "11"], "--number 11: no such table; expected one of 1 to 4, 12 to 21\n"),
         (["table", "DIR", "--number", "12", "--tidy"], "expected one of them"),
         (["plot", "DIR", "--figure", "sawtoth"], "figure 'sawtoth' is unknown (did you mean 'sawtooth'?)"),
-        (["plot", "DIR", "--size", "poster"], "--size 'poster' is unknown; expected print or screen"),
+        (["plot", "DIR", "--size", "poster"], "--size 'poster' is unknown; expected screen, one-column, two-column or print"),
         (["plot", "DIR", "--from", "20", "--to", "10"], "--to 10 is not after --from 20"),
         (["plot", "DIR", "--to", "nan"], "--to nan is no time; expected a number of s"),
         (["plot", "DIR", "--from", "inf"], "--from inf is no time; expected a number of s"),

@@ -130,6 +130,12 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def check_statistic(name: str) -> None:
+    """Raises `BadInput` for a statistic that there is not."""
+    if name not in STATISTICS:
+        raise BadInput(f"--statistic {name!r} is unknown; expected one of {', '.join(STATISTICS)}")
+
+
 def needs_series(asked: Asked) -> bool:
     """Whether series must be read for it; summaries are enough otherwise."""
     if asked.x in TIME or asked.samples:
@@ -141,8 +147,8 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
     """Chooses what was left open. Raises `BadInput`, one line, for a name that is none, or keys that have no place in the figure."""
     if asked.kind is not None and asked.kind not in KINDS:
         raise BadInput(f"--kind {asked.kind!r} is unknown; expected one of {', '.join(KINDS)}")
-    if asked.statistic is not None and asked.statistic not in STATISTICS:
-        raise BadInput(f"--statistic {asked.statistic!r} is unknown; expected one of {', '.join(STATISTICS)}")
+    if asked.statistic is not None:
+        check_statistic(asked.statistic)
     if asked.per is not None and asked.per not in LABELS:
         raise BadInput(f"--per {asked.per!r} is unknown; expected one of {', '.join(LABELS)}")
     if len(asked.by) > 2:
@@ -154,7 +160,7 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
     if asked.x in TIME and not over_time:
         raise BadInput(f"--x {asked.x} was given with --kind {kind}; expected --kind lines")
     data, per, window_s = _data(asked, sources, over_time, kind, tick)
-    data = {y: _selected(found, asked.where) for y, found in data.items()}
+    data = {y: selected(found, asked.where) for y, found in data.items()}
     everything = [each for found in data.values() for each in found]
     keys, all_keys = varying(everything), dict.fromkeys(key for each in everything for key in each.at if key != SEED)
 
@@ -282,7 +288,7 @@ def _per_of_words(asked: Asked, sources: Sequence[Source]) -> str | None:
     return None
 
 
-def _selected(found: Sequence[Observation], where: Sequence[str]) -> Sequence[Observation]:
+def selected(found: Sequence[Observation], where: Sequence[str]) -> Sequence[Observation]:
     """The observations with these values. Raises `BadInput` if there are none."""
     wanted: dict[str, set[str]] = {}
     keys = list(dict.fromkeys(key for each in found for key in each.at))

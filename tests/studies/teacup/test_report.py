@@ -73,7 +73,7 @@ def test_runs_can_be_compared_with_another_folder(quick, dumbbell):
         (["plot", "DIR", "--figure", "1"], "figure '1' is unknown"),
         (["plot", "sce", "DIR"], "holds the study teacup; expected the study sce"),
         (["plot", "teacup", "nowhere"], "nowhere: no such folder; expected what `dumbbell reproduce teacup --out nowhere` leaves"),
-        (["plot", "nowhere", "DIR"], "study 'nowhere' is unknown"),
+        (["plot", "nowhere", "DIR"], "nowhere: no such folder, and no study; expected"),
     ],
 )
 def test_bad_arguments_are_reported(quick, dumbbell, arguments, what):

@@ -1,0 +1,81 @@
+"""Tables over repeats: a row for each cell of a sweep, and in it for each group and direction, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
+from dumbbell.comparing.across.observations import ENGINE, FOLDER, NAME, Observation, Source, observations, varying
+from dumbbell.comparing.across.questions import check_statistic, selected
+from dumbbell.comparing.tables import Table
+from dumbbell.results.columns import COLUMNS, SEED, find_column, find_key, unknown_column
+
+_ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
+"""What a row is of -> the coordinates that it has beside the cell."""
+
+
+def repeats_table(
+    sources: Sequence[Source],
+    title: str,
+    per: str = "group",
+    statistic: str = "mean",
+    y: Sequence[str] = (),
+    where: Sequence[str] = (),
+    over: Sequence[str] = (),
+    apart: bool = False,
+) -> Table:
+    """A row for each cell and, in it, each group and direction (`per` group), flow, stream, or for the run as a whole.
+
+    Of a group goodput and segments sent again are of its flows together, the rest are means over them. Columns without a value are left
+    out. `y`: only these columns. `over`: keys whose values are taken together. `apart`: limits have columns of their own, for programs;
+    else they stand in the field, `9.41±0.02` for the mean and `9.41 [9.38, 9.43]` otherwise. Raises `BadInput` for a wrong name.
+    """
+    check_statistic(statistic)
+    found = selected(observations(sources, per), where)
+    swept = dict.fromkeys(key for source in sources for run in source.runs for key in run.cell if key != SEED)
+    several = varying(found)
+    together = [find_key(word, [*swept, *several], "--over") for word in over]
+    keys = [key for key in (*(each for each in (FOLDER, ENGINE, NAME) if each in several), *swept, *_ROWS[per]) if key not in together]
+    columns = _columns(found, per, y)
+    cells: dict[tuple[Any, ...], list[Observation]] = {}
+    for each in found:
+        cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
+    rows = []
+    for place, members in cells.items():
+        numbers = [estimate(by_run((each.run, each.values.get(column, math.nan)) for each in members), statistic) for column in columns]
+        fields = [part for number in numbers for part in (_fields(number) if apart else [_field(number, statistic)])]
+        rows.append([*map(str, place), str(len({each.run for each in members})), *fields])
+    heads = [head for column in columns for head in ((column, f"{column}_low", f"{column}_high") if apart else (column,))]
+    return Table(title, [*keys, "runs", *heads], rows)
+
+
+def _columns(found: Sequence[Observation], per: str, y: Sequence[str]) -> list[str]:
+    """The columns of a kind of row that have values, or those that are asked for."""
+    known = list(dict.fromkeys((*COLUMNS["flow"], *COLUMNS["group"]) if per == "group" else COLUMNS[per]))
+    if not y:
+        return [column for column in known if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
+    columns = []
+    for word in y:
+        column = find_column(word, known)
+        if column is None:
+            raise unknown_column(word, known, "--y")
+        columns.append(column)
+    return columns
+
+
+def _fields(number: Estimate) -> list[str]:
+    """Estimate and limits, exact enough for programs."""
+    return ["" if not math.isfinite(value) else f"{value:.6g}" for value in (number.centre, number.low, number.high)]
+
+
+def _field(number: Estimate, statistic: str) -> str:
+    """Estimate and interval as people read them."""
+    centre, low, high = rounded(number)
+    if not low:
+        return centre
+    if statistic != "mean":
+        return f"{centre} [{low}, {high}]"
+    places = len(centre.partition(".")[2])
+    return f"{centre}±{(number.high - number.low) / 2:.{places}f}"
