@@ -12,6 +12,10 @@ from matplotlib.figure import Figure
 class ShownFigure(Figure):
     """As matplotlib's; Jupyter shows it as a picture wherever it is the value of a cell, with or without `%matplotlib`."""
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        FigureCanvasAgg(self)
+
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
         canvas: Any = FigureCanvasAgg(self)

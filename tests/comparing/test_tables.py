@@ -56,3 +56,29 @@ def test_what_would_steer_a_terminal_is_written_out():
 
 def test_wide_characters_take_two_places():
     assert Table("", ["a", "b"], [["中", "x"], ["abc", "y"]]).text(80).splitlines()[2:] == ["中   x", "abc  y"]
+
+
+def test_latex_has_nothing_that_latex_would_take_for_commands():
+    table = Table("50 % & more_", ["qdisc", "rtt_ms"], [["pfifo {x}", "1.5±0.2"], [r"a\b~^#$", "2"]])
+    assert table.latex().splitlines() == [
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{50 \% \& more\_}",
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"qdisc & rtt\_ms \\",
+        r"\midrule",
+        r"pfifo \{x\} & 1.5$\pm$0.2 \\",
+        r"a\textbackslash{}b\textasciitilde{}\textasciicircum{}\#\$ & 2 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+
+
+def test_html_has_no_markup_of_others():
+    html = Table("<b>", ["a"], [["<script>"]]).html()
+    assert "<b>" not in html
+    assert "<td" in html
+    assert "&lt;script&gt;" in html
+    assert repr(Table("t", ["a", "b"], [])) == "Table('t', 0 rows of a, b)"

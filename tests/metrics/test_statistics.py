@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from dumbbell import metrics
 
@@ -106,3 +107,25 @@ def test_time_to_fair_share_is_to_the_first_window_that_has_it():
     rates = np.array([math.nan] * 4 + [1.0, 2.0, 4.4, 4.6, 3.0, 5.0, 5.0, 5.0])
     assert metrics.time_to_fair_share((times, rates), 5.0, 20.0) == 3.5
     assert math.isnan(metrics.time_to_fair_share((times, rates), 9.0, 20.0))
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 9, 20, 101])
+def test_limits_of_a_median_are_those_of_order_statistics(count):
+    values = np.random.default_rng(count).normal(size=count)
+    centre, low, high = metrics.median_interval(values.tolist())
+    assert centre == pytest.approx(np.median(values))
+    theirs = stats.quantile_test(values, q=0.0, p=0.5).confidence_interval(0.95)
+    if count < 6:
+        assert (low, high) == (-math.inf, math.inf)
+        assert math.isnan(theirs.low)
+    else:
+        assert (low, high) == (theirs.low, theirs.high)
+
+
+def test_an_ellipse_of_points_has_their_deviations_and_their_direction():
+    x = np.array([-3.0, 3.0, -1.0, 1.0])
+    centre, first, second, angle = metrics.gaussian_ellipse(x, x + np.array([0.5, 0.5, -0.5, -0.5]))
+    assert centre == (0.0, 0.0)
+    assert first > second > 0
+    assert angle % 180 == pytest.approx(45, abs=2)
+    assert metrics.gaussian_ellipse(np.array([1.0]), np.array([2.0]))[1:3] == (0.0, 0.0)

@@ -42,6 +42,8 @@ MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
 _ROWS = ("goodput_mbit", "srtt_mean_ms", "jain_index", "drops", "latency_median_ms", "rtt_median_ms")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS = 4
+_WHOSE = (ENGINE, FOLDER, NAME)
+"""Coordinates of runs that are compared as a whole."""
 
 
 @dataclass(frozen=True)
@@ -185,9 +187,8 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
         left = _left(everything, keys, [*named, x])
     if kind == "heat" and not by:
         if not left:
-            raise BadInput(
-                f"--kind heat takes two keys with several values; there {'is' if len(keys) == 1 else 'are'} {', '.join(keys) or 'none'}"
-            )
+            there = f"{'is' if len(keys) == 1 else 'are'} {', '.join(keys) or 'none'}"
+            raise BadInput(f"--kind heat: there {there}; expected two keys with several values")
         by = [_axis(left, keys)]
         left = _left(everything, keys, [*named, x, *by])
     if len(by) > 1 and len(keys.get(by[1], ())) > MOST_STROKES:
@@ -342,7 +343,7 @@ def _left(found: Sequence[Observation], keys: Mapping[str, Sequence[Coordinate]]
 def _preference(key: str) -> int:
     """Controls first, then what was run by whom, then the rest."""
     word = key.rpartition(".")[2]
-    return 0 if word == "cc" else 1 if key in (ENGINE, FOLDER, NAME) else 2
+    return 0 if word == "cc" else 1 + _WHOSE.index(key) if key in _WHOSE else 1 + len(_WHOSE)
 
 
 def _determined(found: Sequence[Observation], key: str, others: Sequence[str]) -> bool:
@@ -370,6 +371,8 @@ def _placed(
         key, count = left[0], len(keys[left[0]])
         if not by and count <= MOST_COLOURS:
             by = [key]
+        elif key in _WHOSE and len(by) == 1 and kind != "heat" and count <= MOST_STROKES:
+            by = [*by, key]  # laid over each other rather than beside each other
         elif not panels and count <= MOST_PANELS:
             panels = key
         elif len(by) == 1 and kind != "heat" and count <= MOST_STROKES:

@@ -1,0 +1,163 @@
+"""`dumbbell plot` and `dumbbell table` across runs."""
+
+import csv
+import io
+import json
+
+import pytest
+
+import dumbbell as package
+
+SCENARIO = """\
+name: sweep
+path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: {kind: pfifo, limit: 1bdp}}}
+flows:
+  - {cc: reno, start: {jitter: 50ms}}
+  - {cc: cubic, start: {jitter: 50ms}, direction: reverse}
+duration: 2s
+sweep: {path.rtt: [10ms, 20ms], flows.0.cc: [reno, bbr]}
+repeat: 3
+"""
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """Results of twelve runs."""
+    out = tmp_path_factory.mktemp("sweep") / "out"
+    package.run(package.Scenario.from_text(SCENARIO), out, workers=1)
+    return out
+
+
+def test_without_options_there_is_one_summary_of_a_sweep(dumbbell, sweep, tmp_path):
+    answer = dumbbell("plot", sweep, "--out", tmp_path)
+    assert answer.status == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["summary.png", "summary.svg"]
+    said, written = answer.err.splitlines()
+    assert said.startswith("drawing goodput_mbit, srtt_mean_ms")
+    assert " over path.rtt by flows.0.cc, 12 runs: mean, 95 % interval (Student's t) of 3 runs each" in said
+    assert written == f"1 figure in {tmp_path}: summary"
+
+
+def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
+    names = dumbbell("plot", sweep, "--list").out.split()
+    assert len(names) == 12
+    assert dumbbell("plot", sweep, "--figure", names[0], "--out", tmp_path, "--format", "png").status == 0
+    assert [path.name for path in tmp_path.iterdir()] == [f"{names[0]}.png"]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (("--x", "path.rtt", "--y", "goodput", "--by", "cc"), "goodput-over-rtt-by-cc"),
+        (("--x", "rtt", "--y", "throughput_mbit", "--by", "group", "--where", "cc=bbr"), "goodput-over-rtt-by-group"),
+        (("--kind", "heat", "--title", "t"), "heat-goodput-over-rtt-by-cc"),
+        (("--kind", "scatter", "--panels", "rtt"), "goodput-against-srtt_mean-by-cc-panels-rtt"),
+        (("--kind", "cdf", "--y", "srtt", "--by", "group", "--over", "rtt", "--over", "flows.0.cc"), "cdf-srtt-by-group"),
+        (("--kind", "box", "--x", "rtt", "--y", "retransmits", "--per", "flow", "--by", "direction"), None),
+        (
+            (
+                "--x",
+                "time",
+                "--y",
+                "goodput",
+                "--y",
+                "backlog_packets",
+                "--where",
+                "flows.0.cc=bbr",
+                "--where",
+                "rtt=20ms",
+                "--window",
+                "0.2",
+            ),
+            None,
+        ),
+        (("--y", "drops", "--statistic", "median", "--label", "bbr=BBR", "--x-label", "RTT", "--y-label", "lost"), "drops-over-rtt-by-cc"),
+    ],
+)
+def test_what_is_asked_for_is_drawn(dumbbell, sweep, tmp_path, options, name):
+    answer = dumbbell("plot", sweep, *options, "--size", "one-column", "--format", "png", "--out", tmp_path, "--json")
+    assert answer.status == 0, answer.err
+    (path,) = json.loads(answer.out)
+    assert name is None or path == str(tmp_path / f"{name}.png")
+    assert (tmp_path / path).stat().st_size > 5_000
+
+
+def test_two_folders_are_laid_over_each_other(dumbbell, sweep, tmp_path):
+    other = tmp_path / "other"
+    package.run(package.Scenario.from_text(SCENARIO.replace("1bdp", "2bdp")), other, workers=1)
+    answer = dumbbell("plot", sweep, other, "--x", "rtt", "--y", "goodput", "--by", "cc", "--out", tmp_path)
+    assert "goodput_mbit over path.rtt by flows.0.cc and folder, 24 runs" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--x", "rrt"), "--x 'rrt' is unknown (did you mean 'rtt'?); expected one of path.rtt, flows.0.cc"),
+        (("--y", "srtt"), "--y 'srtt' is a series; expected --x time, --kind cdf or --kind box with it, or srtt_mean_ms or srtt_p95_ms"),
+        (("--x", "time", "--y", "cwn"), "--y 'cwn' is unknown (did you mean 'cwnd'?); expected one of goodput, cwnd"),
+        (("--kind", "pie"), "--kind 'pie' is unknown; expected one of lines, box, cdf, scatter, heat"),
+        (("--format", "gif"), "--format 'gif' is unknown; expected png, svg or pdf"),
+        (("--label", "cubic"), "--label 'cubic': expected NAME=TEXT"),
+        (("--where", "cc=vegas"), "--where 'cc=vegas': flows.0.cc is never 'vegas'; expected one of reno, bbr"),
+        (("--x", "rtt", "--list"), "--list was given with options of figures of many runs; expected one of the two"),
+        (("--x", "time", "--y", "owd_ms"), "--y owd_ms: no run has samples of it for a stream; expected a series that was sampled"),
+    ],
+)
+def test_wrong_names_are_told_what_to_type(dumbbell, sweep, options, line):
+    answer = dumbbell("plot", sweep, *options)
+    assert answer.status == 2
+    assert answer.err.splitlines()[-1].startswith(line)
+    assert answer.out == ""
+
+
+def test_a_word_of_two_keys_names_both(dumbbell, tmp_path):
+    text = SCENARIO.replace("flows.0.cc: [reno, bbr]", "flows.0.cc: [reno, bbr], flows.1.cc: [cubic, bbr]").replace("repeat: 3", "repeat: 1")
+    package.run(package.Scenario.from_text(text), tmp_path / "out", workers=1)
+    answer = dumbbell("plot", tmp_path / "out", "--by", "cc")
+    assert (answer.status, answer.err.splitlines()[-1]) == (
+        2,
+        "--by 'cc' is ambiguous: flows.0.cc and flows.1.cc end with it; expected one of them",
+    )
+
+
+def test_a_table_over_repeats(dumbbell, sweep):
+    answer = dumbbell("table", sweep, "--statistic", "mean", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(answer.out)))
+    assert len(rows) == 8
+    assert {(row["group"], row["direction"]) for row in rows} == {("reno", "forward"), ("bbr", "forward"), ("cubic", "reverse")}
+    assert all(float(row["goodput_mbit_low"]) < float(row["goodput_mbit"]) < float(row["goodput_mbit_high"]) for row in rows)
+    assert {row["runs"] for row in rows} == {"3"}
+    text = dumbbell("table", sweep, "--statistic", "mean", "--runs", "--y", "goodput", "--where", "cc=bbr").out
+    assert text.splitlines()[0].endswith("mean, 95 % interval (Student's t)")
+    assert "±" in text
+    latex = dumbbell("table", sweep, "--statistic", "mean", "--y", "goodput", "--format", "latex").out
+    assert r"\begin{tabular}{lllrrr}" in latex or r"\begin{tabular}" in latex
+    assert r"goodput\_mbit" in latex
+    assert r"$\pm$" in latex
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--y", "goodput"), "--y was given without --statistic; expected both"),
+        (("--statistic", "mode"), "--statistic 'mode' is unknown; expected one of mean, median, spread"),
+        (("--statistic", "mean", "--tins"), "--tins and --statistic were given together; expected one of them"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused(dumbbell, sweep, options, line):
+    answer = dumbbell("table", sweep, *options)
+    assert (answer.status, answer.err) == (2, f"{line}\n")
+
+
+def test_the_same_from_python(sweep):
+    results = package.load(sweep)
+    figure = package.plot(results, x="rtt", y="goodput", by="cc")
+    assert figure.axes[0].get_ylabel() == "goodput (Mbit/s)"
+    over_time = package.plot({"one": results}, x="time", y="cwnd", by="group", where={"rtt": ["10ms", "20ms"], "flows.0.cc": "bbr"})
+    assert len(over_time.axes) == 2
+    assert package.plot(str(sweep)).axes
+    table = package.table(results, per="run", y="goodput", over="cc")
+    assert list(table.columns) == ["path.rtt", "runs", "goodput_mbit"]
+    assert table._repr_html_().startswith("<table>")
+    with pytest.raises(package.ScenarioError.__mro__[1], match="--x 'rrt' is unknown"):
+        package.plot(results, x="rrt")

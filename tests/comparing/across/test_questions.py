@@ -1,0 +1,146 @@
+"""What was left open is chosen, and what cannot be is refused in a line."""
+
+import pytest
+from across import outline, sweep
+
+from dumbbell.comparing.across.observations import Source
+from dumbbell.comparing.across.questions import Asked, needs_series, settle, summary
+from dumbbell.errors import BadInput
+
+LIMITS = {"path.bottleneck.qdisc.limit": ("10p", "100p")}
+
+
+def test_what_is_named_is_taken():
+    found = settle(Asked(x="path.rtt", y=("goodput",), by=("cc",)), [sweep()])
+    assert (found.kind, found.x, found.y, found.by, found.panels, found.statistic) == (
+        "lines",
+        "path.rtt",
+        ("goodput_mbit",),
+        ("flows.0.cc",),
+        "",
+        "mean",
+    )
+    assert found.sentence() == "goodput_mbit over path.rtt by flows.0.cc"
+    assert found.per == {"goodput_mbit": "run"}
+    assert found.runs == 24
+
+
+def test_the_former_name_of_goodput_is_accepted():
+    assert settle(Asked(x="rtt", y=("throughput_mbit",)), [sweep()]).y == ("goodput_mbit",)
+
+
+def test_keys_that_were_not_named_get_colours_then_panels_then_strokes():
+    found = settle(Asked(x="rtt", y=("goodput",)), [sweep(**LIMITS, **{"flows.0.ecn": ("on", "off")})])
+    assert (found.by, found.panels) == (("flows.0.cc", "flows.0.ecn"), "path.bottleneck.qdisc.limit")
+
+
+def test_a_key_that_says_the_same_as_another_needs_no_place():
+    runs = [
+        outline({"path.rtt": rtt, "limit": limit, "seed": 1}, [("f", "f", "reno", "forward", 1.0)])
+        for rtt, limit in zip("123", "456", strict=True)
+    ]
+    found = settle(Asked(y=("goodput",)), [Source("a", runs)])
+    assert (found.x, found.by) == ("path.rtt", ())
+
+
+def test_too_many_keys_are_refused_with_what_to_type():
+    keys = {f"k{number}": tuple("12345") for number in range(3)}
+    with pytest.raises(BadInput) as error:
+        settle(Asked(x="rtt", y=("goodput",)), [sweep(repeats=1, **keys)])
+    assert str(error.value) == (
+        "k1 and k2 have several values, too; expected --by k1, --panels k1, --where k1=1, or --over k1 to take them together"
+    )
+    found = settle(Asked(x="rtt", y=("goodput",), over=("k1", "k2")), [sweep(repeats=1, **keys)])
+    assert (found.statistic, found.pooled) == ("spread", ("k1", "k2"))
+
+
+def test_a_label_of_flows_makes_values_those_of_flows():
+    found = settle(Asked(x="rtt", y=("goodput",), by=("group",)), [sweep()])
+    assert found.per == {"goodput_mbit": "flow"}
+    assert found.panels == "flows.0.cc"
+    found = settle(Asked(x="rtt", y=("goodput",), by=("direction",), where=("flows.0.cc=cubic",)), [sweep()])
+    assert found.by == ("direction",)
+    assert {each.at["flows.0.cc"] for each in found.data["goodput_mbit"]} == {"cubic"}
+
+
+def test_of_two_folders_engines_are_told_apart_if_each_has_its_own():
+    both = [sweep("a"), sweep("b", engine="kernel")]
+    assert settle(Asked(x="rtt", y=("goodput",), by=("cc",)), both).by == ("flows.0.cc", "engine")
+    assert settle(Asked(x="rtt", y=("goodput",), by=("cc", "folder")), both).panels == ""
+    alike = [sweep("a"), sweep("b")]
+    assert settle(Asked(x="rtt", y=("goodput",), by=("cc",)), alike).by == ("flows.0.cc", "folder")
+
+
+def test_the_summary_of_a_sweep_has_the_main_columns_that_say_something():
+    found = summary([sweep()])
+    assert (found.x, found.by, found.y) == ("path.rtt", ("flows.0.cc",), ("goodput_mbit", "srtt_mean_ms", "drops"))
+
+
+def test_the_summary_of_repeats_alone_has_boxes_by_group():
+    runs = [outline({"seed": seed}, [("a-1", "a", "reno", "forward", seed), ("b", "b", "cubic", "forward", 3.0)]) for seed in (1, 2, 3)]
+    found = summary([Source("a", runs)])
+    assert (found.kind, found.x, found.per["goodput_mbit"]) == ("box", "group", "flow")
+
+
+def test_the_summary_of_a_large_sweep_takes_together_what_has_no_place():
+    keys = {f"k{number}": tuple("12345") for number in range(3)}
+    found = summary([sweep(repeats=1, **keys)])
+    assert (found.statistic, len(found.pooled)) == ("spread", 2)
+
+
+def test_a_scatter_plot_has_a_delay_on_its_x_axis():
+    assert settle(Asked(kind="scatter"), [sweep()]).x == "srtt_mean_ms"
+    assert settle(Asked(x="srtt_mean", y=("goodput",)), [sweep()]).kind == "scatter"
+
+
+def test_a_heat_map_takes_two_keys():
+    found = settle(Asked(kind="heat", where=("cc=reno",)), [sweep(**LIMITS)])
+    assert (found.x, found.by) == ("path.rtt", ("path.bottleneck.qdisc.limit",))
+    with pytest.raises(BadInput, match=r"--kind heat: there is path\.rtt; expected two keys with several values"):
+        settle(Asked(kind="heat", where=("cc=reno",)), [sweep()])
+
+
+def test_columns_may_be_of_different_tables():
+    runs = [
+        outline({"path.rtt": rtt, "seed": 1}, [("f", "f", "reno", "forward", 1.0)], groups=[("web", 50.0)], streams=[("ping", 30.0)])
+        for rtt in ("10ms", "20ms")
+    ]
+    found = settle(Asked(y=("goodput", "latency_median", "rtt_median")), [Source("a", runs)])
+    assert found.per == {"goodput_mbit": "run", "latency_median_ms": "group", "rtt_median_ms": "stream"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        ({"kind": "pie"}, "--kind 'pie' is unknown; expected one of lines, box, cdf, scatter, heat"),
+        ({"statistic": "mode"}, "--statistic 'mode' is unknown; expected one of mean, median, spread"),
+        ({"per": "packet"}, "--per 'packet' is unknown; expected one of run, flow, group, stream, port"),
+        ({"by": ("a", "b", "c")}, "--by was given 3 times; expected at most two keys, one for colours and one for styles of lines"),
+        ({"y": ("srtt",)}, "--y 'srtt' is a series; expected --x time, --kind cdf or --kind box with it, or srtt_mean_ms or srtt_p95_ms"),
+        ({"y": ("goodputs",)}, "--y 'goodputs' is unknown (did you mean 'goodput'?); expected one of flows, goodput_mbit"),
+        ({"x": "rt"}, "--x 'rt' is unknown (did you mean 'rtt'?); expected one of path.rtt, flows.0.cc"),
+        ({"x": "time", "kind": "box"}, "--x time was given with --kind box; expected --kind lines"),
+        ({"kind": "cdf", "x": "rtt"}, "--x was given with --kind cdf, whose x axis has the values of --y; expected one of the two"),
+        ({"kind": "scatter", "x": "delay"}, "--x 'delay' is unknown; expected one of flows"),
+        ({"where": ("rtt",)}, "--where 'rtt' has no =; expected KEY=VALUE"),
+        ({"where": ("rtt=1ms",)}, "--where 'rtt=1ms': path.rtt is never '1ms'; expected one of 20ms, 80ms, 160ms"),
+        ({"y": ("mos",)}, "--y mos: no run has a value of it; expected a column that `dumbbell table` shows values of"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_a_line(asked, line):
+    with pytest.raises(BadInput) as error:
+        settle(Asked(**asked), [sweep()])
+    assert str(error.value).startswith(line)
+    assert "\n" not in str(error.value)
+
+
+def test_without_runs_there_is_nothing_to_draw():
+    with pytest.raises(BadInput, match="no valid runs"):
+        settle(Asked(), [Source("a", [])])
+
+
+def test_only_series_need_the_series():
+    assert not needs_series(Asked(x="rtt", y=("goodput", "retransmits")))
+    assert needs_series(Asked(x="time", y=("goodput",)))
+    assert needs_series(Asked(kind="cdf", y=("srtt",)))
+    assert needs_series(Asked(kind="cdf", y=("goodput",), samples=True))

@@ -1,0 +1,246 @@
+"""Figures of many runs."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from across import outline, sweep
+from support import FLOW, tables
+
+from dumbbell.comparing.across.observations import Source
+from dumbbell.comparing.across.questions import KINDS, Asked, settle, summary
+from dumbbell.drawing import style
+from dumbbell.drawing.across.figure import across_figure, describe, file_name
+from dumbbell.drawing.across.looks import looks
+from dumbbell.drawing.across.sheet import Wording, thinned
+from dumbbell.results import Block, Run
+
+PLAIN = Wording()
+
+
+def draw(asked, *sources, wording=PLAIN, size="screen", **more):
+    return across_figure(settle(Asked(**asked), sources or [sweep()]), wording, size, **more)
+
+
+def shown(figure):
+    return [axis for axis in figure.axes if axis.get_visible()]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_lines_are_means_over_repeats_with_bands():
+    (axis,) = shown(draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)}))
+    assert [line.get_xdata().tolist() for line in axis.lines] == [[20, 80, 160]] * 2
+    np.testing.assert_allclose(axis.lines[0].get_ydata(), [10.45, 11.05, 11.85])
+    assert [line.get_color() for line in axis.lines] == [style.colour("reno").lower(), style.colour("cubic").lower()]
+    low, high = axis.collections[0].get_datalim(axis.transData).intervaly
+    assert (low, high) == (pytest.approx(10.2446, abs=1e-3), pytest.approx(12.0554, abs=1e-3))
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("path.rtt (ms)", "goodput (Mbit/s)")
+    assert axis.get_ylim()[0] == 0
+
+
+def test_the_figure_says_of_what_it_is():
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)})
+    texts = [figure.get_suptitle(), *(text.get_text() for text in figure.texts)]
+    assert "made: goodput (Mbit/s) over path.rtt" in texts[0]
+    assert "mean, 95 % interval (Student's t) of 4 runs each" in texts
+    assert legend(figure) == ["reno", "cubic"]
+
+
+def test_texts_may_be_set():
+    wording = Wording("A title", "round trip", "rate", {"reno": "NewReno", "flows.0.cc": "TCP"})
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)}, wording=wording)
+    (axis,) = shown(figure)
+    assert figure.get_suptitle().startswith("A title")
+    assert (axis.get_xlabel(), axis.get_ylabel(), legend(figure)) == ("round trip", "rate", ["NewReno", "cubic"])
+    assert figure.legends[0].get_title().get_text() == "TCP"
+
+
+def test_words_on_the_x_axis_have_points_with_bars():
+    (axis,) = shown(draw({"x": "cc", "y": ("goodput",), "by": ("rtt",)}))
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["reno", "cubic"]
+    assert all(container.lines[0].get_linestyle() == "None" for container in axis.containers)
+
+
+def test_panels_share_their_axes():
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",), "panels": "limit"}, sweep(limit=("10p", "100p", "1000p", "5p", "1p")))
+    axes = shown(figure)
+    assert [axis.get_title("left") for axis in axes] == [f"limit: {limit}" for limit in ("1p", "5p", "10p", "100p", "1000p")]
+    assert len({axis.get_ylim() for axis in axes}) == 1
+    assert [bool(axis.get_ylabel()) for axis in axes] == [True, False, False, True, False]
+
+
+def test_boxes_have_all_flows_of_all_runs():
+    figure = draw({"kind": "box", "x": "rtt", "y": ("goodput",), "by": ("group",), "where": ("flows.0.cc=reno",)})
+    (axis,) = shown(figure)
+    assert len(axis.patches) == 6
+    assert legend(figure) == ["a", "b"]
+
+
+def test_a_distribution_rises_from_0_to_1():
+    (axis,) = shown(draw({"kind": "cdf", "y": ("goodput",), "by": ("cc",), "over": ("rtt",)}))
+    for line in axis.lines:
+        assert line.get_ydata()[[0, -1]].tolist() == [0, 1]
+        assert len(line.get_xdata()) == 13
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("goodput (Mbit/s)", "share of runs")
+
+
+def test_an_ellipse_has_one_standard_deviation_and_the_delay_axis_is_reversed():
+    runs = [
+        outline({"cc": "reno", "seed": i}, [("f", "f", "reno", "forward", 1.0)], goodput_mbit=10 + y, srtt_mean_ms=50 + x)
+        for i, (x, y) in enumerate(((-4, 0), (4, 0), (0, -2), (0, 2)))
+    ]
+    (axis,) = shown(draw({"kind": "scatter", "y": ("goodput",), "by": ("cc",)}, Source("a", runs)))
+    (ellipse,) = axis.patches
+    assert tuple(ellipse.center) == (50, 10)
+    # The variances are 32 / 4 and 8 / 4.
+    assert sorted((ellipse.width, ellipse.height)) == pytest.approx([2 * math.sqrt(2), 2 * math.sqrt(8)])
+    left, right = axis.get_xlim()
+    assert left > right
+
+
+def test_a_heat_map_has_a_cell_for_each_pair():
+    figure = draw({"kind": "heat", "x": "rtt", "y": ("goodput",), "by": ("cc",)})
+    axis = figure.axes[0]
+    assert [text.get_text() for text in axis.texts] == ["10.4", "11.1", "11.8", "11.4", "12.1", "12.8"]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["20", "80", "160"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["reno", "cubic"]
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("path.rtt (ms)", "flows.0.cc")
+
+
+@pytest.mark.parametrize("size", ["screen", "one-column", "two-column"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_lies_outside_of_a_figure_and_labels_of_ticks_do_not_overlap(kind, size):
+    asked = {"kind": kind, "y": ("goodput",), "by": ("cc",), **({"panels": "rtt"} if kind in ("cdf", "scatter") else {"x": "rtt"})}
+    figure = draw(asked, size=size)
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    whole = figure.bbox
+    parts = [*figure.texts, *figure.legends, *(text for axis in shown(figure) for text in (axis.xaxis.label, axis.yaxis.label, axis.title))]
+    for part in parts:
+        box = part.get_window_extent(renderer)
+        assert box.x0 >= whole.x0 - 1
+        assert box.x1 <= whole.x1 + 1
+        assert box.y0 >= whole.y0 - 1
+        assert box.y1 <= whole.y1 + 1
+    for axis in shown(figure):
+        inside = axis.get_window_extent(renderer).expanded(1.01, 1.01)
+        boxes = sorted(
+            (label.get_window_extent(renderer) for label in axis.get_xticklabels() if label.get_visible() and label.get_text()),
+            key=lambda box: box.x0,
+        )
+        boxes = [box for box in boxes if box.width and inside.x0 <= (box.x0 + box.x1) / 2 <= inside.x1]
+        assert all(left.x1 <= right.x0 + 0.5 for left, right in pairwise(boxes))
+
+
+def test_the_summary_has_a_row_for_each_column_and_title_once():
+    figure = across_figure(summary([sweep(limit=("1p", "2p"))]), PLAIN, "screen")
+    axes = shown(figure)
+    assert len(axes) == 6
+    assert [axis.get_title("left") for axis in axes] == ["limit: 1p", "limit: 2p", "", "", "", ""]
+
+
+def test_looks_never_repeat():
+    for key, values in (
+        ("flows.0.cc", ["cubic", "cubic hystart=off", "reno", "own", "other"]),
+        ("qdisc", [f"q{i}" for i in range(20)]),
+        ("path.rtt", [f"{i}ms" for i in range(1, 13)]),
+    ):
+        found = looks(key, values)
+        assert len({(look.colour, look.marker, str(look.stroke)) for look in found}) == len(values)
+    assert looks("cc", ["cubic"])[0].colour == style.colour("cubic").lower()
+
+
+def test_labels_of_ticks_that_would_overlap_are_left_out():
+    assert thinned(["10", "20", "40"], [0.0, 0.5, 1.0], 100, 10) == ["10", "20", "40"]
+    assert thinned(["1000", "2000", "4000"], [0.0, 0.1, 1.0], 100, 10) == ["1000", "", "4000"]
+
+
+def test_names_of_files_say_what_is_drawn():
+    assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("cc",)), [sweep()])) == "goodput-over-rtt-by-cc"
+    assert file_name(settle(Asked(kind="scatter", panels="rtt"), [sweep()])) == "goodput-against-srtt_mean-by-cc-panels-rtt"
+    assert file_name(settle(Asked(kind="box", x="cc", by=("rtt",)), [sweep()])) == "box-goodput-over-cc-by-rtt"
+
+
+def test_what_is_taken_together_is_said():
+    note = describe(settle(Asked(x="rtt", y=("goodput",), over=("cc",)), [sweep()]))
+    assert note == "median, 5th to 95th percentile of 8 runs each, all values of flows.0.cc together"
+    note = describe(settle(Asked(x="rtt", y=("goodput",), by=("group",), over=("flows.0.cc",), statistic="median"), [sweep()]))
+    assert note.endswith("; flows of one run that look alike are averaged first")
+
+
+def series_run(seed, rate_mbit, flows=("a",), rtt_ms=20.0):
+    """Flows with goodput of `rate_mbit` each and this RTT, for 10 s."""
+    t_ns = np.arange(0, 10_000_000_001, 100_000_000)
+    blocks = tuple(
+        Block(
+            f"flow/{name}",
+            ("cwnd", "srtt_ms", "rx_bytes"),
+            t_ns,
+            np.array([np.full(len(t_ns), 10.0), np.full(len(t_ns), rtt_ms), rate_mbit * t_ns / 8e3]),
+        )
+        for name in flows
+    )
+    counters = {f"flow/{name}": {**FLOW, "start_ns": 0, "active_ns": 10**10} for name in flows}
+    return Run(
+        key=f"{seed}" * 32,
+        name="made",
+        cell={"seed": seed},
+        scenario={},
+        status="ok",
+        reasons=(),
+        **tables(counters),
+        digest="",
+        engine={"name": "sim"},
+        samples=blocks,
+    )
+
+
+def test_series_over_time_are_means_over_runs():
+    source = Source("a", [series_run(1, 4.0), series_run(2, 6.0)])
+    (goodput, srtt) = shown(draw({"x": "time", "y": ("goodput", "srtt")}, source))
+    np.testing.assert_allclose(goodput.lines[0].get_ydata(), 5.0)
+    assert goodput.lines[0].get_xdata()[0] == pytest.approx(0.2)
+    assert goodput.get_ylabel() == "goodput (Mbit/s)\nover 0.2 s"
+    np.testing.assert_allclose(srtt.lines[0].get_ydata(), 20.0)
+    assert srtt.get_xlabel() == "time (s)"
+
+
+def test_a_series_of_one_flow_is_drawn_as_sampled():
+    asked = Asked(x="time", y=("cwnd",))
+    settled = settle(asked, [Source("a", [series_run(1, 4.0)])])
+    assert describe(settled) == "as sampled"
+    (axis,) = shown(across_figure(settled, PLAIN, "screen", 2.0, 4.0))
+    assert len(axis.lines[0].get_xdata()) == 21
+    assert axis.get_xlim() == (2.0, 4.0)
+
+
+def test_samples_of_a_series_have_a_distribution():
+    source = Source("a", [series_run(1, 4.0, rtt_ms=20.0), series_run(2, 6.0, rtt_ms=30.0)])
+    (axis,) = shown(draw({"kind": "cdf", "y": ("srtt",)}, source))
+    assert set(axis.lines[0].get_xdata()) == {20.0, 30.0}
+    assert axis.get_ylabel() == "share of samples"
+
+
+def test_files_are_the_same_each_time_and_texts_are_texts(tmp_path):
+    names = ("png", "svg", "pdf")
+    for folder in ("one", "two"):
+        style.save(draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)}), tmp_path / folder, "f", names)
+    for name in names:
+        assert (tmp_path / "one" / f"f.{name}").read_bytes() == (tmp_path / "two" / f"f.{name}").read_bytes()
+    assert ">goodput (Mbit/s)</text>" in (tmp_path / "one" / "f.svg").read_text()
+    assert b"/FontFile2" in (tmp_path / "one" / "f.pdf").read_bytes() or b"/Type0" in (tmp_path / "one" / "f.pdf").read_bytes()
+
+
+def test_a_notebook_shows_a_figure():
+    assert draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)})._repr_png_().startswith(b"\x89PNG")
+
+
+def test_names_are_no_markup_and_no_mathematics():
+    name = "<b>$x^2$</b>\x1b[31m"
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",), "panels": "k"}, sweep(k=(name, "b")))
+    assert shown(figure)[0].get_title("left") == "k: <b>$x^2$</b>\\x1b[31m"
+    figure._repr_png_()
