@@ -24,7 +24,8 @@ COLOURS = 64
 HEAD = """# Examples
 
 Each file in [examples](../examples) is a whole experiment with what it shows written at its head. Here they are with the
-figure of their first run; this page is made by `python docs/gallery.py`. To run one and to draw all of its runs:
+figure of their first run; this page is made by `python docs/gallery.py`. To run one and to draw it, of a sweep
+a summary of its runs:
 
     dumbbell run examples/NAME.yaml
     dumbbell plot results/NAME

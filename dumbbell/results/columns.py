@@ -30,7 +30,7 @@ _UNITS = {
     **dict.fromkeys(
         ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"
     ),
-    **dict.fromkeys(("lost_share", "rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
+    **dict.fromkeys(("rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
     "goodput": "Mbit/s",
 }
 """Of columns and series whose name does not end with it."""

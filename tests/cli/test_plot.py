@@ -111,7 +111,9 @@ def test_wrong_names_are_told_what_to_type(dumbbell, sweep, options, line):
 
 
 def test_a_word_of_two_keys_names_both(dumbbell, tmp_path):
-    text = SCENARIO.replace("flows.0.cc: [reno, bbr]", "flows.0.cc: [reno, bbr], flows.1.cc: [cubic, bbr]").replace("repeat: 3", "repeat: 1")
+    text = SCENARIO.replace("flows.0.cc: [reno, bbr]", "flows.0.cc: [reno, bbr], flows.1.cc: [cubic, bbr]").replace(
+        "repeat: 3", "repeat: 1"
+    )
     package.run(package.Scenario.from_text(text), tmp_path / "out", workers=1)
     answer = dumbbell("plot", tmp_path / "out", "--by", "cc")
     assert (answer.status, answer.err.splitlines()[-1]) == (

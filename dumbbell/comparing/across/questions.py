@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.comparing.across.estimates import STATISTICS
@@ -39,7 +39,7 @@ TIME = ("time", "t")
 """What `--x` calls the time of a run."""
 MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
 """Values of a key that is given colours, panels and styles of lines without having been named for it."""
-_ROWS = ("goodput_mbit", "srtt_mean_ms", "jain_index", "drops", "latency_median_ms", "rtt_median_ms")
+_ROWS = ("goodput_mbit", "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS = 4
 _WHOSE = (ENGINE, FOLDER, NAME)
@@ -164,7 +164,8 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
     data, per, window_s = _data(asked, sources, over_time, kind, tick)
     data = {y: selected(found, asked.where) for y, found in data.items()}
     everything = [each for found in data.values() for each in found]
-    keys, all_keys = varying(everything), dict.fromkeys(key for each in everything for key in each.at if key != SEED)
+    keys = _all_varying(data.values())
+    all_keys = dict.fromkeys(key for each in everything for key in each.at if key != SEED)
 
     def key_of(word: str, option: str) -> str:
         return find_key(word, [*keys, *(key for key in all_keys if key not in keys)] if word in all_keys else keys or all_keys, option)
@@ -203,6 +204,15 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
     statistic = asked.statistic or ("spread" if pooled else "mean")
     names = tuple(dict.fromkeys(str(each.at.get(NAME, "")) for each in everything))
     return Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, per, data, keys, window_s, names)
+
+
+def _all_varying(data: Iterable[Sequence[Observation]]) -> dict[str, list[Coordinate]]:
+    """The coordinates with several values among the observations of one y or another, which need not have the same coordinates."""
+    keys: dict[str, list[Coordinate]] = {}
+    for found in data:
+        for key, values in varying(found).items():
+            keys[key] = list(dict.fromkeys((*keys.get(key, ()), *values)))
+    return keys
 
 
 def summary(sources: Sequence[Source]) -> Settled:

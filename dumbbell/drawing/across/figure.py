@@ -10,10 +10,12 @@ from dumbbell.comparing.across.estimates import STATISTICS, counts
 from dumbbell.comparing.across.questions import Settled, with_titles
 from dumbbell.drawing.across.sheet import Wording
 from dumbbell.drawing.style import Size
+from dumbbell.results.columns import bare, is_delay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MORE_IS_BETTER = ("goodput_mbit", "jain_index")
 _LONGEST = 120
 """Characters of the name of a file."""
 
@@ -59,7 +61,7 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
     if settled.kind == "cdf":
         return f"each line is of the {_each(settled)} of {of}{pooled}"
     if settled.kind == "scatter":
-        return f"mean and ellipse of one standard deviation of {of} each{pooled}; delay axis reversed: up and to the right is better"
+        return f"mean and ellipse of one standard deviation of {of} each{pooled}{_better(settled)}"
     if settled.over_time and all(_alone(settled)):
         return f"as sampled{_between(start_s, stop_s)}"
     what = STATISTICS[settled.statistic] if settled.kind != "heat" else STATISTICS[settled.statistic].partition(",")[0]
@@ -68,8 +70,6 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
 
 def file_name(settled: Settled) -> str:
     """The name of its files, without an end: `goodput-over-rtt-by-cc`."""
-    from dumbbell.results.columns import bare
-
     kind = "" if settled.kind in ("lines", "scatter") else f"{settled.kind}-"
     axis = f"-against-{bare(settled.x)}" if settled.kind == "scatter" else f"-over-{settled.short(settled.x)}"
     words = f"{kind}{'-'.join(map(bare, settled.y))}{axis if settled.x else ''}"
@@ -84,8 +84,19 @@ def _each(settled: Settled) -> str:
 
 def _inside(settled: Settled) -> str:
     """What was averaged within each run first."""
-    kinds = [per for per in settled.per.values() if per in ("flow", "stream", "port")]
-    return f"; {kinds[0]}s of one run that look alike are averaged first" if kinds else ""
+    from dumbbell.drawing.across.repeats import members
+
+    several = any(len({each.run for each in found}) < len(found) for found in members(settled))
+    kind = next((per for per in settled.per.values() if per != "run"), "")
+    return f"; {kind}s of one run that look alike are averaged first" if several and kind else ""
+
+
+def _better(settled: Settled) -> str:
+    """Which way is better, where that is known."""
+    if not is_delay(settled.x):
+        return ""
+    good = all(y in _MORE_IS_BETTER for y in settled.y)
+    return f"; delay axis reversed{': up and to the right is better' if good else ''}"
 
 
 def _alone(settled: Settled) -> list[bool]:

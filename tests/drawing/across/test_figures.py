@@ -168,7 +168,7 @@ def test_names_of_files_say_what_is_drawn():
 def test_what_is_taken_together_is_said():
     note = describe(settle(Asked(x="rtt", y=("goodput",), over=("cc",)), [sweep()]))
     assert note == "median, 5th to 95th percentile of 8 runs each, all values of flows.0.cc together"
-    note = describe(settle(Asked(x="rtt", y=("goodput",), by=("group",), over=("flows.0.cc",), statistic="median"), [sweep()]))
+    note = describe(settle(Asked(x="rtt", y=("goodput",), per="flow", over=("flows.0.cc", "group"), statistic="median"), [sweep()]))
     assert note.endswith("; flows of one run that look alike are averaged first")
 
 
