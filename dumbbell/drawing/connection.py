@@ -42,7 +42,7 @@ def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to
     """
     with styled(size) as geometry:
         figure, axes = figure_of(4, len(ways), geometry.width, 0.95 * geometry.tall, sharex=True)
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        figure.suptitle(geometry.title(title), x=0.01, ha="left", fontweight="bold")
         for column, way in zip(axes.T, ways, strict=True):
             _sequence(column[0], way, geometry.line, from_s)
             _rtt(column[1], way, geometry.line, from_s)

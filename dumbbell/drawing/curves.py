@@ -130,7 +130,7 @@ def scatter_panels(title: str, grid: Sequence[Sequence[ScatterPanel]], size: Siz
 def _grid(title: str, rows: int, columns: int, geometry: Geometry) -> tuple[Figure, np.ndarray]:
     height = geometry.tall * (0.08 + rows * (0.24 if columns > 1 else 0.4))
     figure, axes = figure_of(rows, columns, geometry.width, height)
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(geometry.title(title), x=0.01, ha="left", fontweight="bold")
     return figure, axes
 
 

@@ -68,8 +68,13 @@ class Axis:
 
 
 def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis, columns: Axis, size: Size) -> Figure:
-    """Draw rows of panels; neighbours with the same scale share one colour bar. The first row value is drawn at the bottom."""
+    """Draw rows of panels, in one column of a paper all below each other; neighbours with the same scale share one colour bar.
+
+    The first row value is drawn at the bottom.
+    """
     with styled(size) as geometry:
+        if size == "one-column":
+            panels = [[grid] for grids in panels for grid in grids]
         width = max(map(len, panels))
         bars = sum(left.scale != right.scale for left, right in pairwise(panels[0])) + 1
         wide = geometry.width * (1 - 0.085 * bars) / (width * (len(columns.values) + 0.5))
@@ -77,7 +82,7 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
         text_height = geometry.font / 72
         title_lines = sum(1 + max(grid.title.count("\n") for grid in grids) for grids in panels)
         notes = textwrap.wrap(note, max(30, int(geometry.width / (text_height * 0.9 * 0.55))))
-        heads = textwrap.wrap(title, max(20, int(geometry.width / (text_height * 1.3 * 0.62))))
+        heads = geometry.title(title).split("\n")
         height = len(panels) * (cell * len(rows.values) + 3.4 * text_height)
         height += (4 + 1.3 * title_lines + 1.6 * max(len(heads) - 1, 0) + 1.1 * max(len(notes), 1)) * text_height
         figure, axes = figure_of(len(panels), width, geometry.width, height)

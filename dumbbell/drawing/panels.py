@@ -50,7 +50,7 @@ def flow_panels(
     with styled(size) as geometry:
         height = geometry.tall * (0.08 + len(grid) * (0.19 if columns > 1 else 0.26))
         figure, axes = figure_of(len(grid), columns, geometry.width, height, sharex=True)
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        figure.suptitle(geometry.title(title), x=0.01, ha="left", fontweight="bold")
         handles: dict[str, Line2D] = {}
         for row, drawn in zip(axes, grid, strict=True):
             for axis, panel in zip(row, drawn, strict=False):

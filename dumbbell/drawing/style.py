@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,11 @@ GRID_COLOUR = "#D9D9D9"
 MISSING_COLOUR = "#EFEFEF"
 
 
+_TWO_COLUMNS_WIDE, _PRINT_FONT = 7.1, 7.0
+_BOLD_EM = 0.62
+"""Mean width of a bold character in the size of the font."""
+
+
 @dataclass(frozen=True)
 class Geometry:
     """Dimensions of one size of figures, in inches and points."""
@@ -65,14 +71,19 @@ class Geometry:
 
     @property
     def tall(self) -> float:
-        """What heights are shares of: the width, but panels in one column of a paper are not flatter than they can be read."""
-        return max(self.width, 5.5)
+        """What heights are shares of: the width, but panels in one column of a paper are as high as in two, for their labels to fit."""
+        return max(self.width, _TWO_COLUMNS_WIDE * self.font / _PRINT_FONT)
+
+    def title(self, text: str) -> str:
+        """A title of a figure in as many lines as it takes."""
+        most = max(20, int(0.95 * self.width * 72 / (1.3 * self.font * _BOLD_EM)))
+        return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, most) or [""])
 
 
 # The columns of IEEE's and ACM's two-column layouts are 3.3 to 3.5 inches wide, both together 7.0 to 7.2.
-_TWO_COLUMNS = Geometry(width=7.1, font=7.0, line=0.8, dpi=300)
+_TWO_COLUMNS = Geometry(width=_TWO_COLUMNS_WIDE, font=_PRINT_FONT, line=0.8, dpi=300)
 GEOMETRY: dict[Size, Geometry] = {
-    "one-column": Geometry(width=3.4, font=7.0, line=0.8, dpi=300),
+    "one-column": Geometry(width=3.4, font=_PRINT_FONT, line=0.8, dpi=300),
     "two-column": _TWO_COLUMNS,
     "print": _TWO_COLUMNS,
     "screen": Geometry(width=13.0, font=10.0, line=1.2, dpi=110),

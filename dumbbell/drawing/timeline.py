@@ -68,7 +68,7 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
     with styled(size) as geometry:
         height = geometry.tall * (0.12 + min(0.165 * len(panels), 0.3 + 0.08 * len(panels)))
         figure, axes = figure_of(len(panels), 1, geometry.width, height, sharex=True)
-        figure.suptitle(printable_lines(title), x=0.01, ha="left", fontweight="bold")
+        figure.suptitle(geometry.title(printable_lines(title)), x=0.01, ha="left", fontweight="bold")
         handles: dict[str, Line2D] = {}
         end = 0.0
         for axis, panel in zip(axes[:, 0], panels, strict=True):

@@ -35,6 +35,10 @@ class Estimate:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
+ONE = Estimate(math.nan, math.nan, math.nan, 1)
+"""Of one run."""
+
+
 def estimate(values: Iterable[float], statistic: str) -> Estimate:
     """One of `STATISTICS` of the values that are there. The definitions are those of `dumbbell.metrics.statistics`."""
     there = np.array([value for value in values if not math.isnan(value)])
@@ -78,5 +82,5 @@ def counts(found: Sequence[Estimate]) -> str:
     if not several:
         return "no repeats"
     if len(several) == 1:
-        return f"{several[0]} {'run' if several[0] == 1 else 'runs'}"
+        return "one run" if several[0] == 1 else f"{several[0]} runs"
     return f"{several[0]} to {several[-1]} runs"

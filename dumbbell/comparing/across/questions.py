@@ -41,7 +41,7 @@ MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
 """Values of a key that is given colours, panels and styles of lines without having been named for it."""
 _ROWS = ("goodput_mbit", "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
-_MOST_ROWS = 4
+_MOST_ROWS, _MOST_NAMES = 4, 2
 _WHOSE = (ENGINE, FOLDER, NAME)
 """Coordinates of runs that are compared as a whole."""
 
@@ -97,7 +97,7 @@ class Settled:
     """The keys with several values."""
     window_s: float | None = None
     names: Sequence[str] = field(default_factory=tuple)
-    """Of the scenarios."""
+    """Of the scenarios, or if there are many of the folders."""
 
     @property
     def over_time(self) -> bool:
@@ -202,8 +202,14 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
         )
     pooled = [*over, *left]
     statistic = asked.statistic or ("spread" if pooled else "mean")
-    names = tuple(dict.fromkeys(str(each.at.get(NAME, "")) for each in everything))
+    names = _names(everything, NAME)
+    if len(names) > _MOST_NAMES:
+        names = _names(everything, FOLDER)
     return Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, per, data, keys, window_s, names)
+
+
+def _names(found: Sequence[Observation], key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(each.at.get(key, "")) for each in found))
 
 
 def _all_varying(data: Iterable[Sequence[Observation]]) -> dict[str, list[Coordinate]]:
@@ -343,6 +349,8 @@ def _left(found: Sequence[Observation], keys: Mapping[str, Sequence[Coordinate]]
     of_flows = [key for key in keys if key in labels]
     one_of_them = any(key in labels for key in chosen)
     for key in sorted(keys, key=_preference):
+        if key == NAME and _determined(found, NAME, [other for other in keys if other != NAME]):
+            continue  # the scenarios are named after their cells
         if key in chosen or key == "flow" or (key in labels and (one_of_them or key != next(iter(of_flows), None)) and key != "port"):
             continue
         if not _determined(found, key, [*chosen, *left]):
@@ -395,7 +403,7 @@ def _placed(
 
 def with_titles(settled: Settled) -> str:
     """A title: which scenario, what, and over what."""
-    names = ", ".join(name for name in settled.names[:2] if name) + (" ..." if len(settled.names) > 2 else "")
+    names = ", ".join(name for name in settled.names[:_MOST_NAMES] if name) + (" ..." if len(settled.names) > _MOST_NAMES else "")
     rows = ", ".join(title_of(y) for y in settled.y) if len(settled.y) < 3 else ""
     over = f" over {settled.x}" if settled.x and settled.kind in ("lines", "box") else ""
     return f"{names}: {rows}{over}" if names and rows else f"{names}{over}" or rows

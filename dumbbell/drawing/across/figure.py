@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from dumbbell.comparing.across.estimates import STATISTICS, counts
+from dumbbell.comparing.across.estimates import ONE, STATISTICS, counts
 from dumbbell.comparing.across.questions import Settled, with_titles
 from dumbbell.drawing.across.sheet import Wording
 from dumbbell.drawing.style import Size
@@ -64,6 +64,8 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
         return f"mean and ellipse of one standard deviation of {of} each{pooled}{_better(settled)}"
     if settled.over_time and all(_alone(settled)):
         return f"as sampled{_between(start_s, stop_s)}"
+    if of == counts([ONE]):
+        return f"{of} each{_inside(settled)}"
     what = STATISTICS[settled.statistic] if settled.kind != "heat" else STATISTICS[settled.statistic].partition(",")[0]
     return f"{what} of {of} each{pooled}{_inside(settled)}"
 

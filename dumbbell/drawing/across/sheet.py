@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.comparing.across.observations import Coordinate, Observation
     from dumbbell.comparing.across.questions import Settled
 
-_NARROWEST = 1.75
+_NARROWEST = 1.65
 """Of a panel, inches at the font of print; more panels are wrapped."""
 _MOST_ABREAST = 4
 """Of panels in one row alone; more make a square."""
@@ -200,7 +200,7 @@ class Sheet:
         """The figure with title and note."""
         lines = len(self._note)
         if self._title or lines:
-            head = self._fitted(self._title)
+            head = self._geometry.title(self._title)
             self.figure.suptitle("\n".join([head or " ", *[" "] * lines]), x=0.01, ha="left", fontweight="bold")
         self.figure.align_ylabels()
         with_fixed_layout(self.figure)
@@ -211,11 +211,6 @@ class Sheet:
                 0.01, box.y0, "\n".join(self._note), ha="left", va="bottom", fontsize=self._geometry.font * 0.9, color="#444444"
             )
         return self.figure
-
-    def _fitted(self, title: str) -> str:
-        """The title, in as many lines as it takes."""
-        most = max(20, int(0.95 * self._geometry.width * 72 / (self._geometry.font * 1.3 * 0.62)))
-        return "\n".join(part for line in title.split("\n") for part in textwrap.wrap(line, most) or [""])
 
     def _legend_columns(self, labels: Sequence[str]) -> int:
         room = 0.94 * self._geometry.width * 72 / (0.95 * self._geometry.font)  # in em

@@ -53,4 +53,4 @@ def test_numbers_are_shown_to_two_digits_of_the_interval(found, texts):
 def test_repeats_are_counted_in_words():
     assert counts([Estimate(1, 1, 1, n) for n in (5, 5)]) == "5 runs"
     assert counts([Estimate(1, 1, 1, n) for n in (3, 5, 0)]) == "3 to 5 runs"
-    assert counts([Estimate(1, 1, 1, 1)]) == "1 run"
+    assert counts([Estimate(1, 1, 1, 1)]) == "one run"
