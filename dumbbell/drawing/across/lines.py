@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -120,8 +121,10 @@ def _level_axis(
     shares = [
         float(share) for share in (axis.transData.transform([(place, 0.0) for place in places])[:, 0] - axis.bbox.x0) / axis.bbox.width
     ]
-    labels = wrapped(labels, sheet.panel_points / max(len(labels), 1), font) if numbers is None else labels
-    axis.set_xticks(places, thinned(labels, shares, sheet.panel_points, font))
+    if numbers is None:
+        word_ticks(axis, labels, sheet.panel_points, font)
+    else:
+        axis.set_xticks(places, thinned(labels, shares, sheet.panel_points, font))
     lowest = sheet.is_lowest(axis)
     axis.tick_params(labelbottom=lowest)
     if lowest:
@@ -147,12 +150,15 @@ def _reach(places: Sequence[float], logarithmic: bool) -> tuple[float, float]:
     return low - beyond, high + beyond
 
 
-def wrapped(labels: Sequence[str], points: float, font: float) -> list[str]:
-    """Labels broken between words into lines of at most this width."""
-    import textwrap
-
-    most = max(6, int(points / (0.62 * 0.9 * font)))
-    return ["\n".join(textwrap.wrap(label, most, break_long_words=False)) or label for label in labels]
+def word_ticks(axis: Axes, words: Sequence[str], points: float, font: float) -> None:
+    """Labels of the places 0, 1 ... of an axis of this width: broken between words, or where that is not enough slanted."""
+    most = int(points / max(len(words), 1) / (0.62 * 0.9 * font))
+    lines = [textwrap.wrap(word, max(most, 6), break_long_words=False) or [word] for word in words]
+    slanted = any(len(part) > max(most, 1) for listed in lines for part in listed)
+    axis.set_xticks(range(len(words)), words if slanted else ["\n".join(listed) for listed in lines])
+    if slanted:
+        for label in axis.get_xticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def _bin(groups: Sequence[Group], length_s: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
-from dumbbell.drawing.across.lines import key_label, wrapped
+from dumbbell.drawing.across.lines import key_label, word_ticks
 from dumbbell.drawing.across.sheet import Sheet, Wording, legend_handles, legend_title, panels_of, values_of
 from dumbbell.drawing.style import Size, styled
 from dumbbell.metrics import Array, distribution
@@ -56,7 +56,7 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size)
                     )
             sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
             labels = _labels(settled, wording, levels)
-            axis.set_xticks(range(len(levels)), wrapped(labels, sheet.panel_points / len(levels), geometry.font))
+            word_ticks(axis, labels, sheet.panel_points, geometry.font)
             axis.set_xlim(-0.6, len(levels) - 0.4)
             axis.grid(False, axis="x")
             axis.tick_params(labelbottom=sheet.is_lowest(axis))

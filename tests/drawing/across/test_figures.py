@@ -244,3 +244,11 @@ def test_names_are_no_markup_and_no_mathematics():
     figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",), "panels": "k"}, sweep(k=(name, "b")))
     assert shown(figure)[0].get_title("left") == "k: <b>$x^2$</b>\\x1b[31m"
     figure._repr_png_()
+
+
+def test_words_that_do_not_fit_are_slanted_and_none_is_left_out():
+    names = tuple(f"a-long-name-of-a-queue-{i}" for i in range(9))
+    (axis,) = shown(draw({"x": "qdisc", "y": ("goodput",), "where": ("cc=reno", "rtt=20ms")}, sweep(qdisc=names), size="one-column"))
+    labels = axis.get_xticklabels()
+    assert [label.get_text() for label in labels] == list(names)
+    assert {label.get_rotation() for label in labels} == {30}
