@@ -48,7 +48,7 @@ SamplesOption = Annotated[
     bool,
     typer.Option("--samples", help="Of cdf and box: samples of the series rather than a number a run or flow."),
 ]
-WindowOption = Annotated[float | None, typer.Option("--window", min=1e-6, help="Of goodput over time: averaged over so many s.")]
+WindowOption = Annotated[float | None, typer.Option("--window", help="Of goodput over time: averaged over so many s.")]
 TitleOption = Annotated[str, typer.Option("--title", help="In place of the one that is made.")]
 XLabelOption = Annotated[str, typer.Option("--x-label", help="In place of the name of the key.")]
 YLabelOption = Annotated[str, typer.Option("--y-label", help="In place of the name of the column.")]

@@ -146,14 +146,14 @@ def sampled(
     """A series of all runs, by flow, stream or port; `tick` is called after each run. A damaged run is left out, with a warning.
 
     Goodput is the rate over windows of `window_s`, which begin with the run, by default a sixtieth of the time of the first run, rounded to
-    whole samples; the window is returned, too. Raises `BadInput` if no run has samples of the series.
+    whole samples, and never less than one; the window is returned, too. Raises `BadInput` if no run has samples of the series.
     """
     found: list[Observation] = []
     for number, (where, run) in enumerate(_runs(sources)):
         try:
             for labels, series in _series(run, name, per):
                 if name == GOODPUT:
-                    window_s = _window(series) if window_s is None else window_s
+                    window_s = _window(series) if window_s is None else max(window_s, _sample(series))
                     series = _rates(series, window_s)
                 if len(series[0]):
                     found.append(Observation(number, {**labels, **where}, series=series))
@@ -180,9 +180,13 @@ def _series(run: Run, name: str, per: str) -> Iterator[tuple[dict[str, Coordinat
             yield {"port": own}, values
 
 
+def _sample(series: metrics.Series) -> float:
+    """The time between two samples."""
+    return float(np.median(np.diff(series[0])))
+
+
 def _window(received: metrics.Series) -> float:
-    times = received[0]
-    sample_s = float(np.median(np.diff(times)))
+    times, sample_s = received[0], _sample(received)
     return sample_s * max(1, round(float(times[-1]) / _WINDOWS / sample_s))
 
 

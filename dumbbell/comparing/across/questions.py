@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
@@ -153,6 +153,8 @@ def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = l
         check_statistic(asked.statistic)
     if asked.per is not None and asked.per not in LABELS:
         raise BadInput(f"--per {asked.per!r} is unknown; expected one of {', '.join(LABELS)}")
+    if asked.window_s is not None and not 0 < asked.window_s < math.inf:
+        raise BadInput(f"--window {asked.window_s:g} is no time; expected a number of s above 0")
     if len(asked.by) > 2:
         raise BadInput(f"--by was given {len(asked.by)} times; expected at most two keys, one for colours and one for styles of lines")
     if not any(source.runs for source in sources):
@@ -399,6 +401,27 @@ def _placed(
             return by, panels, left
         left = rest([*by, panels])
     return by, panels, left
+
+
+def between(settled: Settled, start_s: float, stop_s: float) -> Settled:
+    """With the samples of this range of times alone. Raises `BadInput` if there are none, or what is drawn is of no samples."""
+    if start_s == 0 and math.isinf(stop_s):
+        return settled
+    if not settled.of_series:
+        raise BadInput("--from and --to were given, and columns are of whole runs; expected --x time, or --kind cdf or box of a series")
+    data = {y: [_clipped(each, start_s, stop_s) for each in found] for y, found in settled.data.items()}
+    data = {y: [each for each in found if each.series is not None and len(each.series[0])] for y, found in data.items()}
+    if not all(data.values()):
+        last = max(float(each.series[0][-1]) for found in settled.data.values() for each in found if each.series is not None)
+        raise BadInput(f"no samples from {start_s:g} s to {min(stop_s, last):g} s; expected a time up to {last:g} s")
+    return replace(settled, data=data)
+
+
+def _clipped(each: Observation, start_s: float, stop_s: float) -> Observation:
+    assert each.series is not None
+    t_s, values = each.series
+    keep = (t_s >= start_s) & (t_s <= stop_s)
+    return replace(each, series=(t_s[keep], values[keep]))
 
 
 def with_titles(settled: Settled) -> str:

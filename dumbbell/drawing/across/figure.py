@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dumbbell.comparing.across.estimates import ONE, STATISTICS, counts
-from dumbbell.comparing.across.questions import Settled, with_titles
+from dumbbell.comparing.across.questions import Settled, between, with_titles
 from dumbbell.drawing.across.sheet import Wording
 from dumbbell.drawing.style import Size
 from dumbbell.results.columns import bare, is_delay
@@ -21,7 +21,11 @@ _LONGEST = 120
 
 
 def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draws it. Below the title it says what is drawn: the statistic, and of how many runs."""
+    """Draws it. Below the title it says what is drawn: the statistic, and of how many runs.
+
+    Raises `BadInput` if a range of times is given for what has none, or no sample lies in it.
+    """
+    settled = between(settled, start_s, stop_s)
     title = wording.title or with_titles(settled)
     # The note depends on what is drawn (how many repeats each estimate has), and the layout on the note: what it is drawn of is read first.
     note = describe(settled, start_s, stop_s)
@@ -57,9 +61,10 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
     pooled = f", all values of {' and '.join(settled.pooled)} together" if settled.pooled else ""
     of = counts(repeats(settled))
     if settled.kind == "box":
-        return f"quartiles, median, whiskers within 1.5 times their distance; each box is of the {_each(settled)} of {of}{pooled}"
+        what = "quartiles, median, whiskers within 1.5 times their distance; each box is of"
+        return f"{what} {_values(settled)}{of}{_between(start_s, stop_s)}{pooled}"
     if settled.kind == "cdf":
-        return f"each line is of the {_each(settled)} of {of}{pooled}"
+        return f"each line is of {_values(settled)}{of}{_between(start_s, stop_s)}{pooled}"
     if settled.kind == "scatter":
         return f"mean and ellipse of one standard deviation of {of} each{pooled}{_better(settled)}"
     if settled.over_time and all(_alone(settled)):
@@ -82,6 +87,10 @@ def file_name(settled: Settled) -> str:
 
 def _each(settled: Settled) -> str:
     return "samples" if settled.of_series else "runs" if set(settled.per.values()) == {"run"} else f"{next(iter(settled.per.values()))}s"
+
+
+def _values(settled: Settled) -> str:
+    return "" if _each(settled) == "runs" else f"the {_each(settled)} of "
 
 
 def _inside(settled: Settled) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.lines import key_label, word_ticks
+from dumbbell.drawing.across.looks import looks
 from dumbbell.drawing.across.sheet import Sheet, Wording, legend_handles, legend_title, panels_of, values_of
 from dumbbell.drawing.style import Size, styled
 from dumbbell.metrics import Array, distribution
@@ -27,6 +28,7 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size)
     values beyond as points (Tukey, Exploratory Data Analysis, 1977).
     """
     levels = values_of(settled, settled.x) if settled.x else [""]
+    own = looks(settled.x, levels) if not settled.by else []
     with styled(size) as geometry:
         sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
         for axis, panel in sheet.panels:
@@ -37,21 +39,22 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size)
                     values = values_at([each for each in group.found if not settled.x or each.at.get(settled.x, "") == level], panel.y)
                     if not values.size:
                         continue
+                    look = own[i] if own else group.look
                     drawn = axis.boxplot(
                         [values],
                         positions=[i + beside],
                         widths=0.8 * width,
                         patch_artist=True,
                         manage_ticks=False,
-                        flierprops={"marker": ".", "markersize": 2.5 * geometry.line, "markeredgecolor": group.look.colour},
+                        flierprops={"marker": ".", "markersize": 2.5 * geometry.line, "markeredgecolor": look.colour},
                         medianprops={"color": "#111111", "linewidth": 1.3 * geometry.line},
-                        whiskerprops={"color": group.look.colour, "linewidth": geometry.line},
-                        capprops={"color": group.look.colour, "linewidth": geometry.line},
+                        whiskerprops={"color": look.colour, "linewidth": geometry.line},
+                        capprops={"color": look.colour, "linewidth": geometry.line},
                     )
                     drawn["boxes"][0].set(
-                        facecolor="white" if group.look.hollow else group.look.colour,
+                        facecolor="white" if look.hollow else look.colour,
                         alpha=0.45,
-                        edgecolor=group.look.colour,
+                        edgecolor=look.colour,
                         linewidth=geometry.line,
                     )
             sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
