@@ -79,10 +79,15 @@ def file_name(settled: Settled) -> str:
     """The name of its files, without an end: `goodput-over-rtt-by-cc`."""
     kind = "" if settled.kind in ("lines", "scatter") else f"{settled.kind}-"
     axis = f"-against-{bare(settled.x)}" if settled.kind == "scatter" else f"-over-{settled.short(settled.x)}"
-    words = f"{kind}{'-'.join(map(bare, settled.y))}{axis if settled.x else ''}"
+    words = f"{kind}{'-'.join(map(_named, settled.y))}{axis if settled.x else ''}"
     words += f"-by-{'-'.join(map(settled.short, settled.by))}" if settled.by else ""
     words += f"-panels-{settled.short(settled.panels)}" if settled.panels else ""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", words)[:_LONGEST]
+
+
+def _named(column: str) -> str:
+    """A column without its unit, unless that tells it from another."""
+    return column if column.endswith(("_packets", "_bytes")) else bare(column)
 
 
 def _each(settled: Settled) -> str:
@@ -117,4 +122,6 @@ def _alone(settled: Settled) -> list[bool]:
 
 
 def _between(start_s: float, stop_s: float) -> str:
-    return "" if start_s == 0 and math.isinf(stop_s) else f", {start_s:g} to {stop_s:g} s"
+    if math.isinf(stop_s):
+        return f", from {start_s:g} s on" if start_s else ""
+    return f", {start_s:g} to {stop_s:g} s"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dumbbell.drawing.across.looks import Look, looks, stroke
 from dumbbell.drawing.style import Geometry, Size, figure_of, with_fixed_layout
 from dumbbell.errors import printable, printable_lines, shortened
@@ -159,9 +161,10 @@ class Sheet:
             alike = [axis for axis, panel in self.panels if panel.y == y]
             lows, highs = zip(*(axis.get_ylim() for axis in alike), strict=True)
             low, high = min(lows), max(highs)
+            drawn = [float(value) for axis in alike for line in axis.lines for value in np.ravel(line.get_ydata())]
             high = 1.04 if y == _JAIN else max(1.03 * high, 1e-9)
             for axis in alike:
-                axis.set_ylim(0 if low > -0.1 * abs(high) else low, high)
+                axis.set_ylim(low if min(drawn, default=0.0) < 0 else 0, high)
 
     def is_lowest(self, axis: Axes) -> bool:
         """Whether there is no panel below it."""
