@@ -1,12 +1,16 @@
 """The summary of each flow over the time in which it is active."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support import FLOW, PORT, make_run, tables
 
+import dumbbell
 from dumbbell.comparing.summary import run_table, summary_table, summary_tidy
+from dumbbell.results import Summary
+from dumbbell.results.summary import Traits
 from dumbbell.results.tables import Table
 
 
@@ -76,3 +80,36 @@ def test_a_table_by_run_has_a_row_per_run_and_gaps_without_samples():
     assert [row[0] for row in table.rows] == ["pie", "pie"]
     assert table.records()[1]["srtt_mean_ms"] is None
     assert table.records()[1]["drops"] == 8
+
+
+def test_a_counter_that_is_missing_is_an_empty_metric():
+    counters = {name: value for name, value in FLOW.items() if name not in ("rx_bytes", "retransmits")}
+    run = replace(make_run(), **tables({"flow/reno": counters, "port/bottleneck": PORT}))
+    found = run.summary
+    assert np.isnan([found.flows["reno"]["goodput_mbit"], found.flows["reno"]["retransmits"]]).all()
+    assert np.isnan([found.run["goodput_mbit"], found.run["retransmits"], found.run["jain_index"]]).all()
+    assert found.flows["reno"]["srtt_mean_ms"] > 0
+
+
+def test_a_summary_says_what_its_flows_are_and_stays_itself_as_json():
+    (run,) = dumbbell.run(
+        dumbbell.Scenario.from_text(
+            "name: s\npath: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: {kind: pfifo, limit: 1bdp}}}\nduration: 1s\n"
+            "flows: [{name: up, cc: reno, count: 2}, {cc: cubic, direction: reverse}]\n"
+            "background: [{kind: ping, name: probe, interval: 20ms}]\n"
+        )
+    )
+    found = run.summary
+    assert found.engine == "sim"
+    assert found.traits["flows"] == {
+        "up-1": Traits("up", "reno", "forward"),
+        "up-2": Traits("up", "reno", "forward"),
+        "cubic": Traits("cubic", "cubic", "reverse"),
+    }
+    assert found.traits["datagrams"]["probe"].group == "probe"
+    plain = json.loads(json.dumps(found.plain()))
+    again = Summary.from_plain(plain)
+    assert again is not None
+    assert again.plain() == found.plain()
+    for wrong in (None, {}, {"flows": {"up-1": ["up"]}, "groups": {}, "datagrams": {}}, {"flows": [], "groups": {}, "datagrams": {}}):
+        assert Summary.from_plain({**plain, "traits": wrong}) is None

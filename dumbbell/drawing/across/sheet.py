@@ -148,12 +148,14 @@ class Sheet:
                     axis.set_title("", loc="left")  # the row above says it
 
     def label_y(self, axis: Axes, panel: Panel, label: str) -> None:
-        """The label of a y axis, unless the panel to the left has the same."""
+        """The label of a y axis and of its ticks, unless the panel to the left has the same axis."""
         row = next(row for row in self._axes if axis in row)
         column = list(row).index(axis)
         known = {id(each): other for each, other in self.panels}
         if column == 0 or known[id(row[column - 1])].y != panel.y:
             axis.set_ylabel(label)
+        else:
+            axis.tick_params(labelleft=False)
 
     def same_heights(self) -> None:
         """Gives panels of the same column one y axis, from zero, so that differences look as large as they are."""
