@@ -20,6 +20,7 @@ from dumbbell.cli import (
     claims,
     compare,
     doctor,
+    export,
     kernel,
     new,
     plan,
@@ -80,6 +81,7 @@ for command in (
     bench,
     analyze,
     calibrate,
+    export,
 ):
     command.register(app)
 

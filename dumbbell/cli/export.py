@@ -1,0 +1,76 @@
+"""`dumbbell export DIR`: runs as files of other tools."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.errors import BadInput
+from dumbbell.exchange.exported import FORMATS
+from dumbbell.files import creatable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dumbbell.exchange.exported import Exported
+    from dumbbell.results import Run
+
+Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FORMATS})  # type: ignore[misc]
+"""What a run can be written as."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="export")(_export)
+
+
+def _export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
+    form: Annotated[Format, typer.Option("--format", help="What to write.")],
+    out: Annotated[Path, typer.Option("--out", callback=creatable, help="Folder of the files.")],
+    run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="Only the run whose key begins so; all by default.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write runs as files of other tools: Flent, iperf3, xplot, mahimahi, TEACUP, or their series as CSV or Parquet."""
+    from dumbbell.exchange.exported import write_all
+    from dumbbell.studies.folder import open_folder
+
+    opened = open_folder(folder)
+    chosen = _chosen([*opened.runs, *opened.invalid], run, opened.path)
+    written = write_all(out, _exports(chosen, str(form)))
+    if json:
+        print_json([str(path) for path in written])
+    files = f"{len(written)} {'file' if len(written) == 1 else 'files'}"
+    note(f"{files} of {len(chosen)} {'run' if len(chosen) == 1 else 'runs'} in {out}")
+
+
+def _chosen(runs: Sequence[Run], key: str | None, path: Path) -> list[Run]:
+    """Raises `BadInput` if no run, or not one, has a key that begins so."""
+    if key is None:
+        if not runs:
+            raise BadInput(f"{path}: holds no runs; expected a folder with at least one")
+        return list(runs)
+    found = {run.key: run for run in runs if run.key.startswith(key)}
+    if len(found) != 1:
+        what = "is the beginning of no run's key" if not found else f"is the beginning of {len(found)} runs' keys"
+        raise BadInput(f"--run {key!r}: {what} in {path}; expected that of one")
+    return list(found.values())
+
+
+def _exports(runs: Sequence[Run], form: str) -> Iterator[Exported]:
+    from dumbbell.exchange.exported import file_name, writer
+
+    write = writer(form)
+    for run in runs:
+        export = write(run, file_name(run))
+        if export.left_out:
+            note(
+                f"{run.name} ({run.key[:10]}): without {', '.join(export.left_out)}, which {form} has no place for or which have no samples"
+            )
+        if run.status == "invalid":
+            note(f"{run.name} ({run.key[:10]}): is invalid: {'; '.join(run.reasons)}")
+        yield export

@@ -1,0 +1,65 @@
+"""What a run becomes in the format of another tool, and writing it: all files of an export, or none."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from dumbbell.files import temporary, writing
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+FORMATS: Mapping[str, str] = {
+    "flent": "flent",
+}
+"""Format -> the module in dumbbell.exchange.writers that has its function `write`."""
+_LONGEST_NAME = 150
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A run in the format of another tool."""
+
+    files: Mapping[str, bytes]
+    """By name."""
+    left_out: tuple[str, ...] = ()
+    """What of the run the format cannot hold."""
+
+
+Write: TypeAlias = Callable[["Run", str], Exported]
+"""Makes the files of a run, whose names begin with a text. Raises `BadInput` if the run lacks what the format needs."""
+
+
+def writer(form: str) -> Write:
+    """The function that writes one of `FORMATS`."""
+    return import_module(f"dumbbell.exchange.writers.{FORMATS[form]}").write  # type: ignore[no-any-return]
+
+
+def file_name(run: Run) -> str:
+    """What the names of a run's files begin with: its name, its coordinates and the beginning of its key."""
+    words = [run.name, *(f"{key.rsplit('.', 1)[-1]}-{value}" for key, value in run.cell.items())]
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', '-'.join(words)).lstrip('.')[:_LONGEST_NAME]}-{run.key[:10]}"
+
+
+def write_all(folder: Path, exports: Iterable[Exported]) -> list[Path]:
+    """Writes the files of several runs to a folder, which is made. Files of the same names are replaced.
+
+    They appear once all are written. Raises `BadInput` if they cannot be written, `EnvironmentFault` if the disk is full.
+    """
+    names: list[str] = []
+    with writing(folder / "files"), temporary(folder / f".partial-{secrets.token_hex(8)}") as half:
+        half.mkdir()
+        for export in exports:
+            for name, content in export.files.items():
+                (half / name).write_bytes(content)
+                names.append(name)
+        for name in names:
+            os.replace(half / name, folder / name)
+    return [folder / name for name in names]

@@ -1,0 +1,1 @@
+"""Files of other tools as runs, a format a module."""

@@ -1,0 +1,28 @@
+"""Runs that were not run here: what was read from the file of another tool. They have no plan, no ports, and no packets to account for.
+
+Their scenario is what is known of it: `file`, `sha256`, `format` and `reader` (its version), and `flows`, an entry for each TCP flow with `flow` (the
+name), `cc`, `direction`, and as far as they are known `segment_bytes` and `ports`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.results.run import Run
+
+ENGINE = "import"
+"""What stands in the place of the engine's name; no scenario can ask for it."""
+UNKNOWN_CC = "unknown"
+"""The congestion control of a flow whose control is not known."""
+
+
+def is_imported(run: Run) -> bool:
+    """Whether a run was read from another tool's file."""
+    return is_import(run.engine)
+
+
+def is_import(engine: Mapping[str, Any]) -> bool:
+    """Whether the engine in a run's record says so."""
+    return engine.get("name") == ENGINE
