@@ -21,6 +21,7 @@ from dumbbell.cli import (
     compare,
     doctor,
     export,
+    import_runs,
     kernel,
     new,
     plan,
@@ -82,6 +83,7 @@ for command in (
     analyze,
     calibrate,
     export,
+    import_runs,
 ):
     command.register(app)
 

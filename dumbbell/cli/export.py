@@ -10,7 +10,7 @@ import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
-from dumbbell.exchange.exported import FORMATS
+from dumbbell.exchange.formats import WRITTEN
 from dumbbell.files import creatable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dumbbell.exchange.exported import Exported
     from dumbbell.results import Run
 
-Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FORMATS})  # type: ignore[misc]
+Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in WRITTEN})  # type: ignore[misc]
 """What a run can be written as."""
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 12
 """Flows that have a line in the legend and a shade each; of more, those of a group are one."""
+_OF_FLOWS = ("cwnd", "rx_bytes", "srtt_ms")
+"""Series of which a flow that is drawn has one; those from here have all of them."""
 _NS_PER_S = 1e9
 _PORT_COLOURS = ("#444444", "#999999", "#BBBBBB")
 
@@ -164,11 +166,11 @@ def ports(run: Run, name: str) -> list[Line]:
 def _sampled_flows(run: Run) -> list[_Flow]:
     from dumbbell.results import asked_flows
 
-    asked, sampled, directions = asked_flows(run), run.all_series("cwnd"), _directions(run)
+    asked, sampled, directions = asked_flows(run), {entity for entity, _ in run.all_series(*_OF_FLOWS)}, _directions(run)
     rows = {str(row["flow"]): row for row in run.flows.rows()}
     found = []
     for name, flow in asked.items():
-        if (f"flow/{name}", "cwnd") in sampled:
+        if f"flow/{name}" in sampled:
             row = rows.get(name, {})
             group, end_ns = str(row.get("group", flow.name or flow.cc.kind)), row.get("end_ns")
             end_s = np.inf if end_ns is None else end_ns / _NS_PER_S

@@ -15,7 +15,8 @@ from dumbbell.drawing import entities, style
 from dumbbell.drawing.entities import Drawn
 from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.errors import BadInput
-from dumbbell.metrics import Series
+from dumbbell.metrics import Array, Series
+from dumbbell.results.imported import is_imported
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,13 +41,11 @@ _PROBES = (
 def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
     """Draw one run. Raises `BadInput` if it has no samples in this time range."""
     drawn = entities.flows(run)
-    backlogs = list(run.all_series("backlog_packets").values())
-    sampled = [run.series(each.entity, "rx_bytes") for each in drawn] or backlogs
-    times = max((t_s for t_s, _ in sampled), key=len, default=np.empty(0))
+    times = max((t_s for t_s, _ in _sampled(run, drawn)), key=len, default=np.empty(0))
     if len(times) < 2:
         what = f"samples of its {'flows' if drawn else 'ports'}"
         raise BadInput(f"run {run.key[:10]} has {len(times)} {what}; expected a scenario with a shorter `sample`")
-    sample_s = float(times[1] - times[0])
+    sample_s = _sample_s(times)
     shown_s = min(stop_s, float(times[-1])) - start_s
     window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))
     panels = [
@@ -57,6 +56,22 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
     ]
     cell = ", ".join(f"{key}: {value}" for key, value in run.cell.items())
     return timeline(f"{run.name} ({cell})" if cell else run.name, panels, size, start_s, stop_s)
+
+
+def _sampled(run: Run, drawn: Sequence[Drawn]) -> list[Series]:
+    """What says when samples were taken: what was received, or what else is there of a run that was read from another tool's file."""
+    for name in ("rx_bytes", "cwnd", "srtt_ms"):
+        found = [run.series(each.entity, name) for each in drawn]
+        if any(len(t_s) for t_s, _ in found):
+            return found
+    return list((run.all_series("backlog_packets") or run.all_series("rtt_ms", "owd_ms", "jitter_ms")).values())
+
+
+def _sample_s(times: Array) -> float:
+    """The time between two samples; the median of those of another tool, which are not regular."""
+    steps = np.diff(times)
+    first, median = float(steps[0]), float(np.median(steps))
+    return first if first > 0 and abs(median - first) < 1e-6 else float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
 
 
 def _application(label: str, lines: Sequence[Line]) -> Panel:
@@ -83,7 +98,10 @@ def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -
             f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)",
             [*goodput, *_capacity(run, {each.direction for each in drawn}, window_s)],
         ),
-        Panel("srtt (ms)", [replace(line, series=_with_gaps(line.series, sample_s)) for line in lines("srtt_ms")]),
+        Panel(
+            "srtt (ms)",
+            [line if is_imported(run) else replace(line, series=_with_gaps(line.series, sample_s)) for line in lines("srtt_ms")],
+        ),
         Panel("cwnd (packets)", lines("cwnd")),
         *([Panel("open\nconnections", alive)] if alive else ()),
     ]

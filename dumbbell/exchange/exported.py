@@ -11,15 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from dumbbell.exchange.formats import WRITTEN
 from dumbbell.files import temporary, writing
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
-FORMATS: Mapping[str, str] = {
-    "flent": "flent",
-}
-"""Format -> the module in dumbbell.exchange.writers that has its function `write`."""
 _LONGEST_NAME = 150
 
 
@@ -38,8 +35,8 @@ Write: TypeAlias = Callable[["Run", str], Exported]
 
 
 def writer(form: str) -> Write:
-    """The function that writes one of `FORMATS`."""
-    return import_module(f"dumbbell.exchange.writers.{FORMATS[form]}").write  # type: ignore[no-any-return]
+    """The function that writes one of the formats."""
+    return import_module(f"dumbbell.exchange.writers.{WRITTEN[form]}").write  # type: ignore[no-any-return]
 
 
 def file_name(run: Run) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import BadInput
+from dumbbell.results.imported import is_imported
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
@@ -12,10 +13,15 @@ if TYPE_CHECKING:
 
 
 def asked_flows(run: Run) -> dict[str, Flow]:
-    """The entry of `flows:` that each flow of a run is of, by the flow's name. Raises `BadInput` if the run's scenario is not one."""
+    """The entry of `flows:` that each flow of a run is of, by the flow's name. Raises `BadInput` if the run's scenario is not one.
+
+    Those of a run that was read from another tool's file say what that file does.
+    """
     from dumbbell.scenario import Flow, flow_names
 
     try:
+        if is_imported(run):
+            return {str(each["flow"]): Flow(cc=each["cc"], direction=each["direction"]) for each in run.scenario["flows"]}
         groups = [Flow(**entry) for entry in run.scenario["flows"]]
     except (BadInput, KeyError, TypeError, ValueError):
         raise BadInput(f"run {run.key[:10]}: its scenario has no valid flows; expected a run written by dumbbell") from None

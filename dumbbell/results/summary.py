@@ -14,6 +14,7 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.results.conservation import Status
+from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ DATAGRAM_METRICS = (
 """Metrics of a stream of datagrams that measures, as the table of flows has them."""
 
 _SRTT, _CWND = "srtt_ms", "cwnd"
+_MEASURED = ("lost_packets", "rtt_mean_ms", "jitter_ms")
+"""A stream of datagrams that measures has one of these columns; those from here have all."""
 
 
 class Traits(NamedTuple):
@@ -208,8 +211,11 @@ def summarise(run: Run) -> Summary:
         "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
+    if is_imported(run):  # no file of another tool tells of all queues, and some not of flows
+        together |= dict.fromkeys(("drops", "ce_marks", *(() if flows else ("goodput_mbit", "retransmits"))), math.nan)
     groups = {str(row["group"]): {name: float(row.get(name, math.nan)) for name in GROUP_METRICS} for row in run.groups.rows()}
-    measured = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
+    columns = zip(*map(run.flows.column, _MEASURED), strict=True)
+    measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
     return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")))
 
@@ -218,6 +224,8 @@ def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
     """What the flows, groups and streams of a run are, as in `Summary.traits`."""
     placed = [workload.get("tcp", workload) for workload in (run.plan or {}).get("workloads", ())]
     directions = {str(place.get("id")): str(place.get("direction", "")) for place in placed}
+    if is_imported(run):
+        directions = {str(each["flow"]): str(each["direction"]) for each in run.scenario["flows"]}
 
     def text(row: Mapping[str, object], column: str) -> str:
         return str(row.get(column) or "")
@@ -225,7 +233,7 @@ def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
     rows = run.flows.rows()
     flows = {text(row, "flow"): Traits(text(row, "group"), text(row, "cc"), directions.get(text(row, "group"), "")) for row in rows}
     groups = {text(row, "group"): Traits(text(row, "group"), text(row, "cc"), text(row, "direction")) for row in run.groups.rows()}
-    measured = {text(row, "flow") for row in rows if "lost_packets" in row}
+    measured = {text(row, "flow") for row in rows if any(name in row for name in _MEASURED)}
     connections = set(run.flows.connections)
     return {
         "flows": {name: each for name, each in flows.items() if name in connections},

@@ -1,8 +1,9 @@
 """Flent's data files (`.flent.gz`, version 4 of its format, as Flent 2.3.0 reads and writes it).
 
 A run is a run of one of Flent's own tests, since Flent only draws those: `tcp_nup` or `tcp_ndown`, with `rrul_be_nflows` for flows both
-ways. As there, flows begin DELAY (5 s, Flent's default) after the time axis does, and it goes on for as long after them: Flent cuts that off
-both ends in its box plots, CDFs and bars, which therefore show the whole run. The run begins when its captures do, at 2020-01-01 00:00 UTC.
+ways. As there, flows begin DELAY (5 s, Flent's default) after the time axis does, and it goes on for as long after them: Flent cuts that
+off both ends in its box plots, CDFs and bars, which therefore show the whole run. The run begins when its captures do, at 2020-01-01 00:00
+UTC.
 
 Throughput is the payload received in each step of the time axis; windows and RTTs are every sample. `MEAN_VALUE`, which Flent prefers to
 its own means, is what `dumbbell table` shows. TCP's RTT is never called a ping: those are of pings and other probes alone.
@@ -128,8 +129,13 @@ def _add_stream(document: dict[str, Any], name: str, stream: Stream, edges_s: Ar
     mbit = np.diff(stream.megabits(edges_s)) / np.diff(edges_s)
     until_s = max(stream.end_s, float(stream.received[0][-1]))
     alive = (edges_s[1:] > stream.start_s) & (edges_s[:-1] < until_s)
-    _add(document, name, _MBITS, means.get("throughput_mbit"), np.where(alive, mbit, np.nan))
-    document["metadata"]["SERIES_META"][name] |= {"CONG_CONTROL": stream.cc} if stream.cc else {}
+    _add(document, name, _MBITS, means.get("goodput_mbit"), np.where(alive, mbit, np.nan))
+    again = means.get("retransmits", math.nan)
+    document["metadata"]["SERIES_META"][name] |= {
+        "TCP_MSS": stream.segment_bytes,
+        **({"CONG_CONTROL": stream.cc} if stream.cc else {}),
+        **({} if math.isnan(again) else {"TCP_RETRANSMIT": int(again)}),
+    }
     inner = edges_s[(edges_s > stream.start_s) & (edges_s < until_s)]
     ends_s = np.array([stream.start_s, *inner, until_s])
     records = _rates(stream, ends_s)

@@ -1,0 +1,49 @@
+"""`dumbbell import FILE...`: measurements of other tools as runs."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.exchange.formats import READ
+from dumbbell.files import creatable
+
+Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in READ})  # type: ignore[misc]
+"""What can be read."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="import")(_import)
+
+
+def _import(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of other tools, packed (gz, bz2, xz) or not.")],
+    out: Annotated[Path, typer.Option("--out", callback=creatable, help="Results folder that the runs are added to.")],
+    form: Annotated[Format | None, typer.Option("--format", help="What the files are; by default what they look like.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Read measurements of other tools as runs, so that table, plot, view and export work on them.
+
+    Such a run has the status warn, and says in run.json what is not known of it. If one of the files cannot be used, nothing is written.
+    """
+    from dumbbell.engines.execute import host
+    from dumbbell.exchange.imported import runs_of
+    from dumbbell.results import Store
+
+    runs = runs_of(files, None if form is None else str(form))
+    store = Store(out)
+    store.request((run.name, run.cell, run.key) for run in runs)
+    for run in runs:
+        store.write(run, shlex.join(sys.argv), host())
+    if json:
+        print_json([{"key": run.key, "name": run.name, "cell": dict(run.cell), "reasons": list(run.reasons)} for run in runs])
+    for run in runs:
+        note(f"{run.key[:10]}  {run.cell['file']}: {'; '.join(run.reasons[2:])}")
+    note(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} of {len(files)} {'file' if len(files) == 1 else 'files'} in {out}")

@@ -1,0 +1,22 @@
+"""The formats by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WRITTEN: Mapping[str, str] = {
+    "flent": "flent",
+}
+"""Format -> the module in dumbbell.exchange.writers that has its function `write`."""
+READ: Mapping[str, str] = {
+    "flent": "flent",
+    "iperf3": "iperf3",
+    "irtt": "irtt",
+    "ss": "ss",
+    "siftr": "siftr",
+    "mahimahi-log": "mahimahi",
+    "csv": "long_csv",
+}
+"""Format -> the module in dumbbell.exchange.readers, which has `VERSION` (of what it makes of a file), `recognises` and `found_in`. A file
+is of the first of them that recognises it.
+"""

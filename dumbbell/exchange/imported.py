@@ -1,0 +1,175 @@
+"""What was read from the file of another tool as a run: of the engine `import`, of status warn, saying what is not known of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dumbbell.exchange.formats import READ
+from dumbbell.exchange.reading import Place, read
+from dumbbell.exchange.streams import Direction
+from dumbbell.results import Block, Run, Table, digest
+from dumbbell.results.imported import ENGINE, UNKNOWN_CC
+from dumbbell.results.tables import FLOWS, ICMP, PORTS, TCP, UDP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ALWAYS = ("rx_bytes", "cwnd", "srtt_ms")
+"""Series that every flow has, if without values, so that figures of runs from here and from elsewhere are the same."""
+
+Samples: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64]]"
+"""Times (ns, rising) and values."""
+
+
+@dataclass
+class Found:
+    """Something that was measured: a run, as far as a file tells of one."""
+
+    tool: str
+    """What wrote the file, and its version."""
+    unknown: list[str]
+    """What is not known, or means something else than in a run from here; a line each."""
+    flows: list[FoundFlow] = field(default_factory=list)
+    ports: list[FoundPort] = field(default_factory=list)
+    cell: dict[str, str | int | float] = field(default_factory=dict)
+    """Coordinates, beside the name of the file."""
+
+
+@dataclass
+class FoundFlow:
+    """A TCP connection, or a stream of datagrams."""
+
+    name: str
+    kind: str = TCP
+    """`tcp`, or `ping` or `udp`."""
+    cc: str = UNKNOWN_CC
+    direction: Direction = "forward"
+    segment_bytes: int | None = None
+    ports: tuple[int, int] | None = None
+    start_ns: int | None = None
+    """By default the first sample."""
+    end_ns: int | None = None
+    """By default the last sample."""
+    columns: dict[str, int | float] = field(default_factory=dict)
+    """Of the table of flows."""
+    series: dict[str, Samples] = field(default_factory=dict)
+
+    @property
+    def entity(self) -> str:
+        """What it is called in results."""
+        return f"{'flow' if self.kind == TCP else self.kind}/{self.name}"
+
+
+@dataclass
+class FoundPort:
+    """A queue."""
+
+    name: str
+    columns: dict[str, int | float] = field(default_factory=dict)
+    """Of the table of ports."""
+    series: dict[str, Samples] = field(default_factory=dict)
+
+
+def samples(points: Iterable[tuple[int, float]]) -> Samples:
+    """Samples from pairs, which need not be in order; of several at one time all stay."""
+    listed = sorted(points, key=lambda point: point[0])
+    times = np.array([t_ns for t_ns, _ in listed], dtype=np.int64)
+    return times, np.array([value for _, value in listed], dtype=np.float64)
+
+
+def delays(prefix: str, values_ms: NDArray[np.float64]) -> dict[str, int | float]:
+    """Columns of the table of flows: `PREFIX_mean_ms`, `_median_ms`, `_p95_ms`, `_p99_ms` and `_max_ms`; none without values."""
+    if not values_ms.size:
+        return {}
+    at = dict(zip(("median", "p95", "p99"), np.percentile(values_ms, (50, 95, 99)).tolist(), strict=True))
+    return {f"{prefix}_{name}_ms": value for name, value in {"mean": float(values_ms.mean()), **at, "max": float(values_ms.max())}.items()}
+
+
+def runs_of(files: Sequence[Path], form: str | None) -> list[Run]:
+    """The runs in files, in order. Raises `BadInput` if one of the files is of no known format, or damaged."""
+    stems = [file.name for file in files]
+    shown = [file.name if stems.count(file.name) == 1 else str(file) for file in files]
+    return [run for file, name in zip(files, shown, strict=True) for run in _runs_of(file, name, form)]
+
+
+def _runs_of(file: Path, shown: str, form: str | None) -> list[Run]:
+    content, place = read(file), Place(file)
+    form = form or _recognised(content, place)
+    reader = _reader(form)
+    found: list[Found] = reader.found_in(content, place)
+    if not any(each.flows or each.ports for each in found):
+        raise place.wrong("holds no measurement", f"at least one flow or queue in the format {form}")
+    sha256 = hashlib.sha256(content).hexdigest()
+    known = {"file": shown, "sha256": sha256, "format": form, "reader": reader.VERSION}
+    several = len(found) > 1
+    return [_run(each, known, {"file": shown, **({"run": i} if several else {})}, i) for i, each in enumerate(found, 1)]
+
+
+def _recognised(content: bytes, place: Place) -> str:
+    for form in READ:
+        if _reader(form).recognises(content):
+            return form
+    raise place.wrong("is of no known format", f"one of {', '.join(READ)} (--format says which)")
+
+
+def _reader(form: str) -> Any:
+    return import_module(f"dumbbell.exchange.readers.{READ[form]}")
+
+
+def _run(found: Found, known: Mapping[str, Any], cell: Mapping[str, str | int | float], number: int) -> Run:
+    place = Place(Path(str(known["file"])))
+    for names in ([flow.name for flow in found.flows], [port.name for port in found.ports]):
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise place.wrong(f"has two flows or queues of the name {twice!r}", "different names")
+    blocks = [block for flow in found.flows for block in _blocks(flow)] + [block for port in found.ports for block in _port_blocks(port)]
+    flows = [
+        {"flow": flow.name, "cc": flow.cc, "direction": flow.direction}
+        | ({} if flow.segment_bytes is None else {"segment_bytes": flow.segment_bytes})
+        | ({} if flow.ports is None else {"ports": list(flow.ports)})
+        for flow in found.flows
+        if flow.kind == TCP
+    ]
+    key = hashlib.sha256(json.dumps([known["sha256"], known["format"], known["reader"], number]).encode()).hexdigest()[:32]
+    return Run(
+        key=key,
+        name=str(known["format"]),
+        cell={**cell, **found.cell},
+        scenario={**known, "flows": flows},
+        status="warn",
+        reasons=(f"not run here, but read from {known['file']}, of {found.tool}", "packets are not accounted for", *found.unknown),
+        flows=Table.of_rows(FLOWS, [_row(flow) for flow in found.flows]),
+        ports=Table.of_rows(PORTS, [{"port": port.name, **port.columns} for port in found.ports]),
+        digest=digest(blocks),
+        engine={"name": ENGINE, "tool": found.tool},
+        samples=tuple(blocks),
+    )
+
+
+def _row(flow: FoundFlow) -> dict[str, Any]:
+    times = [t_ns for t_ns, _ in flow.series.values() if len(t_ns)]
+    first, last = (min(int(t_ns[0]) for t_ns in times), max(int(t_ns[-1]) for t_ns in times)) if times else (0, 0)
+    start_ns = first if flow.start_ns is None else flow.start_ns
+    life = {"start_ns": start_ns, "end_ns": max(start_ns, last if flow.end_ns is None else flow.end_ns)}
+    transport = {"ping": ICMP, "udp": UDP}.get(flow.kind, TCP)
+    cc = {"cc": flow.cc} if flow.kind == TCP else {}
+    return {"flow": flow.name, "group": flow.name, "kind": flow.kind, "transport": transport, **cc, **life, **flow.columns}
+
+
+def _blocks(flow: FoundFlow) -> Iterable[Block]:
+    if flow.kind == TCP and (lacking := tuple(name for name in _ALWAYS if name not in flow.series)):
+        yield Block(flow.entity, lacking, np.empty(0, np.int64), np.empty((len(lacking), 0)))
+    for name, (t_ns, values) in flow.series.items():
+        yield Block(flow.entity, (name,), t_ns, values[np.newaxis, :])
+
+
+def _port_blocks(port: FoundPort) -> Iterable[Block]:
+    for name, (t_ns, values) in port.series.items():
+        yield Block(f"port/{port.name}", (name,), t_ns, values[np.newaxis, :])

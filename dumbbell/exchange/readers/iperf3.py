@@ -1,0 +1,184 @@
+"""iperf3's JSON (`--json`, 3.9 to 3.21) and its JSON stream (`--json-stream`, since 3.17), of TCP and UDP.
+
+A file may have several documents, and text before them; keys that only some versions write may be missing. What a stream has is what this
+end of it knows: the sender what it wrote, its window (bytes, over the segment size) and its smoothed RTT (tcpi_rtt); the receiver what it
+read. Intervals that are omitted at the beginning are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dumbbell.errors import shortened
+from dumbbell.exchange.imported import Found, FoundFlow, samples
+from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text
+
+VERSION = 1
+_MOST_BYTES = 1e15
+_MOST_US = 1e12
+_JSON = json.JSONDecoder()
+
+
+def recognises(content: bytes) -> bool:
+    """Whether a file looks like one."""
+    head = content[:200_000]
+    return (b'"intervals"' in head and b'"start"' in head) or (b'"event"' in head and b'"start"' in head and b'"data"' in head)
+
+
+def found_in(content: bytes, place: Place) -> list[Found]:
+    """What a file holds: something for each document. Raises `BadInput`."""
+    documents = list(_documents(content, place))
+    several = len(documents) > 1
+    return [_one(document, Place(place.file, f"document {i}") if several else place) for i, document in enumerate(documents, 1)]
+
+
+def _documents(content: bytes, place: Place) -> Iterator[dict[str, Any]]:
+    """The documents of a file; the lines of a stream are put together as one."""
+    text = as_text(content, place)
+    stream: dict[str, Any] = {}
+    at = text.find("{")
+    while at >= 0:
+        line = Place(place.file, f"line {text.count(chr(10), 0, at) + 1}")
+        try:
+            found, end = _JSON.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            raise line.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document") from None
+        if "event" in found:
+            event, data = str(found["event"]), found.get("data")
+            if event == "start":
+                if stream:
+                    yield stream
+                stream = {"start": data, "intervals": []}
+            elif event == "interval" and stream:
+                stream["intervals"].append(data)
+            elif stream:
+                stream[event] = data
+            else:
+                raise line.wrong(f"the event {shortened(repr(event), 40)} comes before any start", "the event start first")
+        else:
+            yield found
+        at = text.find("{", end)
+    if stream:
+        yield stream
+
+
+def _one(document: Mapping[str, Any], place: Place) -> Found:
+    if document.get("error"):
+        raise place.at("error").wrong(f"iperf3 says {shortened(repr(document['error']), 100)}", "a measurement without an error")
+    at_start, start = place.item(document, "start")
+    at_start.mapping(start)
+    at_test, test = at_start.item(start, "test_start")
+    protocol = at_test.item(at_test.mapping(test), "protocol")[1]
+    if protocol not in ("TCP", "UDP"):
+        raise at_test.at("protocol").wrong(f"is {shortened(repr(protocol), 40)}", "TCP or UDP")
+    at_intervals, intervals = place.item(document, "intervals")
+    rows = list(_rows(at_intervals, at_intervals.listing(intervals)))
+    ends = _ends(document, place)
+    at_connected, connected = at_start.item(start, "connected")
+    segment = next((start[key] for key in ("tcp_mss", "tcp_mss_default") if start.get(key)), None)
+    flows = []
+    for i, each in enumerate(at_connected.listing(connected)):
+        at = at_connected.at(i)
+        socket = at.item(at.mapping(each), "socket")[1]
+        ports = (at.at("local_port").count(each.get("local_port", 0)), at.at("remote_port").count(each.get("remote_port", 0)))
+        its = [(where, row) for where, row in rows if row.get("socket") == socket]
+        sends = bool(next((row["sender"] for _, row in its if "sender" in row), not test.get("reverse")))
+        flow = FoundFlow(f"{protocol.lower()}-{i + 1}", direction="forward" if sends else "reverse", ports=ports)
+        if segment is not None and protocol == "TCP":
+            flow.segment_bytes = at_start.at("tcp_mss").count(segment)
+        if protocol == "TCP":
+            _fill(flow, its, ends.get(socket, {}), sends, place)
+            cc = document.get("end", {}).get("sender_tcp_congestion") if isinstance(document.get("end"), dict) else None
+            flow.cc = place.at("end", "sender_tcp_congestion").name(cc) if cc else flow.cc
+        else:
+            _fill_datagrams(flow, its, ends.get(socket, {}), place)
+        flows.append(flow)
+    unknown = ["rx_bytes of streams that are sent here is what was written; their window is as of TCP_INFO at the end of each interval"]
+    if protocol == "UDP":
+        unknown = ["delays are not known; jitter and loss are those of each interval, if this end received"]
+    elif segment is None and any("snd_cwnd" in row for _, row in rows):
+        unknown.append("cwnd is not known: the file has no segment size")
+    if any(row.get("omitted") for where, row in rows):
+        unknown.append("intervals that were omitted are not read")
+    version = start.get("version")
+    return Found(version[:60] if isinstance(version, str) and version.isprintable() else "iperf3 of an unknown version", unknown, flows)
+
+
+def _rows(at_intervals: Place, intervals: list[Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    for i, interval in enumerate(intervals):
+        where, streams = at_intervals.at(i).item(at_intervals.at(i).mapping(interval), "streams")
+        for j, row in enumerate(where.listing(streams)):
+            yield where.at(j), where.at(j).mapping(row)
+
+
+def _ends(document: Mapping[str, Any], place: Place) -> dict[Any, dict[str, Any]]:
+    """What the file says of each socket in the end; nothing if the test was broken off."""
+    at, end = place.at("end"), document.get("end") or {}
+    found: dict[Any, dict[str, Any]] = {}
+    for i, stream in enumerate(at.at("streams").listing(at.mapping(end).get("streams") or [])):
+        sides = at.at("streams", i).mapping(stream)
+        for side, values in sides.items():
+            if isinstance(values, dict) and isinstance(values.get("socket"), int):
+                found.setdefault(values["socket"], {})[side] = values
+    return found
+
+
+def _fill(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mapping[str, Any], sends: bool, place: Place) -> None:
+    """Series and columns of a TCP stream."""
+    points: dict[str, list[tuple[int, float]]] = {"cwnd": [], "srtt_ms": [], "retransmits": [], "rx_bytes": []}
+    received = again = 0
+    for at, row in rows:
+        if row.get("omitted"):
+            continue
+        start_ns, end_ns = (at.item(row, key)[0].time_ns(row[key]) for key in ("start", "end"))
+        if flow.start_ns is None:
+            flow.start_ns = max(0, start_ns)
+            points["rx_bytes"].append((flow.start_ns, 0.0))
+        received += at.item(row, "bytes")[0].count(row["bytes"])
+        points["rx_bytes"].append((end_ns, float(received)))
+        if "retransmits" in row:
+            again += at.at("retransmits").count(row["retransmits"])
+            points["retransmits"].append((end_ns, float(again)))
+        if row.get("snd_cwnd") is not None and flow.segment_bytes:
+            points["cwnd"].append((end_ns, at.at("snd_cwnd").number(row["snd_cwnd"], 0.0, _MOST_BYTES) / flow.segment_bytes))
+        if row.get("rtt"):
+            points["srtt_ms"].append((end_ns, at.at("rtt").number(row["rtt"], 0.0, _MOST_US) / 1e3))
+        flow.end_ns = end_ns
+    flow.series = {name: samples(listed) for name, listed in points.items() if listed}
+    total = end.get("receiver", {}).get("bytes")
+    if received:
+        flow.columns["rx_bytes"] = place.at("end", "streams").count(total) if total and sends else received
+    if points["retransmits"]:
+        flow.columns["retransmits"] = again
+
+
+def _fill_datagrams(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mapping[str, Any], place: Place) -> None:
+    """Series and columns of a UDP stream."""
+    flow.kind = "udp"
+    jitter: list[tuple[int, float]] = []
+    lost: list[tuple[int, float]] = []
+    for at, row in rows:
+        if row.get("omitted"):
+            continue
+        start_ns, end_ns = (at.item(row, key)[0].time_ns(row[key]) for key in ("start", "end"))
+        flow.start_ns = max(0, start_ns) if flow.start_ns is None else flow.start_ns
+        flow.end_ns = end_ns
+        if "jitter_ms" in row:
+            jitter.append((end_ns, at.at("jitter_ms").number(row["jitter_ms"], 0.0, MOST_TIME_S)))
+        if "lost_packets" in row:
+            lost.append((end_ns, at.at("lost_packets").number(row["lost_packets"], 0.0)))
+    if jitter:
+        flow.series["jitter_ms"] = samples(jitter)
+        flow.columns["jitter_ms"] = float(np.mean([value for _, value in jitter]))
+    if lost:
+        times, counts = samples(lost)
+        flow.series["lost"] = times, np.cumsum(counts)
+    total = end.get("udp", {})
+    if total.get("packets"):
+        at = place.at("end", "streams")
+        flow.columns |= {"sent_packets": at.count(total["packets"]), "lost_packets": at.count(total.get("lost_packets", 0))}
+        flow.columns["lost_share"] = flow.columns["lost_packets"] / flow.columns["sent_packets"]

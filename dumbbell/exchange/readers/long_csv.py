@@ -1,0 +1,109 @@
+"""Long CSV: a row a sample, with the columns `t_ns` or `t_s`, `entity`, `series` and `value`, and if need be `unit` and `key` (of several
+runs in one file).
+
+It is what `dumbbell export --format csv` writes, and what anything else can be turned into. Series are those of a run, by their names; a
+`unit` that is not that of the series is converted if it is one of the same kind, and refused if not.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from dumbbell.errors import shortened
+from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, delays, samples
+from dumbbell.exchange.reading import Place, as_text
+from dumbbell.results import schema
+
+VERSION = 1
+_COLUMNS = {"t_ns", "t_s", "entity", "series", "value", "unit", "key"}
+_NEEDED = {"entity", "series", "value"}
+_FACTORS: dict[tuple[str, str], float] = {
+    ("s", "ms"): 1e3,
+    ("us", "ms"): 1e-3,
+    ("µs", "ms"): 1e-3,
+    ("ns", "ms"): 1e-6,
+    ("ms", "s"): 1e-3,
+    ("kB", "bytes"): 1e3,
+    ("MB", "bytes"): 1e6,
+    ("bit", "bytes"): 1 / 8,
+    ("B", "bytes"): 1.0,
+    ("segments", "packets"): 1.0,
+}
+"""(Unit, unit of the series) -> what a value is multiplied by."""
+_PROBES = ("ping", "udp")
+
+
+def recognises(content: bytes) -> bool:
+    """Whether a file looks like one."""
+    head = content[:1000].decode("utf-8-sig", "replace").partition("\n")[0]
+    return set(head.strip().split(",")) >= _NEEDED
+
+
+def found_in(content: bytes, place: Place) -> list[Found]:
+    """What a file holds. Raises `BadInput`."""
+    rows = csv.reader(io.StringIO(as_text(content, place)), strict=True)
+    points: dict[str, dict[str, dict[str, list[tuple[int, float]]]]] = {}
+    try:
+        header = next(rows, [])
+        clock = _checked(header, place.line(1))
+        for row in rows:
+            at = place.line(rows.line_num)
+            if len(row) != len(header):
+                raise at.wrong(f"has {len(row)} fields", f"{len(header)}, as many as the header")
+            field = dict(zip(header, row, strict=True))
+            entity, name = field["entity"], field["series"]
+            kind, slash, own = entity.partition("/")
+            known = schema().series.get(kind, {})
+            if not slash or kind not in ("flow", "port", *_PROBES):
+                raise at.wrong(f"entity is {shortened(repr(entity), 60)}", "flow/NAME, port/NAME, ping/NAME or udp/NAME")
+            at.name(own)
+            if name not in known:
+                raise at.wrong(
+                    f"the unit of the series {shortened(repr(name), 60)} is not known", f"a series of a {kind}: {', '.join(known)}"
+                )
+            value = at.number(field["value"]) * _factor(field.get("unit", ""), known[name].unit, name, at)
+            t_ns = at.count(field[clock]) if clock == "t_ns" else at.time_ns(field[clock])
+            points.setdefault(field.get("key", ""), {}).setdefault(entity, {}).setdefault(name, []).append((t_ns, value))
+    except csv.Error as error:
+        raise place.line(rows.line_num).wrong(str(error), "comma-separated values") from None
+    return [_one(key, entities) for key, entities in points.items()]
+
+
+def _checked(header: list[str], at: Place) -> str:
+    """The column of the times."""
+    clocks = {"t_ns", "t_s"} & set(header)
+    if not set(header) >= _NEEDED or len(clocks) != 1 or len(set(header)) != len(header):
+        raise at.wrong(f"the header is {shortened(','.join(header), 60)!r}", "t_ns or t_s, entity, series, value, and perhaps unit and key")
+    if unknown := set(header) - _COLUMNS:
+        raise at.wrong(f"has the column {shortened(repr(sorted(unknown)[0]), 60)}", f"only {', '.join(sorted(_COLUMNS))}")
+    return clocks.pop()
+
+
+def _factor(unit: str, expected: str, name: str, at: Place) -> float:
+    if unit in ("", expected):
+        return 1.0
+    if (unit, expected) not in _FACTORS:
+        raise at.wrong(f"{name} is in {shortened(repr(unit), 40)}", f"{expected or 'no unit'}")
+    return _FACTORS[unit, expected]
+
+
+def _one(key: str, entities: dict[str, dict[str, list[tuple[int, float]]]]) -> Found:
+    found = Found("long CSV", ["tables of flows and ports are not known, beyond what follows from the series"])
+    if key:
+        found.cell["key"] = key[:100]
+    for entity, series in entities.items():
+        kind, _, name = entity.partition("/")
+        read = {each: samples(listed) for each, listed in series.items()}
+        if kind == "port":
+            found.ports.append(FoundPort(name, series=read))
+            continue
+        flow = FoundFlow(name, kind="tcp" if kind == "flow" else kind, series=read)
+        for each in ("rx_bytes", "retransmits"):
+            if kind == "flow" and each in read:
+                flow.columns[each] = int(read[each][1][-1])
+        for each in ("rtt_ms", "owd_ms", "owd_back_ms"):
+            if kind != "flow" and each in read:
+                flow.columns |= delays(each.removesuffix("_ms"), read[each][1])
+        found.flows.append(flow)
+    return found

@@ -1,0 +1,67 @@
+"""mahimahi's logs of a link (`mm-link --uplink-log`): what came, what left and how long it had waited, what was dropped, and the
+opportunities.
+
+After a header with `# base timestamp: N`, a line is an event at a time in ms: `T + BYTES` (came), `T - BYTES DELAY` (left, after so many
+ms), `T # BYTES` (an opportunity), `T d PACKETS BYTES` (dropped). Sizes have the 4 bytes that mahimahi's tunnel adds.
+"""
+
+from __future__ import annotations
+
+from dumbbell.exchange.imported import Found, FoundPort, samples
+from dumbbell.exchange.reading import Place, as_text
+
+VERSION = 1
+_BASE = "# base timestamp: "
+_NS_PER_MS = 1_000_000
+_MOST_MS = 1e11
+_FIELDS = {"+": 1, "-": 2, "#": 1, "d": 2}
+"""Event -> numbers behind it."""
+
+
+def recognises(content: bytes) -> bool:
+    """Whether a file looks like one."""
+    return _BASE.encode() in content[:4096] or content.startswith(b"# mahimahi")
+
+
+def found_in(content: bytes, place: Place) -> list[Found]:
+    """What a file holds. Raises `BadInput`."""
+    base: float | None = None
+    counts = dict.fromkeys(("came", "left", "left_bytes", "dropped"), 0)
+    sent: list[tuple[int, float]] = []
+    packets: list[tuple[int, float]] = []
+    waited: list[tuple[int, float]] = []
+    drops: list[tuple[int, float]] = []
+    queued: list[tuple[int, float]] = []
+    for number, line in enumerate(as_text(content, place).splitlines(), 1):
+        at = place.line(number)
+        if line.startswith("#"):
+            if line.startswith(_BASE):
+                base = at.number(line.removeprefix(_BASE).strip(), 0.0, 1e15)
+            continue
+        words = line.split()
+        if len(words) < 2 or words[1] not in _FIELDS or len(words) != 2 + _FIELDS[words[1]]:
+            raise at.wrong(f"is {line[:40]!r}", "'T + BYTES', 'T # BYTES', 'T - BYTES DELAY' or 'T d PACKETS BYTES'")
+        if base is None:
+            raise at.wrong("an event comes before the base timestamp", f"a line {_BASE}N first")
+        t_ns = round(at.number(words[0], base, base + _MOST_MS) - base) * _NS_PER_MS
+        numbers = [at.count(word) for word in words[2:]]
+        if words[1] == "+":
+            counts["came"] += 1
+        elif words[1] == "-":
+            counts["left"] += 1
+            counts["left_bytes"] += numbers[0]
+            sent.append((t_ns, float(counts["left_bytes"])))
+            packets.append((t_ns, float(counts["left"])))
+            waited.append((t_ns, float(numbers[1])))
+        elif words[1] == "d":
+            counts["dropped"] += numbers[0]
+            drops.append((t_ns, float(counts["dropped"])))
+        if words[1] != "#":
+            queued.append((t_ns, float(max(0, counts["came"] - counts["left"] - counts["dropped"]))))
+    if base is None:
+        raise place.wrong("has no base timestamp", f"a line {_BASE}N")
+    series = {"sent_bytes": sent, "sent_packets": packets, "sojourn_ms": waited, "drops": drops, "backlog_packets": queued}
+    port = FoundPort("link", series={name: samples(points) for name, points in series.items() if points})
+    port.columns = {"arrived_packets": counts["came"], "sent_packets": counts["left"], "sent_bytes": counts["left_bytes"]}
+    unknown = ["flows are not known", "sizes have the 4 bytes of mahimahi's tunnel; times are whole ms; opportunities are not read"]
+    return [Found("mahimahi", unknown, ports=[port] if queued else [])]
