@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,6 +26,8 @@ class Exported:
 
     files: Mapping[str, bytes]
     """By name."""
+    shared: Mapping[str, bytes] = field(default_factory=dict)
+    """By name, what is added to files that several runs share."""
     left_out: tuple[str, ...] = ()
     """What of the run the format cannot hold."""
 
@@ -50,13 +52,16 @@ def write_all(folder: Path, exports: Iterable[Exported]) -> list[Path]:
 
     They appear once all are written. Raises `BadInput` if they cannot be written, `EnvironmentFault` if the disk is full.
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
     with writing(folder / "files"), temporary(folder / f".partial-{secrets.token_hex(8)}") as half:
         half.mkdir()
         for export in exports:
             for name, content in export.files.items():
                 (half / name).write_bytes(content)
-                names.append(name)
+            for name, content in export.shared.items():
+                with open(half / name, "ab") as file:
+                    file.write(content)
+            names |= dict.fromkeys((*export.files, *export.shared))
         for name in names:
             os.replace(half / name, folder / name)
     return [folder / name for name in names]

@@ -6,6 +6,12 @@ from collections.abc import Mapping
 
 WRITTEN: Mapping[str, str] = {
     "flent": "flent",
+    "iperf3": "iperf3",
+    "xpl": "xplot",
+    "mahimahi-log": "mahimahi",
+    "teacup": "siftr_extracts",
+    "csv": "long_csv",
+    "parquet": "parquet",
 }
 """Format -> the module in dumbbell.exchange.writers that has its function `write`."""
 READ: Mapping[str, str] = {

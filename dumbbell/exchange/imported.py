@@ -49,7 +49,7 @@ class FoundFlow:
 
     name: str
     kind: str = TCP
-    """`tcp`, or `ping` or `udp`."""
+    """`tcp`, or `ping`, `udp` or `voip`."""
     cc: str = UNKNOWN_CC
     direction: Direction = "forward"
     segment_bytes: int | None = None
@@ -158,7 +158,7 @@ def _row(flow: FoundFlow) -> dict[str, Any]:
     first, last = (min(int(t_ns[0]) for t_ns in times), max(int(t_ns[-1]) for t_ns in times)) if times else (0, 0)
     start_ns = first if flow.start_ns is None else flow.start_ns
     life = {"start_ns": start_ns, "end_ns": max(start_ns, last if flow.end_ns is None else flow.end_ns)}
-    transport = {"ping": ICMP, "udp": UDP}.get(flow.kind, TCP)
+    transport = {TCP: TCP, "ping": ICMP}.get(flow.kind, UDP)
     cc = {"cc": flow.cc} if flow.kind == TCP else {}
     return {"flow": flow.name, "group": flow.name, "kind": flow.kind, "transport": transport, **cc, **life, **flow.columns}
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dumbbell.errors import BadInput
 from dumbbell.metrics import Array, Series
+from dumbbell.plan.addresses import address
 from dumbbell.plan.model import SEGMENT_BYTES
 from dumbbell.results.imported import is_imported
 from dumbbell.results.tables import NOT_TCP, entity_of
@@ -42,7 +43,9 @@ class Stream:
     segment_bytes: int
     """Payload of a full segment."""
     ports: tuple[int, int]
-    """Of its two ends; 0 where it is not known."""
+    """Of the sender and the receiver of the data; 0 where they are not known."""
+    addresses: tuple[str, str]
+    """Of the same two; 0.0.0.0 where they are not known."""
 
     def megabits(self, at_s: Array) -> Array:
         """Payload (Mbit) that was received up to some times: what came between two samples came evenly."""
@@ -69,7 +72,7 @@ def streams(run: Run) -> list[Stream]:
         name = str(row["flow"])
         if row.get("transport") in NOT_TCP or (f"flow/{name}", "rx_bytes") not in sampled:
             continue
-        direction, segment_bytes, ports = known.get(name, ("forward", SEGMENT_BYTES, (0, 0)))
+        direction, segment_bytes, ports, addresses = known.get(name, ("forward", SEGMENT_BYTES, (0, 0), _NOWHERE))
         start_s, end_s = row["start_ns"] / _NS_PER_S, row["end_ns"] / _NS_PER_S
         found.append(
             Stream(
@@ -82,6 +85,7 @@ def streams(run: Run) -> list[Stream]:
                 series={each: sampled[f"flow/{name}", each] for each in _SERIES[1:] if (f"flow/{name}", each) in sampled},
                 segment_bytes=segment_bytes,
                 ports=ports,
+                addresses=addresses,
             )
         )
     if not found:
@@ -123,24 +127,32 @@ def last_before(series: Series, edges: Array) -> Array:
     return found
 
 
-_Known = dict[str, tuple[Direction, int, tuple[int, int]]]
+_Known = dict[str, tuple[Direction, int, tuple[int, int], tuple[str, str]]]
+_NOWHERE = ("0.0.0.0", "0.0.0.0")
 
 
 def _planned(run: Run) -> _Known:
-    """Direction, bytes of a segment and ports of each planned connection, by its name."""
+    """Direction, bytes of a segment, ports and addresses of each planned connection, by its name."""
     found: _Known = {}
+    hosts = [address(host["side"], host["number"]) for host in (run.plan or {}).get("hosts", ())]
     for workload in (run.plan or {}).get("workloads", ()):
         tcp = workload.get("tcp", workload)
         for each in tcp.get("connections", ()):
             left, right = each.get("ports", (0, 0))
-            found[str(each["name"])] = (tcp["direction"], int(tcp.get("segment_bytes", SEGMENT_BYTES)), (left, right))
+            ends = (hosts[tcp["from"]], hosts[tcp["to"]])
+            found[str(each["name"])] = (tcp["direction"], int(tcp.get("segment_bytes", SEGMENT_BYTES)), (left, right), ends)
     return found
 
 
 def _imported(run: Run) -> _Known:
     """The same of those of a file that was read."""
     return {
-        str(each["flow"]): (each["direction"], int(each.get("segment_bytes", SEGMENT_BYTES)), tuple(each.get("ports", (0, 0))))
+        str(each["flow"]): (
+            each["direction"],
+            int(each.get("segment_bytes", SEGMENT_BYTES)),
+            (int(each.get("ports", (0, 0))[0]), int(each.get("ports", (0, 0))[1])),
+            _NOWHERE,
+        )
         for each in run.scenario["flows"]
     }
 

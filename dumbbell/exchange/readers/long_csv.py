@@ -31,7 +31,9 @@ _FACTORS: dict[tuple[str, str], float] = {
     ("segments", "packets"): 1.0,
 }
 """(Unit, unit of the series) -> what a value is multiplied by."""
-_PROBES = ("ping", "udp")
+_PROBES = ("ping", "udp", "voip")
+_LEFT_OUT = ("group", "share")
+"""Kinds of entities that are not read."""
 
 
 def recognises(content: bytes) -> bool:
@@ -44,6 +46,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     """What a file holds. Raises `BadInput`."""
     rows = csv.reader(io.StringIO(as_text(content, place)), strict=True)
     points: dict[str, dict[str, dict[str, list[tuple[int, float]]]]] = {}
+    left_out: dict[str, None] = {}
     try:
         header = next(rows, [])
         clock = _checked(header, place.line(1))
@@ -55,8 +58,11 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             entity, name = field["entity"], field["series"]
             kind, slash, own = entity.partition("/")
             known = schema().series.get(kind, {})
+            if slash and kind in _LEFT_OUT:
+                left_out[entity] = None
+                continue
             if not slash or kind not in ("flow", "port", *_PROBES):
-                raise at.wrong(f"entity is {shortened(repr(entity), 60)}", "flow/NAME, port/NAME, ping/NAME or udp/NAME")
+                raise at.wrong(f"entity is {shortened(repr(entity), 60)}", "flow/NAME, port/NAME, ping/NAME, udp/NAME or voip/NAME")
             at.name(own)
             if name not in known:
                 raise at.wrong(
@@ -67,7 +73,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             points.setdefault(field.get("key", ""), {}).setdefault(entity, {}).setdefault(name, []).append((t_ns, value))
     except csv.Error as error:
         raise place.line(rows.line_num).wrong(str(error), "comma-separated values") from None
-    return [_one(key, entities) for key, entities in points.items()]
+    return [_one(key, entities, list(left_out)) for key, entities in points.items()]
 
 
 def _checked(header: list[str], at: Place) -> str:
@@ -88,8 +94,10 @@ def _factor(unit: str, expected: str, name: str, at: Place) -> float:
     return _FACTORS[unit, expected]
 
 
-def _one(key: str, entities: dict[str, dict[str, list[tuple[int, float]]]]) -> Found:
+def _one(key: str, entities: dict[str, dict[str, list[tuple[int, float]]]], left_out: list[str]) -> Found:
     found = Found("long CSV", ["tables of flows and ports are not known, beyond what follows from the series"])
+    if left_out:
+        found.unknown.append(f"not read: {', '.join(left_out)}")
     if key:
         found.cell["key"] = key[:100]
     for entity, series in entities.items():

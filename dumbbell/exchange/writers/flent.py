@@ -63,7 +63,7 @@ def write(run: Run, base: str) -> Exported:
         _add(document, series, "ms", means.datagrams.get(probe.name, {}).get("rtt_mean_ms"), last_before(probe.rtt_ms, edges_s))
         document["raw_values"][series] = _records(probe.rtt_ms, "val")
     content = json.dumps(document, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
-    return Exported({name: gzip.compress(content, mtime=0)}, tuple(left_out(run, found)))
+    return Exported({name: gzip.compress(content, mtime=0)}, left_out=tuple(left_out(run, found)))
 
 
 def _test(found: Sequence[Stream]) -> tuple[str, list[str]]:
