@@ -17,6 +17,8 @@ TOOLS = {
     "compiler": "a C compiler (cc), for congestion controls of one's own",
     "namespaces": "namespaces, with iproute2, ethtool and an SSH server in them",
     "applications": "iperf3, vsftpd, curl and root, for flows that these make",
+    "tshark": "tshark, which reads our captures",
+    "iperf3": "iperf3, whose measurements we read",
 }
 """All optional tools."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from dumbbell.exchange.formats import READ
 from dumbbell.exchange.reading import Place, read
 from dumbbell.exchange.streams import Direction
-from dumbbell.results import Block, Run, Table, digest
+from dumbbell.results import Block, Run, Table, digest, schema
 from dumbbell.results.imported import ENGINE, UNKNOWN_CC
 from dumbbell.results.tables import FLOWS, ICMP, PORTS, TCP, UDP
 
@@ -77,6 +77,11 @@ class FoundPort:
     """Of the table of ports."""
     series: dict[str, Samples] = field(default_factory=dict)
 
+    @property
+    def entity(self) -> str:
+        """What it is called in results."""
+        return f"port/{self.name}"
+
 
 def samples(points: Iterable[tuple[int, float]]) -> Samples:
     """Samples from pairs, which need not be in order; of several at one time all stay."""
@@ -110,7 +115,7 @@ def _runs_of(file: Path, shown: str, form: str | None) -> list[Run]:
     sha256 = hashlib.sha256(content).hexdigest()
     known = {"file": shown, "sha256": sha256, "format": form, "reader": reader.VERSION}
     several = len(found) > 1
-    return [_run(each, known, {"file": shown, **({"run": i} if several else {})}, i) for i, each in enumerate(found, 1)]
+    return [_run(each, place, known, {"file": shown, **({"run": i} if several else {})}, i) for i, each in enumerate(found, 1)]
 
 
 def _recognised(content: bytes, place: Place) -> str:
@@ -124,11 +129,14 @@ def _reader(form: str) -> Any:
     return import_module(f"dumbbell.exchange.readers.{READ[form]}")
 
 
-def _run(found: Found, known: Mapping[str, Any], cell: Mapping[str, str | int | float], number: int) -> Run:
-    place = Place(Path(str(known["file"])))
+def _run(found: Found, place: Place, known: Mapping[str, Any], cell: Mapping[str, str | int | float], number: int) -> Run:
     for names in ([flow.name for flow in found.flows], [port.name for port in found.ports]):
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise place.wrong(f"has two flows or queues of the name {twice!r}", "different names")
+    for flow in found.flows:
+        _check_totals(flow.entity, flow.series, place)
+    for port in found.ports:
+        _check_totals(port.entity, port.series, place)
     blocks = [block for flow in found.flows for block in _blocks(flow)] + [block for port in found.ports for block in _port_blocks(port)]
     flows = [
         {"flow": flow.name, "cc": flow.cc, "direction": flow.direction}
@@ -153,6 +161,16 @@ def _run(found: Found, known: Mapping[str, Any], cell: Mapping[str, str | int | 
     )
 
 
+def _check_totals(entity: str, series: Mapping[str, Samples], place: Place) -> None:
+    """Raises `BadInput` if something that is counted from the start becomes less: then it is of two connections, or of none."""
+    known = schema().series[entity.partition("/")[0]]
+    for name, (_, values) in series.items():
+        falls = np.flatnonzero(np.diff(values) < 0)
+        if falls.size and known[name].kind == "total":
+            before, after = values[falls[0]], values[falls[0] + 1]
+            raise place.wrong(f"{name} of {entity} falls from {before:.15g} to {after:.15g}", "a total, of one connection")
+
+
 def _row(flow: FoundFlow) -> dict[str, Any]:
     times = [t_ns for t_ns, _ in flow.series.values() if len(t_ns)]
     first, last = (min(int(t_ns[0]) for t_ns in times), max(int(t_ns[-1]) for t_ns in times)) if times else (0, 0)
@@ -172,4 +190,4 @@ def _blocks(flow: FoundFlow) -> Iterable[Block]:
 
 def _port_blocks(port: FoundPort) -> Iterable[Block]:
     for name, (t_ns, values) in port.series.items():
-        yield Block(f"port/{port.name}", (name,), t_ns, values[np.newaxis, :])
+        yield Block(port.entity, (name,), t_ns, values[np.newaxis, :])

@@ -126,7 +126,7 @@ def test_teacups_names_have_coordinates_and_ends_of_flows(dumbbell, tmp_path):
     assert [int(row[1]) for row in rows] == list(packets * 1448)
 
 
-def test_mahimahis_log_has_every_packet_of_the_captures(captured, tmp_path):
+def test_mahimahis_log_has_every_packet_of_the_captures(captured):
     files = written(captured, "mahimahi-log")
     assert set(files) == {"-bottleneck.log", "-bottleneck-reverse.log"}
     lines = files["-bottleneck.log"].decode().splitlines()

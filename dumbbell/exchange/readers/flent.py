@@ -44,12 +44,14 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     version = document.get("version", 1)
     if version not in _VERSIONS or isinstance(version, bool):
         raise place.at("version").wrong(f"is {json.dumps(version)[:20]}", "3 or 4")
-    where, metadata = place.item(document, "metadata")
-    where.mapping(metadata)
+    at_metadata, metadata = place.item(document, "metadata")
+    at_metadata.mapping(metadata)
     recorded = _recorded(document, metadata, place, version)
     if not recorded.records:
         raise place.wrong("has no TCP stream and no ping", "series such as 'TCP upload' or 'Ping (ms) ICMP'")
     zero_s = min(first_s for series in recorded.records.values() for first_s, _ in series)
+    if max(numbers["t"] for series in recorded.records.values() for _, numbers in series) - zero_s > MOST_TIME_S:
+        raise place.at("raw_values").wrong("times are years apart", "those of one measurement")
     flows = [_stream(name, recorded, zero_s) if _TCP.fullmatch(name) else _probe(name, recorded, zero_s) for name in recorded.records]
     unknown = [*recorded.notes]
     if any(_TCP.match(flow.name) and flow.direction == "forward" for flow in flows):
@@ -100,11 +102,11 @@ def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: P
         here.name(name)
         if raw.get(name):
             found.records[name] = list(_raw(here, raw[name], bool(delay), name, version))
-        else:
+        elif name in results:
             found.records[name] = list(_on_axis(document, metadata, results[name], here, place))
             found.notes.append(f"{name}: values that Flent interpolated")
-        if not found.records[name]:
-            del found.records[name]
+        if not found.records.get(name):
+            found.records.pop(name, None)
         found.meta[name], found.places[name] = own, place.at("metadata", "SERIES_META", name)
     if others:
         found.notes.append(f"not read: {', '.join(others)}")
@@ -159,8 +161,8 @@ def _stream(name: str, recorded: _Recorded, zero_s: float) -> FoundFlow:
     if meta.get("TCP_RETRANSMIT") not in (None, ""):
         flow.columns["retransmits"] = at.at("TCP_RETRANSMIT").count(meta["TCP_RETRANSMIT"])
     if rates:
-        if without := next((i for i, numbers in enumerate(rates) if not numbers.get("dur")), None):
-            raise at.wrong(f"value {without} has no duration", "the key dur beside each rate")
+        if any(not numbers.get("dur") for numbers in rates):
+            raise at.wrong("a rate has no duration", "the key dur beside each rate")
         received = np.cumsum([numbers["val"] * numbers["dur"] * _BITS_PER_MBIT / 8 for numbers in rates])
         times = [_ns(numbers["t"], zero_s) for numbers in rates]
         flow.start_ns = max(0, _ns(rates[0]["t"] - rates[0]["dur"], zero_s))
