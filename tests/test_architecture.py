@@ -30,7 +30,8 @@ KINDS = {
     "a congestion control": Kind({"cubic_sce": r"\bcubic[-_]sce\b|\bCubicSce\b", "bbr": r"\b(bbr|Bbr)\b"}),
     "a queue discipline": Kind({"fq_pie": r"\bfq_pie\b|\bFqPie", "sfq": r"\bsfq\b|\bSfq(?![a-z])"}),
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
-    "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=()),
+    # TEACUP is also a program, whose files are written.
+    "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=("dumbbell/exchange/",)),
     "an engine": Kind(
         {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|[ ]kernel,[ \n]", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"},
         # The testbed's laboratory boots the kernel that the engine of that name has built, and a cache has both, and the agent.

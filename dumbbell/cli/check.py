@@ -163,8 +163,7 @@ def _repair(checked: _Checked, where: Executor) -> None:
         if known is not None:
             again[key] = known
         elif key in checked.damaged:
-            what = "its scenario is damaged, too, or another version made it"
-            note(f"{checked.store.path / key}: cannot be made again, {what}; expected `dumbbell run` of its scenario file instead")
+            note(f"{checked.store.path / key}: cannot be made again, {_why_not(checked.store, key)} instead")
     if not again:
         return
     with runs_bar("repair") as progress:
@@ -174,3 +173,13 @@ def _repair(checked: _Checked, where: Executor) -> None:
     before = checked.whole
     _look(checked, list(again))
     checked.repaired = checked.whole - before
+
+
+def _why_not(store: Store, key: str) -> str:
+    """Why a damaged run cannot be made again from what is stored of it, and what can be done."""
+    from dumbbell.results.imported import file_of
+
+    for _, _, scenario in store.asked(key):
+        if (file := file_of(scenario)) is not None:
+            return f"it was read from {file}; expected `dumbbell import` of that file"
+    return "its scenario is damaged, too, or another version made it; expected `dumbbell run` of its scenario file"

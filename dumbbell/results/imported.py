@@ -26,3 +26,8 @@ def is_imported(run: Run) -> bool:
 def is_import(engine: Mapping[str, Any]) -> bool:
     """Whether the engine in a run's record says so."""
     return engine.get("name") == ENGINE
+
+
+def file_of(scenario: Mapping[str, Any]) -> str | None:
+    """The name of the file that a run was read from, by its scenario; None of a run that was run here."""
+    return str(scenario["file"]) if {"file", "sha256", "reader"} <= scenario.keys() else None

@@ -216,6 +216,19 @@ def test_imports_lie_beside_runs_from_here(dumbbell, tmp_path):
     assert [run.engine["name"] for run in load(tmp_path / "runs")] == ["sim", "import"]
 
 
+def test_a_damaged_import_is_read_again(dumbbell, tmp_path):
+    file, folder = GOLDEN / "iperf3-3.12.json", tmp_path / "runs"
+    assert dumbbell("import", file, "--out", folder).status == 0
+    (run,) = load(folder)
+    (folder / run.key / "series.parquet").write_bytes(b"no series")
+    answer = dumbbell("check", "--repair", folder)
+    assert answer.status == 1
+    assert "it was read from iperf3-3.12.json; expected `dumbbell import` of that file instead" in answer.err
+    assert dumbbell("import", file, "--out", folder).status == 0
+    assert dumbbell("check", folder).status == 0
+    assert load(folder)[0].digest == run.digest
+
+
 def test_no_scenario_can_ask_for_the_engine(dumbbell, tmp_path):
     scenario = {
         "name": "s",
