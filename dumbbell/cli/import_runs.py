@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +13,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.errors import BadInput
 from dumbbell.exchange.formats import READ
 from dumbbell.files import creatable
 
@@ -26,6 +29,12 @@ def register(app: typer.Typer) -> None:
 def _import(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of other tools, packed (gz, bz2, xz) or not.")],
     out: Annotated[Path, typer.Option("--out", callback=creatable, help="Results folder that the runs are added to.")],
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cell", metavar="NAME=VALUE", help="A coordinate of these runs, by which tables, plots and compare know them; repeatable."
+        ),
+    ] = None,
     form: Annotated[Format | None, typer.Option("--format", help="What the files are; by default what they look like.")] = None,
     json: JsonOption = False,
 ) -> None:
@@ -37,7 +46,8 @@ def _import(
     from dumbbell.exchange.imported import runs_of
     from dumbbell.results import Store
 
-    runs = runs_of(files, None if form is None else str(form))
+    coordinates = dict(map(_coordinate, cell or ()))
+    runs = [replace(run, cell={**run.cell, **coordinates}) for run in runs_of(files, None if form is None else str(form))]
     store = Store(out)
     store.request((run.name, run.cell, run.key) for run in runs)
     for run in runs:
@@ -47,3 +57,15 @@ def _import(
     for run in runs:
         note(f"{run.key[:10]}  {run.cell['file']}: {'; '.join(run.reasons[2:])}")
     note(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} of {len(files)} {'file' if len(files) == 1 else 'files'} in {out}")
+
+
+def _coordinate(written: str) -> tuple[str, str | int | float]:
+    """Name and value, a number if it can be one."""
+    name, equals, value = written.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,99}", name) or not value or len(value) > 100 or not value.isprintable():
+        raise BadInput(f"--cell {written!r}: expected NAME=VALUE, such as cc=cubic")
+    if name in ("file", "run"):
+        raise BadInput(f"--cell {written!r}: {name} says which measurement it is; expected another name")
+    if re.fullmatch(r"-?\d{1,15}", value):
+        return name, int(value)
+    return name, float(value) if re.fullmatch(r"-?\d{1,15}\.\d{1,15}", value) else value

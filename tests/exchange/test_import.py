@@ -229,6 +229,25 @@ def test_a_damaged_import_is_read_again(dumbbell, tmp_path):
     assert load(folder)[0].digest == run.digest
 
 
+def test_a_measurement_of_a_published_cell_is_compared_with_it(dumbbell, tmp_path):
+    cell = ("--cell", "cc=reno", "--cell", "bandwidth_mbit=50", "--cell", "delay_ms=80")
+    answer = dumbbell("import", GOLDEN / "iperf3-3.21-stream.json", "--out", tmp_path / "runs", *cell)
+    assert answer.status == 0
+    (run,) = load(tmp_path / "runs")
+    assert run.cell == {"file": "iperf3-3.21-stream.json", "cc": "reno", "bandwidth_mbit": 50, "delay_ms": 80}
+    found = json.loads(dumbbell("compare", tmp_path / "runs", "sce", "--json").out)
+    assert found["format"] == "sce_one_flow"
+    assert str(run.summary.flows["tcp-1"]["goodput_mbit"]) in json.dumps(found)
+
+
+@pytest.mark.parametrize("cell", ["cc", "=1", "file=x", "c c=1", "cc="])
+def test_a_coordinate_that_is_none_is_refused(dumbbell, tmp_path, cell):
+    answer = dumbbell("import", GOLDEN / "iperf3-3.12.json", "--out", tmp_path / "runs", "--cell", cell)
+    assert answer.status == 2
+    assert answer.err.startswith(f"--cell {cell!r}: ")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_no_scenario_can_ask_for_the_engine(dumbbell, tmp_path):
     scenario = {
         "name": "s",
