@@ -193,7 +193,9 @@ def test_every_command_takes_imports(dumbbell, tmp_path):
     assert len(table["rows"]) == len([flow for run in load(folder) for flow in run.flows.connections])
     assert len(json.loads(dumbbell("table", folder, "--runs", "--json").out)["rows"]) == len(FILES)
     assert dumbbell("check", folder).status == 0
-    assert dumbbell("plot", folder, "--out", tmp_path / "figures").status == 0
+    figures = [name for name in dumbbell("plot", folder, "--list").out.splitlines() if name.startswith("run-")]
+    chosen = (word for name in figures for word in ("--figure", name))
+    assert dumbbell("plot", folder, "--out", tmp_path / "figures", *chosen).status == 0
     assert len(list((tmp_path / "figures").glob("*.png"))) == len(FILES)
     again = dumbbell("import", *FILES, "--out", folder)
     assert again.status == 0
