@@ -56,8 +56,8 @@ BAD = {
     "JSON of many levels": ("[" * 100_000, "flent", "is not JSON (too many levels)"),
     "a list": ("[1]", "flent", "is a list; expected an object"),
     "a number of many digits": (changed(FLENT, 0, "x").replace('"x": 0', '"x": ' + "9" * 5000), None, "is not JSON"),
-    "Flent of version 5": (changed(FLENT, 5, "version"), None, "version: is 5; expected 3 or 4"),
-    "Flent of version 1": (changed(FLENT, ..., "version"), None, "version: is 1; expected 3 or 4"),
+    "Flent of version 5": (changed(FLENT, 5, "version"), None, "version: is 5; expected 2, 3 or 4"),
+    "Flent of version 1": (changed(FLENT, ..., "version"), None, "version: is 1; expected 2, 3 or 4"),
     "Flent without raw values": (changed(FLENT, ..., "raw_values"), None, "has no 'raw_values'"),
     "Flent with text for a rate": (
         changed(FLENT, "fast", "raw_values", "TCP upload", 0, "val"),

@@ -69,6 +69,22 @@ def test_flent_files_say_what_flows_are():
     assert directions["TCP download BE"] == "reverse"
 
 
+def test_version_2_of_flents_format_is_read_as_version_3(tmp_path):
+    content = document("flent-1.0.1-rrul_be.flent.gz")
+    (tmp_path / "older.json").write_text(json.dumps(content | {"version": 2}))
+    assert runs_of([tmp_path / "older.json"], None)[0].digest == read("flent-1.0.1-rrul_be.flent.gz").digest
+
+
+def test_statistics_that_flent_gathers_of_machines_are_named_and_not_read(tmp_path):
+    content = document("flent-2.3.0-tcp_nup.flent.gz")
+    content["results"]["cpu_stats_here::load"] = [1.0] * len(content["x_values"])
+    content["raw_values"]["cpu_stats_here"] = [{"t": 1.0, "load": 1.0}]
+    (tmp_path / "more.json").write_text(json.dumps(content))
+    (run,) = runs_of([tmp_path / "more.json"], None)
+    assert "not read: cpu_stats_here" in run.reasons
+    assert run.digest == read("flent-2.3.0-tcp_nup.flent.gz").digest
+
+
 def test_a_run_that_flent_has_seen_comes_back_with_the_same_metrics(dumbbell, probed, tmp_path):
     assert dumbbell("export", probed, "--format", "flent", "--out", tmp_path).status == 0
     (file,) = tmp_path.iterdir()

@@ -1,9 +1,9 @@
-"""Flent's data files, of versions 3 and 4 of their format (Flent 1.0 to 2.3).
+"""Flent's data files, of versions 2 to 4 of their format (to Flent 2.3).
 
 Read are the raw values of TCP streams and pings; of a file that has none, the values on the common time axis, which Flent interpolated.
-Time 0 is the first thing that was measured. In version 3 the raw values of UDP pings by netperf are transactions per second, which Flent
-itself turns into RTTs when it reads such a file. Series that Flent computes of others are left out, and so are those of a unit that has no
-place in a run, which are named; one of which the unit is not known is refused.
+Time 0 is the first thing that was measured. Before version 4 the raw values of UDP pings by netperf are transactions per second, which
+Flent itself turns into RTTs when it reads such a file. Series that Flent computes of others are left out, and so are those of a unit that
+has no place in a run, which are named; one of which the unit is not known is refused.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from dumbbell.exchange.reading import MOST_TIME_S, Place, parsed
 from dumbbell.results.imported import UNKNOWN_CC
 
 VERSION = 1
-_VERSIONS = (3, 4)
+_VERSIONS = (2, 3, 4)
 _TCP = re.compile(r"TCP (upload|download)\b.*")
 _PING = re.compile(r"Ping \(ms\).*")
 _COMPUTED = re.compile(r".*(\b(avg|sum|fairness)|::tcp_\w+|TCP totals)")
 """Of other series, when a test is evaluated."""
+_OTHERS = re.compile(r"((cpu|qdisc|wifi|netstat)_?stats?_|HTTP|VoIP|UDP|DASH|MQTT).*")
+"""Of Flent's own tests and statistics, which are of no TCP stream."""
 _RATE, _DELAY = "Mbits/s", "ms"
 _SOCKET = {"tcp_cwnd": "cwnd", "tcp_rtt": "srtt_ms"}
 _BITS_PER_MBIT = 1e6
@@ -43,7 +45,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     document = place.mapping(parsed(content, place))
     version = document.get("version", 1)
     if version not in _VERSIONS or isinstance(version, bool):
-        raise place.at("version").wrong(f"is {json.dumps(version)[:20]}", "3 or 4")
+        raise place.at("version").wrong(f"is {json.dumps(version)[:20]}", "2, 3 or 4")
     at_metadata, metadata = place.item(document, "metadata")
     at_metadata.mapping(metadata)
     recorded = _recorded(document, metadata, place, version)
@@ -84,7 +86,7 @@ def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: P
     at_results, results = place.item(document, "results")
     at_results.mapping(results)
     meta = place.at("metadata", "SERIES_META").mapping(metadata.get("SERIES_META") or {})
-    others = []
+    others: dict[str, None] = {}
     for name in dict.fromkeys([*raw, *results]):
         here = (where if raw.get(name) else at_results).at(name)
         own = place.at("metadata", "SERIES_META", name).mapping(meta.get(name) or {})
@@ -92,11 +94,11 @@ def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: P
         if _COMPUTED.fullmatch(name) or own.get("COMPUTED_LATE") is not None:
             continue
         unit = own.get("UNITS", _RATE if rate else _DELAY if delay else None)
+        if not rate and not delay and (unit is not None or _OTHERS.fullmatch(name)):
+            others[name.partition("::")[0]] = None
+            continue
         if unit is None:
             raise here.wrong("the unit of this series is not known", "a TCP stream, a ping, or UNITS in metadata.SERIES_META")
-        if not rate and not delay:
-            others.append(f"{name} ({unit})")
-            continue
         if unit != (_RATE if rate else _DELAY):
             raise place.at("metadata", "SERIES_META", name, "UNITS").wrong(f"is {json.dumps(unit)[:60]}", _RATE if rate else _DELAY)
         here.name(name)
