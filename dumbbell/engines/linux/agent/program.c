@@ -22,6 +22,7 @@
 #define LOOK_MS 10 /* how often that is looked at */
 #define SIGNALLED 128 /* added to the signal that ended a program, as shells do */
 #define GRACE_MS 3000 /* to write what they have to say, when all is over */
+#define LINGER_MS 800 /* for clients elsewhere to say goodbye */
 #define FILES "/mnt" /* hidden there, and only from the agent and what it starts */
 
 /* Of each namespace that programs run in. */
@@ -320,10 +321,11 @@ void stop_programs(struct flow *flow)
 	tell_to_end(&flow->to.program);
 }
 
-/* When the run is over: all that still run are told to end, and killed after a while. */
+/* When the run is over: all that still run are told to end, and killed after a while. Servers whose clients are on other machines answer to
+ * what those say at last. */
 void end_programs(struct script *script)
 {
-	int which, left = GRACE_MS;
+	int which, left = GRACE_MS, lingers = 0;
 
 	for (which = 0; which < 2 * script->n_flows; which++)
 		if (script->flows[which / 2].traffic == PROGRAMS)
@@ -334,7 +336,10 @@ void end_programs(struct script *script)
 
 		for (; program->pid && program->signal != SIGKILL && left > 0 && !poll(&watched, 1, LOOK_MS); left -= LOOK_MS)
 			;
+		lingers |= program->pid && program->signal == SIGKILL && !is_here(end_of(script, which ^ 1));
 	}
+	if (lingers)
+		usleep(LINGER_MS * 1000);
 	for (which = 0; which < 2 * script->n_flows; which++) {
 		struct program *program = &end_of(script, which)->program;
 

@@ -230,9 +230,9 @@ static void begin_to_end(struct script *script)
 			stop_datagrams(&script->flows[i]);
 		else if (script->flows[i].traffic == SESSION && script->flows[i].state != STOPPED)
 			stop_session(&script->flows[i]);
+	end_programs(script);
 	for (i = 0; i < script->n_at_end; i++)
 		run_program(script->at_end[i].words);
-	end_programs(script);
 	tell("ended");
 	if (script->n_ports)
 		watch(make_timer(script, since_epoch(script) + LOOK_NS, LOOK_NS), EPOLLIN | EPOLLET, EMPTY_CHECK, 0);
