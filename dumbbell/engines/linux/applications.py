@@ -33,6 +33,9 @@ _BLOCK = 128 << 10
 """What iperf3 writes at once (DEFAULT_TCP_BLKSIZE in iperf.h)."""
 _FILES = "/mnt"
 """Where the agent has files of its own (program.c)."""
+_TOLD = ("size_download", "size_upload", "speed_download", "speed_upload", "time_connect", "time_pretransfer", "time_total")
+_REPORT = "{" + ",".join(f'"{name}":%{{{name}}}' for name in _TOLD) + "}"
+"""What curl writes (--write-out). Not its `json`, which has its version: asking for that looks up this machine's name, where no DNS is."""
 _VSFTPD = """\
 listen=YES
 listen_ipv6=NO
@@ -147,7 +150,8 @@ def _ftp(plan: Plan, workload: Tcp, flow: Connection, i: int, roles: _Roles) -> 
         file, ways = f"ftp/data-{i}", ("-o", "/dev/null", f"{url}/data-{i}")
     yield "from", f"file {file} {_ENDLESS if size is None else size}"
     lasts = () if size is not None else ("-m", f"{(end_ns - flow.start_ns) / 1e9:.3f}")
-    first = ("curl", "-q", "-s", "-S", "--interface", roles.client_address, "-w", "%{json}")
+    # Its report is not to wait in a buffer while it waits for the server to say goodbye.
+    first = ("stdbuf", "-o0", "curl", "-q", "-s", "-S", "--interface", roles.client_address, "-w", _REPORT)
     yield _program(roles.client, _said(i, "client"), _NONE, *first, *lasts, *ways)
 
 

@@ -53,7 +53,7 @@ def test_ftp_is_an_upload_or_a_download(opens, client, server, file, way):
     script = compiled({"application": "ftp", "opens": opens, "bytes": "1MB"})
     serving, asking = told(script, "program")
     assert serving == f"program {server} vsftpd-0 9 vsftpd vsftpd-0.conf"
-    assert asking.startswith(f"program {client} application-0-client.json 0 curl -q -s -S --interface ")
+    assert asking.startswith(f"program {client} application-0-client.json 0 stdbuf -o0 curl -q -s -S --interface ")
     assert asking.endswith(way)
     assert told(script, "file") == [f"file {file} 1000000"]
     assert told(script, "files") == ["files"]

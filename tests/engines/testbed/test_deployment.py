@@ -142,7 +142,7 @@ def test_programs_are_run_where_their_ends_are(hosts):
     flows = [{"cc": "vegas", "application": "ftp"}, {"cc": "vegas", "application": "iperf3", "opens": "receiver"}]
     plan, found = deployed(hosts, flows=flows)
     run = {name: [line.split()[4] for line in script(found, name) if line.startswith("program ")] for name in ("left1", "right1")}
-    assert run == {"left1": ["curl", "iperf3"], "right1": ["vsftpd", "iperf3"]}
+    assert run == {"left1": ["stdbuf", "iperf3"], "right1": ["vsftpd", "iperf3"]}
     assert [name for name in ("left1", "right1") if "vsftpd-0.conf" in found.parts[name].files] == ["right1"]
     assert [line for line in done(found, "left1", "ip") if "congctl vegas" in line]
     assert not [line for line in done(found, "right1", "ip") if "congctl" in line]
