@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.engines.linux import DISCIPLINES, applications
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.testbed import merging, remote
+from dumbbell.engines.testbed import machines, merging, remote
 from dumbbell.engines.testbed.bounds import times
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME, OWN_STACK
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.preflight import Needs
 from dumbbell.plan import Outage, Plan, Queue
+
+if TYPE_CHECKING:
+    from dumbbell.results import Block, Table
 
 _KERNELS = "linux-"
 """Stacks that are a version of Linux."""
@@ -40,7 +43,13 @@ def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
         outcome = remote.run(hosts, needs(prepared.plan, hosts), made, times(prepared.plan, remote.LEAD_S), place)
         merging.merge(outcome.plan, outcome.deployment, router, place, folder)
         captures = merging.captures(outcome.deployment, place)
-        series = partial(merging.with_receivers, outcome.plan, merging.receivers(outcome.plan, outcome.deployment, place))
+        receivers = merging.receivers(outcome.plan, outcome.deployment, place)
+        loads = list(machines.loads({name: place / name for name in outcome.deployment.parts}))
+
+    def series(blocks: Iterable[Block], flows: Table) -> Iterator[Block]:
+        yield from merging.with_receivers(outcome.plan, receivers, blocks, flows)
+        yield from loads
+
     facts = {"name": NAME, "transport": "ssh", "machines": outcome.machines, "buckets": list(outcome.said)} | outcome.deployment.facts
     return Left(folder, outcome.plan, outcome.deployment.devices, captures, facts, outcome.warnings, series=series)
 

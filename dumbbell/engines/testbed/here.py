@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.engines.linux import applications, compile_plan
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.testbed import local
+from dumbbell.engines.testbed import local, machines
 from dumbbell.engines.testbed.bounds import times, too_busy
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME
+
+if TYPE_CHECKING:
+    from dumbbell.results import Block, Table
 
 
 def run(prepared: Prepared, folder: Path) -> Left:
@@ -23,4 +28,9 @@ def run(prepared: Prepared, folder: Path) -> Left:
     machine = local.run(folder, times(made.plan, local.LEAD_S))
     captures = {name: (folder / name).read_bytes() for name in script.captures}
     facts = {"name": NAME, "transport": "local", "machines": {local.MACHINE: machine}, "buckets": list(made.said)} | script.metadata
-    return Left(folder, made.plan, script.devices, captures, facts, too_busy(local.MACHINE, late))
+
+    def series(blocks: Iterable[Block], _flows: Table) -> Iterator[Block]:
+        yield from blocks
+        yield from machines.loads({local.MACHINE: folder})
+
+    return Left(folder, made.plan, script.devices, captures, facts, too_busy(local.MACHINE, late), series=series)

@@ -15,6 +15,7 @@ from typing import Any
 
 from dumbbell.engines.linux import programs
 from dumbbell.engines.testbed import clocks, fleet
+from dumbbell.engines.testbed import machines as machines_of
 from dumbbell.engines.testbed.deployment import Deployment, deploy
 from dumbbell.engines.testbed.facts import Facts
 from dumbbell.engines.testbed.hosts import Hosts
@@ -80,6 +81,7 @@ def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, plac
                 "prompt": prompt[name],
                 "timers": ready.late[name].plain(),
                 "clock": offsets[name].plain(later[name]),
+                **machines_of.recorded(before[name], after[name]),
             }
             for name in ready.machines
         }

@@ -38,6 +38,8 @@ pub enum Source {
     Datagrams,
     /// Programs that made a flow in place of the engine, by their own accounts.
     Programs,
+    /// Machines in real time, by the accounts of their kernels.
+    Machines,
 }
 
 impl Source {
@@ -168,6 +170,12 @@ pub const PORT_SERIES: &[Quantity] = &[
     total("sce_marks", "packets", "marked SCE by the queue discipline").by(Source::Sim),
     total("sent_packets", "packets", "handed on"),
     total("sent_bytes", "bytes", "handed on, headers included"),
+];
+
+/// Series of a machine of a testbed, as shares of the time of all its processors since the sample before.
+pub const HOST_SERIES: &[Quantity] = &[
+    gauge("cpu", "", "share in which its processors were busy, with whatever; interrupts included").by(Source::Machines),
+    gauge("steal", "", "share that other virtual machines had of its processors").by(Source::Machines),
 ];
 
 /// Columns of the table of flows: TCP connections and streams of datagrams, whose replies count as ACKs. Numbers of a connection with requests and responses are of both
@@ -366,6 +374,7 @@ pub fn schema() -> serde_json::Value {
             "group": GROUP_SERIES,
             "port": PORT_SERIES,
             "share": SHARE_SERIES,
+            "host": HOST_SERIES,
         },
         "flows": FLOW_COLUMNS,
         "groups": GROUP_COLUMNS,
@@ -434,6 +443,7 @@ mod tests {
             GROUP_SERIES,
             PORT_SERIES,
             SHARE_SERIES,
+            HOST_SERIES,
             FLOW_COLUMNS,
             GROUP_COLUMNS,
             PORT_COLUMNS,

@@ -329,6 +329,11 @@ void sample_ports(struct script *script, int64_t t_ns);
 void read_qdiscs(struct script *script);
 void close_series(struct script *script);
 
+/* machine.c; without open_machine the others do nothing */
+void open_machine(void);
+void sample_machine(int64_t t_ns);
+void close_machine(void);
+
 /* count.c */
 void count_flows(struct script *script);
 void count_ports(struct script *script);

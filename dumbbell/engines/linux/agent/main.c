@@ -291,12 +291,15 @@ static const struct {
 static void make_traffic(struct script *script)
 {
 	open_series(script);
+	if (in_real_time && script->sample_ns)
+		open_machine();
 	run_traffic(script);
 	if (!in_real_time)
 		count_flows(script);
 	count_ports(script);
 	write_transfers();
 	close_series(script);
+	close_machine();
 }
 
 static void carry_out(struct script *script, char **words, int n)

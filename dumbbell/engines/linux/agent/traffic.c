@@ -216,6 +216,7 @@ static void take_sample(struct script *script, int fd, int64_t *next_ns)
 	/* In real time a row has the time of its reading. */
 	sample_flows(script, in_real_time ? since_epoch(script) : *next_ns);
 	sample_ports(script, in_real_time ? since_epoch(script) : *next_ns);
+	sample_machine(since_epoch(script));
 	*next_ns += due * script->sample_ns;
 }
 
