@@ -19,6 +19,7 @@ MAY_KNOW = {
     "comparing": {"comparing", *BELOW},
     "exchange": {"exchange", "plan", "trace", "__version__", *BELOW},
     "drawing": {"drawing", "comparing", *BELOW},
+    "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},
 }
 
 

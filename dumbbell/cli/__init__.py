@@ -31,6 +31,7 @@ from dumbbell.cli import (
     schema,
     table,
     testbed,
+    view,
 )
 from dumbbell.cli import list as list_
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
@@ -72,6 +73,7 @@ for command in (
     claims,
     table,
     plot,
+    view,
     check,
     list_,
     schema,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Literal
 
@@ -40,6 +40,18 @@ def needed(table: str, datagrams: bool = False) -> frozenset[str]:
     )
 
 
+def sums(counters: Counters) -> Iterator[tuple[str, list[str], int, list[str], int]]:
+    """The sums that must be equal if no packet is lost sight of: entity, names and sum of what came, then of what became of it."""
+    for entity, values in counters.items():
+        for came, went in _SUMS[entity.partition("/")[0]]:
+            if not values.keys() >= {*came, *went} - _OPTIONAL:
+                continue  # an engine that does not trace single packets has no per-flow packet counters
+            total, counted = (
+                [part for part in parts if part in values and (part not in _OPTIONAL or values[part])] for parts in (came, went)
+            )
+            yield entity, total, sum(values[part] for part in total), counted, sum(values[part] for part in counted)
+
+
 def judge(
     counters: Counters,
     engine_says: Iterable[str] = (),
@@ -57,16 +69,12 @@ def judge(
     """
     wrong = list(engine_says)
     odd = list(engine_doubts)
+    wrong += [
+        f"{entity}: {' + '.join(total)} {whole} is not {' + '.join(counted)} {found}"
+        for entity, total, whole, counted, found in sums(counters)
+        if whole != found
+    ]
     for entity, values in counters.items():
-        for came, went in _SUMS[entity.partition("/")[0]]:
-            if not values.keys() >= {*came, *went} - _OPTIONAL:
-                continue  # an engine that does not trace single packets has no per-flow packet counters
-            total, counted = (
-                [part for part in parts if part in values and (part not in _OPTIONAL or values[part])] for parts in (came, went)
-            )
-            whole, found = (sum(values[part] for part in parts) for parts in (total, counted))
-            if whole != found:
-                wrong.append(f"{entity}: {' + '.join(total)} {whole} is not {' + '.join(counted)} {found}")
         if entity.startswith("port/") and entity.removeprefix("port/") in delay_stages:
             if lost := values["dropped_overflow"]:
                 odd.append(f"{entity}: dropped {lost} packets at the limit of a delay stage")

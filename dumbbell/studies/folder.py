@@ -93,6 +93,11 @@ def find_folder(path: Path) -> Path:
     return path
 
 
+def find_store(path: Path) -> Path:
+    """The folder of the runs themselves in a folder of results."""
+    return _store_path(path, read_request(path))
+
+
 def _find(path: Path) -> tuple[Path, dict[str, Any]]:
     """The folder of results that a path stands for, and the contents of its study.json."""
     path = find_folder(path)

@@ -22,10 +22,11 @@ _ECN_AT, _PSH_AT = 10, 12
 def each_packet(source: Source, take: Callable[[pl.DataFrame], None]) -> Analysis:
     """Analyse a capture, and hand on a row for each TCP packet, at most 100,000 rows at a time.
 
-    `connection`: its number, from 0, in order of the first packets. `reverse`: the server sent it. `t_s`; `start`: its first sequence
-    number, counted from the sender's first; `payload` bytes; `ack`: counted likewise from the other end's first; `window_bytes` that it
-    advertises; `outstanding_bytes`: what its sender has sent and not been acknowledged after it, `other_outstanding_bytes` the other end;
-    `rtt_ms` that it gives, of the other end's data; `again_bytes` that were sent before; `ecn` (0 to 3), and flags by their names.
+    `connection`: its number, from 0, in order of the first packets. `reverse`: the server sent it. `t_s`, and exactly `t_ns`; `start`: its
+    first sequence number, counted from the sender's first; `payload` bytes; `ack`: counted likewise from the other end's first;
+    `window_bytes` that it advertises; `outstanding_bytes`: what its sender has sent and not been acknowledged after it,
+    `other_outstanding_bytes` the other end; `rtt_ms` that it gives, of the other end's data; `again_bytes` that were sent before;
+    `sack_start`, `sack_end`: its first SACK block, counted as `ack`; `ecn` (0 to 3), and flags by their names.
     """
     return analyze(source, lambda columns: take(_frame(columns)))
 
@@ -72,12 +73,15 @@ def _frame(columns: Mapping[str, bytes]) -> pl.DataFrame:
             "connection": wide["connection"],
             "reverse": flags.pop("reverse"),
             "t_s": wide["t_ns"] / 1e9,
+            "t_ns": wide["t_ns"],
             "start": known("start"),
             "payload": wide["payload"],
             "ack": known("ack"),
             **{name: wide[name] for name in ("window_bytes", "outstanding_bytes", "other_outstanding_bytes")},
             "rtt_ms": pl.Series(np.where(wide["rtt_ns"] == _NONE, np.nan, wide["rtt_ns"] / 1e6)).fill_nan(None),
             "again_bytes": wide["again_bytes"],
+            "sack_start": known("sack_start"),
+            "sack_end": known("sack_end"),
             "ecn": (kind >> _ECN_AT & 3).astype(np.uint8),
             **flags,
             "psh": (kind >> _PSH_AT & 1).astype(bool),

@@ -18,7 +18,7 @@ pub struct Columns {
 }
 
 /// Names of the columns of 64 bits, in the order of `Columns::add`.
-const WIDE: [&str; 10] = [
+const WIDE: [&str; 12] = [
     "connection",
     "t_ns",
     "start",
@@ -29,6 +29,8 @@ const WIDE: [&str; 10] = [
     "other_outstanding_bytes",
     "rtt_ns",
     "again_bytes",
+    "sack_start",
+    "sack_end",
 ];
 
 impl Columns {
@@ -46,6 +48,8 @@ impl Columns {
             event.other_flight,
             event.rtt_ns.unwrap_or(NONE),
             i64::from(event.again),
+            event.sack.map_or(NONE, |(start, _)| start),
+            event.sack.map_or(NONE, |(_, end)| end),
         ];
         for (column, value) in self.wide.iter_mut().zip(values) {
             column.extend(value.to_le_bytes());

@@ -40,6 +40,8 @@ pub struct Event {
     pub probe: bool,
     /// Its first SACK block reports what was received twice.
     pub dsack: bool,
+    /// Its first SACK block, which has what was received last (RFC 2018): its first number and the one after its last, counted as `ack`.
+    pub sack: Option<(i64, i64)>,
 }
 
 /// One end while packets are added.
@@ -249,6 +251,12 @@ impl Sender {
         true
     }
 
+    /// The first SACK block of a packet of the other end.
+    fn first_block(&self, p: &Packet) -> Option<(i64, i64)> {
+        let &(start, end) = p.sacks.blocks().first()?;
+        Some((self.sent.unwrap(start)?, self.sent.unwrap(end)?))
+    }
+
     /// Takes in the windows of a packet of this end. Returns the window that it advertises.
     fn advertise(&mut self, p: &Packet, window: u64, scaling: bool) {
         self.direction.windows.add(p, window, scaling);
@@ -313,6 +321,7 @@ pub fn exchange(own: &mut Sender, other: &mut Sender, agreement: &mut Agreement,
         own.direction.kinds.sacks += 1;
         own.direction.kinds.most_blocks = own.direction.kinds.most_blocks.max(blocks);
         event.dsack = other.reports(p);
+        event.sack = other.first_block(p);
         own.direction.kinds.dsacks += u64::from(event.dsack);
     }
     if p.has(flags::ACK) && other.syn.is_none_or(|syn| p.ack != syn.wrapping_add(1)) {

@@ -1,0 +1,101 @@
+"""`dumbbell view DIR|FILE.pcap`: the explorer in the browser, or as one file."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dumbbell.cli.output import human_size, note
+from dumbbell.errors import BadInput
+from dumbbell.files import creatable
+
+if TYPE_CHECKING:
+    from dumbbell.explorer.collection import Collection
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="view")(_view)
+
+
+def _view(
+    what: Annotated[Path, typer.Argument(metavar="DIR|FILE.pcap", help="Results folder, a study, or a capture of anybody.")],
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", metavar="PAGE.html", callback=creatable, help="Write one file that loads nothing, and serve nothing."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --export: every series of every run; by default what is drawn first, up to about 2 MB.")
+    ] = False,
+    points: Annotated[
+        int | None,
+        typer.Option(
+            "--points",
+            min=1000,
+            help="With --export: of a longer series the least and greatest values of equal parts; 200,000 by default, all with --all.",
+        ),
+    ] = None,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1; a free one by default.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> None:
+    """Explore results, or any capture, in the browser: runs laid over each other, sweeps as heat maps, packets."""
+    if export is None and (everything or points is not None):
+        raise BadInput(f"{'--all' if everything else '--points'} was given without --export; expected both")
+    if export is not None and port is not None:
+        raise BadInput("--port and --export were both given; expected one of them")
+    collection, title = _opened(what)
+    if export is not None:
+        _write(collection, export, everything, points)
+        return
+    from dumbbell.explorer.server import Server, Site
+
+    with Server(Site(collection, title), port or 0) as server:
+        note(f"{title}: {server.address} (Ctrl-C ends it)")
+        if browser:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            note("ended")
+
+
+def _opened(what: Path) -> tuple[Collection, str]:
+    """What is to be shown, and its name."""
+    if what.is_file():
+        from dumbbell.explorer.capture import Capture
+        from dumbbell.results import check_capture
+
+        check_capture(what)
+        return Capture(what, what.name), what.name
+    from dumbbell.explorer.runs import Runs
+    from dumbbell.studies.folder import find_folder, find_store
+
+    folder = find_folder(what)
+    return Runs(find_store(folder), folder.resolve().name, lambda: _agreement(folder)), folder.resolve().name
+
+
+def _agreement(folder: Path) -> dict[str, Any] | None:
+    """Ours and the reference's numbers of a study's folder, cell by cell; None for other folders."""
+    from dumbbell.explorer.reference import reference_document
+    from dumbbell.studies.folder import open_folder, read_request
+    from dumbbell.studies.reproduction import compare_folder
+
+    if not read_request(folder) or not (folder / "agreement.json").is_file():
+        return None
+    found = compare_folder(open_folder(folder))
+    published = [format_ for format_ in found.part.formats if format_.name in found.part.published]
+    return reference_document([(format_, found.differences[format_.name]) for format_ in published], found.folder.runs)
+
+
+def _write(collection: Collection, path: Path, everything: bool, points: int | None) -> None:
+    from dumbbell.explorer.export import MOST_POINTS, Extent, export
+    from dumbbell.files import writing
+
+    extent = Extent(everything, points if points is not None or everything else MOST_POINTS)
+    content = export(collection, extent)
+    with writing(path):
+        path.write_bytes(content)
+    note(f"{path}: {human_size(len(content))}")

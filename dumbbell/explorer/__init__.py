@@ -1,0 +1,1 @@
+"""The explorer: results and captures as one page in the browser, served on the loopback or written as a file that loads nothing."""

@@ -1,0 +1,98 @@
+"""What the explorer shows: a list of runs, or of the connections of a capture, each with facts and series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from dumbbell.comparing.format import title_of
+from dumbbell.drawing import style
+from dumbbell.explorer.arrays import Samples
+from dumbbell.results import schema
+
+Document: TypeAlias = dict[str, Any]
+"""Plain data for JSON."""
+
+SHOWN = ("rx_bytes", "rtt_ms", "srtt_ms", "cwnd", "backlog_packets", "latency_ms", "buffer_s", "owd_ms")
+"""The series that the page draws without being asked, from above."""
+CAPTURED: Mapping[str, tuple[str, str, str]] = {
+    "new_bytes": ("bytes", "total", "payload that was not sent before"),
+    "outstanding_bytes": ("bytes", "gauge", "sent and not acknowledged"),
+    "window_bytes": ("bytes", "gauge", "window that the other end advertises"),
+    "segment_start": ("bytes", "packet", "first sequence number of a segment, from the sender's first"),
+    "segment_end": ("bytes", "packet", "the number after its last"),
+    "segment_again": ("bytes", "packet", "bytes of it that were sent before"),
+    "segment_ecn": ("", "packet", "its ECN field: 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE"),
+    "acknowledged": ("bytes", "packet", "what the other end acknowledges"),
+    "ack_echo": ("", "packet", "whether the packet echoes a mark (ECE)"),
+    "sack_start": ("bytes", "packet", "where the first SACK block of a packet begins"),
+    "sack_end": ("bytes", "packet", "the number after its end"),
+}
+"""Series of the connections of captures that runs do not have: unit, kind, meaning. Those of kind `packet` are drawn together, as the
+time-sequence graph."""
+
+
+class Collection(Protocol):
+    """Where the page gets everything from. All look-ups raise `KeyError` for what is not there."""
+
+    def index(self) -> Document:
+        """What is known of all of them."""
+
+    def keys(self) -> Sequence[str]:
+        """Theirs, in order."""
+
+    def detail(self, key: str) -> Document:
+        """Everything about one but its samples."""
+
+    def series(self, key: str) -> Iterator[tuple[str, str, Samples]]:
+        """Entity, name and samples of each series of one."""
+
+    def one_series(self, key: str, entity: str, name: str) -> Samples:
+        """One of them."""
+
+    def captures(self, key: str) -> Mapping[str, Path]:
+        """Files of packets by name."""
+
+
+@dataclass
+class Rows:
+    """The columns of the table of runs while it is made."""
+
+    coordinates: dict[str, list[Any]] = field(default_factory=dict)
+    metrics: dict[str, list[float | None]] = field(default_factory=dict)
+    facts: dict[str, list[Any]] = field(default_factory=dict)
+    count: int = 0
+
+    def add(self, facts: Mapping[str, Any], coordinates: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
+        """Adds a row; a column that is new has null in those before, and one that is missing in this."""
+        numbers = {name: None if value != value or value in (float("inf"), float("-inf")) else value for name, value in metrics.items()}
+        for columns, values in ((self.facts, facts), (self.coordinates, coordinates), (self.metrics, numbers)):
+            for name in values:
+                columns.setdefault(name, [None] * self.count)
+            for name, column in columns.items():
+                column.append(values.get(name))
+        self.count += 1
+
+    def document(self, title: str, kind: str) -> Document:
+        """The index: columns, what they mean, and the colours of the congestion controls in it."""
+        ccs = sorted({cc for listed in self.facts.get("ccs", ()) for cc in listed})
+        return {
+            "title": title,
+            "kind": kind,
+            "runs": {"facts": self.facts, "coordinates": self.coordinates, "metrics": self.metrics},
+            "titles": {name: title_of(name) for name in self.metrics},
+            "shown": list(SHOWN),
+            "series": known_series(),
+            "colours": {cc: style.colour(cc) for cc in ccs},
+            "palette": [*dict.fromkeys(style.of_flow(i)[0] for i in range(16))],
+            "others": list(style.OTHERS),
+        }
+
+
+def known_series() -> dict[str, dict[str, str]]:
+    """Unit, kind and meaning of every series by its name."""
+    known = {name: quantity for each in reversed(list(schema().series.values())) for name, quantity in each.items()}
+    found = {name: {"unit": quantity.unit, "kind": quantity.kind, "meaning": quantity.meaning} for name, quantity in sorted(known.items())}
+    return found | {name: dict(zip(("unit", "kind", "meaning"), facts, strict=True)) for name, facts in CAPTURED.items()}

@@ -1,0 +1,127 @@
+"""The page as one file that loads nothing: the table of all runs, and as many of their series as fit, exactly as they are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dumbbell.explorer.arrays import Samples, deltas, gzipped, reduced, regular
+from dumbbell.explorer.collection import SHOWN, Collection, Document
+from dumbbell.explorer.page import document
+
+MOST_BYTES = 2_000_000
+"""Bytes of a page, more or less: runs whose series do not fit are listed without them."""
+SMALL_BYTES = 160_000
+"""Up to here, series that are not drawn at first come along."""
+MOST_POINTS = 200_000
+"""Samples of a series, of which more are reduced to the least and greatest of equal parts of the time."""
+_CHUNK = 50
+"""Runs whose facts are packed together, since they are much alike."""
+_DETAIL_BYTES = 700_000
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of a collection goes into the page."""
+
+    everything: bool = False
+    points: int | None = MOST_POINTS
+
+
+@dataclass
+class _Blobs:
+    """What is embedded, packed; the same content only once."""
+
+    content: dict[str, bytes] = field(default_factory=dict)
+    size: int = 0
+    _names: dict[bytes, str] = field(default_factory=dict)
+
+    def add(self, content: bytes) -> str:
+        """The name of the content, which is added if it is new."""
+        digest = hashlib.sha256(content).digest()
+        if digest not in self._names:
+            self._names[digest] = name = f"b{len(self._names)}"
+            self.content[name] = gzipped(content)
+            self.size += _embedded_size(self.content[name])
+        return self._names[digest]
+
+
+def export(collection: Collection, extent: Extent = Extent()) -> bytes:
+    """The page. The same collection gives the same bytes."""
+    index = collection.index()
+    keys = list(collection.keys())
+    blobs = _Blobs()
+    details = {}
+    for key in keys:
+        details[key] = collection.detail(key)
+        for entry in details[key]["series"]:
+            entry["left_out"] = True
+    overhead = sum(_embedded_size(content) for content in _chunks(details).values())
+    with_details = extent.everything or overhead <= _DETAIL_BYTES
+    with_series = []
+    for key in keys:
+        before = blobs.size
+        if not extent.everything and blobs.size + overhead * with_details > MOST_BYTES:
+            break
+        _embed(collection, details[key], blobs, extent, shown=True)
+        with_series.append(key)
+        most = max(MOST_BYTES - overhead * with_details - (blobs.size - before), 0)
+        if not extent.everything and blobs.size > most:
+            break
+    for key in with_series:
+        if extent.everything or blobs.size < SMALL_BYTES:
+            _embed(collection, details[key], blobs, extent, shown=False)
+    kept = details if with_details else {key: details[key] for key in with_series}
+    packed = {"index": gzipped(_json(index | {"chunks": _CHUNK, "details": list(kept)})), **_chunks(kept), **blobs.content}
+    return document(str(index["title"]), "embedded", packed)
+
+
+def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Extent, shown: bool) -> None:
+    """Adds the series of a run that are drawn at first, or the others."""
+    entries = {(entry["entity"], entry["name"]): entry for entry in detail["series"]}
+    for entity, name, samples in collection.series(detail["key"]):
+        if shown is not _is_shown(name):
+            continue
+        if not shown and not extent.everything and blobs.size >= SMALL_BYTES:
+            return
+        entry = entries[entity, name]
+        kept = samples if extent.points is None or _belongs_to_a_packet(name) else reduced(samples, extent.points // 2)
+        entry |= _coded(kept, blobs)
+        if len(kept[1]) < len(samples[1]):
+            entry["reduced"] = len(kept[1])
+        del entry["left_out"]
+
+
+def _is_shown(name: str) -> bool:
+    return name in SHOWN or name in ("new_bytes", "outstanding_bytes", "window_bytes") or _belongs_to_a_packet(name)
+
+
+def _belongs_to_a_packet(name: str) -> bool:
+    return name.startswith(("segment_", "sack_", "ack"))
+
+
+def _coded(samples: Samples, blobs: _Blobs) -> Document:
+    t_ns, values = samples
+    steps = regular(t_ns)
+    time = {"blob": blobs.add(deltas(t_ns))} if steps is None else {"start": steps[0], "step": steps[1]}
+    return {"time": time, "values": blobs.add(values.astype("<f8").tobytes())}
+
+
+def _chunks(details: dict[str, Document]) -> dict[str, bytes]:
+    def chunks() -> Iterator[tuple[str, bytes]]:
+        listed = list(details.values())
+        for start in range(0, len(listed), _CHUNK):
+            yield f"details-{start // _CHUNK}", gzipped(_json(listed[start : start + _CHUNK]))
+
+    return dict(chunks())
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _embedded_size(content: bytes) -> int:
+    """Bytes in base64."""
+    return (len(content) + 2) // 3 * 4

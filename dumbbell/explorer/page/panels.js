@@ -1,0 +1,298 @@
+// Panels over one axis of time with one cross-hair: drag to zoom all of them, shift and drag for one's values, wheel and W A S D.
+
+import { bandsOf } from "./bands.js";
+import { el, fill, shortNumber, token } from "./elements.js";
+import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, linesOf, measureWindow, model, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
+import { placeAt } from "./numbers.js";
+import { joined, shownOf } from "./pyramid.js";
+import { drawSequence, readSequence, sequenceKey } from "./sequence.js";
+import { change, state } from "./state.js";
+
+const HEIGHT = 165;
+const CHIPS = 14;
+const NEAR = 3;
+const history = [];
+export const stage = { panels: [], whole: [0, 1], at: null, place: null };
+
+export const range = () => state.x ?? stage.whole;
+
+/** Shows another part of the time; `back` is false if going back should not come here. */
+export function showRange(from, to, back = true) {
+  const [first, last] = stage.whole;
+  const least = Math.max((last - first) * 1e-7, 1e-9);
+  if (!(to - from > least)) return;
+  if (back) history.push(state.x);
+  const margin = 0.5 * (last - first);
+  const next = from <= first && to >= last ? null : [Math.max(from, first - margin), Math.min(to, last + margin)];
+  change({ x: next }, "range");
+}
+
+export function goBack() {
+  change({ x: history.length ? history.pop() : null, y: {} }, "range");
+}
+
+/** Zooms about a time: a factor below 1 shows less. */
+export function zoomBy(factor, about) {
+  const [from, to] = range();
+  const middle = about ?? stage.at ?? (from + to) / 2;
+  showRange(middle - (middle - from) * factor, middle + (to - middle) * factor, false);
+}
+
+export function pan(share) {
+  const [from, to] = range();
+  const by = (to - from) * share;
+  showRange(from + by, to + by, false);
+}
+
+class Panel {
+  constructor(name) {
+    this.name = name;
+    this.values = [];
+    this.head = el("div", { class: "panel-head" });
+    this.plot = el("div", { class: "plot" });
+    this.root = el("figure", { class: "panel", "aria-label": panelTitle(name), "data-panel": name }, this.head, this.plot);
+  }
+
+  async load(details) {
+    const { all, lines } = await linesOf(this.name, details);
+    this.all = all;
+    this.lines = lines;
+    if (this.name === SEQUENCE) await Promise.all(lines.map(readSequence));
+    return this;
+  }
+
+  /** One column of numbers a line, three of a band. */
+  parts(from, to, columns) {
+    if (this.name === SEQUENCE) return this.lines.map((line) => ({ x: [from, to], y: sequenceKey(line, from, to) }));
+    if (state.group) return this.bands.flatMap((band) => band.parts(from, to, columns));
+    return this.lines.map((line) => shownOf(drawn(line), from, to, columns));
+  }
+
+  draw(width) {
+    this.chart?.destroy();
+    this.bands = state.group && this.name !== SEQUENCE ? bandsOf(this.lines, state.group) : [];
+    const looks = state.group && this.bands.length ? this.bands.flatMap((band) => band.looks()) : this.lines.map((line) => this.look(line));
+    const [ink, grid] = [token("--soft"), token("--grid")];
+    const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 } };
+    const options = {
+      width,
+      height: this.name === SEQUENCE ? 2 * HEIGHT : HEIGHT,
+      padding: [6, 10, 0, 0],
+      legend: { show: false },
+      focus: { alpha: 0.2 },
+      scales: { x: { time: false, range: () => range() }, y: { range: () => this.span } },
+      axes: [
+        { ...axis, size: 24, gap: 3 },
+        { ...axis, size: 58, gap: 4, values: (_, ticks) => ticks.map((tick) => (Math.abs(tick) >= 1e5 ? `${shortNumber(tick / 1e6)} M` : shortNumber(tick))) },
+      ],
+      series: [{}, ...looks],
+      bands: this.bands.map((_, i) => ({ series: [3 * i + 3, 3 * i + 2], fill: `${this.bands[i].colour}33` })),
+      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, bind: { dblclick: () => (event) => (event.preventDefault(), goBack()) } },
+      hooks: {
+        setSelect: [(chart) => this.selected(chart)],
+        setCursor: [(chart) => this.pointed(chart)],
+        draw: this.name === SEQUENCE ? [(chart) => this.lines.forEach((line) => drawSequence(chart, line))] : [],
+      },
+    };
+    this.data = this.read(width);
+    this.chart = new uPlot(options, this.data, this.plot);
+    this.listen(this.chart.over);
+    this.showHead();
+  }
+
+  look(line) {
+    return { stroke: line.colour, width: 1.4, dash: line.dash, spanGaps: false, points: { size: 4, space: 6, fill: line.colour }, show: this.name !== SEQUENCE };
+  }
+
+  read(width) {
+    const [from, to] = range();
+    const columns = Math.max(Math.floor(width - 68), 50);
+    forgetParts(this.lines, from, to);
+    const parts = this.parts(from, to, columns);
+    this.span = state.y[this.name] ?? spanOf(parts);
+    return joined(parts);
+  }
+
+  /** Another range of the same lines. */
+  update() {
+    this.data = this.read(this.chart.width);
+    this.chart.setData(this.data);
+  }
+
+  selected(chart) {
+    const { left, top, width, height } = chart.select;
+    if (width > NEAR || height > NEAR) {
+      chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      if (this.upright) change({ y: { ...state.y, [this.name]: [chart.posToVal(top + height, "y"), chart.posToVal(top, "y")] } }, "range");
+      else if (width > NEAR) showRange(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"));
+    }
+  }
+
+  pointed(chart) {
+    const { left } = chart.cursor;
+    if (stage.moving || left === undefined) return;
+    stage.moving = true;
+    for (const { chart: other } of stage.panels) if (other !== chart) other?.setCursor({ left, top: -10 }, false);
+    stage.moving = false;
+    pointAt(left < 0 ? null : chart.posToVal(left, "x"));
+  }
+
+  listen(over) {
+    over.addEventListener(
+      "mousedown",
+      (event) => {
+        this.upright = event.shiftKey;
+        Object.assign(this.chart.cursor.drag, { x: !event.shiftKey, y: event.shiftKey });
+      },
+      true,
+    );
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const by = event.deltaY || event.deltaX;
+        if (event.shiftKey) pan(Math.sign(by) * 0.1);
+        else zoomBy(by > 0 ? 1.25 : 0.8, this.chart.posToVal(event.clientX - over.getBoundingClientRect().left, "x"));
+      },
+      { passive: false },
+    );
+  }
+
+  showHead() {
+    const shown = state.group && this.bands.length ? this.bands : this.all.slice(0, CHIPS);
+    this.values = [];
+    const chips = shown.map((line, i) => {
+      const value = el("output", {});
+      if (line.id) this.values.push([line, value]);
+      const alone = state.alone.includes(line.id);
+      return el(
+        "button",
+        {
+          type: "button",
+          class: state.alone.length && !alone && line.id ? "chip off" : "chip",
+          "aria-pressed": alone ? "true" : "false",
+          title: line.title ?? `${line.label}: click shows it alone, shift-click adds it`,
+          onclick: (event) => line.id && isolate(line.id, event.shiftKey),
+          onmouseenter: () => this.chart.setSeries((state.group ? 3 * i : this.lines.indexOf(line)) + 1, { focus: true }),
+          onmouseleave: () => this.chart.setSeries(null, { focus: true }),
+        },
+        swatch(line),
+        el("span", {}, line.label),
+        value,
+      );
+    });
+    const more = this.all.length > CHIPS && !state.group ? el("span", { class: "note" }, `and ${this.all.length - CHIPS} more`) : null;
+    const notes = this.lines.filter((line) => line.reduced || line.raw.partial);
+    const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
+    const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE" : null;
+    fill(this.head, el("figcaption", {}, panelTitle(this.name)), el("div", { class: "chips" }, chips, more), note || key ? el("span", { class: "note" }, note ?? key) : null);
+  }
+
+  showValues(at) {
+    for (const [line, place] of this.values) {
+      const series = line.raw && (this.lines.includes(line) ? drawn(line) : null);
+      const i = series && at !== null ? placeAt(series, at) : -1;
+      place.textContent = i >= 0 && at <= series.time[series.time.length - 1] + 1 ? shortNumber(series.value[i]) : "";
+    }
+  }
+}
+
+function swatch(line) {
+  return el(
+    "svg",
+    { width: 22, height: 8, "aria-hidden": "true" },
+    el("line", { x1: 1, x2: 21, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 2.5, "stroke-dasharray": line.dash?.join(" ") || null }),
+  );
+}
+
+/** The range of values: from 0, unless they are all far from it. */
+function spanOf(parts) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { y } of parts) {
+    for (let i = 0; i < y.length; i++) {
+      if (y[i] === null) continue;
+      if (y[i] < low) low = y[i];
+      if (y[i] > high) high = y[i];
+    }
+  }
+  if (low > high) return [0, 1];
+  if (low >= 0 && low < 0.6 * high) low = 0;
+  const room = (high - low || Math.abs(high) || 1) * 0.05;
+  return [low === 0 ? 0 : low - room, high + room];
+}
+
+/** Shows one line alone, or with those that are alone already; once more, all. */
+export function isolate(id, add) {
+  const others = state.alone.filter((each) => each !== id);
+  const there = others.length < state.alone.length;
+  change({ alone: there ? (add ? others : []) : add ? [...others, id] : [id] }, "lines");
+}
+
+/** Moves the cross-hair. */
+export function pointAt(at) {
+  stage.at = at;
+  if (stage.asked) return;
+  stage.asked = requestAnimationFrame(() => {
+    stage.asked = 0;
+    stage.panels.forEach((panel) => panel.showValues(stage.at));
+    if (stage.clock) stage.clock.textContent = stage.at === null ? "" : `t = ${stage.at.toFixed(6)} s`;
+  });
+}
+
+export function moveCursor(pixels) {
+  const chart = stage.panels[0]?.chart;
+  if (!chart) return;
+  const width = chart.over.clientWidth;
+  const left = Math.min(Math.max((chart.cursor.left >= 0 ? chart.cursor.left : width / 2) + pixels, 0), width);
+  chart.setCursor({ left, top: 0 });
+}
+
+let turn = 0;
+
+/** Draws all panels of the runs that are ticked into a place. */
+export async function drawPanels(place, clock) {
+  const mine = ++turn;
+  const details = (await Promise.all(shownRows().map((row) => detailOf(row.key)))).filter((detail) => !detail.absent);
+  await measureWindow(details);
+  const names = (state.panels ?? usualPanels(details)).filter((name) => panelNames(details).includes(name));
+  const panels = await Promise.all(names.map((name) => new Panel(name).load(details)));
+  if (mine !== turn) return details;
+  const used = panels.filter((panel) => panel.all.length);
+  stage.panels.forEach((panel) => panel.chart?.destroy());
+  Object.assign(stage, { panels: used, clock, place });
+  stage.whole = extent(used.flatMap((panel) => panel.lines));
+  fill(place, used.length ? used.map((panel) => panel.root) : el("p", { class: "empty" }, emptyText(details)));
+  const width = Math.max(place.clientWidth, 280);
+  used.forEach((panel) => panel.draw(width));
+  await refineSoon();
+  return details;
+}
+
+function emptyText(details) {
+  if (!state.runs.length) return "Tick a run in the table to see its series.";
+  const left = details.some((detail) => detail.series.length);
+  return details.length && !left ? "These runs have no series." : "The series of these runs are not in this file: `dumbbell view` serves all, `--export PAGE.html --all` keeps all.";
+}
+
+/** Shows another range in all panels. */
+export function updatePanels() {
+  stage.panels.forEach((panel) => panel.update());
+  refineSoon();
+}
+
+let waiting = 0;
+
+function refineSoon() {
+  clearTimeout(waiting);
+  const [from, to] = range();
+  const lines = stage.panels.flatMap((panel) => panel.lines);
+  if (!lines.some((line) => line.raw.partial)) return;
+  waiting = setTimeout(async () => {
+    if (await refine(lines, from, to)) stage.panels.forEach((panel) => (panel.update(), panel.showHead()));
+  }, 200);
+}
+
+export function resizePanels() {
+  const width = stage.place?.isConnected ? Math.max(stage.place.clientWidth, 280) : 0;
+  if (width) stage.panels.filter((panel) => panel.chart && panel.chart.width !== width).forEach((panel) => panel.draw(width));
+}

@@ -1,0 +1,93 @@
+// Where the page gets its data: from script elements of its own document, or from the server that it came from.
+
+import { byId } from "./elements.js";
+
+async function unpacked(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+function kept(make) {
+  const found = new Map();
+  return (name, ...more) => {
+    if (!found.has(name)) found.set(name, make(name, ...more).catch((error) => (found.delete(name), Promise.reject(error))));
+    return found.get(name);
+  };
+}
+
+class Embedded {
+  constructor() {
+    this.blob = kept((name) => unpacked(byId(`data-${name}`).textContent));
+    this.json = kept(async (name) => JSON.parse(new TextDecoder().decode(await this.blob(name))));
+  }
+
+  async index() {
+    this.known = await this.json("index");
+    this.places = new Map(this.known.details.map((key, i) => [key, i]));
+    return this.known;
+  }
+
+  async detail(key) {
+    const place = this.places.get(key);
+    if (place === undefined) return { key, absent: true, series: [], entities: {} };
+    return (await this.json(`details-${Math.floor(place / this.known.chunks)}`))[place % this.known.chunks];
+  }
+
+  async series(key, entry) {
+    const value = new Float64Array(await this.blob(entry.values));
+    return { time: await this.time(entry.time, value.length), value };
+  }
+
+  async time(time, count) {
+    const found = new Float64Array(count);
+    if (time.blob === undefined) {
+      for (let i = 0; i < count; i++) found[i] = (time.start + i * time.step) / 1e9;
+    } else {
+      const steps = new BigInt64Array(await this.blob(time.blob));
+      // Whole nanoseconds are exact as numbers for a hundred days.
+      for (let i = 0, now = 0; i < count; i++) found[i] = (now += Number(steps[i])) / 1e9;
+    }
+    return found;
+  }
+}
+
+class Served {
+  constructor() {
+    this.token = new URLSearchParams(location.search).get("token") ?? "";
+    this.detail = kept((key) => this.json("run", key));
+  }
+
+  address(parts, more = {}) {
+    return `/${["api", ...parts].map(encodeURIComponent).join("/")}?${new URLSearchParams({ ...more, token: this.token })}`;
+  }
+
+  async get(parts, more) {
+    const answer = await fetch(this.address(parts, more));
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    return answer;
+  }
+
+  async json(...parts) {
+    return (await this.get(parts)).json();
+  }
+
+  index() {
+    return this.json("runs");
+  }
+
+  /** All samples, or of very many the least and greatest values of equal parts of the time, until a part of it is asked for. */
+  async series(key, entry, from, to) {
+    const more = from === undefined ? {} : { from, to };
+    if (entry.samples > 2 * COLUMNS && !entry.name.match(/^(segment|sack|ack)/)) more.px = COLUMNS;
+    const all = new Float64Array(await (await this.get(["series", key, entry.entity, entry.name], more)).arrayBuffer());
+    return { time: all.slice(0, all.length / 2), value: all.slice(all.length / 2), partial: more.px !== undefined };
+  }
+}
+
+/** Samples that come over at once are twice as many. */
+const COLUMNS = 500_000;
+
+export const source = document.body.dataset.source === "served" ? new Served() : new Embedded();

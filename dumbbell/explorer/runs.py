@@ -1,0 +1,150 @@
+"""The runs of a results folder, as the explorer shows them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.explorer.arrays import Samples
+from dumbbell.explorer.collection import Document, Rows
+from dumbbell.files import parse_json
+from dumbbell.results import Store
+from dumbbell.results.conservation import sums
+from dumbbell.results.json_files import read_of_run
+from dumbbell.results.limits import limited_shares
+from dumbbell.results.store import RUN
+from dumbbell.results.tables import entity_of
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+_HELD = 4
+"""Runs whose series stay in memory."""
+
+
+class Runs:
+    """The runs of a store, damaged ones apart."""
+
+    def __init__(self, store: Path, title: str, agreement: Callable[[], Document | None] = lambda: None) -> None:
+        """`agreement` gives the comparison with a reference, if there is one: it is only made if it is asked for."""
+        self._folder = store
+        self._store = Store(store)
+        self._title = title
+        self._agreement = agreement
+        self._samples = lru_cache(_HELD)(self._read)
+
+    @cached_property
+    def _runs(self) -> dict[str, Run]:
+        # Series are checked when they are read, each time.
+        return {run.key: run for run in self._store.runs(check_series=False)}
+
+    def keys(self) -> Sequence[str]:
+        """The keys of the runs in the order of the requests."""
+        return list(self._runs)
+
+    @cached_property
+    def agreement(self) -> Document | None:
+        """The comparison with a reference."""
+        return self._agreement()
+
+    def index(self) -> Document:
+        """The table of the runs: coordinates, status and the metrics that `dumbbell table --runs` has."""
+        rows = Rows()
+        for key, run in self._runs.items():
+            facts = {
+                "key": key,
+                "name": run.name,
+                "status": run.status,
+                "reasons": list(run.reasons),
+                "engine": run.engine.get("name"),
+                "seed": run.scenario.get("seed"),
+                "ccs": sorted({str(cc) for table in (run.flows, run.groups) for cc in table.column("cc") if cc is not None}),
+            }
+            rows.add(facts, run.cell, run.summary.run)
+        return rows.document(self._title, "runs") | {"agreement": self.agreement}
+
+    def detail(self, key: str) -> Document:
+        """Command, scenario, engine, tables, counters and conservation of a run, and which series it has."""
+        run = self._runs[key]
+        record = parse_json(read_of_run(self._folder / key / RUN))
+        return {
+            "key": key,
+            "name": run.name,
+            "cell": dict(run.cell),
+            "status": run.status,
+            "reasons": list(run.reasons),
+            "command": _shown_command(str(record.get("command", ""))),
+            "scenario": {"name": run.name, **run.scenario},
+            "engine": dict(run.engine),
+            "digest": run.digest,
+            "flows": run.flows.rows(),
+            "groups": run.groups.rows(),
+            "ports": run.ports.rows(),
+            "conservation": [
+                [entity, " + ".join(came), whole, " + ".join(went), found] for entity, came, whole, went, found in sums(run.counters)
+            ],
+            "entities": _entities(run),
+            "captures": sorted(run.captures),
+            "series": [_outlined(entity, name, samples) for entity, name, samples in self.series(key)],
+        }
+
+    def series(self, key: str) -> Iterator[tuple[str, str, Samples]]:
+        """The series of a run in the order of its file."""
+        for (entity, name), samples in self._samples(key).items():
+            yield entity, name, samples
+
+    def one_series(self, key: str, entity: str, name: str) -> Samples:
+        """One of them."""
+        return self._samples(key)[entity, name]
+
+    def captures(self, key: str) -> Mapping[str, Path]:
+        """The captures of a run."""
+        return {name: Path(where) for name, where in self._runs[key].captures.items() if not isinstance(where, bytes)}
+
+    def _read(self, key: str) -> dict[tuple[str, str], Samples]:
+        parts = self._runs[key].frame.partition_by("entity", "series", as_dict=True, maintain_order=True)
+        return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
+
+
+def _outlined(entity: str, name: str, samples: Samples) -> Document:
+    """What is known of a series before its samples are there."""
+    values = samples[1]
+    return {"entity": entity, "name": name, "samples": len(values), "idle": not values.any()}
+
+
+def _shown_command(command: str) -> str:
+    """The recorded command as a user types it: without the place where the program was installed."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return shlex.join(["dumbbell", *words[1:]]) if words else command
+
+
+def _entities(run: Run) -> dict[str, Document]:
+    """Label, congestion control, group and direction of everything that has series."""
+    plan: Mapping[str, Any] = run.plan or {}
+    workloads = [workload.get("tcp", workload) for workload in plan.get("workloads", ())]
+    directions = {str(place["id"]): place.get("direction", "forward") for place in workloads if "id" in place}
+    ways = {str(port["id"]): port.get("direction", "forward") for port in plan.get("ports", ())}
+    found: dict[str, Document] = {}
+    for row in run.flows.rows():
+        group = str(row.get("group", row["flow"]))
+        shares = {name: share for name, share in limited_shares(row).items() if share == share}
+        facts = {
+            "label": row["flow"],
+            "cc": row.get("cc"),
+            "group": group,
+            "direction": directions.get(group, "forward"),
+            "limited": shares,
+        }
+        found[entity_of(row)] = {name: value for name, value in facts.items() if value not in (None, {})}
+    for row in run.groups.rows():
+        name = str(row["group"])
+        found[f"group/{name}"] = {"label": name, "cc": row.get("cc"), "group": name, "direction": directions.get(name, "forward")}
+    for row in run.ports.rows():
+        found[f"port/{row['port']}"] = {"label": row["port"], "direction": ways.get(str(row["port"]), "forward")}
+    return found

@@ -1,0 +1,187 @@
+"""Serves the explorer to this machine: read-only, on the loopback, to whoever has the token.
+
+The name of the host is compared, so that a page from elsewhere cannot reach it by a name that it has pointed here (DNS rebinding). Nothing
+is found by a path: all look-ups go by the keys of runs and the names of series and captures.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import math
+import secrets
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import numpy as np
+
+from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.explorer.arrays import reduced, within
+from dumbbell.explorer.capture import Capture
+from dumbbell.explorer.collection import Collection
+from dumbbell.explorer.page import document
+
+LOOPBACK = "127.0.0.1"
+_MOST_COLUMNS = 1_000_000
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_JSON, _BYTES, _HTML = "application/json", "application/octet-stream", "text/html; charset=utf-8"
+
+
+class Refused(Exception):
+    """A request that gets no answer but a status."""
+
+    def __init__(self, status: HTTPStatus, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Site:
+    """What the server answers."""
+
+    def __init__(self, collection: Collection, title: str) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self._collection = collection
+        self._title = title
+        self._captures: dict[str, Capture] = {}
+        self._lock = Lock()
+        """One look-up at a time: what is read is kept, and not made to be shared."""
+
+    def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[str, bytes]:
+        """Type and content of a page. Raises `Refused`, or `DumbbellError` for a run that cannot be read."""
+        if not hmac.compare_digest(query.get("token", [""])[0].encode(), self.token.encode()):
+            raise Refused(HTTPStatus.FORBIDDEN, "the token is missing or wrong; expected the address that `dumbbell view` printed")
+        parts = [unquote(part) for part in path.split("/")[1:]]
+        if any(part in ("..", ".") or "\\" in part for part in parts):
+            raise Refused(HTTPStatus.FORBIDDEN, "no such place")
+        if parts == [""]:
+            return _HTML, document(self._title, "served", {})
+        if parts[0] != "api" or len(parts) < 2:
+            raise Refused(HTTPStatus.NOT_FOUND, "no such page")
+        asked: dict[tuple[str, int], Callable[..., tuple[str, bytes]]] = {
+            ("runs", 0): self._runs,
+            ("run", 1): self._run,
+            ("series", 3): self._series,
+            ("capture", 2): self._capture,
+            ("pcap", 2): self._pcap,
+        }
+        found = asked.get((parts[1], len(parts) - 2))
+        if found is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "no such page")
+        try:
+            with self._lock:
+                return found(*parts[2:], **({"query": query} if parts[1] == "series" else {}))
+        except KeyError:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is none of that name") from None
+
+    def _runs(self) -> tuple[str, bytes]:
+        return _JSON, _json(self._collection.index())
+
+    def _run(self, key: str) -> tuple[str, bytes]:
+        return _JSON, _json(self._of(key).detail(key))
+
+    def _series(self, key: str, entity: str, name: str, query: Mapping[str, list[str]]) -> tuple[str, bytes]:
+        """Times (s) of all samples, then their values, as float64; with `px` at most twice as many samples as that."""
+        samples = self._of(key).one_series(key, entity, name)
+        if "from" in query or "to" in query:
+            samples = within(samples, _number(query, "from", -math.inf), _number(query, "to", math.inf))
+        if "px" in query:
+            columns = _number(query, "px", 0)
+            if not 1 <= columns <= _MOST_COLUMNS:
+                raise Refused(HTTPStatus.BAD_REQUEST, f"px is not from 1 to {_MOST_COLUMNS}")
+            samples = reduced(samples, int(columns))
+        t_ns, values = samples
+        return _BYTES, np.concatenate([t_ns / 1e9, values]).astype("<f8").tobytes()
+
+    def _capture(self, key: str, name: str) -> tuple[str, bytes]:
+        return _JSON, _json(self._opened(f"{key}:{name}:").index())
+
+    def _pcap(self, key: str, name: str) -> tuple[str, bytes]:
+        return _BYTES, self._of(key).captures(key)[name].read_bytes()
+
+    def _of(self, key: str) -> Collection:
+        """The collection that a key is of: a connection of a run's capture has KEY:NAME:NUMBER."""
+        run, colon, rest = key.partition(":")
+        return self._opened(f"{run}:{rest.rpartition(':')[0]}:") if colon else self._collection
+
+    def _opened(self, prefix: str) -> Capture:
+        if prefix not in self._captures:
+            key, name = prefix[:-1].split(":", 1)
+            self._captures[prefix] = Capture(self._collection.captures(key)[name], name, prefix)
+        return self._captures[prefix]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers GET, in the name of the site of its server."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "dumbbell"
+    sys_version = ""
+    server: Server
+
+    def do_GET(self) -> None:
+        """Answers a request."""
+        try:
+            kind, content = self._answer()
+            status = HTTPStatus.OK
+        except Refused as refusal:
+            kind, content, status = "text/plain; charset=utf-8", f"{refusal}\n".encode(), refusal.status
+        except (DumbbellError, OSError) as error:
+            kind, content, status = "text/plain; charset=utf-8", f"{error}\n".encode(), HTTPStatus.INTERNAL_SERVER_ERROR
+        self.send_response(status)
+        for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _answer(self) -> tuple[str, bytes]:
+        if self.headers.get("Host", "").lower() not in self.server.hosts:
+            raise Refused(HTTPStatus.FORBIDDEN, "another host; expected the address that `dumbbell view` printed")
+        address = urlsplit(self.path)
+        return self.server.site.answer(address.path, parse_qs(address.query))
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (its name in http.server)
+        """Says nothing: the browser shows what it asked for."""
+
+
+class Server(ThreadingHTTPServer):
+    """The server of a site on the loopback."""
+
+    daemon_threads = True
+
+    def __init__(self, site: Site, port: int = 0) -> None:
+        """Port 0 takes a free one. Raises `EnvironmentFault` if the port cannot be had."""
+        self.site = site
+        try:
+            super().__init__((LOOPBACK, port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise EnvironmentFault(f"port {port} of {LOOPBACK}: {error}; expected a free one (--port)") from None
+        self.hosts = frozenset(f"{host}:{self.server_port}" for host in (LOOPBACK, "localhost"))
+
+    @property
+    def address(self) -> str:
+        """What a browser is given."""
+        return f"http://{LOOPBACK}:{self.server_port}/?token={self.site.token}"
+
+
+def _number(query: Mapping[str, list[str]], name: str, otherwise: float) -> float:
+    try:
+        found = float(query[name][0]) if name in query else otherwise
+    except ValueError:
+        found = math.nan
+    if math.isnan(found):
+        raise Refused(HTTPStatus.BAD_REQUEST, f"{name} is no number")
+    return found
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
