@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 Samples: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64]]"
 """Times (ns) and values of a series, of the same length."""
 
+_SCALES = (1, 1000, 8000, 1_000_000)
+"""Counts; ms of whole microseconds, of eighths of them (the kernel's smoothed RTT), and of nanoseconds."""
+_MOST_WHOLE = 2**53
+"""Below it float64 has every whole number."""
 _GZIP = 31
 """zlib's window bits for the largest window with the header of gzip, which then holds neither a time nor a name."""
 
@@ -34,6 +38,20 @@ def regular(t_ns: NDArray[np.int64]) -> tuple[int, int] | None:
 def deltas(t_ns: NDArray[np.int64]) -> bytes:
     """Times as the first one and the distances between them, little-endian."""
     return np.diff(t_ns, prepend=np.int64(0)).astype("<i8").tobytes()
+
+
+def coded(values: NDArray[np.float64]) -> tuple[dict[str, int | str], bytes]:
+    """Values as the page reads them, to the last bit, and how: float64, or where all are whole numbers over a scale the distances between
+    those, as the shortest integers that hold them, which need a third less room."""
+    for scale in _SCALES:
+        whole = np.rint(values * scale)
+        if not len(values) or not np.all(np.abs(whole) < _MOST_WHOLE):
+            break
+        if (whole / scale).tobytes() == values.tobytes():
+            steps = np.diff(whole.astype(np.int64), prepend=np.int64(0))
+            bits = next(bits for bits in (8, 16, 32, 64) if bits == 64 or np.all(np.abs(steps) < 1 << bits - 1))
+            return {"scale": scale, "bits": bits}, steps.astype(f"<i{bits // 8}").tobytes()
+    return {}, values.astype("<f8").tobytes()
 
 
 def within(samples: Samples, from_s: float, to_s: float) -> Samples:

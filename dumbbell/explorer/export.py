@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from dumbbell.explorer.arrays import Samples, deltas, gzipped, reduced, regular
+from dumbbell.explorer.arrays import Samples, coded, deltas, gzipped, reduced, regular
 from dumbbell.explorer.collection import SHOWN, Collection, Document
 from dumbbell.explorer.page import document
 
@@ -106,7 +106,8 @@ def _coded(samples: Samples, blobs: _Blobs) -> Document:
     t_ns, values = samples
     steps = regular(t_ns)
     time = {"blob": blobs.add(deltas(t_ns))} if steps is None else {"start": steps[0], "step": steps[1]}
-    return {"time": time, "values": blobs.add(values.astype("<f8").tobytes())}
+    how, content = coded(values)
+    return {"time": time, "values": blobs.add(content), **how}
 
 
 def _chunks(details: dict[str, Document]) -> dict[str, bytes]:

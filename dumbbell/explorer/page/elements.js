@@ -11,14 +11,14 @@ export function el(name, attributes = {}, ...children) {
     else if (key === "value" || key === "checked" || key === "indeterminate") made[key] = value;
     else made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 
 export const byId = (id) => document.getElementById(id);
 
 export function fill(place, ...children) {
-  place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  place.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
 /** Tells those who look and those who listen what has happened. */
@@ -91,12 +91,13 @@ export function contrast(one, other) {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** The colour, with as much of the page's ink as it takes to be seen on the page (3:1, WCAG 1.4.11). */
+/** The colour, with as much of the page's ink as it takes to be seen on the page (3:1, WCAG 1.4.11; more on dark paper, where thin lines fade). */
 export function visible(hex) {
   const style = getComputedStyle(document.documentElement);
   const [paper, ink] = ["--paper", "--ink"].map((name) => style.getPropertyValue(name).trim());
+  const least = luminance(paper) < 0.2 ? 4.5 : 3;
   let found = hex;
-  for (let share = 0.1; contrast(found, paper) < 3 && share <= 1; share += 0.1) found = mixed(hex, ink, share);
+  for (let share = 0.1; contrast(found, paper) < least && share <= 1; share += 0.1) found = mixed(hex, ink, share);
   return found;
 }
 

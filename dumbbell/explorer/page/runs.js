@@ -75,7 +75,7 @@ export function buildRuns(place) {
   table.filter = filter;
   table.body = el("tbody", {});
   table.head = el("tr", {});
-  const widths = table.columns.map((column) => Math.min(Math.max(...column.title.split(" ").map((word) => word.length * 1.15 + 1), column.title.length * 0.6, ...model.rows.slice(0, 200).map((row) => column.text(row).length), 4) + 2, 34));
+  const widths = table.columns.map((column) => Math.min(Math.max(...column.title.split(" ").map((word) => word.length * 1.2 + 2), column.title.length * 0.6, ...model.rows.slice(0, 200).map((row) => column.text(row).length), 4) + 2, 34));
   const grid = el(
     "table",
     { "aria-rowcount": model.rows.length, css: { width: `${widths.reduce((sum, width) => sum + width, 5)}ch` } },

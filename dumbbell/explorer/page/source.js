@@ -37,7 +37,15 @@ class Embedded {
   }
 
   async series(key, entry) {
-    const value = new Float64Array(await this.blob(entry.values));
+    const content = await this.blob(entry.values);
+    if (!entry.scale) return this.timed(entry, new Float64Array(content));
+    const steps = new { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: BigInt64Array }[entry.bits](content);
+    const value = new Float64Array(steps.length);
+    for (let i = 0, now = 0; i < steps.length; i++) value[i] = (now += Number(steps[i])) / entry.scale;
+    return this.timed(entry, value);
+  }
+
+  async timed(entry, value) {
     return { time: await this.time(entry.time, value.length), value };
   }
 

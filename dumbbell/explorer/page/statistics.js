@@ -44,7 +44,7 @@ export async function drawStatistics(place) {
   const heads = ["run", "", "cc", "goodput (Mbit/s)", ...gauges.flatMap((name) => ["mean", "p5", "p95"].map((what) => `${panelTitle(name)}, ${what}`)), ...counts.map((name) => COUNTS[name])];
   const body = runs.flatMap(({ row, rows, jain: index, total }) => [
     ...rows.map((each) => [runLabel(row), each.label, each.cc, each.goodput, ...gauges.flatMap((name) => [each[name]?.mean, each[name]?.p5, each[name]?.p95]), ...counts.map((name) => each[name])]),
-    [runLabel(row), "all flows", "", total, `Jain ${Number.isNaN(index) ? "–" : index.toFixed(4)}`],
+    [runLabel(row), `all flows, Jain ${Number.isNaN(index) ? "–" : index.toFixed(4)}`, "", total],
   ]);
   const details = await Promise.all(shownRows().map((row) => detailOf(row.key)));
   const names = panelNames(details).filter((name) => name !== "sequence");
@@ -62,7 +62,7 @@ export async function drawStatistics(place) {
 
 export function tableOf(heads, rows) {
   const cell = (value) => (typeof value === "number" ? el("td", { class: "number" }, shortNumber(value)) : el("td", {}, value instanceof Node ? value : String(value ?? "")));
-  return el("table", {}, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))));
+  return el("table", {}, heads.some(Boolean) ? el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))) : null, el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))));
 }
 
 /** Axes of a small graph, and what is drawn in it: `x` and `y` turn values into places. */
