@@ -50,6 +50,7 @@ def _view(
     if export is not None:
         _write(collection, export, everything, points)
         return
+    collection.keys()  # what cannot be read is said before a server is there
     from dumbbell.explorer.server import Server, Site
 
     with Server(Site(collection, title), port or 0) as server:
@@ -74,6 +75,8 @@ def _opened(what: Path) -> tuple[Collection, str]:
     from dumbbell.studies.folder import find_folder, find_store
 
     folder = find_folder(what)
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder or file; expected a results folder written by dumbbell, or a capture")
     return Runs(find_store(folder), folder.resolve().name, lambda: _agreement(folder)), folder.resolve().name
 
 

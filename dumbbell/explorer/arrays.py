@@ -43,12 +43,13 @@ def deltas(t_ns: NDArray[np.int64]) -> bytes:
 def coded(values: NDArray[np.float64]) -> tuple[dict[str, int | str], bytes]:
     """Values as the page reads them, to the last bit, and how: float64, or where all are whole numbers over a scale the distances between
     those, as the shortest integers that hold them, which need a third less room."""
-    for scale in _SCALES:
-        whole = np.rint(values * scale)
-        if not len(values) or not np.all(np.abs(whole) < _MOST_WHOLE):
+    most = np.max(np.abs(values), initial=0.0)
+    for scale in _SCALES if len(values) else ():
+        if not most < _MOST_WHOLE / scale:
             break
-        if (whole / scale).tobytes() == values.tobytes():
-            steps = np.diff(whole.astype(np.int64), prepend=np.int64(0))
+        whole = np.rint(values * scale).astype(np.int64)
+        if (whole / scale).tobytes() == values.tobytes():  # a zero with a sign is none of an integer
+            steps = np.diff(whole, prepend=np.int64(0))
             bits = next(bits for bits in (8, 16, 32, 64) if bits == 64 or np.all(np.abs(steps) < 1 << bits - 1))
             return {"scale": scale, "bits": bits}, steps.astype(f"<i{bits // 8}").tobytes()
     return {}, values.astype("<f8").tobytes()

@@ -62,14 +62,9 @@ def export(collection: Collection, extent: Extent = Extent()) -> bytes:
     with_details = extent.everything or overhead <= _DETAIL_BYTES
     with_series = []
     for key in keys:
-        before = blobs.size
-        if not extent.everything and blobs.size + overhead * with_details > MOST_BYTES:
-            break
-        _embed(collection, details[key], blobs, extent, shown=True)
-        with_series.append(key)
-        most = max(MOST_BYTES - overhead * with_details - (blobs.size - before), 0)
-        if not extent.everything and blobs.size > most:
-            break
+        if extent.everything or not with_series or blobs.size + with_details * overhead < MOST_BYTES:
+            _embed(collection, details[key], blobs, extent, shown=True)
+            with_series.append(key)
     for key in with_series:
         if extent.everything or blobs.size < SMALL_BYTES:
             _embed(collection, details[key], blobs, extent, shown=False)

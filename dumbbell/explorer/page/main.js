@@ -221,6 +221,7 @@ window.dumbbell = {
   statistics: async (from, to) => (await statisticsOf(from, to)).map(({ row, ...found }) => ({ key: row.key, ...found, rows: found.rows.map((each) => ({ ...each, row: each.row.key })) })),
   detail: detailOf,
   range,
+  panels: () => stage.panels.map(({ name, chart }) => [name, chart.scales.x.min, chart.scales.x.max]),
   show: (from, to) => showRange(from, to),
   point: pointAt,
   window: rateWindow,

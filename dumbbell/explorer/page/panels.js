@@ -2,7 +2,7 @@
 
 import { bandsOf } from "./bands.js";
 import { el, fill, shortNumber, token } from "./elements.js";
-import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, linesOf, measureWindow, model, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
+import { SEQUENCE, detailOf, drawn, extent, forgetParts, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { joined, shownOf } from "./pyramid.js";
 import { drawSequence, readSequence, sequenceKey } from "./sequence.js";

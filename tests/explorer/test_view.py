@@ -1,0 +1,59 @@
+"""`dumbbell view`."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from explorer import stores
+
+
+def test_a_folder_is_exported(dumbbell, made, tmp_path):
+    folder, _ = made("small")
+    answer = dumbbell("view", folder, "--export", tmp_path / "new" / "page.html")
+    assert answer.status == 0
+    assert "kB" in answer.err
+    content = (tmp_path / "new" / "page.html").read_bytes()
+    assert content.startswith(b"<!doctype html>")
+
+
+def test_a_capture_is_exported(dumbbell, tmp_path):
+    stores.small(tmp_path / "runs", capture=True)
+    (file,) = (tmp_path / "runs").glob("*/left.pcap")
+    assert dumbbell("view", file, "--export", tmp_path / "page.html").status == 0
+    assert b"left.pcap" in (tmp_path / "page.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere: no such folder or file"),
+        (["FOLDER", "--all"], "--all was given without --export; expected both"),
+        (["FOLDER", "--points", "5000"], "--points was given without --export; expected both"),
+        (["FOLDER", "--export", "page.html", "--port", "1234"], "--port and --export were both given; expected one of them"),
+        (["TEXT", "--export", "page.html"], "is no packet capture"),
+    ],
+)
+def test_bad_arguments_are_one_line(dumbbell, made, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it.txt").write_text("text")
+    places = {"FOLDER": made("small")[0], "TEXT": tmp_path / "it.txt"}
+    answer = dumbbell("view", *(places.get(each, each) for each in arguments))
+    assert answer.status == 2
+    assert said in answer.err
+    assert len(answer.err.splitlines()) == 1
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_it_serves_until_it_is_interrupted(made):
+    folder, _ = made("small")
+    command = [sys.executable, "-m", "dumbbell", "view", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        address = process.stderr.readline().split(": ", 1)[1].split(" ")[0]
+        with urllib.request.urlopen(address.replace("/?", "/api/runs?"), timeout=10) as answer:
+            assert json.load(answer)["title"] == "small"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
