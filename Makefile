@@ -51,6 +51,7 @@ bench: setup
 	@$(BIN)/dumbbell bench
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.captures
+	@$(BIN)/python -m benchmarks.explorer
 	@$(BIN)/python -m benchmarks.side_by_side
 	@cargo bench -q --locked -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -m benchmarks.instructions

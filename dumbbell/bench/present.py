@@ -23,6 +23,11 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "bytes_more_of_4_times_the_packets": ("bytes more for a capture four times as long", lambda value: f"{value:,.0f}"),
     "bytes_per_segment_in_flight": ("bytes per segment in flight, rings full", lambda value: f"{value:,.1f}"),
     "bytes_per_segment_in_flight_after_doubling": ("the same just after they doubled", lambda value: f"{value:,.1f}"),
+    "bytes_of_page": ("bytes of a page with 1.02 million points", lambda value: f"{value:,.0f}"),
+    "load_cpu_s": ("CPU time of its main thread until it is drawn, s", lambda value: f"{value:.2f}"),
+    "step_cpu_ms": ("CPU time of its main thread for another range, ms, median of 12", lambda value: f"{value:.0f}"),
+    "bytes_of_browser": ("bytes of the browser's process that shows it", lambda value: f"{value:,.0f}"),
+    "filter_cpu_ms": ("CPU time of a filter of 5,000 runs, ms, median of 12", lambda value: f"{value:.0f}"),
 }
 _AT_LEAST = {"packets_per_cpu_s"}
 """Values whose target is a minimum; for all others it is a maximum."""

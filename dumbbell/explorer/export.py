@@ -60,7 +60,7 @@ def export(collection: Collection, extent: Extent = Extent()) -> bytes:
             entry["left_out"] = True
     overhead = sum(_embedded_size(content) for content in _chunks(details).values())
     with_details = extent.everything or overhead <= _DETAIL_BYTES
-    with_series = []
+    with_series: list[str] = []
     for key in keys:
         if extent.everything or not with_series or blobs.size + with_details * overhead < MOST_BYTES:
             _embed(collection, details[key], blobs, extent, shown=True)

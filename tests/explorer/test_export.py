@@ -65,7 +65,7 @@ def test_names_do_not_end_the_elements_they_are_in(tmp_path):
 
 def test_runs_that_do_not_fit_are_listed_without_series(made, monkeypatch):
     folder, _ = made("sweep")
-    monkeypatch.setattr("dumbbell.explorer.export.MOST_BYTES", 30_000)
+    monkeypatch.setattr("dumbbell.explorer.export.MOST_BYTES", 15_000)
     content = export(Runs(folder, "sweep"))
     found = details(content)
     kept = [any(not each.get("left_out") for each in detail["series"]) for detail in found]

@@ -83,9 +83,25 @@ export function drawHeatmap(place) {
   }
   const title = model.index.titles[chosen.metric] ?? chosen.metric;
   const found = new Map([...cells].map(([name, runs]) => [name, cellOf(runs, chosen.metric)]));
+  const beside = rest.includes(state.heat.beside) && fixed[state.heat.beside] !== EVERY ? state.heat.beside : "";
+  const others = beside ? ordered(rows.map((row) => coordinate(row, beside))).map(String).filter((value) => value !== fixed[beside]) : [];
+  const theirs = others.includes(state.heat.theirs) ? state.heat.theirs : others[0];
+  const second = new Map();
+  if (theirs !== undefined) {
+    const kept = { ...fixed, [beside]: theirs };
+    for (const row of rows.filter((each) => rest.every((key) => kept[key] === EVERY || String(coordinate(each, key)) === kept[key]))) {
+      const name = JSON.stringify([coordinate(row, chosen.x), chosen.y ? coordinate(row, chosen.y) : ""]);
+      second.set(name, [...(second.get(name) ?? []), row]);
+    }
+  }
+  const third = new Map([...second].map(([name, runs]) => [name, cellOf(runs, chosen.metric)]));
+  const apart = new Map([...found].filter(([name]) => third.has(name)).map(([name, cell]) => [name, less(cell, third.get(name))]));
+  const most = Math.max(...[...apart.values()].map((cell) => Math.abs(cell.value)).filter(Number.isFinite), 0);
   const xs = ordered(inside.map((row) => coordinate(row, chosen.x)));
   const ys = chosen.y ? ordered(inside.map((row) => coordinate(row, chosen.y))) : [""];
-  const span = spanOfMap([...found.values()].map((cell) => cell.value));
+  const span = spanOfMap([...found.values(), ...third.values()].map((cell) => cell.value));
+  const map = (words, cells, range, two) => mapOf(words, xs, ys, [chosen.x, chosen.y ?? ""], (x, y) => cells.get(JSON.stringify([x, y])), range, two);
+  const name = (value) => `${lastWord(beside)} ${value}`;
   fill(
     place,
     el(
@@ -95,10 +111,15 @@ export function drawHeatmap(place) {
       select("Across", keys.map((key) => [key, lastWord(key)]), chosen.x, set("x")),
       chosen.y ? select("Down", keys.filter((key) => key !== chosen.x).map((key) => [key, lastWord(key)]), chosen.y, set("y")) : null,
       rest.map((key) => slider(key, ordered(rows.map((row) => coordinate(row, key))).map(String), fixed[key], set(`=${key}`))),
+      rest.length ? select("Beside", [["", "nothing"], ...rest.filter((key) => fixed[key] !== EVERY).map((key) => [key, `another ${lastWord(key)}`])], beside, set("beside")) : null,
+      others.length > 1 ? select("which", others, theirs, set("theirs")) : null,
     ),
     el("p", { class: "note" }, `${inside.length} runs. A cell with several shows their median, and their range when pointed at. A click shows its series.`),
-    mapOf(title, xs, ys, [chosen.x, chosen.y ?? ""], (x, y) => found.get(JSON.stringify([x, y])), span),
+    theirs === undefined
+      ? map(title, found, span)
+      : el("div", { class: "maps" }, map(`${title}, ${name(fixed[beside])}`, found, span), map(name(theirs), third, span), map(`${name(fixed[beside])} less ${name(theirs)}`, apart, [-most, most], true)),
     legend(span, SCALE),
+    theirs === undefined ? null : legend([-most, most], APART),
   );
 }
 
@@ -121,6 +142,11 @@ function cellOf(runs, metric) {
   const range = values.length > 1 ? `median of ${values.length}: ${shortNumber(Math.min(...values))} to ${shortNumber(Math.max(...values))}` : String(values[0]);
   const bad = runs.filter((row) => row.status !== "ok");
   return { value: median(values), runs, hover: bad.length ? `${range}; ${bad.length} of status ${bad[0].status}` : range, warning: bad.some((row) => row.status === "invalid") };
+}
+
+/** The difference of two cells; a click shows the runs of both. */
+function less(one, other) {
+  return { value: one.value - other.value, runs: [...one.runs, ...other.runs], hover: `${shortNumber(one.value)} less ${shortNumber(other.value)}`, warning: one.warning || other.warning };
 }
 
 export function legend([low, high], colours) {

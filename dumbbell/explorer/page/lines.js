@@ -1,6 +1,6 @@
 // What is drawn of the runs that are ticked: a line for each flow, group, probe and port of each, with its colour and dash.
 
-import { lastWord, mixed, token, visible } from "./elements.js";
+import { lastWord, luminance, mixed, token, visible } from "./elements.js";
 import { median, rates, step } from "./numbers.js";
 import { placeOf } from "./pyramid.js";
 import { source } from "./source.js";
@@ -78,7 +78,8 @@ function colourOf(detail, entity, order) {
   if (!facts.cc) return model.index.palette[(order + (facts.direction === "reverse" ? 1 : 0)) % model.index.palette.length];
   const alike = Object.keys(detail.entities).filter((each) => detail.entities[each].cc === facts.cc && each.startsWith(`${kind}/`));
   const pale = (0.65 * alike.indexOf(entity)) / Math.max(alike.length - 1, 1);
-  return mixed(visible(model.index.colours[facts.cc] ?? OTHER), token("--paper"), pale);
+  const towards = token(luminance(token("--paper")) < 0.2 ? "--ink" : "--paper");
+  return mixed(visible(model.index.colours[facts.cc] ?? OTHER), towards, pale);
 }
 
 const busy = (detail, entity) => detail.series.some((each) => each.entity === entity && each.name === "backlog_packets" && !each.idle);

@@ -2,7 +2,7 @@
 
 import { bandsOf } from "./bands.js";
 import { el, fill, shortNumber, token } from "./elements.js";
-import { SEQUENCE, detailOf, drawn, extent, forgetParts, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
+import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { joined, shownOf } from "./pyramid.js";
 import { drawSequence, readSequence, sequenceKey } from "./sequence.js";
@@ -109,7 +109,7 @@ class Panel {
     const columns = Math.max(Math.floor(width - 68), 50);
     forgetParts(this.lines, from, to);
     const parts = this.parts(from, to, columns);
-    this.span = state.y[this.name] ?? spanOf(parts);
+    this.span = state.y[this.name] ?? spanOf(parts, isRate(this.name));
     return joined(parts);
   }
 
@@ -205,8 +205,8 @@ function swatch(line) {
   );
 }
 
-/** The range of values: from 0, unless they are all far from it. */
-function spanOf(parts) {
+/** The range of values: from 0, unless they are all far from it and may be. */
+function spanOf(parts, always) {
   let [low, high] = [Infinity, -Infinity];
   for (const { y } of parts) {
     for (let i = 0; i < y.length; i++) {
@@ -216,7 +216,7 @@ function spanOf(parts) {
     }
   }
   if (low > high) return [0, 1];
-  if (low >= 0 && low < 0.6 * high) low = 0;
+  if (low >= 0 && (always || low < 0.6 * high)) low = 0;
   const room = (high - low || Math.abs(high) || 1) * 0.05;
   return [low === 0 ? 0 : low - room, high + room];
 }

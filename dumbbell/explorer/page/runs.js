@@ -18,7 +18,7 @@ function columnsOf({ runs, titles }) {
     ...(several("name") || !Object.keys(runs.coordinates).length ? [{ id: "name", title: "name", value: (row) => row.name, text: (row) => row.name }] : []),
     ...(several("engine") ? [{ id: "engine", title: "engine", value: (row) => row.engine, text: (row) => row.engine }] : []),
     ...Object.keys(runs.coordinates).map((id) => ({ id, title: lastWord(id), hint: id, value: (row) => row.cell[id], text: (row) => String(row.cell[id] ?? "") })),
-    ...(model.rows.some((row) => row.ccs.length) ? [{ id: "cc", title: "cc", value: (row) => row.ccs.join(" "), text: (row) => row.ccs.join(", ") }] : []),
+    ...(model.rows.some((row) => row.ccs.length) && !Object.keys(runs.coordinates).some((key) => lastWord(key) === "cc") ? [{ id: "cc", title: "cc", value: (row) => row.ccs.join(" "), text: (row) => row.ccs.join(", ") }] : []),
     ...Object.keys(runs.metrics).filter((name) => runs.metrics[name].some((value) => value !== null)).map(number),
     { id: "key", title: "key", value: (row) => row.key, text: (row) => row.key.slice(0, 10), mono: true },
   ];

@@ -1,0 +1,166 @@
+"""What the explorer costs a browser: a page of a run with 17 series of 60,001 samples, and one with a table of 5,000 runs.
+
+python -m benchmarks.explorer
+
+CPU time is that of the page's main thread, as DevTools counts it in thread ticks: wall time would be that of drawing without a graphics
+card.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from dumbbell.api import run
+from dumbbell.bench.measure import Row
+from dumbbell.bench.present import lines
+from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.explorer.arrays import Samples
+from dumbbell.explorer.collection import Document, Rows
+from dumbbell.explorer.export import export
+from dumbbell.explorer.runs import Runs
+from dumbbell.scenario import Scenario
+
+TARGETS = {
+    "bytes_of_page": 1_300_000,
+    "load_cpu_s": 1.0,
+    "step_cpu_ms": 100,
+    "bytes_of_browser": 400_000_000,
+    "filter_cpu_ms": 100,
+}
+CHROMIUM = Path("/usr/bin/chromium")
+_STEPS = 12
+_RUNS = 5000
+_SCENARIO: dict[str, Any] = {
+    "name": "million",
+    "path": {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "pfifo", "limit": "100p"}}},
+    "flows": [{"cc": "cubic", "name": "c", "count": 2}, {"cc": "reno", "name": "r", "count": 2}],
+    "duration": "300s",
+    "sample": "5ms",
+}
+
+
+class _Listed:
+    """Runs of which only the table is known."""
+
+    def index(self) -> Document:
+        """The table."""
+        rows = Rows()
+        for i, key in enumerate(self.keys()):
+            cc = ("cubic", "reno", "bbr")[i % 3]
+            facts = {"key": key, "name": "many", "status": "ok", "reasons": [], "engine": "sim", "seed": i, "ccs": [cc]}
+            rows.add(facts, {"flows.0.cc": cc, "path.rtt": f"{10 * (i % 50)}ms"}, {"goodput_mbit": i / 7, "drops": float(i)})
+        return rows.document("many", "runs")
+
+    def keys(self) -> Sequence[str]:
+        """Theirs."""
+        return [sha256(str(i).encode()).hexdigest()[:32] for i in range(_RUNS)]
+
+    def detail(self, key: str) -> Document:
+        """Nothing."""
+        return {"key": key, "series": [], "entities": {}}
+
+    def series(self, key: str) -> Iterator[tuple[str, str, Samples]]:
+        """None."""
+        del key
+        return iter(())
+
+    def one_series(self, key: str, entity: str, name: str) -> Samples:
+        """None."""
+        raise KeyError(key, entity, name)
+
+    def captures(self, key: str) -> Mapping[str, Path]:
+        """None."""
+        del key
+        return {}
+
+
+def measure() -> Row:
+    """Sizes and CPU times. Raises `EnvironmentFault` without a browser."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise EnvironmentFault("playwright is not installed; expected it (`pip install playwright`, no browser of its own)") from None
+    if not CHROMIUM.exists():
+        raise EnvironmentFault(f"{CHROMIUM}: no such file; expected Debian's package chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        place = Path(folder)
+        run(Scenario(**_SCENARIO), place / "runs")
+        large, many = place / "million.html", place / "many.html"
+        large.write_bytes(export(Runs(place / "runs", "million")))
+        many.write_bytes(export(_Listed()))
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        found = {"bytes_of_page": large.stat().st_size, **_large(browser, large), **_many(browser, many)}
+        browser.close()
+    return {"name": "explorer", "targets": TARGETS, **found}
+
+
+def _opened(browser: Any, file: Path) -> tuple[Any, Callable[[], float], float]:
+    """A page, a function that gives the CPU seconds of its main thread so far, and those until it was drawn."""
+    context = browser.new_context(viewport={"width": 1200, "height": 950}, offline=True)
+    page = context.new_page()
+    tools = context.new_cdp_session(page)
+    tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        return next(float(each["value"]) for each in tools.send("Performance.getMetrics")["metrics"] if each["name"] == "TaskDuration")
+
+    before = spent()
+    page.goto(file.as_uri())
+    page.wait_for_selector("body[data-ready]")
+    page.wait_for_timeout(500)
+    return page, spent, spent() - before
+
+
+def _large(browser: Any, file: Path) -> dict[str, float]:
+    page, spent, load = _opened(browser, file)
+    first, last = page.evaluate("dumbbell.range()")
+    steps = []
+    for i in range(_STEPS):
+        width = (last - first) * (0.95, 0.3, 0.02)[i % 3]
+        begin = first + i / _STEPS * (last - first - width)
+        before = spent()
+        page.evaluate(
+            "range => new Promise(done => (dumbbell.show(...range), requestAnimationFrame(() => requestAnimationFrame(done))))",
+            [begin, begin + width],
+        )
+        steps.append(spent() - before)
+    return {"load_cpu_s": load, "step_cpu_ms": 1e3 * statistics.median(steps), "bytes_of_browser": _largest_renderer()}
+
+
+def _many(browser: Any, file: Path) -> dict[str, float]:
+    page, spent, _ = _opened(browser, file)
+    steps = []
+    for i in range(_STEPS):
+        before = spent()
+        page.fill("#filter", f"cc=cubic rtt>={10 * i}ms")
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        steps.append(spent() - before)
+    return {"filter_cpu_ms": 1e3 * statistics.median(steps)}
+
+
+def _largest_renderer() -> int:
+    """Private bytes of the largest process of a page; what all processes of the browser share is not in it."""
+    sizes = [0]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"--type=renderer" in (process / "cmdline").read_bytes():
+                rows = (process / "smaps_rollup").read_text().splitlines()
+                sizes.append(1024 * sum(int(row.split()[1]) for row in rows if row.startswith("Private_")))
+        except OSError:  # it has ended
+            continue
+    return max(sizes)
+
+
+if __name__ == "__main__":
+    try:
+        for line in lines(measure()):
+            print("  ".join(line).rstrip())
+    except DumbbellError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_status)
