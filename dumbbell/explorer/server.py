@@ -34,6 +34,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_REDUCED = "application/octet-stream; reduced=1"
 _JSON, _BYTES, _HTML = "application/json", "application/octet-stream", "text/html; charset=utf-8"
 
 
@@ -90,17 +91,19 @@ class Site:
         return _JSON, _json(self._of(key).detail(key))
 
     def _series(self, key: str, entity: str, name: str, query: Mapping[str, list[str]]) -> tuple[str, bytes]:
-        """Times (s) of all samples, then their values, as float64; with `px` at most twice as many samples as that."""
-        samples = self._of(key).one_series(key, entity, name)
+        """Times (s) of all samples, then their values, as float64; with `px` at most twice as many samples as that, and whether some are
+        left out is in the type."""
+        samples, kind = self._of(key).one_series(key, entity, name), _BYTES
         if "from" in query or "to" in query:
             samples = within(samples, _number(query, "from", -math.inf), _number(query, "to", math.inf))
         if "px" in query:
             columns = _number(query, "px", 0)
             if not 1 <= columns <= _MOST_COLUMNS:
                 raise Refused(HTTPStatus.BAD_REQUEST, f"px is not from 1 to {_MOST_COLUMNS}")
-            samples = reduced(samples, int(columns))
+            every, samples = samples, reduced(samples, int(columns))
+            kind = _REDUCED if len(samples[1]) < len(every[1]) else _BYTES
         t_ns, values = samples
-        return _BYTES, np.concatenate([t_ns / 1e9, values]).astype("<f8").tobytes()
+        return kind, np.concatenate([t_ns / 1e9, values]).astype("<f8").tobytes()
 
     def _capture(self, key: str, name: str) -> tuple[str, bytes]:
         return _JSON, _json(self._opened(f"{key}:{name}:").index())

@@ -41,7 +41,7 @@ def test_a_page_from_a_file_asks_for_nothing_and_complains_of_nothing(made, open
     assert page.locator(".panel").count() == 5
     for tab in ("statistics", "details", "series"):
         page.click(f"#tab-{tab}")
-        page.wait_for_function("!document.querySelector('#view').hasAttribute('aria-busy')")
+        page.wait_for_function("() => !document.querySelector('#view').hasAttribute('aria-busy')")
     assert (len(page.requests), page.faults) == (1, [])
     with pytest.raises(Exception, match=r"Content Security Policy|Failed to fetch|Refused"):
         page.evaluate("fetch('http://127.0.0.1:1/')")
@@ -112,7 +112,7 @@ def test_keys_zoom_move_and_go_back(made, opened):
     page.keyboard.press("0")
     assert page.evaluate("dumbbell.range()") == [first, last]
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('.clock').textContent.startsWith('t = ')")
+    page.wait_for_function("() => document.querySelector('.clock').textContent.startsWith('t = ')")
     assert page.locator(".chip output").first.text_content()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "filter"
@@ -145,10 +145,10 @@ def test_names_are_shown_and_never_run(made, opened):
     page = opened(made("hostile")[1].as_uri())
     for tab in ("sweep", "statistics", "details", "series"):
         page.click(f"#tab-{tab}")
-        page.wait_for_function("!document.querySelector('#view').hasAttribute('aria-busy')")
+        page.wait_for_function("() => !document.querySelector('#view').hasAttribute('aria-busy')")
         assert stores.HOSTILE in page.locator("main").inner_text()
     page.get_by_role("button", name="Tick these").click()
-    page.wait_for_function("document.querySelectorAll('#runs tr.ticked').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('#runs tr.ticked').length === 2")
     assert page.locator("img, main script").count() == 0
     assert page.faults == []
     assert len(page.requests) == 1
@@ -175,9 +175,9 @@ def test_the_table_is_used_by_keys_alone(made, opened):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
-    page.wait_for_function("document.querySelectorAll('#runs tr.ticked').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('#runs tr.ticked').length === 2")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('#runs tr.ticked').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('#runs tr.ticked').length === 1")
     assert page.locator("#runs tr.ticked").get_attribute("aria-rowindex") == "3"
 
 
@@ -265,3 +265,70 @@ def test_the_store_is_read_as_polars_reads_it(made):
     for (entity, name), rows in run.frame.partition_by("entity", "series", as_dict=True).items():
         assert np.array_equal(found[entity, name][0], rows["t_ns"].to_numpy())
         assert rows["value"].equals(pl.Series("value", found[entity, name][1]))
+
+
+def test_a_long_series_is_served_reduced_and_exactly_where_it_is_zoomed(made, opened, serving):
+    folder, _ = made("spike")
+    (run,) = load(folder)
+    with serving(Site(Runs(folder, "spike"), "spike")) as server:
+        page = opened(server.address, online=True)
+        note = page.locator('[data-panel="cwnd"] .note')
+        assert note.text_content() == "a series reduced to least and greatest values"
+        page.evaluate("dumbbell.show(637, 638)")
+        note.wait_for(state="detached")
+        (found,) = values(page, [[run.key, "flow/one", "cwnd", 637.4215]])
+        assert found == {"t": 637.421, "value": 100.0}
+        assert page.evaluate("dumbbell.statistics(637, 638)")[0]["rows"][0]["cwnd"]["mean"] == pytest.approx(10 + 90 / 1001, rel=1e-12)
+        assert page.faults == []
+
+
+def test_another_value_stands_beside_a_sweep_with_the_difference(opened, tmp_path):
+    folder, file = tmp_path / "runs", tmp_path / "page.html"
+    changes = {"path.rtt": ["10ms", "20ms", "40ms"], "path.bottleneck.rate": ["5mbit", "10mbit"], "flows.0.cc": ["cubic", "reno"]}
+    runs = stores.small(folder, sweep=changes)
+    file.write_bytes(export(Runs(folder, "three")))
+    page = opened(f"{file.as_uri()}#tab=sweep")
+    page.get_by_label("Metric").select_option("retransmits")
+    page.get_by_label("Beside").select_option("flows.0.cc")
+    assert page.locator(".map").count() == 3
+    shown = page.locator(".map").nth(2).locator("button").evaluate_all("found => found.map(each => Number(each.dataset.value))")
+    by_cell = {tuple(run.cell.values()): run.summary.run["retransmits"] for run in runs}
+    pairs = [(rate, rtt) for rate in changes["path.bottleneck.rate"] for rtt in changes["path.rtt"]]
+    assert shown == [by_cell[rtt, rate, "cubic"] - by_cell[rtt, rate, "reno"] for rate, rtt in pairs]
+
+
+def test_runs_of_a_group_are_a_median_in_a_band(made, opened):
+    page = opened(made("sweep")[1].as_uri())
+    page.get_by_role("button", name="Tick these").click()
+    page.get_by_label("Draw").select_option("path.bottleneck.rate")
+    page.wait_for_function("() => document.querySelector('[data-panel=cwnd] .chip')?.textContent.includes('median and range of 6')")
+    assert page.locator('[data-panel="cwnd"] .chip').count() == 4
+    assert page.faults == []
+
+
+def test_two_runs_are_told_apart(made, opened):
+    page = opened(f"{made('sweep')[1].as_uri()}#tab=details")
+    page.get_by_label("Differences from").select_option(index=1)
+    page.wait_for_selector(".added")
+    changed = page.locator(".added, .removed").all_inner_texts()
+    assert [line.strip() for line in changed] == ['-     rate: "10mbit"', '+     rate: "5mbit"']
+
+
+SAVED = {"PNG of the view": b"\x89PNG", "SVG of the view": b"<svg", "CSV of the samples shown": b"run,"}
+
+
+@pytest.mark.parametrize(("what", "begins"), SAVED.items())
+def test_what_is_shown_is_saved(made, opened, what, begins):
+    folder, file = made("small")
+    page = opened(file.as_uri())
+    page.get_by_text("Save").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=what).click()
+    content = saved.value.path().read_bytes()
+    assert content.startswith(begins)
+    if begins == b"<svg":
+        assert content.count(b"<path") == 9
+    if begins == b"run,":
+        (run,) = load(folder)
+        rows = pl.read_csv(content, infer_schema_length=None).filter(entity="flow/one", series="srtt_ms")
+        assert np.array_equal(rows["value"], run.series("flow/one", "srtt_ms")[1])

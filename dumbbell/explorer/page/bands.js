@@ -38,7 +38,7 @@ class Band {
     const count = Math.min(columns, MOST_COLUMNS);
     const x = Array.from({ length: count }, (_, i) => from + ((i + 0.5) / count) * (to - from));
     const [middle, low, high] = [[], [], []];
-    const series = this.members.map(drawn);
+    const series = this.members.map((line) => drawn(line));
     for (const at of x) {
       const values = [];
       for (const each of series) {

@@ -1,7 +1,7 @@
 // Everything about one run: how to run it again, what it was, what was counted; and how it differs from another.
 
 import { copyButton, download, el, fill, say, select, shortNumber } from "./elements.js";
-import { detailOf, model, rowOf, runLabel, seriesOf, shownRows } from "./lines.js";
+import { detailOf, everySample, model, rowOf, runLabel, shownRows } from "./lines.js";
 import { shortKey } from "./runs.js";
 import { source } from "./source.js";
 import { change, state } from "./state.js";
@@ -143,7 +143,7 @@ export async function saveCsv(panels, [from, to]) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   for (const panel of panels)
     for (const line of panel.lines) {
-      const series = line.raw.part ?? (await seriesOf(line.key, line.entity, line.name));
+      const series = await everySample(line.key, line.entity, line.name);
       for (let i = 0; i < series.time.length; i++)
         if (series.time[i] >= from && series.time[i] <= to) rows.push(`${line.key},${quoted(line.entity)},${line.name},${series.time[i]},${series.value[i]}`);
     }

@@ -52,6 +52,14 @@ export async function seriesOf(key, entity, name) {
   return model.series.get(id);
 }
 
+/** As `seriesOf`, but every sample that there is, for what is counted and not drawn. */
+export async function everySample(key, entity, name) {
+  const found = await seriesOf(key, entity, name);
+  if (!found?.partial) return found;
+  found.every ??= await source.series(key, found.entry, undefined, undefined, true);
+  return found.every;
+}
+
 /** The runs that are ticked and known here. */
 export const shownRows = () => state.runs.map((short) => rowOf(short)).filter(Boolean);
 
@@ -148,9 +156,12 @@ export async function measureWindow(details) {
   usualWindow = Math.max(10 * sample, rtt) || 1;
 }
 
+/** Whether a line is of fewer samples than there are. */
+export const isReduced = (line) => Boolean(line.reduced || (line.raw.part ?? line.raw).partial);
+
 /** The samples that are drawn: those stored, or rates made from a count of bytes. */
-export function drawn(line) {
-  const raw = line.raw.part ?? line.raw;
+export function drawn(line, of = null) {
+  const raw = of ?? line.raw.part ?? line.raw;
   if (!isRate(line.name)) return raw;
   const window = rateWindow();
   if (raw.rates?.window !== window) raw.rates = { window, series: rates(raw, window) };

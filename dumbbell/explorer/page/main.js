@@ -3,7 +3,7 @@
 import { byId, contrast, copy, download, el, fill, lastWord, say, select } from "./elements.js";
 import { drawDetails, saveCsv } from "./details.js";
 import { drawHeatmap, hasHeatmap } from "./heatmap.js";
-import { model, panelNames, panelTitle, rateWindow, detailOf, seriesOf, shownRows, usualPanels, windowText } from "./lines.js";
+import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shownRows, usualPanels, windowText } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { drawPanels, goBack, moveCursor, pan, pointAt, range, resizePanels, showRange, stage, updatePanels, zoomBy } from "./panels.js";
 import { drawReference, hasReference } from "./reference.js";
@@ -213,11 +213,11 @@ async function start() {
 /** For whoever asks from the console: the last sample at or before a time, what a range comes to, and the range itself. */
 window.dumbbell = {
   async value(run, entity, name, at) {
-    const series = await seriesOf((model.rows.find((row) => row.key.startsWith(run)) ?? {}).key ?? run, entity, name);
+    const series = await everySample((model.rows.find((row) => row.key.startsWith(run)) ?? {}).key ?? run, entity, name);
     const place = series ? placeAt(series, at) : -1;
     return place < 0 ? null : { t: series.time[place], value: series.value[place] };
   },
-  samples: async (run, entity, name) => (await seriesOf(run, entity, name))?.value.length ?? 0,
+  samples: async (run, entity, name) => (await everySample(run, entity, name))?.value.length ?? 0,
   statistics: async (from, to) => (await statisticsOf(from, to)).map(({ row, ...found }) => ({ key: row.key, ...found, rows: found.rows.map((each) => ({ ...each, row: each.row.key })) })),
   detail: detailOf,
   range,

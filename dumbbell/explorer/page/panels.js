@@ -2,7 +2,7 @@
 
 import { bandsOf } from "./bands.js";
 import { el, fill, shortNumber, token } from "./elements.js";
-import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
+import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { joined, shownOf } from "./pyramid.js";
 import { drawSequence, readSequence, sequenceKey } from "./sequence.js";
@@ -182,7 +182,7 @@ class Panel {
       );
     });
     const more = this.all.length > CHIPS && !state.group ? el("span", { class: "note" }, `and ${this.all.length - CHIPS} more`) : null;
-    const notes = this.lines.filter((line) => line.reduced || line.raw.partial);
+    const notes = this.lines.filter(isReduced);
     const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
     const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE" : null;
     fill(this.head, el("figcaption", {}, panelTitle(this.name)), el("div", { class: "chips" }, chips, more), note || key ? el("span", { class: "note" }, note ?? key) : null);

@@ -1,7 +1,7 @@
 // What the part of the time that is shown comes to, for each line: metrics, distribution, and delay against throughput.
 
 import { el, fill, select, shortNumber } from "./elements.js";
-import { detailOf, drawn, isRate, linesOf, panelNames, panelTitle, runLabel, seriesOf, shownRows } from "./lines.js";
+import { detailOf, drawn, everySample, isRate, linesOf, panelNames, panelTitle, runLabel, shownRows } from "./lines.js";
 import { growth, jain, mean, quantile, rate, sorted, within } from "./numbers.js";
 import { range } from "./panels.js";
 import { change, state } from "./state.js";
@@ -22,12 +22,12 @@ export async function statisticsOf(from, to) {
       if (!names.length || (entity.startsWith("port/") && !names.some((name) => COUNTS[name]))) continue;
       const made = { row, entity, label: facts.label ?? entity, cc: facts.cc ?? "" };
       const bytes = names.find((name) => name === "rx_bytes" || name === "new_bytes");
-      if (bytes) made.goodput = rate(await seriesOf(row.key, entity, bytes), from, to);
+      if (bytes) made.goodput = rate(await everySample(row.key, entity, bytes), from, to);
       for (const name of GAUGES.filter((each) => names.includes(each))) {
-        const values = sorted(within(await seriesOf(row.key, entity, name), from, to));
+        const values = sorted(within(await everySample(row.key, entity, name), from, to));
         made[name] = { mean: mean(values), p5: quantile(values, 0.05), p95: quantile(values, 0.95) };
       }
-      for (const name of Object.keys(COUNTS).filter((each) => names.includes(each))) made[name] = growth(await seriesOf(row.key, entity, name), from, to);
+      for (const name of Object.keys(COUNTS).filter((each) => names.includes(each))) made[name] = growth(await everySample(row.key, entity, name), from, to);
       if (made.goodput !== undefined || GAUGES.some((name) => made[name]) || made.drops || made.ce_marks) rows.push(made);
     }
     const shares = rows.filter((each) => each.entity.startsWith("flow/") && Number.isFinite(each.goodput)).map((each) => each.goodput);
@@ -50,10 +50,12 @@ export async function drawStatistics(place) {
   const names = panelNames(details).filter((name) => name !== "sequence");
   const chosen = names.includes(state.cdf) ? state.cdf : names[0];
   const { lines } = chosen ? await linesOf(chosen, details) : { lines: [] };
+  for (const line of lines) line.every = await everySample(line.key, line.entity, line.name);
+  const reduced = details.some((detail) => detail.series.some((each) => each.reduced));
   const graphs = [chosen ? distribution(lines, chosen, from, to) : null, await ellipses(details, from, to)];
   fill(
     place,
-    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same.`),
+    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
     el("div", { class: "scroll wide" }, tableOf(heads, body)),
     chosen ? el("div", { class: "bar" }, select("Distribution of", names.map((name) => [name, panelTitle(name)]), chosen, (cdf) => change({ cdf }, "tab"))) : null,
     el("div", { class: "graphs" }, graphs),
@@ -87,7 +89,7 @@ function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
 }
 
 function distribution(lines, name, from, to) {
-  const curves = lines.map((line) => [line, sorted(within(drawn(line), from, to))]).filter(([, values]) => values.length);
+  const curves = lines.map((line) => [line, sorted(within(drawn(line, line.every), from, to))]).filter(([, values]) => values.length);
   if (!curves.length) return null;
   const [low, high] = [Math.min(...curves.map(([, values]) => values[0])), Math.max(...curves.map(([, values]) => values[values.length - 1]))];
   const title = `Share of samples at most so large${curves.some(([, values]) => values.length > STEPS) ? `, at ${STEPS} quantiles` : ""}`;
@@ -109,8 +111,8 @@ async function ellipses(details, from, to) {
   const { lines } = await linesOf(bytes, details);
   const flows = [];
   for (const line of lines.filter((each) => /^flow/.test(each.entity))) {
-    const delays = await seriesOf(line.key, line.entity, measured);
-    const rates = drawn(line);
+    const delays = await everySample(line.key, line.entity, measured);
+    const rates = drawn(line, await everySample(line.key, line.entity, line.name));
     const points = [];
     if (delays)
       for (let i = 0, j = 0; i < rates.time.length; i++) {
