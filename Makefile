@@ -107,7 +107,10 @@ fuzz:
 docs: $(VENV)/.docs
 	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -c 'from dumbbell import *; import pathlib, pdoc; pdoc.pdoc("dumbbell", output_directory=pathlib.Path("target/doc/python"))'
-	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html"
+	@mkdir -p target/doc/explorer
+	@for found in $(wildcard results/*/agreement.json); do folder=$$(dirname $$found); \
+		$(BIN)/dumbbell view $$folder --export target/doc/explorer/$$(basename $$folder).html; done
+	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html, and studies made in results/ in explorer/"
 
 clean:
 	@rm -rf $(VENV) target fuzz/target dumbbell/_native*.so

@@ -81,8 +81,10 @@ def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Exte
             continue
         if not shown and not extent.everything and blobs.size >= SMALL_BYTES:
             return
+        if extent.points is not None and _belongs_to_a_packet(name) and len(samples[1]) > extent.points:
+            continue  # reduced, a segment would have the start of one and the end of another
         entry = entries[entity, name]
-        kept = samples if extent.points is None or _belongs_to_a_packet(name) else reduced(samples, extent.points // 2)
+        kept = samples if extent.points is None else reduced(samples, extent.points // 2)
         entry |= _coded(kept, blobs)
         if len(kept[1]) < len(samples[1]):
             entry["reduced"] = len(kept[1])

@@ -17,7 +17,8 @@ export function readState() {
     else if (name === "heat" || name === "y") {
       try {
         const found = JSON.parse(text);
-        if (found && typeof found === "object") state[name] = found;
+        const fits = (value) => (name === "y" ? Array.isArray(value) && value.length === 2 && value.every(Number.isFinite) && value[0] < value[1] : typeof value === "string");
+        if (found && typeof found === "object") state[name] = Object.fromEntries(Object.entries(found).filter(([, value]) => fits(value)));
       } catch {
         state[name] = {};
       }
