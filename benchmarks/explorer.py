@@ -92,8 +92,8 @@ def measure() -> Row:
         place = Path(folder)
         run(Scenario(**_SCENARIO), place / "runs")
         large, many = place / "million.html", place / "many.html"
-        large.write_bytes(export(Runs(place / "runs", "million")))
-        many.write_bytes(export(_Listed()))
+        large.write_bytes(export(Runs(place / "runs", "million")).content)
+        many.write_bytes(export(_Listed()).content)
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         found = {"bytes_of_page": large.stat().st_size, **_large(browser, large), **_many(browser, many)}
         browser.close()

@@ -98,7 +98,8 @@ def _write(collection: Collection, path: Path, everything: bool, points: int | N
     from dumbbell.files import writing
 
     extent = Extent(everything, points if points is not None or everything else MOST_POINTS)
-    content = export(collection, extent)
+    page = export(collection, extent)
     with writing(path):
-        path.write_bytes(content)
-    note(f"{path}: {human_size(len(content))}")
+        path.write_bytes(page.content)
+    kept = "" if page.with_series == page.runs else f", with the series of {page.with_series} of {page.runs} runs (--all keeps all)"
+    note(f"{path}: {human_size(len(page.content))}{kept}")

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dumbbell.explorer.arrays import Samples, coded, deltas, gzipped, reduced, regular
 from dumbbell.explorer.collection import SHOWN, Collection, Document
@@ -20,6 +21,7 @@ MOST_POINTS = 200_000
 _CHUNK = 50
 """Runs whose facts are packed together, since they are much alike."""
 _DETAIL_BYTES = 700_000
+"""Of these, those for the facts of runs: with more, runs without series have none."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +50,38 @@ class _Blobs:
         return self._names[digest]
 
 
-def export(collection: Collection, extent: Extent = Extent()) -> bytes:
+class Exported(NamedTuple):
+    """A page, and of how many runs it has series."""
+
+    content: bytes
+    runs: int
+    with_series: int
+
+
+def export(collection: Collection, extent: Extent = Extent()) -> Exported:
     """The page. The same collection gives the same bytes."""
     index = collection.index()
-    keys = list(collection.keys())
     blobs = _Blobs()
-    details = {}
+    details: dict[str, Document] = {}
+    with_series: list[str] = []
+    keys = list(collection.keys())
     for key in keys:
         details[key] = collection.detail(key)
         for entry in details[key]["series"]:
             entry["left_out"] = True
-    overhead = sum(_embedded_size(content) for content in _chunks(details).values())
-    with_details = extent.everything or overhead <= _DETAIL_BYTES
-    with_series: list[str] = []
-    for key in keys:
-        if extent.everything or not with_series or blobs.size + with_details * overhead < MOST_BYTES:
+        # At once, while what it is made of is in memory.
+        if extent.everything or not with_series or blobs.size < MOST_BYTES - _DETAIL_BYTES:
             _embed(collection, details[key], blobs, extent, shown=True)
             with_series.append(key)
     for key in with_series:
         if extent.everything or blobs.size < SMALL_BYTES:
             _embed(collection, details[key], blobs, extent, shown=False)
-    kept = details if with_details else {key: details[key] for key in with_series}
-    packed = {"index": gzipped(_json(index | {"chunks": _CHUNK, "details": list(kept)})), **_chunks(kept), **blobs.content}
-    return document(str(index["title"]), "embedded", packed)
+    chunks = _chunks(details)
+    if not extent.everything and sum(map(_embedded_size, chunks.values())) > _DETAIL_BYTES:
+        details = {key: details[key] for key in with_series}
+        chunks = _chunks(details)
+    packed = {"index": gzipped(_json(index | {"chunks": _CHUNK, "details": list(details)})), **chunks, **blobs.content}
+    return Exported(document(str(index["title"]), "embedded", packed), len(keys), len(with_series))
 
 
 def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Extent, shown: bool) -> None:
@@ -121,5 +132,5 @@ def _json(value: object) -> bytes:
 
 
 def _embedded_size(content: bytes) -> int:
-    """Bytes in base64."""
+    """Its bytes in base64."""
     return (len(content) + 2) // 3 * 4

@@ -81,7 +81,7 @@ def made(tmp_path_factory):
             folder = tmp_path_factory.mktemp("explorer") / name
             getattr(stores, name)(folder)
             page = folder.parent / f"{name}.html"
-            page.write_bytes(export(Runs(folder, name)))
+            page.write_bytes(export(Runs(folder, name)).content)
             kept[name] = folder, page
         return kept[name]
 

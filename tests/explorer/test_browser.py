@@ -156,7 +156,7 @@ def test_names_are_shown_and_never_run(made, opened):
 
 def test_five_thousand_runs_are_filtered_and_only_those_in_sight_are_in_the_document(opened, tmp_path):
     file = tmp_path / "many.html"
-    file.write_bytes(export(stores.Listed(5000)))
+    file.write_bytes(export(stores.Listed(5000)).content)
     page = opened(file.as_uri())
     assert page.locator("#runs tbody tr").count() < 60
     page.fill("#filter", "cc=cubic rtt>=480ms")
@@ -252,7 +252,7 @@ def test_a_served_page_shows_the_same_and_the_packets_of_captures(opened, tmp_pa
 def test_reduced_series_say_so(opened, tmp_path, made):
     folder, _ = made("spike")
     file = tmp_path / "reduced.html"
-    file.write_bytes(export(Runs(folder, "spike"), replace(Extent(), points=1000)))
+    file.write_bytes(export(Runs(folder, "spike"), replace(Extent(), points=1000)).content)
     page = opened(file.as_uri())
     assert page.locator('[data-panel="cwnd"] .note').text_content() == "a series reduced to least and greatest values"
     assert page.evaluate("of => dumbbell.samples(...of)", [Runs(folder, "").keys()[0], "flow/one", "cwnd"]) <= 1000
@@ -286,7 +286,7 @@ def test_another_value_stands_beside_a_sweep_with_the_difference(opened, tmp_pat
     folder, file = tmp_path / "runs", tmp_path / "page.html"
     changes = {"path.rtt": ["10ms", "20ms", "40ms"], "path.bottleneck.rate": ["5mbit", "10mbit"], "flows.0.cc": ["cubic", "reno"]}
     runs = stores.small(folder, sweep=changes)
-    file.write_bytes(export(Runs(folder, "three")))
+    file.write_bytes(export(Runs(folder, "three")).content)
     page = opened(f"{file.as_uri()}#tab=sweep")
     page.get_by_label("Metric").select_option("retransmits")
     page.get_by_label("Beside").select_option("flows.0.cc")

@@ -39,12 +39,12 @@ def test_a_page_of_a_million_points_is_small(made):
     assert sum(each["samples"] for each in shown) > 1_000_000
     assert not any("reduced" in each for each in shown)
     assert file.stat().st_size <= 1_300_000
-    assert len(export(Runs(folder, "million"), Extent(everything=True, points=None))) > file.stat().st_size
+    assert len(export(Runs(folder, "million"), Extent(everything=True, points=None)).content) > file.stat().st_size
 
 
 def test_the_same_folder_gives_the_same_bytes(made):
     folder, file = made("sweep")
-    assert export(Runs(folder, "sweep")) == file.read_bytes()
+    assert export(Runs(folder, "sweep")).content == file.read_bytes()
 
 
 def test_the_page_names_the_hashes_of_its_scripts_and_no_address(made):
@@ -58,26 +58,27 @@ def test_the_page_names_the_hashes_of_its_scripts_and_no_address(made):
 
 
 def test_names_do_not_end_the_elements_they_are_in(tmp_path):
-    content = export(Runs(stores.hostile(tmp_path / "runs"), stores.HOSTILE))
+    content = export(Runs(stores.hostile(tmp_path / "runs"), stores.HOSTILE)).content
     assert stores.HOSTILE.encode() not in content
     assert content.count(b"</script>") == content.count(b"<script")
 
 
 def test_runs_that_do_not_fit_are_listed_without_series(made, monkeypatch):
     folder, _ = made("sweep")
-    monkeypatch.setattr("dumbbell.explorer.export.MOST_BYTES", 15_000)
-    content = export(Runs(folder, "sweep"))
+    monkeypatch.setattr("dumbbell.explorer.export.MOST_BYTES", 715_000)  # of which 700,000 are for facts
+    content = export(Runs(folder, "sweep")).content
     found = details(content)
     kept = [any(not each.get("left_out") for each in detail["series"]) for detail in found]
     assert len(found) == 12
     assert kept == sorted(kept, reverse=True)
     assert 0 < sum(kept) < 12
-    everything = details(export(Runs(folder, "sweep"), Extent(everything=True, points=None)))
+    assert export(Runs(folder, "sweep"))[1:] == (12, sum(kept))
+    everything = details(export(Runs(folder, "sweep"), Extent(everything=True, points=None)).content)
     assert not any(each.get("left_out") for detail in everything for each in detail["series"])
 
 
 def test_series_with_more_points_are_reduced_and_say_so(made):
-    content = export(Runs(made("million")[0], "million"), replace(Extent(), points=2000))
+    content = export(Runs(made("million")[0], "million"), replace(Extent(), points=2000)).content
     found = [each for each in details(content)[0]["series"] if not each.get("left_out") and not each["idle"]]
     assert all(0 < each["reduced"] <= 2000 for each in found if each["samples"] > 2000)
 

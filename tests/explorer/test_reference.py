@@ -64,7 +64,7 @@ def test_nothing_compared_is_no_document(made):
 def test_maps_and_numbers_are_shown_and_lead_to_series(compared, opened, tmp_path):
     folder, document, found = compared
     file = tmp_path / "page.html"
-    file.write_bytes(export(Runs(folder, "compared", lambda: document)))
+    file.write_bytes(export(Runs(folder, "compared", lambda: document)).content)
     page = opened(f"{file.as_uri()}#tab=reference")
     assert page.locator(".map").count() == 3
     outside = sum(not cell.within for cell in found.cells)
