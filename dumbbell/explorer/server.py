@@ -10,6 +10,7 @@ import hmac
 import json
 import math
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -129,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "dumbbell"
     sys_version = ""
+    timeout = 60
     server: Server
 
     def do_GET(self) -> None:
@@ -169,6 +171,11 @@ class Server(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             raise EnvironmentFault(f"port {port} of {LOOPBACK}: {error}; expected a free one (--port)") from None
         self.hosts = frozenset(f"{host}:{self.server_port}" for host in (LOOPBACK, "localhost"))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing of a browser that has gone away."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:

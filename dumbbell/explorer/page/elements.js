@@ -60,12 +60,12 @@ export function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A number with up to four significant digits, or more where they are before the point. */
+/** A whole number as it is, another with up to four significant digits, or more where they are before the point. */
 export function shortNumber(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e9) return String(value);
+  if (Number.isSafeInteger(value)) return String(value);
   if (size >= 1e9 || (size > 0 && size < 1e-3)) return value.toExponential(2);
   return String(Number(value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3)));
 }
