@@ -168,13 +168,17 @@ export function drawn(line, of = null) {
   return raw.rates.series;
 }
 
+let refining = 0;
+
 /** Asks the server for all samples of a range, where too many were there to come at once. True if something is better than before. */
 export async function refine(lines, from, to) {
+  const mine = ++refining;
   const rough = lines.filter((line) => line.raw.partial);
   const better = await Promise.all(
     rough.map(async ({ raw, key }) => {
       if (raw.covers && raw.covers[0] <= from && raw.covers[1] >= to && !raw.part.partial) return false;
       const part = await source.series(key, raw.entry, from - 0.1 * (to - from), to + 0.1 * (to - from));
+      if (mine !== refining) return false; // another range was asked for since
       Object.assign(raw, { part, covers: [from - 0.1 * (to - from), to + 0.1 * (to - from)] });
       return true;
     }),
