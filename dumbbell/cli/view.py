@@ -1,8 +1,9 @@
-"""`dumbbell view DIR|FILE.pcap`: the explorer in the browser, or as one file."""
+"""`dumbbell view DIR...|FILE.pcap`: the explorer in the browser, or as one file."""
 
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _view(
-    what: Annotated[Path, typer.Argument(metavar="DIR|FILE.pcap", help="Results folder, a study, or a capture of anybody.")],
+    what: Annotated[list[Path], typer.Argument(metavar="DIR...|FILE.pcap", help="Results folders, studies, or a capture of anybody.")],
     export: Annotated[
         Path | None,
         typer.Option("--export", metavar="PAGE.html", callback=creatable, help="Write one file that loads nothing, and serve nothing."),
@@ -46,7 +47,7 @@ def _view(
         raise BadInput(f"{'--all' if everything else '--points'} was given without --export; expected both")
     if export is not None and port is not None:
         raise BadInput("--port and --export were both given; expected one of them")
-    collection, title = _opened(what)
+    collection, title = _opened(what[0]) if len(what) == 1 else _several(what)
     if export is not None:
         _write(collection, export, everything, points)
         return
@@ -61,6 +62,20 @@ def _view(
             server.serve_forever()
         except KeyboardInterrupt:
             note("ended")
+
+
+def _several(folders: Sequence[Path]) -> tuple[Collection, str]:
+    """Several folders as one, by their names, or by their paths where names are the same."""
+    from dumbbell.explorer.several import Several
+
+    if files := [str(each) for each in folders if each.is_file()]:
+        raise BadInput(f"{files[0]}: a capture beside other places; expected it alone, or folders of results")
+    found = [_opened(each) for each in folders]
+    alike = len({title for _, title in found}) < len(found)
+    names = [str(folder) if alike else title for folder, (_, title) in zip(folders, found, strict=True)]
+    if len(set(names)) < len(names):
+        raise BadInput(f"{names[0]}: given twice; expected different folders")
+    return Several({name: collection for name, (collection, _) in zip(names, found, strict=True)}), ", ".join(names)
 
 
 def _opened(what: Path) -> tuple[Collection, str]:

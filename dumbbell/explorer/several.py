@@ -1,0 +1,62 @@
+"""Several results folders as one: their runs lie over each other, and the folder is a coordinate like those of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dumbbell.explorer.arrays import Samples
+from dumbbell.explorer.collection import Collection, Document, Rows
+
+FOLDER = "folder"
+"""The coordinate that says where a run is from."""
+
+
+class Several:
+    """The runs of several collections. Of a run that is in more than one, the first counts."""
+
+    def __init__(self, collections: Mapping[str, Collection]) -> None:
+        """`collections` by the names of their folders."""
+        self._collections = collections
+        self._of: dict[str, Collection] = {}
+        for collection in collections.values():
+            its = collection.keys()
+            self._of.update((key, collection) for key in its if key not in self._of)
+
+    def index(self) -> Document:
+        """The table of all runs; the comparison with a reference is that of the first folder that has one."""
+        rows = Rows()
+        agreement = None
+        for name, collection in self._collections.items():
+            found = collection.index()
+            agreement = agreement or found.get("agreement")
+            columns = found["runs"]
+            for i, key in enumerate(columns["facts"]["key"]):
+                if self._of[key] is not collection:
+                    continue
+                facts, coordinates, metrics = (
+                    {column: values[i] for column, values in columns[kind].items() if values[i] is not None}
+                    for kind in ("facts", "coordinates", "metrics")
+                )
+                rows.add(facts, {FOLDER: name, **coordinates}, metrics)
+        return rows.document(", ".join(self._collections), "runs") | {"agreement": agreement}
+
+    def keys(self) -> Sequence[str]:
+        """The keys of all runs, folder by folder."""
+        return list(self._of)
+
+    def detail(self, key: str) -> Document:
+        """As the run's own collection has it."""
+        return self._of[key].detail(key)
+
+    def series(self, key: str) -> Iterator[tuple[str, str, Samples]]:
+        """Likewise."""
+        return self._of[key].series(key)
+
+    def one_series(self, key: str, entity: str, name: str) -> Samples:
+        """Likewise."""
+        return self._of[key].one_series(key, entity, name)
+
+    def captures(self, key: str) -> Mapping[str, Path]:
+        """Likewise."""
+        return self._of[key].captures(key)
