@@ -1,11 +1,13 @@
-"""The command line that the benchmarks share: which of them, and whether to record."""
+"""What the benchmarks' command lines share: which of them, whether to record, and how they end."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NoReturn
 
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, DumbbellError
 
 
 def parse(arguments: Sequence[str] | None, description: str, kind: str, known: Collection[str], record_help: str) -> argparse.Namespace:
@@ -18,3 +20,18 @@ def parse(arguments: Sequence[str] | None, description: str, kind: str, known: C
         if name not in known:
             raise BadInput(f"unknown {kind} {name!r}; expected one of {', '.join(known)}")
     return asked
+
+
+def end_with(main: Callable[[], int | None]) -> NoReturn:
+    """Ends the process as `main` does; what is wrong is told in a line."""
+    try:
+        sys.exit(main())
+    except DumbbellError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_status)
+
+
+def show(lines: Iterable[Sequence[str]]) -> None:
+    """Prints the lines of a report."""
+    for line in lines:
+        print("  ".join(line).rstrip())

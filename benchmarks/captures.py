@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.arguments import end_with, show
 from dumbbell.bench.measure import Row
 from dumbbell.bench.present import lines
-from dumbbell.errors import DumbbellError
 
 TARGETS = {
     "packets_per_cpu_s": 3e6,
@@ -144,16 +144,16 @@ def _of_size(gigabytes: int) -> str:
     return f"{what}, {most / 1e6:.1f} MB of memory, {(most - short) / 1e6:.1f} MB more than for the first {first} of them"
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Prints the figures."""
     parser = argparse.ArgumentParser(description="what analysing captures costs")
     parser.add_argument("--gigabytes", type=int, help="one capture of this size instead of the figures that are recorded")
     asked = parser.parse_args()
-    try:
-        if asked.gigabytes:
-            print(_of_size(asked.gigabytes))
-            sys.exit()
-        for line in lines(measure()):
-            print("  ".join(line).rstrip())
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    if asked.gigabytes:
+        print(_of_size(asked.gigabytes))
+    else:
+        show(lines(measure()))
+
+
+if __name__ == "__main__":
+    end_with(main)

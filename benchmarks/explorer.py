@@ -9,17 +9,17 @@ card.
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import end_with, show
 from dumbbell.api import run
 from dumbbell.bench.measure import Row
 from dumbbell.bench.present import lines
-from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.errors import EnvironmentFault
 from dumbbell.explorer.arrays import Samples
 from dumbbell.explorer.collection import Document, Rows
 from dumbbell.explorer.export import export
@@ -158,9 +158,4 @@ def _largest_renderer() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        for line in lines(measure()):
-            print("  ".join(line).rstrip())
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    end_with(lambda: show(lines(measure())))

@@ -15,13 +15,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.arguments import parse
+from benchmarks.arguments import end_with, parse
 from benchmarks.example import build, rustc_version
 from dumbbell.bench import recorded
 from dumbbell.bench.cases import CASES
 from dumbbell.bench.measure import network
 from dumbbell.bench.recorded import Recorded
-from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.errors import EnvironmentFault
 
 _COLLECTED = re.compile(r"Collected : (\d+)")
 _DELIVERED = re.compile(r"^(\d+) packets, ", re.MULTILINE)
@@ -87,8 +87,4 @@ def main(arguments: list[str] | None = None, path: Path = recorded.FILE) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    end_with(main)

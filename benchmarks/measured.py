@@ -11,19 +11,19 @@ import argparse
 import datetime
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks import memory
+from benchmarks.arguments import end_with
 from benchmarks.example import rustc_version
 from dumbbell import __version__
 from dumbbell.bench.cases import CASES, DRAFT, NAMES
 from dumbbell.bench.measure import best_of_rounds, measure
 from dumbbell.bench.present import lines
 from dumbbell.comparing.tables import Table
-from dumbbell.errors import BadInput, DumbbellError
+from dumbbell.errors import BadInput
 from dumbbell.files import write_text
 
 FILE = Path(__file__).with_name("measured.json")
@@ -73,8 +73,4 @@ def main(arguments: list[str] | None = None, path: Path = FILE) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    end_with(main)

@@ -9,11 +9,11 @@ import json
 import subprocess
 import sys
 
+from benchmarks.arguments import end_with, show
 from benchmarks.example import build
 from dumbbell.bench.cases import CASES
 from dumbbell.bench.measure import Row, network
 from dumbbell.bench.present import lines
-from dumbbell.errors import DumbbellError
 
 TARGETS = {
     "bytes_per_idle_flow": 16_000,
@@ -44,9 +44,4 @@ def measure() -> Row:
 
 
 if __name__ == "__main__":
-    try:
-        for line in lines(measure()):
-            print("  ".join(line).rstrip())
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    end_with(lambda: show(lines(measure())))

@@ -19,7 +19,6 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -27,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.arguments import parse
+from benchmarks.arguments import end_with, parse
 from benchmarks.example import rustc_version
 from benchmarks.ns3 import installation, program
 from dumbbell import __version__
 from dumbbell.bench.measure import packets_per_cpu_s
 from dumbbell.comparing.tables import Table
-from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.errors import EnvironmentFault
 from dumbbell.files import write_text
 
 FILE = Path(__file__).with_name("side_by_side.csv")
@@ -265,8 +264,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    end_with(main)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +19,13 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.arguments import end_with
 from benchmarks.example import build
 from dumbbell.cli.progress import progress_bar
 from dumbbell.engines.base import expected_packets
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim import ENGINE
-from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
+from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.executor import default_workers
 from dumbbell.scenario import ResolvedScenario, Scenario
 from dumbbell.studies import find_part
@@ -145,8 +145,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except DumbbellError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_status)
+    end_with(main)
