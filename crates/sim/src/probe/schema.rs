@@ -174,7 +174,8 @@ pub const PORT_SERIES: &[Quantity] = &[
 
 /// Series of a machine of a testbed, as shares of the time of all its processors since the sample before.
 pub const HOST_SERIES: &[Quantity] = &[
-    gauge("cpu", "", "share in which its processors were busy, with whatever; interrupts included").by(Source::Machines),
+    gauge("cpu", "", "share in which its processors were busy, with whatever; interrupts included")
+        .by(Source::Machines),
     gauge("steal", "", "share that other virtual machines had of its processors").by(Source::Machines),
 ];
 
