@@ -236,9 +236,7 @@ impl Network {
     fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let mut port = &mut self.ports[i];
         if port.next == self.shared.now {
-            // In Linux what leaves a queue goes before what comes to it at the same time: the softirq that sends (NET_TX) runs before the one
-            // that receives (NET_RX).
-            self.on_shaper(i);
+            self.leave_first(i);
             port = &mut self.ports[i];
         }
         let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
@@ -278,6 +276,14 @@ impl Network {
             self.leave(i, id, out);
         }
         next
+    }
+
+    /// A packet arrives at port `i` just as another may leave it. In Linux that one goes first: the softirq that sends (NET_TX) runs before the
+    /// one that receives (NET_RX).
+    #[cold]
+    #[inline(never)]
+    fn leave_first(&mut self, i: usize) {
+        self.on_shaper(i);
     }
 
     /// More may leave port `i` than its timer says: as in Linux, the next arrival finds that out.
