@@ -99,6 +99,25 @@ def test_an_agent_whose_controller_is_gone_ends(agent, tmp_path):
     assert (tmp_path / "error").read_text() == "the controller is gone"
 
 
+def test_the_agent_looks_again_and_again_whether_its_queues_are_empty(agent, tmp_path):
+    """A port without a queue is empty, but five times in a row before it is said, and once more when it is asked for."""
+    (tmp_path / "script").write_text("port init lo 0\nsample 0\nduration 10000000\ntraffic\n")
+    with subprocess.Popen([agent, "run", str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def tell(*words):
+            process.stdin.write("".join(f"{word}\n" for word in words))
+            process.stdin.flush()
+
+        heard = [process.stdout.readline() for _ in range(2)]
+        tell(f"epoch {time.time_ns() + 50_000_000}")
+        heard += [process.stdout.readline() for _ in range(2)]
+        tell("look")
+        heard.append(process.stdout.readline())
+        tell("finish")
+        heard.append(process.stdout.readline())
+    assert heard[1:] == ["armed\n", "ended\n", "empty\n", "empty\n", "done\n"]
+
+
 def test_a_time_0_that_is_over_is_an_error(agent, tmp_path):
     (tmp_path / "script").write_text("sample 0\nduration 1000000000\ntraffic\n")
     done = subprocess.run([agent, "run", str(tmp_path)], input="epoch 1700000000000000000\n", capture_output=True, text=True, check=False)

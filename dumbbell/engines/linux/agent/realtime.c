@@ -91,7 +91,7 @@ void watch_lease(void)
 
 	if (fd < 0 || timerfd_settime(fd, 0, &spec, NULL))
 		fail("timer: %s", strerror(errno));
-	watch(fd, EPOLLIN | EPOLLET, LEASE_CHECK, 0);
+	watch(fd, EPOLLIN, LEASE_CHECK, fd);
 	watch(STDIN_FILENO, EPOLLIN, LEASE, 0);
 }
 
