@@ -32,8 +32,12 @@ _READ_EACH = 'for each; do cat "$each" 2>/dev/null | tr -d "\\n"; printf "\\037"
 """Values of files, each ended by a US."""
 _SECONDS = 30.0
 """Within which a program of a machine answers."""
+_FRESH_S = 5.0
+"""How old facts may be that a run begins with: as old as those are whose machines are slow to be set up."""
 _late: dict[str, Lateness] = {}
 """Of machines, measured once by a process."""
+_known: dict[str, tuple[float, dict[str, Facts]]] = {}
+"""What the machines of a hosts file were after the last run of this process, and when that was, `time.monotonic()`."""
 
 T = TypeVar("T")
 
@@ -87,6 +91,26 @@ async def facts_of(hosts: Hosts, machines: Mapping[str, Machine], before: Mappin
     return await each(machines, asked)
 
 
+async def facts_before(hosts: Hosts, machines: Mapping[str, Machine]) -> dict[str, Facts]:
+    """Facts of all machines before a run: those after the one just before it, if nobody else is there. Raises as `facts_of`."""
+    asked_s, known = _known.pop(str(hosts), (0.0, None))
+    if known is None:
+        return await facts_of(hosts, machines)
+    if time.monotonic() - asked_s < _FRESH_S and not any(each.leftover.locked for each in known.values()):
+        return known
+    found = await facts_of(hosts, machines, known)
+    booted = {name: machine for name, machine in machines.items() if found[name].kernel.boot_id != known[name].kernel.boot_id}
+    return found | await facts_of(hosts, booted)
+
+
+async def facts_after(hosts: Hosts, machines: Mapping[str, Machine], before: Mapping[str, Facts]) -> dict[str, Facts]:
+    """Facts of all machines after a run, kept for the next one. Raises as `facts_of`."""
+    found = await facts_of(hosts, machines, before)
+    if all(each.kernel.boot_id == before[name].kernel.boot_id for name, each in found.items()):
+        _known[str(hosts)] = time.monotonic(), found
+    return found
+
+
 async def each(machines: Mapping[str, Machine], act: Callable[[Machine], Awaitable[T]]) -> dict[str, T]:
     """What something gives for each machine, done on all at once. Raises `EnvironmentFault` with a line for each that fails."""
     found = await asyncio.gather(*(act(machine) for machine in machines.values()), return_exceptions=True)
@@ -117,9 +141,7 @@ async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Jo
 
 async def put_agent(machine: Machine, path: str) -> None:
     """Puts the agent there. Raises `MachineFault`."""
-    await machine.put(programs.agent().path.read_bytes(), path, _SECONDS)
-    if (done := await machine.run(["chmod", "700", path], timeout=_SECONDS)).status:
-        raise MachineFault(machine.name, f"{path}: {done.said}")
+    await machine.put(programs.agent().path.read_bytes(), path, _SECONDS, mode="700")
 
 
 async def lateness(machine: Machine, agent: str) -> Lateness:
@@ -132,16 +154,15 @@ async def lateness(machine: Machine, agent: str) -> Lateness:
     return _late.setdefault(machine.name, Lateness.read(done.out.decode()))
 
 
-async def put_files(machine: Machine, at: str, files: Mapping[str, str | bytes]) -> None:
-    """Puts files into a folder. Raises `MachineFault`."""
-    for name, content in files.items():
-        await machine.put(content if isinstance(content, bytes) else content.encode("ascii"), f"{at}/{name}", _SECONDS)
+async def change(machine: Machine, journal: Journal, part: Part, at: str) -> None:
+    """Puts the files of a machine into a folder, and makes what is changed of it, of whose settings it is read first what they are."""
 
+    async def put() -> None:
+        files = {name: content if isinstance(content, bytes) else content.encode("ascii") for name, content in part.files.items()}
+        await machine.put_all(files, at, _SECONDS)
 
-async def change(machine: Machine, journal: Journal, part: Part) -> None:
-    """Makes what is changed of a machine, of whose settings it is read first what they are."""
     paths = [f"/proc/sys/{name.replace('.', '/')}" for name in part.settings]
-    done = await machine.run(["sh", "-c", _READ_EACH, "read", *paths], timeout=_SECONDS)
+    _, done = await asyncio.gather(put(), machine.run(["sh", "-c", _READ_EACH, "read", *paths], timeout=_SECONDS))
     former = dict(zip(part.settings, done.out.decode().split("\x1f"), strict=False))
     if lacking := [name for name in part.settings if not former.get(name)]:
         raise MachineFault(machine.name, f"sysctl {lacking[0]}: this kernel has no such setting")

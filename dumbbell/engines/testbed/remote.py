@@ -60,17 +60,21 @@ def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, plac
     """
 
     async def go(machines: Mapping[str, Machine]) -> Outcome:
-        before = await fleet.facts_of(hosts, machines)
+        before = await fleet.facts_before(hosts, machines)
         if errors := lines(check(hosts, before, needs), "error"):
             raise EnvironmentFault("\n".join(errors))
         async with fleet.claimed(machines) as journals:
             ready = await _set_up(hosts, machines, journals, before, made)
             doubts = await _verify(hosts, ready, before, needs)
-            offsets = await fleet.each(ready.machines, lambda machine: clocks.measure(machine, ready.agent))
-            prompt = await _conducted(hosts, ready, offsets, times)
-            await fleet.each(ready.machines, lambda machine: fleet.fetch(machine, ready.at, place / machine.name))
-            later = await fleet.each(ready.machines, lambda machine: clocks.measure(machine, ready.agent))
-        after = await fleet.facts_of(hosts, machines, before)
+            offsets = ready.offsets
+            prompt = await _conducted(hosts, ready, times)
+
+            async def fetch(machine: Machine) -> clocks.Offset:
+                await fleet.fetch(machine, ready.at, place / machine.name)
+                return await clocks.measure(machine, ready.agent)
+
+            later = await fleet.each(ready.machines, fetch)
+        after = await fleet.facts_after(hosts, machines, before)
         drifts = {name: later[name].offset_ns - offsets[name].offset_ns for name in ready.machines}
         measured = {name: Measured(ready.late[name].p99_us, offsets[name].uncertainty_ns, drifts[name]) for name in ready.machines}
         new = set(lines(check(hosts, before, needs, measured), "warning")) - set(lines(check(hosts, before, needs), "warning"))
@@ -103,6 +107,7 @@ class _Ready:
     plan: Plan
     said: tuple[str, ...]
     late: Mapping[str, Lateness]
+    offsets: Mapping[str, clocks.Offset]
 
     @property
     def agent(self) -> str:
@@ -130,12 +135,11 @@ async def _set_up(
     deployment = deploy(plan, hosts, before, at)
     used = {each: machines[each] for each in deployment.parts}
 
-    async def change(machine: Machine) -> None:
-        await fleet.put_files(machine, at, deployment.parts[machine.name].files)
-        await fleet.change(machine, journals[machine.name], deployment.parts[machine.name])
+    async def change(machine: Machine) -> clocks.Offset:
+        await fleet.change(machine, journals[machine.name], deployment.parts[machine.name], at)
+        return await clocks.measure(machine, _agent(at))
 
-    await fleet.each(used, change)
-    return _Ready(used, at, deployment, plan, said, late)
+    return _Ready(used, at, deployment, plan, said, late, await fleet.each(used, change))
 
 
 async def _verify(hosts: Hosts, ready: _Ready, before: Mapping[str, Facts], needs: Mapping[str, Needs]) -> list[str]:
@@ -157,19 +161,14 @@ async def _verify(hosts: Hosts, ready: _Ready, before: Mapping[str, Facts], need
     return [line for line in lines(check(hosts, before, needs), "warning") if line not in gone]
 
 
-async def _conducted(hosts: Hosts, ready: _Ready, offsets: Mapping[str, clocks.Offset], times: Times) -> dict[str, bool]:
+async def _conducted(hosts: Hosts, ready: _Ready, times: Times) -> dict[str, bool]:
     """Whether each agent's timers came before other work. Raises `MachineFault` with what an agent says that fails."""
     router, _ = hosts.router
     queues = {name for name, _ in ready.deployment.queues.values()}
+    processes = await fleet.each(ready.machines, lambda machine: machine.start([ready.agent, "run", ready.at]))
     agents = [
-        Agent(
-            name,
-            await machine.start([ready.agent, "run", ready.at]),
-            name == router or name in queues,
-            offsets[name].offset_ns,
-            name == router,
-        )
-        for name, machine in ready.machines.items()
+        Agent(name, process, name == router or name in queues, ready.offsets[name].offset_ns, name == router)
+        for name, process in processes.items()
     ]
     try:
         await conduct(agents, times)

@@ -6,9 +6,11 @@ Programs are lists of words. What comes from a scenario is no word of a command 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+import tarfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +22,8 @@ CONNECTING = 15.0
 """Seconds within which a machine has to answer."""
 UNDOING = 60.0
 """Seconds within which a program whose lease ends has cleaned up behind itself."""
-_PUT = 'umask 077 && cat >"$1.part" && mv -f -- "$1.part" "$1" && sha256sum <"$1"'
+_PUT = 'umask 077 && cat >"$1.part" && chmod "$2" "$1.part" && mv -f -- "$1.part" "$1" && sha256sum <"$1"'
+_PUT_ALL = 'umask 077 && cat >"$1.tar" && tar --no-same-owner -C "$1" -xf "$1.tar" && sha256sum <"$1.tar" && rm -- "$1.tar"'
 _GET = 'sha256sum <"$1" && cat <"$1"'
 
 
@@ -90,9 +93,22 @@ class Machine(ABC):
     async def close(self) -> None:
         """Ends all leases and the connection."""
 
-    async def put(self, content: bytes, path: str, timeout: float | None = None) -> None:
+    async def put(self, content: bytes, path: str, timeout: float | None = None, *, mode: str = "600") -> None:
         """Writes a file, for its owner alone, as a whole. Raises `MachineFault`."""
-        done = await self.run(["sh", "-c", _PUT, "put", path], content, timeout)
+        await self._write([_PUT, "put", path, mode], content, path, timeout)
+
+    async def put_all(self, files: Mapping[str, bytes], folder: str, timeout: float | None = None) -> None:
+        """Writes files into a folder that is there, for their owner alone. Raises `MachineFault`."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for name, content in files.items():
+                member = tarfile.TarInfo(name)
+                member.size, member.mode = len(content), 0o600
+                archive.addfile(member, io.BytesIO(content))
+        await self._write([_PUT_ALL, "put", folder], packed.getvalue(), folder, timeout)
+
+    async def _write(self, words: Sequence[str], content: bytes, path: str, timeout: float | None) -> None:
+        done = await self.run(["sh", "-c", *words], content, timeout)
         if done.status:
             raise MachineFault(self.name, f"cannot write {path} ({len(content)} bytes): {done.said}")
         if _digest(done.out) != hashlib.sha256(content).hexdigest():
