@@ -76,7 +76,7 @@ lint: setup
 	else $(BIN)/python .ci/licences.py; fi
 
 # Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed, attacks on stored runs, and
-# what tcptrace says of captures.
+# what tcptrace says of captures. Last, in a laboratory, kills in the middle of runs over machines, and such runs beside those of the kernel.
 validate: setup
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
@@ -87,6 +87,10 @@ validate: setup
 	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
 		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \
 	else echo "tcptrace is not installed: captures are not compared with it"; fi
+	@seed=$$(date +%s); echo "kills in the middle of runs over machines: --seed $$seed"; \
+		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/kill_testbed.py --seed $$seed --count 100
+	@seed=$$(date +%s); echo "runs over machines beside those of the kernel: --seed $$seed"; \
+		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $$seed
 
 # The targets of crates/fuzz under libFuzzer for FUZZ_SECONDS each, all at once, from the corpus and with what earlier calls found
 # (fuzz/found). What fails is kept as fuzz/*.failed. The flags are those of `cargo fuzz --sanitizer none`: they need no nightly.
