@@ -19,7 +19,7 @@ from dumbbell.engines.testbed.transport.ssh import connect, targets
 from dumbbell.errors import EnvironmentFault
 
 PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": "tbf", "burst": "12500B", "qdisc": {"kind": "pfifo", "limit": "100p"}}}
-RUN = {"path": PATH, "flows": [{"cc": "cubic"}], "background": [{"kind": "ping", "interval": "50ms"}], "duration": "4s"}
+RUN = {"path": PATH, "flows": [{"cc": "cubic"}], "background": [{"kind": "ping", "interval": "50ms"}], "duration": "3s"}
 
 
 @pytest.fixture
@@ -29,27 +29,40 @@ def hosts(inside, monkeypatch):
     return Hosts.from_file(path)
 
 
-def facts(hosts):
+def facts(hosts, before=None):
     async def ask():
         machines = await connect(targets(hosts))
         try:
-            return await fleet.facts_of(hosts, machines)
+            return await fleet.facts_of(hosts, machines, before)
         finally:
             await asyncio.gather(*(machine.close() for machine in machines.values()))
 
     return asyncio.run(ask())
 
 
-def left_over(before, after):
-    return {name: differences(before[name], after[name]) for name in before}
+@pytest.fixture
+def before(hosts):
+    """What the guests are, asked once: each test leaves them so."""
+    key = str(hosts)
+    if key not in ASKED:
+        ASKED[key] = facts(hosts)
+    return ASKED[key]
 
 
-def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts):
-    before = facts(hosts)
+ASKED = {}
+
+
+def left_over(hosts, before):
+    """What is not as before, in lines."""
+    now = facts(hosts, before)
+    return [f"{name}: {line}" for name in before for line in differences(before[name], now[name])]
+
+
+def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts, before):
     run = engine("testbed").run(resolved(**RUN, capture=["hosts", "bottleneck"]))
     assert run.status in ("ok", "warn"), run.reasons
     assert not [reason for reason in run.reasons if "not as before" in reason]
-    assert left_over(before, facts(hosts)) == {name: [] for name in before}
+    assert left_over(hosts, before) == []
     assert set(run.captures) == {"left.pcap", "right.pcap", "port-bottleneck.pcap"}
     port = run.counters["port/bottleneck"]
     assert port["arrived_packets"] == port["sent_packets"] + port["dropped_overflow"]
@@ -62,7 +75,7 @@ def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts):
     assert np.all(np.diff(read) >= 0)
     assert np.max(np.diff(t_s)) < 0.3
     ping = next(row for row in run.flows.rows() if row["flow"] == "ping")
-    assert ping["arrived_packets"] >= 75
+    assert ping["arrived_packets"] >= 55
 
 
 @pytest.mark.usefixtures("hosts")
@@ -86,8 +99,7 @@ engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows":
 KILLED_FLOWS = [{"cc": "cubic", "application": "iperf3"}, {"cc": "cubic", "application": "ftp"}]
 
 
-def test_a_controller_that_is_killed_leaves_nothing(hosts, answer):
-    before = facts(hosts)
+def test_a_controller_that_is_killed_leaves_nothing(hosts, before, answer):
     with subprocess.Popen(
         [sys.executable, "-c", KILLED % (PATH, KILLED_FLOWS)], stdout=subprocess.PIPE, start_new_session=True
     ) as controller:
@@ -97,9 +109,9 @@ def test_a_controller_that_is_killed_leaves_nothing(hosts, answer):
             time.sleep(0.2)
         os.killpg(controller.pid, signal.SIGKILL)
     deadline = time.monotonic() + 15
-    while any(found := left_over(before, facts(hosts)).values()) and time.monotonic() < deadline:
+    while (found := left_over(hosts, before)) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert not any(found)
+    assert found == []
     assert [count, answer("left1", COUNT), answer("right1", COUNT)] == ["2", "0", "0"]
 
 
