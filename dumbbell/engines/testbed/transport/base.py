@@ -23,7 +23,7 @@ CONNECTING = 15.0
 UNDOING = 60.0
 """Seconds within which a program whose lease ends has cleaned up behind itself."""
 _PUT = 'umask 077 && cat >"$1.part" && chmod "$2" "$1.part" && mv -f -- "$1.part" "$1" && sha256sum <"$1"'
-_PUT_ALL = 'umask 077 && cat >"$1.tar" && tar --no-same-owner -C "$1" -xf "$1.tar" && sha256sum <"$1.tar" && rm -- "$1.tar"'
+_PUT_ALL = 'umask 077 && cat >"$1/.part" && tar --no-same-owner -C "$1" -xf "$1/.part" && sha256sum <"$1/.part" && rm -- "$1/.part"'
 _GET = 'sha256sum <"$1" && cat <"$1"'
 
 

@@ -113,6 +113,17 @@ def test_a_file_goes_there_and_back(on, tmp_path, size):
     assert os.listdir(tmp_path) == ["it's a file"]
 
 
+def test_files_go_there_at_once_and_nothing_else(on, tmp_path):
+    files = {"script": b"", "it's a file": os.urandom(100_000), "end.tc": b"qdisc show\n"}
+
+    async def work(machine):
+        await machine.put_all(files, str(tmp_path))
+
+    on(work)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
 def test_a_file_that_cannot_be_written_or_read_says_why(on, tmp_path):
     async def write(machine):
         await machine.put(b"12345", str(tmp_path / "nowhere" / "file"))
