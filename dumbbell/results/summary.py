@@ -244,7 +244,9 @@ def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
 
 def _reported(row: Mapping[str, float]) -> dict[str, float]:
     """What the program that made a flow says of it."""
-    values = (row.get("reported_bps", math.nan) / 1e6, float(row.get("reported_retransmits", math.nan)))
+    bps, again = (row.get(name, math.nan) for name in ("reported_bps", "reported_retransmits"))
+    # One and the same NaN, so that what is equal compares so.
+    values = (math.nan if math.isnan(bps) else bps / 1e6, math.nan if math.isnan(again) else float(again))
     return dict(zip(REPORTED_METRICS, values, strict=True))
 
 

@@ -55,7 +55,7 @@ export async function drawStatistics(place) {
   const graphs = [chosen ? distribution(lines, chosen, from, to) : null, await ellipses(details, from, to)];
   fill(
     place,
-    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
+    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same. Goodput is between the last samples at or before both ends; in the table of runs it counts from the start of each flow.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
     el("div", { class: "scroll wide" }, tableOf(heads, body)),
     chosen ? el("div", { class: "bar" }, select("Distribution of", names.map((name) => [name, panelTitle(name)]), chosen, (cdf) => change({ cdf }, "tab"))) : null,
     el("div", { class: "graphs" }, graphs),

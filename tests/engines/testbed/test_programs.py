@@ -109,8 +109,8 @@ def test_a_program_fills_the_link_and_says_so(agent, tmp_path, application, open
     found = counters(tmp_path)
     most = RATE_MBIT * 1e6 / 8 * 1.5
     assert 0.5 * most < found["received"] < 1.1 * most
-    # What the client has sent may still be in its socket.
-    assert columns["reported_bytes"] == pytest.approx(found["received"], rel=0.25)
+    # What the client has sent may still be in its socket: tcp_wmem has 4 MiB at most.
+    assert 0.75 * found["received"] < columns["reported_bytes"] < 1.25 * found["received"] + (4 << 20)
     assert found["delivered"] <= found["arrived_packets"] + 1 <= found["sent_packets"] + 1
     rows = np.fromfile(tmp_path / "flow-0").reshape(-1, 11)
     assert np.all(np.diff(rows[:, 0]) > 0)
