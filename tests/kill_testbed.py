@@ -265,6 +265,8 @@ def wrong_of(hosts, before, seen, controller, kind, name, store):
     status = controller.wait()
     if kind != "controller" and status and not controller.said.startswith("told: "):
         found.append(f"the controller ended with {status}: {controller.said.strip()[-300:]}")
+    if "in use" in controller.said:
+        found.append(f"an earlier run is in the way of this one: {controller.said.strip()[-300:]}")
     recovered = retried(lambda: fleet.recovered(hosts))
     after = facts(hosts)
     for each, then in before.items():

@@ -200,6 +200,7 @@ int64_t since_epoch(const struct script *script);
 /* socket.c */
 #define OVER (-1)
 #define READ_MOST (1 << 20) /* most bytes per recv() */
+void abort_connections(void);
 void make_sockets(struct script *script);
 int is_here(const struct end *end);
 int make_socket(const struct flow *flow, const struct end *end);

@@ -21,8 +21,10 @@
 
 static void power_off(void)
 {
-	if (in_real_time)
+	if (in_real_time) {
+		abort_connections();
 		_exit(1);
+	}
 	sync();
 	reboot(RB_POWER_OFF);
 	_exit(1);

@@ -213,6 +213,7 @@ int run_on_machine(int argc, char **argv)
 	remember_initial_namespace();
 	tell(prompt ? "prompt" : "not prompt");
 	carry_out_script(&script);
+	abort_connections();
 	tell("done");
 	return 0;
 }

@@ -1,8 +1,10 @@
 /* What all sockets share: they are made and bound before time 0, in the namespaces of their ends, and none ever blocks. */
 #include "agent.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,6 +18,21 @@ static void set(int fd, int level, int option, const void *value, socklen_t size
 {
 	if (setsockopt(fd, level, option, value, size))
 		fail("%s: %s", what, strerror(errno));
+}
+
+/* Has connections end with this process, without a goodbye: what waits for one keeps its port from the next run. */
+void abort_connections(void)
+{
+	struct linger at_once = { .l_onoff = 1 };
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!folder)
+		return;
+	/* What is no socket refuses. */
+	while ((entry = readdir(folder)))
+		setsockopt(atoi(entry->d_name), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	closedir(folder);
 }
 
 /* In real time the other end of a flow may be on another machine. */
