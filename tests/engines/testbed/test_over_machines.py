@@ -19,7 +19,7 @@ from dumbbell.engines.testbed.transport.ssh import connect, targets
 from dumbbell.errors import EnvironmentFault
 
 PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": "tbf", "burst": "12500B", "qdisc": {"kind": "pfifo", "limit": "100p"}}}
-RUN = {"path": PATH, "flows": [{"cc": "cubic"}], "background": [{"kind": "ping", "interval": "50ms"}], "duration": "3s"}
+RUN = {"path": PATH, "flows": [{"cc": "cubic"}], "background": [{"kind": "ping", "interval": "50ms"}], "duration": "4s"}
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts, bef
     assert np.all(np.diff(read) >= 0)
     assert np.max(np.diff(t_s)) < 0.3
     ping = next(row for row in run.flows.rows() if row["flow"] == "ping")
-    assert ping["arrived_packets"] >= 55
+    assert ping["arrived_packets"] >= 75
 
 
 @pytest.mark.usefixtures("hosts")
@@ -132,7 +132,7 @@ def test_all_kinds_of_traffic_are_those_of_the_kernel_and_hosts_have_queues():
     """Two machines draw the same numbers, or tell each other, so that sizes are the same to the byte."""
     ftp = {"cc": "cubic", "name": "two", "application": "ftp", "bytes": "200kB"}
     programs = [{"cc": "cubic", "name": "one", "application": "iperf3"}, ftp]
-    settings = {"path": PATH, "flows": [], "background": TRAFFIC, "hosts": OWN_QUEUE, "duration": "3s"}
+    settings = {"path": PATH, "flows": [], "background": TRAFFIC, "hosts": OWN_QUEUE, "duration": "4s"}
     run = engine("testbed").run(resolved(**{**settings, "flows": programs}))
     assert run.status in ("ok", "warn"), run.reasons
     assert not [reason for reason in run.reasons if "not as before" in reason]
