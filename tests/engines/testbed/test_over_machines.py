@@ -132,7 +132,7 @@ def test_all_kinds_of_traffic_are_those_of_the_kernel_and_hosts_have_queues():
     """Two machines draw the same numbers, or tell each other, so that sizes are the same to the byte."""
     ftp = {"cc": "cubic", "name": "two", "application": "ftp", "bytes": "200kB"}
     programs = [{"cc": "cubic", "name": "one", "application": "iperf3"}, ftp]
-    settings = {"path": PATH, "flows": [], "background": TRAFFIC, "hosts": OWN_QUEUE, "duration": "4s"}
+    settings = {"path": PATH, "flows": [], "background": TRAFFIC, "hosts": OWN_QUEUE, "duration": "3s"}
     run = engine("testbed").run(resolved(**{**settings, "flows": programs}))
     assert run.status in ("ok", "warn"), run.reasons
     assert not [reason for reason in run.reasons if "not as before" in reason]
