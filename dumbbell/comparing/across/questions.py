@@ -42,6 +42,7 @@ MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
 _ROWS = ("goodput_mbit", "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS, _MOST_NAMES = 4, 2
+_LABELS = frozenset(label for labels in LABELS.values() for label in labels)
 _WHOSE = (ENGINE, FOLDER, NAME)
 """Coordinates of runs that are compared as a whole."""
 
@@ -115,8 +116,9 @@ class Settled:
         return len({each.run for listed in self.data.values() for each in listed})
 
     def short(self, key: str) -> str:
-        """The name of a key in figures."""
-        return short(key, [*self.keys, key])
+        """The name of a key in figures: in full if a flow has a label that is called like its last word."""
+        name = short(key, [*self.keys, key])
+        return key if name in _LABELS and name != key else name
 
     def sentence(self) -> str:
         """What is drawn, in a line."""

@@ -160,9 +160,9 @@ def test_labels_of_ticks_that_would_overlap_are_left_out():
 
 
 def test_names_of_files_say_what_is_drawn():
-    assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("cc",)), [sweep()])) == "goodput-over-rtt-by-cc"
-    assert file_name(settle(Asked(kind="scatter", panels="rtt"), [sweep()])) == "goodput-against-srtt_mean-by-cc-panels-rtt"
-    assert file_name(settle(Asked(kind="box", x="cc", by=("rtt",)), [sweep()])) == "box-goodput-over-cc-by-rtt"
+    assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("cc",)), [sweep()])) == "goodput-over-rtt-by-flows.0.cc"
+    assert file_name(settle(Asked(kind="scatter", panels="rtt"), [sweep()])) == "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"
+    assert file_name(settle(Asked(kind="box", x="cc", by=("rtt",)), [sweep()])) == "box-goodput-over-flows.0.cc-by-rtt"
 
 
 def test_what_is_taken_together_is_said():
