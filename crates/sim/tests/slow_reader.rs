@@ -22,8 +22,10 @@ proptest! {
     fn it_reads_its_rate_whatever_the_buffer(kbit in 20u64..8_000, rcvbuf in 9_000u64..400_000) {
         let out = run(&world(kbit * 1000, rcvbuf, None, 10));
         let (read, due) = (counter(&out, "flow/f", "rx_bytes"), kbit * 1000 / 8 * 10);
-        // A full buffer lasts for a round trip; a small one may run dry in one.
-        let slowest = due.min(rcvbuf / 4 * 10 * 1000 / 60);
+        // A window that is closed opens when at most a quarter of the buffer has been read; what that lets out is there after at most 60 ms, in
+        // which a small buffer runs dry.
+        let (opened, rate) = (rcvbuf / 4, kbit * 1000 / 8);
+        let slowest = 10 * opened * rate / (opened + rate * 60 / 1000);
         prop_assert!(read <= due && read + 20_000 >= slowest * 9 / 10, "{read} of {due}");
         prop_assert_eq!(counter(&out, "flow/f", "dropped_packets"), 0);
     }
