@@ -48,10 +48,10 @@ def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        (("--x", "path.rtt", "--y", "goodput", "--by", "cc"), "goodput-over-rtt-by-cc"),
+        (("--x", "path.rtt", "--y", "goodput", "--by", "cc"), "goodput-over-rtt-by-flows.0.cc"),
         (("--x", "rtt", "--y", "throughput_mbit", "--by", "group", "--where", "cc=bbr"), "goodput-over-rtt-by-group"),
-        (("--kind", "heat", "--title", "t"), "heat-goodput-over-rtt-by-cc"),
-        (("--kind", "scatter", "--panels", "rtt"), "goodput-against-srtt_mean-by-cc-panels-rtt"),
+        (("--kind", "heat", "--title", "t"), "heat-goodput-over-rtt-by-flows.0.cc"),
+        (("--kind", "scatter", "--panels", "rtt"), "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"),
         (("--kind", "cdf", "--y", "srtt", "--by", "group", "--over", "rtt", "--over", "flows.0.cc"), "cdf-srtt-by-group"),
         (("--kind", "box", "--x", "rtt", "--y", "retransmits", "--per", "flow", "--by", "direction"), None),
         (
@@ -71,7 +71,7 @@ def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
             ),
             None,
         ),
-        (("--y", "drops", "--statistic", "median", "--label", "bbr=BBR", "--x-label", "RTT", "--y-label", "lost"), "drops-over-rtt-by-cc"),
+        (("--y", "drops", "--statistic", "median", "--label", "bbr=BBR", "--x-label", "RTT", "--y-label", "lost"), "drops-over-rtt-by-flows.0.cc"),
     ],
 )
 def test_what_is_asked_for_is_drawn(dumbbell, sweep, tmp_path, options, name):

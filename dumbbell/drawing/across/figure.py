@@ -76,7 +76,7 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
 
 
 def file_name(settled: Settled) -> str:
-    """The name of its files, without an end: `goodput-over-rtt-by-cc`."""
+    """The name of its files, without an end: `goodput-over-rtt-by-qdisc`."""
     kind = "" if settled.kind in ("lines", "scatter") else f"{settled.kind}-"
     axis = f"-against-{bare(settled.x)}" if settled.kind == "scatter" else f"-over-{settled.short(settled.x)}"
     words = f"{kind}{'-'.join(map(_named, settled.y))}{axis if settled.x else ''}"
