@@ -71,7 +71,10 @@ def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
             ),
             None,
         ),
-        (("--y", "drops", "--statistic", "median", "--label", "bbr=BBR", "--x-label", "RTT", "--y-label", "lost"), "drops-over-rtt-by-flows.0.cc"),
+        (
+            ("--y", "drops", "--statistic", "median", "--label", "bbr=BBR", "--x-label", "RTT", "--y-label", "lost"),
+            "drops-over-rtt-by-flows.0.cc",
+        ),
     ],
 )
 def test_what_is_asked_for_is_drawn(dumbbell, sweep, tmp_path, options, name):
