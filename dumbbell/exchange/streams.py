@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dumbbell.errors import BadInput
-from dumbbell.metrics import Array, Series
+from dumbbell.metrics import NS_PER_S, Array, Series
+from dumbbell.metrics.throughput import BITS_PER_MBIT
 from dumbbell.plan.addresses import address
 from dumbbell.plan.model import SEGMENT_BYTES
 from dumbbell.results.imported import is_imported
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["forward", "reverse"]
 
-_NS_PER_S = 1e9
 _SERIES = ("rx_bytes", "cwnd", "srtt_ms", "delivered", "retransmits")
-_BITS_PER_MBIT = 1e6
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Stream:
     def megabits(self, at_s: Array) -> Array:
         """Payload (Mbit) that was received up to some times: what came between two samples came evenly."""
         t_s, received = self.received
-        found: Array = np.interp(at_s, t_s, received * 8 / _BITS_PER_MBIT)
+        found: Array = np.interp(at_s, t_s, received * 8 / BITS_PER_MBIT)
         return found
 
 
@@ -73,7 +72,7 @@ def streams(run: Run) -> list[Stream]:
         if row.get("transport") in NOT_TCP or (f"flow/{name}", "rx_bytes") not in sampled:
             continue
         direction, segment_bytes, ports, addresses = known.get(name, ("forward", SEGMENT_BYTES, (0, 0), _NOWHERE))
-        start_s, end_s = row["start_ns"] / _NS_PER_S, row["end_ns"] / _NS_PER_S
+        start_s, end_s = row["start_ns"] / NS_PER_S, row["end_ns"] / NS_PER_S
         found.append(
             Stream(
                 name=name,
@@ -108,7 +107,7 @@ def left_out(run: Run, found: list[Stream]) -> list[str]:
 
 def duration_s(run: Run, found: list[Stream]) -> float:
     """How long a run took: as planned, or until the last stream ended."""
-    return float(run.plan["duration_ns"]) / _NS_PER_S if run.plan else max(stream.end_s for stream in found)
+    return float(run.plan["duration_ns"]) / NS_PER_S if run.plan else max(stream.end_s for stream in found)
 
 
 def title(run: Run) -> str:

@@ -138,13 +138,14 @@ def run_part(
     from dumbbell.engines.execute import execute
     from dumbbell.engines.prepared import prepare
 
-    asked, left_out = part.scenarios(request), list[str]()
     if find_engine(engine).in_real_time:
-        asked, left_out = on_hosts_of_today(asked, engine)
+        asked, left_out = on_hosts_of_today(part.scenarios(request), engine)
         if not asked:
             raise BadInput(f"--engine {engine}: no run of this part is one that hosts of today can have ({'; '.join(left_out)})")
+    else:
+        asked, left_out = [scenario.on(engine) for scenario in part.scenarios(request)], []
     store = open_store(out, study, part, request, engine)
-    runs = execute(prepare([scenario.on(engine) for scenario in asked]), store, executor, progress)
+    runs = execute(prepare(asked), store, executor, progress)
     # The store does not keep runs that crashed.
     done = compare_folder(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
     return replace(done, left_out=tuple(left_out))

@@ -22,9 +22,8 @@ _OF_OTHER_PROGRAMS = "first_write"
 
 
 def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[list[ResolvedScenario], list[str]]:
-    """The runs that hosts of today can have, as they can have them, and of those left out each reason with their number.
-
-    Raises `EnvironmentFault` if the engine is not there.
+    """The runs that hosts of today can have, each for the engine and as they can have it, and why others are left out: a line for each
+    reason with the number of its runs.
     """
     from dumbbell.engines.prepared import refuse
 
