@@ -25,17 +25,35 @@ pub(in crate::tcp) fn add(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u3
 }
 
 /// Adds a segment to ranges in order; false if it was there.
+#[inline]
 pub(in crate::tcp) fn insert(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
-    if ranges.back().is_none_or(|&(_, end)| end <= seq) {
-        add(ranges, seq, seq + 1);
-        return true;
+    match ranges.back_mut() {
+        Some(last) if last.1 == seq => last.1 += 1,
+        Some(last) if last.1 > seq => return insert_below(ranges, seq),
+        _ => ranges.push_back((seq, seq + 1)),
     }
-    let at = ranges.partition_point(|&(_, end)| end <= seq);
-    let new = ranges.get(at).is_none_or(|&(start, _)| seq < start);
-    if new {
-        add(ranges, seq, seq + 1);
+    true
+}
+
+/// Adds a segment that lies below the end of the last range; false if it was there.
+#[inline(never)]
+fn insert_below(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
+    let at = ranges.partition_point(|&(start, _)| start <= seq);
+    let continues = match at.checked_sub(1).map(|i| ranges[i].1) {
+        Some(end) if end > seq => return false,
+        before => before == Some(seq),
+    };
+    let reaches = ranges.get(at).is_some_and(|&(start, _)| start == seq + 1);
+    match (continues, reaches) {
+        (true, true) => {
+            ranges[at - 1].1 = ranges[at].1;
+            ranges.remove(at);
+        }
+        (true, false) => ranges[at - 1].1 += 1,
+        (false, true) => ranges[at].0 = seq,
+        (false, false) => ranges.insert(at, (seq, seq + 1)),
     }
-    new
+    true
 }
 
 /// Puts the range of a segment first among the latest `most`, joined with those that it touches.

@@ -74,10 +74,10 @@ impl Compression {
         holds
     }
 
-    /// What is held back must go before a segment is taken in whose range is at a place (see [`OutOfOrder::place_of`]).
+    /// What is held back, if anything, must go before a segment is taken in whose range is at a place (see [`OutOfOrder::place_of`]).
     #[inline]
     pub fn ends_with(&self, (place, known): (usize, bool)) -> bool {
-        self.holds() && place >= self.rules.last_place && (self.rules.known_counts || !known)
+        place >= self.rules.last_place && (self.rules.known_counts || !known)
     }
 
     /// An ACK says what the ones held back would have said.

@@ -64,13 +64,7 @@ impl OutOfOrder {
 
     /// Takes in a segment; false if it is there already.
     pub fn insert(&mut self, seq: u32, cost: &Cost) -> bool {
-        let new = match self.ranges.back_mut() {
-            Some(last) if last.1 == seq => {
-                last.1 += 1;
-                true
-            }
-            _ => ranges::insert(&mut self.ranges, seq),
-        };
+        let new = ranges::insert(&mut self.ranges, seq);
         if new {
             self.charge(seq, cost);
         }
@@ -165,7 +159,7 @@ impl Receiver {
         if self.kernel.widens_out_of_order && self.buffer.grow(if joined { charged } else { charged_before }) {
             self.delay.grant_odd();
         }
-        if self.compression.ends_with(self.early.place_of(seq)) {
+        if self.compression.holds() && self.compression.ends_with(self.early.place_of(seq)) {
             self.flush_compressed(out);
         }
         self.early.remember(seq);

@@ -61,7 +61,7 @@ impl Sender {
     fn tag_duplicate(&mut self, (start, end): (u32, u32), a: &mut AckState) {
         if self.dsack_in_window(start, end) && end > a.prior_una {
             for seq in start.max(a.prior_una)..end {
-                self.tag_one(seq, true, a);
+                self.tag_one_again(seq, a);
             }
             if self.sampler.is_some() {
                 self.note_deliveries(start.max(self.view.snd_una)..end);
@@ -71,13 +71,10 @@ impl Sender {
 
     /// Tags what a block covers and no block before it did.
     fn tag_block(&mut self, (start, end): (u32, u32), a: &mut AckState) {
-        match self.board.hole_above(start, end) {
+        match self.board.add_run_above(start, end) {
             None => self.tag_holes((start, end), a),
             Some(hole) if hole.is_empty() => {}
-            Some(hole) => {
-                self.tag_hole(hole, a);
-                self.board.add_run(start, end);
-            }
+            Some(hole) => self.tag_hole(hole, a),
         }
         a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
     }
@@ -94,10 +91,10 @@ impl Sender {
     }
 
     /// Tags segments that no block covered before.
-    #[inline]
+    #[inline(never)]
     fn tag_hole(&mut self, hole: Range<u32>, a: &mut AckState) {
         for seq in hole.clone() {
-            self.tag_one(seq, false, a);
+            self.tag_one(seq, a);
             self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
         }
         if self.sampler.is_some() {
@@ -166,11 +163,10 @@ impl Sender {
         self.board.get(seq).marks & (mark::SACKED | mark::RETRANS | mark::LOST) == mark::SACKED
     }
 
-    /// Tags one segment as SACKed (or, as a duplicate, accounts for its retransmission).
-    fn tag_one(&mut self, seq: u32, duplicate: bool, a: &mut AckState) {
-        let s = *self.board.get(seq);
-        let mut marks = s.marks;
-        if duplicate && marks & mark::ANY_RETRANS != 0 {
+    /// A block tells again of a segment that came twice: accounts for its retransmission, and tags it if it is not SACKed.
+    fn tag_one_again(&mut self, seq: u32, a: &mut AckState) {
+        let marks = self.board.get(seq).marks;
+        if marks & mark::ANY_RETRANS != 0 {
             if self.undo.marker().is_some_and(|marker| seq + 1 > marker) {
                 self.undo.count_duplicates(1);
             }
@@ -181,49 +177,60 @@ impl Sender {
         if seq < self.view.snd_una {
             return;
         }
-        if marks & mark::SACKED == 0 {
-            self.rack_advance(marks, seq + 1, s.sent_us());
-            if marks & mark::RETRANS != 0 {
-                // Not marked lost any more: believe that the retransmission is still on its way.
-                if marks & mark::LOST != 0 {
-                    marks &= !(mark::LOST | mark::RETRANS);
-                    self.view.lost_out -= 1;
-                    self.view.retrans_out -= 1;
-                }
-            } else {
-                if marks & mark::ANY_RETRANS == 0 {
-                    if seq < self.highest_sacked_seq() {
-                        a.reord = a.reord.min(seq);
-                    }
-                    if seq < self.rec.end() {
-                        a.flags |= flag::ORIG_SACK_ACKED;
-                    }
-                    a.only_orig_sacked |= self.fack.frto_mark().is_some_and(|mark| seq < mark);
-                    a.first_sacked_us.get_or_insert(s.sent_us());
-                    a.last_sacked_us = s.sent_us();
-                }
-                if marks & mark::LOST != 0 {
-                    marks &= !mark::LOST;
-                    self.view.lost_out -= 1;
-                }
-            }
-            marks |= mark::SACKED;
-            if self.buffer.merges() && self.is_joined(seq, marks) {
-                marks |= mark::MERGED;
-                self.buffer.note_merged();
-                self.join_next(seq + 1);
-            }
-            a.flags |= flag::DATA_SACKED;
-            self.view.sacked_out += 1;
-            a.sack_delivered += 1;
-            a.note_delivery(s.sent_us(), seq, s.noted);
-            self.board.unlist(seq);
-        }
-        if duplicate && marks & mark::RETRANS != 0 {
-            marks &= !mark::RETRANS;
+        self.tag_one(seq, a);
+        let s = self.board.get_mut(seq);
+        if s.marks & mark::RETRANS != 0 {
+            s.marks &= !mark::RETRANS;
             self.view.retrans_out -= 1;
         }
-        let listed = self.board.get(seq).marks & mark::LISTED;
-        self.board.get_mut(seq).marks = marks & !mark::LISTED | listed;
+    }
+
+    /// Tags one segment as SACKed, unless it is.
+    #[inline(always)]
+    fn tag_one(&mut self, seq: u32, a: &mut AckState) {
+        let s = *self.board.get(seq);
+        let mut marks = s.marks;
+        if marks & mark::SACKED != 0 {
+            return;
+        }
+        self.rack_advance(marks, seq + 1, s.sent_us());
+        if marks & mark::RETRANS != 0 {
+            // Not marked lost any more: believe that the retransmission is still on its way.
+            if marks & mark::LOST != 0 {
+                marks &= !(mark::LOST | mark::RETRANS);
+                self.view.lost_out -= 1;
+                self.view.retrans_out -= 1;
+            }
+        } else {
+            if marks & mark::ANY_RETRANS == 0 {
+                if seq < self.highest_sacked_seq() {
+                    a.reord = a.reord.min(seq);
+                }
+                if seq < self.rec.end() {
+                    a.flags |= flag::ORIG_SACK_ACKED;
+                }
+                a.only_orig_sacked |= self.fack.frto_mark().is_some_and(|mark| seq < mark);
+                a.first_sacked_us.get_or_insert(s.sent_us());
+                a.last_sacked_us = s.sent_us();
+            }
+            if marks & mark::LOST != 0 {
+                marks &= !mark::LOST;
+                self.view.lost_out -= 1;
+            }
+        }
+        marks |= mark::SACKED;
+        if self.buffer.merges() && self.is_joined(seq, marks) {
+            marks |= mark::MERGED;
+            self.buffer.note_merged();
+            self.join_next(seq + 1);
+        }
+        a.flags |= flag::DATA_SACKED;
+        self.view.sacked_out += 1;
+        a.sack_delivered += 1;
+        a.note_delivery(s.sent_us(), seq, s.noted);
+        self.board.get_mut(seq).marks = marks & !mark::LISTED;
+        if marks & mark::LISTED != 0 {
+            self.board.leave_list(seq);
+        }
     }
 }

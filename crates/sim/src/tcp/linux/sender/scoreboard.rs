@@ -214,6 +214,12 @@ impl Scoreboard {
             return;
         }
         s.marks &= !mark::LISTED;
+        self.leave_list(seq);
+    }
+
+    /// Takes `seq` out of the list, whose mark says no more that it is there.
+    #[inline(always)]
+    pub fn leave_list(&mut self, seq: u32) {
         if seq == self.fresh.start && !self.fresh.is_empty() {
             self.fresh.start += 1;
         } else {
@@ -284,12 +290,18 @@ impl Scoreboard {
         self.holes = holes;
     }
 
-    /// What of `[start, end)` is not SACKed, one range or nothing, if it begins at or above the beginning of the highest run: most blocks are
-    /// about that one.
+    /// Remembers `[start, end)` as SACKed if it begins at or above the beginning of the highest run, as most blocks do, and returns what of it was
+    /// not SACKed before: one range or nothing.
     #[inline]
-    pub fn hole_above(&self, start: u32, end: u32) -> Option<Range<u32>> {
-        let &(s, e) = self.runs.back()?;
-        (start >= s).then(|| start.max(e)..end)
+    pub fn add_run_above(&mut self, start: u32, end: u32) -> Option<Range<u32>> {
+        let highest = self.runs.back_mut().filter(|&&mut (s, _)| start >= s)?;
+        let before = highest.1;
+        if start > before {
+            self.runs.push_back((start, end));
+        } else {
+            highest.1 = before.max(end);
+        }
+        Some(start.max(before)..end)
     }
 
     fn find_holes(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
@@ -438,10 +450,10 @@ mod tests {
                 let expected: Vec<u32> = (start..start + len).filter(|i| !model[*i as usize]).collect();
                 b.recycle(holes);
                 prop_assert_eq!(&fresh, &expected);
-                if let Some(hole) = b.hole_above(start, start + len) {
-                    prop_assert_eq!(hole.collect::<Vec<u32>>(), expected);
+                match b.add_run_above(start, start + len) {
+                    Some(hole) => prop_assert_eq!(hole.collect::<Vec<u32>>(), expected),
+                    None => b.add_run(start, start + len),
                 }
-                b.add_run(start, start + len);
                 (start..start + len).for_each(|i| model[i as usize] = true);
                 prop_assert!(b.runs.make_contiguous().windows(2).all(|w| w[0].1 < w[1].0));
             }
