@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import dumbbell
-from dumbbell.agreement.space import RANDOMISED
+from dumbbell.agreement.space import randomised
 from dumbbell.agreement.windows import FIRST_S, trace
 from dumbbell.drawing import style
 from dumbbell.drawing.timeline import Line, Panel, timeline
@@ -69,7 +69,7 @@ def title(name: str, runs: Sequence[Run]) -> str:
     """What a figure says of itself: how near the windows are, where this is no matter of chance."""
     if len(runs) == 1:
         return name
-    if name in RANDOMISED:
+    if name in randomised():
         return f"{name}: draws random numbers, others on each engine"
     found = trace(name, [(runs[0], runs[1])])
     assert found is not None  # a flow of 40 s has samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from dumbbell.agreement import connections, networks
@@ -10,13 +11,12 @@ from dumbbell.agreement.applications import application
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
+from dumbbell.engines import default, engine
 from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
 from dumbbell.scenario import Bottleneck, Ping, Scenario, Transfers, Udp, over_tcp
 from dumbbell.scenario.passing import WAYS, passed, taken, written_delays
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, FRAME_BYTES, Size
 
-RANDOMISED = frozenset({"bbr", "cdg", "lp", "nv"})
-"""Congestion controls that draw random numbers."""
 _USUAL, _OTHERS = ("reno", "cubic", "dctcp"), 0.4
 """Congestion controls that most flows have, and the probability that a flow draws from the others that there are."""
 _KBIT = (500, 100_000)
@@ -33,6 +33,12 @@ _SECONDS = (8, 60)
 _BURSTS = ("1600B", "3028B", "10kB", "64kB")
 _OTHER_MTU, _MTUS = 0.12, (2000, 4000, 9000)
 """Probability that a path carries larger packets than Ethernet does by default, and how large."""
+
+
+@cache
+def randomised() -> frozenset[str]:
+    """The congestion controls that draw random numbers."""
+    return frozenset(name for name, cc in engine(default()).capabilities().cc.items() if cc.draws)
 
 
 def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
@@ -76,7 +82,7 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     networks.several_paths(draw.at("several paths"), settings, shared, kbit, rtt_us)
     if "paths" not in settings:
         networks.host_queue(draw.at("host queue"), settings, shared, kbit, rtt_us)
-    if several or is_randomised(qdisc) or faults or any(flow["cc"] in RANDOMISED for flow in flows):
+    if several or is_randomised(qdisc) or faults or any(flow["cc"] in randomised() for flow in flows):
         settings["repeat"] = starts
         for flow in flows:
             flow.setdefault("start", {})["jitter"] = jitter(rtt_us)
@@ -93,7 +99,7 @@ def alone(seed: int, index: int, shared: Shared, cc: str, starts: int, always: b
     path = _path(draw, shared, kbit, rtt_us)
     qdisc, flow = path["bottleneck"]["qdisc"]["kind"], dict[str, Any](cc=cc, **_ecn(draw, shared, cc))
     settings: dict[str, Any] = {"name": f"{cc}-{seed}-{index:03d}", "path": path, "flows": [flow], "duration": f"{run_seconds(kbit)}s"}
-    if always or is_randomised(qdisc) or cc in RANDOMISED:
+    if always or is_randomised(qdisc) or cc in randomised():
         settings["repeat"] = starts
         flow["start"] = {"jitter": jitter(rtt_us)}
     return Scenario.model_validate(settings)
@@ -121,9 +127,8 @@ def left_to_chance(scenario: Scenario) -> bool:
     ways = (passed(scenario, name, way) for name in taken(scenario) for way in WAYS)
     queues = [stage for stages in ways for stage in stages if isinstance(stage, Bottleneck)]
     faults = any(delay.planned_faults() is not None for delay in written_delays(scenario))
-    return (
-        faults or any(is_randomised(queue.qdisc.kind) for queue in queues) or any(each.cc.kind in RANDOMISED for each in over_tcp(scenario))
-    )
+    drawing = any(each.cc.kind in randomised() for each in over_tcp(scenario))
+    return faults or drawing or any(is_randomised(queue.qdisc.kind) for queue in queues)
 
 
 def _ecn(draw: Draw, shared: Shared, cc: str) -> dict[str, bool]:

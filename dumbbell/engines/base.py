@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
 from dumbbell.plan import RUN, Kept, Plan, Refusal, Traffic
-from dumbbell.scenario import Duration, ResolvedScenario
+from dumbbell.scenario import Duration, ResolvedScenario, over_tcp
+from dumbbell.scenario.check import is_random
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
+    from dumbbell.scenario.model import Settings
 
 _MOST_CAPTURED = 2_000_000
 """Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
@@ -61,6 +63,16 @@ class Engine(ABC):
         if plan.captures and (packets := expected_packets(plan)) > _MOST_CAPTURED:
             what = f"takes about {packets} packets in {Duration(plan.duration_ns)}"
             yield Refusal(RUN, "capture", what, f"at most {_MOST_CAPTURED}, by a shorter duration")
+
+    def depends_on_seed(self, settings: Settings) -> bool:
+        """Whether another seed may give another run: what is written draws numbers, a congestion control does, or real time passes.
+
+        One of the user's own has a seed to draw from, and nobody knows whether it does.
+        """
+        if self.in_real_time or is_random(settings):
+            return True
+        known, controls = self.capabilities().cc, [each.cc for each in over_tcp(settings)]
+        return any(cc.library is not None or cc.function is not None or (cc.kind in known and known[cc.kind].draws) for cc in controls)
 
     def prepare(self, runs: Sequence[ResolvedScenario]) -> list[Prepared]:
         """Prepares runs for this engine, whatever engine their scenarios name; see `prepared.prepare`."""

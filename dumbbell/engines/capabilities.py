@@ -49,6 +49,8 @@ class Capability:
     """For a congestion control: it works on marks."""
     wants_sce: bool = False
     """For a congestion control: it answers to SCE marks."""
+    draws: bool = False
+    """For a congestion control: it draws random numbers, so that a run with another seed is another run."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     """For a congestion control: its parameters by name."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -94,9 +96,9 @@ class Capabilities:
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
         """From plain data.
 
-        `{"cc": {name: {summary, needs_ecn, wants_sce, parameters: {name: {kind, default, meaning, ...}}}}, "qdisc": {name: {summary}},
-        "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}}, "shaper": [names], "feature": [names],
-        "listeners": ...}`; missing facts have their defaults, unknown ones are ignored
+        `{"cc": {name: {summary, needs_ecn, wants_sce, draws, parameters: {name: {kind, default, meaning, ...}}}},
+        "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}},
+        "shaper": [names], "feature": [names], "listeners": ...}`; missing facts have their defaults, unknown ones are ignored
         """
         known = [each.name for each in fields(Capability)]
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dumbbell.engines.base import Engine
     from dumbbell.engines.capabilities import Capabilities
     from dumbbell.results import Run
+    from dumbbell.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,8 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
         if run.settings.passive_rtt and not all(path.base_rtt_ns for path in planned.plan.paths):
             what = "true has nothing to measure: packets are at both ends of a path without delay at the same time"
             problems[run.problem(("passive_rtt",), what, "an rtt above 0s, or false")] = None
+        if run.origin is not None and run.origin.repeat > 1 and not found.depends_on_seed(run.settings):
+            problems[_identical(run, run.origin)] = None
         refusals = list(table.refusals(planned.plan, partial(_others, found.name), passed.get(name)))
         if not refusals:
             passed[name] = planned.plan
@@ -139,6 +142,12 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
             problems[planned.problem(run, refusal)] = None
     if problems:
         raise ScenarioError(list(problems))
+
+
+def _identical(run: ResolvedScenario, scenario: Scenario) -> Problem:
+    """The problem of repeats that nothing tells apart."""
+    what = f"{scenario.repeat} runs would be identical"
+    return run.problem(("repeat",), what, "start.jitter in a flow, a queue or a cc that draws random numbers, or repeat: 1")
 
 
 def _others(name: str) -> list[Capabilities]:

@@ -144,7 +144,9 @@ def _named(settings: Settings) -> tuple[object, ...]:
 
 
 def is_random(settings: Settings) -> bool:
-    """Whether another seed gives another run: jittered starts, random arrivals, a queue that draws random numbers or perturbs a hash."""
+    """Whether another seed gives another run whatever the engine: jittered starts, random arrivals, a queue that draws random numbers or
+    perturbs a hash. Of congestion controls only their engine knows.
+    """
     return (
         any(flow.start.jitter for flow in settings.flows)
         or any(traffic.is_random for traffic in settings.background)

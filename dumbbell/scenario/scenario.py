@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from dumbbell.scenario import source
 from dumbbell.scenario.base import LONG
-from dumbbell.scenario.check import Check, is_random
+from dumbbell.scenario.check import Check
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.keys import assigned_at, covers
@@ -144,7 +144,7 @@ class Scenario(Settings):
         """
         cells = self.cell_count
         chosen = range(cells) if cells <= count else [i * (cells - 1) // max(count - 1, 1) for i in range(count)]
-        return list(self._runs(chosen, most_runs, seeds=1))
+        return list(self.repeats(((cell, range(1)) for cell in chosen), most_runs))
 
     def runs(self, most_runs: int | None = None) -> Iterator[ResolvedScenario]:
         """The runs, made one by one: cells in order (first key slowest), seeds within a cell.
@@ -152,20 +152,21 @@ class Scenario(Settings):
         Raises `ScenarioError` for settings that contradict each other, when the cell with them is reached; for cells that are the same
         run; and if there are more runs than `most_runs`, by default `MOST_RUNS`.
         """
-        return self._runs(range(self.cell_count), most_runs, self.repeat)
+        return self.repeats(((cell, range(self.repeat)) for cell in range(self.cell_count)), most_runs)
 
     def run(self, position: int, most_runs: int | None = None) -> ResolvedScenario:
-        """The run at a position among `runs`. Raises as `runs` does, for problems of its cell."""
+        """The run at a position among `runs`. Raises as `runs` does, for its cell."""
         cell, repeat = divmod(position, self.repeat)
-        (first,) = self._runs((cell,), most_runs, seeds=1)
-        return first if repeat == 0 else self._repeated(first, first.seed + repeat)
+        (run,) = self.repeats([(cell, range(repeat, repeat + 1))], most_runs)
+        return run
 
     def _repeated(self, first: ResolvedScenario, seed: int) -> ResolvedScenario:
         """The run of the same cell with another seed."""
         known = first.content.replaced({"seed": seed})
         return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, known)
 
-    def _runs(self, cells: Iterable[int], most_runs: int | None, seeds: int) -> Iterator[ResolvedScenario]:
+    def repeats(self, chosen: Iterable[tuple[int, range]], most_runs: int | None = None) -> Iterator[ResolvedScenario]:
+        """Some runs: of each of these cells the repeats with these numbers, from 0. Raises as `runs` does, for problems of these cells."""
         most = MOST_RUNS if most_runs is None else most_runs
         if self.run_count > most:
             what = f"{self.run_count} runs ({self.cell_count} cells, repeat: {self.repeat})"
@@ -181,7 +182,7 @@ class Scenario(Settings):
         settings: Settings = self
         known = Content.of(self)
         seen: dict[bytes, int] = {}
-        for index in cells:
+        for index, numbers in chosen:
             coordinates, cell = self._cell(index)
             changed = _changed(before, coordinates)
             assigned = self._assigned(shared, settings, coordinates, changed)
@@ -195,13 +196,9 @@ class Scenario(Settings):
             if (same := seen.setdefault(blake2b(known.text.encode(), digest_size=16).digest(), index)) != index:
                 what = f"{_cell_text(self._cell(same)[1])} and {_cell_text(cell)} are the same run"
                 raise ScenarioError([self.locate(("sweep",), what, "different cells")])
-            if self.repeat > 1 and not is_random(settings):
-                what = f"{self.repeat} runs would be identical"
-                raise ScenarioError([self.locate(("repeat",), what, "start.jitter in a flow, or repeat: 1")])
             first = ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, known)
-            yield first
-            for seed in range(settings.seed + 1, settings.seed + seeds):
-                yield self._repeated(first, seed)
+            for repeat in numbers:
+                yield first if repeat == 0 else self._repeated(first, settings.seed + repeat)
 
     def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:
         """The settings of a cell as written, and as coordinates."""

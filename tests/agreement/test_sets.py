@@ -7,7 +7,7 @@ import pytest
 from dumbbell.agreement.qdiscs import is_randomised
 from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
-from dumbbell.agreement.space import RANDOMISED, left_to_chance
+from dumbbell.agreement.space import left_to_chance, randomised
 from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Flow, Scenario
@@ -92,7 +92,7 @@ def test_several_flows_have_several_jittered_starts(name, shared):
     for scenario in asked.scenarios:
         several = flows_of(scenario) > 1 or is_randomised(bottleneck_of(scenario).qdisc.kind)
         several |= any(traffic.kind == "transfers" for traffic in scenario.background) or bool(faults_of(scenario))
-        several |= any(flow.cc.kind in RANDOMISED for flow in scenario.flows)
+        several |= any(flow.cc.kind in randomised() for flow in scenario.flows)
         assert scenario.repeat == (7 if several else 1)
         assert all(bool(flow.start.jitter) == several for flow in scenario.flows)
         if several:

@@ -56,8 +56,8 @@ const FEATURES: &[&str] = &[
 
 /// What this engine can do, for refusals, listings and random scenarios.
 ///
-/// - `cc`: `{name: {summary, needs_ecn, wants_sce, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it answers
-///   to SCE marks; `parameters`: see [`cc::Parameter::listing`]
+/// - `cc`: `{name: {summary, needs_ecn, wants_sce, draws, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it
+///   answers to SCE marks; `draws`: it draws random numbers; `parameters`: see [`cc::Parameter::listing`]
 /// - `stack`: see [`tcp::implementation::listing`]
 /// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
 #[must_use]
@@ -68,11 +68,16 @@ pub fn capabilities() -> serde_json::Value {
     let cc: Map<String, Value> = cc::CONTROLS
         .iter()
         .map(|control| {
-            let Needs { ecn, sce, .. } = control.needs;
+            let Needs { ecn, sce, random, .. } = control.needs;
             let parameters: Map<String, Value> =
                 control.parameters.iter().map(|each| (each.name.to_owned(), each.listing())).collect();
-            let facts =
-                json!({"summary": control.summary, "needs_ecn": ecn, "wants_sce": sce, "parameters": parameters});
+            let facts = json!({
+                "summary": control.summary,
+                "needs_ecn": ecn,
+                "wants_sce": sce,
+                "draws": random,
+                "parameters": parameters,
+            });
             (control.name.to_owned(), facts)
         })
         .collect();

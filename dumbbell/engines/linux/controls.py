@@ -67,6 +67,8 @@ class Control:
     summary: str
     needs_ecn: bool = False
     """It works on marks."""
+    draws: bool = False
+    """It draws random numbers."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     prefix: str = ""
     """That the module's own names of its parameters have."""
@@ -76,15 +78,15 @@ CONTROLS: Mapping[str, Control] = {
     "reno": Control("NewReno (tcp_cong.c)"),
     "cubic": Control("CUBIC with HyStart (tcp_cubic.c)", parameters=_CUBIC),
     "dctcp": Control("DCTCP (tcp_dctcp.c)", needs_ecn=True, parameters=_DCTCP, prefix="dctcp_"),
-    "bbr": Control("BBR version 1 (tcp_bbr.c)"),
+    "bbr": Control("BBR version 1 (tcp_bbr.c)", draws=True),
     "bic": Control("BIC (tcp_bic.c)", parameters=_BIC),
-    "cdg": Control("CAIA delay gradient (tcp_cdg.c)", parameters=_CDG),
+    "cdg": Control("CAIA delay gradient (tcp_cdg.c)", draws=True, parameters=_CDG),
     "highspeed": Control("HighSpeed TCP, RFC 3649 (tcp_highspeed.c)"),
     "htcp": Control("H-TCP (tcp_htcp.c)", parameters=_HTCP),
     "hybla": Control("Hybla (tcp_hybla.c)", parameters=_HYBLA),
     "illinois": Control("Illinois (tcp_illinois.c)"),
-    "lp": Control("Low Priority (tcp_lp.c)"),
-    "nv": Control("New Vegas (tcp_nv.c)", parameters=_NV, prefix="nv_"),
+    "lp": Control("Low Priority (tcp_lp.c)", draws=True),
+    "nv": Control("New Vegas (tcp_nv.c)", draws=True, parameters=_NV, prefix="nv_"),
     "scalable": Control("Scalable TCP (tcp_scalable.c)"),
     "vegas": Control("Vegas (tcp_vegas.c)", parameters=_VEGAS),
     "veno": Control("Veno (tcp_veno.c)"),

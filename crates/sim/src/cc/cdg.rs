@@ -27,7 +27,7 @@ const MOST_DELAYED: u8 = 5;
 pub(super) const CONTROL: Control = Control {
     name: "cdg",
     summary: "CAIA delay gradient (Hayes, Armitage 2011, Linux 6.12)",
-    needs: Needs { whole_acks: true, ..Needs::NOTHING },
+    needs: Needs { whole_acks: true, random: true, ..Needs::NOTHING },
     since: Version(4, 2),
     parameters: &[
         Parameter::integer("backoff_beta", 724, 0, 1024, "window after backing off, 1024ths (module parameter)"),

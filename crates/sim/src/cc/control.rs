@@ -28,6 +28,8 @@ pub struct Needs {
     pub pacing: bool,
     /// It is told RTTs in microseconds by stacks, too, that count them in ticks (`rtt_sample` of Linux 2.6.18, later `TCP_CONG_RTT_STAMP`).
     pub rtt_stamps: bool,
+    /// It draws random numbers ([`View::random_stream`](super::View::random_stream)): a run with another seed is another run.
+    pub random: bool,
     /// Windows that a send buffer which grows has room for (Linux's `sndbuf_expand`).
     pub send_windows: u8,
 }
@@ -43,6 +45,7 @@ impl Needs {
         whole_acks: false,
         pacing: false,
         rtt_stamps: false,
+        random: false,
         send_windows: 2,
     };
 }

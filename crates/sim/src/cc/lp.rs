@@ -16,7 +16,7 @@ const THRESHOLD: u32 = 15;
 pub(super) const CONTROL: Control = Control {
     name: "lp",
     summary: "Low Priority (Kuzmanovic, Knightly 2003, Linux 6.12)",
-    needs: Needs { whole_acks: true, rtt_stamps: true, ..Needs::NOTHING },
+    needs: Needs { whole_acks: true, rtt_stamps: true, random: true, ..Needs::NOTHING },
     since: Version(2, 6),
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(Lp::new())),

@@ -40,7 +40,7 @@ const NO_RTT: u32 = u32::MAX;
 pub(super) const CONTROL: Control = Control {
     name: "nv",
     summary: "New Vegas (Brakmo 2010, Linux 6.12)",
-    needs: Needs { rate_samples: true, ..Needs::NOTHING },
+    needs: Needs { rate_samples: true, random: true, ..Needs::NOTHING },
     since: Version(4, 8),
     parameters: &[
         Parameter::integer("pad", 10, 0, 1 << 16, "segments that may wait in queues (module parameter nv_pad)"),

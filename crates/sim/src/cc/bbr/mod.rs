@@ -47,7 +47,14 @@ const MOST_TSO_SEGMENTS: u32 = 0x7f;
 pub(super) const CONTROL: Control = Control {
     name: "bbr",
     summary: "BBR version 1 (Linux 6.12)",
-    needs: Needs { cong_control: true, rate_samples: true, pacing: true, send_windows: 3, ..Needs::NOTHING },
+    needs: Needs {
+        cong_control: true,
+        rate_samples: true,
+        pacing: true,
+        random: true,
+        send_windows: 3,
+        ..Needs::NOTHING
+    },
     since: Version(4, 9),
     parameters: &[],
     build: |_| AnyCc::Bbr(Box::new(Bbr::new())),

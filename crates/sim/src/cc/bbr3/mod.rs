@@ -61,6 +61,7 @@ pub(super) const CONTROL: Control = Control {
         rate_samples: true,
         losses: true,
         pacing: true,
+        random: true,
         send_windows: 3,
         ..Needs::NOTHING
     },
