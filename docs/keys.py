@@ -63,8 +63,11 @@ EXAMPLES = {
     (
         "Sweep",
         "sample",
-    ): "{count: 20, over: {path.rtt: [5ms, 10ms, 20ms, 40ms], path.bottleneck.rate: [1mbit, 2mbit, 4mbit, 8mbit, 16mbit]}}",
-    ("Sample", "over"): "{path.rtt: [5ms, 10ms, 20ms, 40ms]}",
+    ): "{method: sobol, count: 64, over: {path.rtt: {from: 10ms, to: 300ms, scale: log}, flows.0.cc: [cubic, bbr]}}",
+    ("Sample", "over"): "{path.rtt: {from: 10ms, to: 300ms, scale: log}, flows.0.cc: [cubic, bbr]}",
+    ("Range", "from"): "10ms",
+    ("Range", "to"): "300ms",
+    ("Range", "step"): "1ms",
 }
 """By model and key, those that types do not tell."""
 

@@ -21,9 +21,10 @@ from dumbbell.scenario.model import (
 )
 from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
 from dumbbell.scenario.qdiscs import *  # noqa: F403
+from dumbbell.scenario.sample import Range, Sample
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
 from dumbbell.scenario.series import Choice, Series
-from dumbbell.scenario.sweep import Sample, Sweep
+from dumbbell.scenario.sweep import Sweep
 from dumbbell.scenario.tcp import Cc, Connections, Host, Stack, Start
 from dumbbell.scenario.traffic import *  # noqa: F403
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
@@ -53,6 +54,7 @@ __all__ = [
     "Problem",
     "QueueStage",
     "Random",
+    "Range",
     "Rate",
     "RateStep",
     "Reorder",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -14,26 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_s
 from pydantic_core import CoreSchema
 
 from dumbbell.scenario.problems import Unfit
+from dumbbell.scenario.sample import Sample, Values
 
-Values = Annotated[list[Any], Field(min_length=1)]
 Table = Annotated[dict[str, Values], Field(min_length=1)]
-
-
-class Sample(BaseModel):
-    """Cells drawn at random from the lists of `over`, independently for each key."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    count: Annotated[int, Field(ge=1, le=1_000_000)]
-    seed: Annotated[int, Field(ge=0)] = 1
-    over: Table
 
 
 class Sweep(BaseModel):
     """Values for dotted keys (`path.rtt`, `flows.0.cc`, `flows.*.cc`).
 
     Keys at the top form a grid; `zip` walks lists of equal length side by side; `cells` lists cells one by one;
-    `sample` draws. Given together they are multiplied.
+    `sample` spreads cells over lists and ranges. Given together they are multiplied.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -53,7 +41,7 @@ class Sweep(BaseModel):
 
     @model_serializer
     def _join(self) -> dict[str, Any]:
-        words = {"zip": self.zip, "cells": self.cells, "sample": self.sample and self.sample.model_dump()}
+        words = {"zip": self.zip, "cells": self.cells, "sample": self.sample and self.sample.model_dump(mode="json", exclude_unset=True)}
         return {**self.grid, **{key: value for key, value in words.items() if value is not None}}
 
     @classmethod
@@ -69,7 +57,7 @@ class Sweep(BaseModel):
         for key, times in Counter(self.keys).items():
             if times > 1:
                 raise Unfit(f"{key} is swept twice", "each key in one of grid, zip, cells and sample")
-        if self.sample and self.sample.count > (most := math.prod(map(len, self.sample.over.values()))):
+        if self.sample and (most := self.sample.most) is not None and self.sample.count > most:
             raise Unfit(f"sample: {self.sample.count} of {most} cells", f"a count of at most {most}")
         return self
 
@@ -97,7 +85,7 @@ class Sweep(BaseModel):
         if self.cells:
             factors.append(self.cells)
         if self.sample:
-            factors.append(_draw(self.sample))
+            factors.append(self.sample.cells())
         return factors
 
     def cell(self, index: int) -> dict[str, Any]:
@@ -119,17 +107,3 @@ class Sweep(BaseModel):
                 yield ("sweep", "cells", i, key)
         if self.sample and key in self.sample.over:
             yield ("sweep", "sample", "over", key)
-
-
-def _draw(sample: Sample) -> list[dict[str, Any]]:
-    """`count` different cells; each key has its own stream, so that another key does not shift its draws."""
-    cells: dict[tuple[int, ...], dict[str, Any]] = {}
-    for index in itertools.count():
-        picks = tuple(
-            int.from_bytes(hashlib.sha256(f"{sample.seed}/{key}/{index}".encode()).digest()[:16], "big") % len(values)
-            for key, values in sample.over.items()
-        )
-        cells.setdefault(picks, {key: values[i] for i, (key, values) in zip(picks, sample.over.items(), strict=True)})
-        if len(cells) == sample.count:
-            break
-    return list(cells.values())

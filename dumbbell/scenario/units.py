@@ -38,6 +38,10 @@ CERTAIN = (1 << 32) - 1
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*", re.ASCII)
 
 
+ANY_EXPECTED = "a number, with a unit if the key has one, such as 10ms, 10mbit, 64kB, 100p, 0.5bdp or 1%"
+"""Of a quantity of any kind."""
+
+
 def _quoted(written: object) -> str:
     """The written form for messages, not longer than a line."""
     return shortened(repr(written), 60)
@@ -277,7 +281,7 @@ class Limit:
             elif self.unit == "B":
                 self._text = str(Size(self.value))
             else:
-                self._text = f"{_decimal(self.value)}bdp"
+                self._text = f"{decimal(self.value)}bdp"
         return self._text
 
     def __repr__(self) -> str:
@@ -334,7 +338,7 @@ class Share:
         return round(self.value * CERTAIN)
 
     def __str__(self) -> str:
-        return f"{_decimal(self.value * 100)}%"
+        return f"{decimal(self.value * 100)}%"
 
     def __repr__(self) -> str:
         return f"Share.parse({str(self)!r})"
@@ -359,6 +363,20 @@ class Share:
         }
 
 
+def of_any_kind(written: str) -> Quantity | Limit | Share:
+    """A quantity of the kind that its unit says; raises `ValueError` with what was expected."""
+    if written.strip().endswith("%"):
+        return Share.parse(written)
+    match = _WRITTEN.fullmatch(written)
+    unit = match["unit"] if match else ""
+    for kind in (Duration, Rate, Size, Packets):
+        if (unit.lower() if kind.FOLD else unit) in kind.UNITS:
+            return kind.parse(written)
+    if unit == "bdp":
+        return Limit.parse(written)
+    raise Unfit(f"{_quoted(written)} is no quantity{_meant(unit, Duration, Rate, Size, Packets)}", ANY_EXPECTED)
+
+
 def _json_schema(expected: str, units: Iterable[str], fold: bool = False) -> dict[str, Any]:
     """Text that looks like a quantity; whether it is in range is not part of it."""
     spelled = "|".join("".join(f"[{c.lower()}{c.upper()}]" for c in unit) if fold else unit for unit in units)
@@ -367,7 +385,7 @@ def _json_schema(expected: str, units: Iterable[str], fold: bool = False) -> dic
     return {"type": "string", "pattern": pattern, "description": expected, "examples": [example]}
 
 
-def _decimal(value: Fraction) -> str:
+def decimal(value: Fraction) -> str:
     """A finite decimal fraction, exactly; `value` came from a `Decimal`, so its denominator divides a power of ten."""
     digits = 0
     while (value * 10**digits).denominator != 1:

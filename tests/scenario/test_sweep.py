@@ -1,8 +1,11 @@
 """Sweeps and repeats: the runs of a scenario."""
 
+import math
+from fractions import Fraction
+
 import pytest
 
-from dumbbell.scenario import Scenario, ScenarioError
+from dumbbell.scenario import Range, Scenario, ScenarioError
 
 
 def scenario(**more):
@@ -77,16 +80,109 @@ def test_another_sampled_key_does_not_shift_the_draws():
     assert [run.cell["path.rtt"] for run in alone] == [run.cell["path.rtt"] for run in beside]
 
 
+SPACE = {
+    "path.rtt": {"from": "10ms", "to": "300ms", "scale": "log"},
+    "path.bottleneck.rate": {"from": "1mbit", "to": "100mbit", "scale": "log", "step": "100kbit"},
+    "flows.0.cc": ["cubic", "bbr"],
+    "path.bottleneck.qdisc.limit": {"from": "0.5bdp", "to": "4bdp"},
+}
+
+
+def cells(method, count, over=SPACE, **more):
+    return [run.cell for run in scenario(sweep={"sample": {"method": method, "count": count, "over": over, **more}}).expand()]
+
+
+def test_points_are_the_same_on_every_machine():
+    """Written down, so that neither another library nor another processor changes them unseen."""
+    assert list(cells("random", 1)[0].values()) == ["58.128526ms", "3.2mbit", "cubic", "2.57981bdp"]
+    assert [list(cell.values()) for cell in cells("sobol", 2)] == [
+        ["23.187139ms", "26.6mbit", "cubic", "0.626525bdp"],
+        ["127.001194ms", "2.6mbit", "bbr", "2.37652bdp"],
+    ]
+    assert list(cells("latin", 16)[0].values()) == ["205.37759ms", "20.6mbit", "cubic", "1.48278bdp"]
+
+
+@pytest.mark.parametrize("method", ["random", "sobol"])
+def test_more_points_begin_with_the_same(method):
+    assert cells(method, 100)[:37] == cells(method, 37)
+
+
+@pytest.mark.parametrize("method", ["random", "sobol", "latin"])
+def test_a_further_key_leaves_the_values_of_the_others(method):
+    fewer = dict(list(SPACE.items())[:3])
+    assert [{key: cell[key] for key in fewer} for cell in cells(method, 8)] == cells(method, 8, fewer)
+
+
+@pytest.mark.parametrize("method", ["random", "sobol", "latin"])
+def test_points_depend_on_the_seed(method):
+    assert cells(method, 8, seed=1) == cells(method, 8) != cells(method, 8, seed=2)
+
+
+@pytest.mark.parametrize("method", ["sobol", "latin"])
+def test_each_key_has_a_value_in_each_part_of_its_range(method):
+    """Of 64 points each 64th of a range has one: on the scale of the range, and of a list each value as often."""
+    found = cells(method, 64)
+    for key, low, high in (("path.rtt", 10e6, 300e6), ("path.bottleneck.rate", 1e6, 100.1e6)):
+        settings = scenario(sweep={"cells": found}).expand()
+        values = [run.settings.path.rtt if key == "path.rtt" else run.settings.path.bottleneck.rate for run in settings]
+        assert all(low <= value <= high for value in values)
+        places = [64 * math.log(value / low) / math.log(high / low) for value in values]
+        # Of the rate that is rounded down to whole steps, a place may be one too low.
+        assert all(abs(place - i) <= 2 for i, place in enumerate(sorted(places)))
+    assert [cell["flows.0.cc"] for cell in found].count("bbr") == 32
+
+
+def test_two_keys_of_sobol_are_even_together():
+    """Of 64 points each of 8 by 8 squares has one; of random ones some have several."""
+    over = {"path.rtt": {"from": "0ms", "to": "80ms"}, "path.delay.extra": {"from": "0ms", "to": "80ms"}}
+    squares = {
+        tuple(value // 10**7 for value in (run.settings.path.rtt, run.settings.path.delay.extra))
+        for run in scenario(sweep={"sample": {"method": "sobol", "count": 64, "over": over}}).expand()
+    }
+    assert len(squares) == 64
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ({"from": 1, "to": 4}, [1, 2, 3, 4]),
+        ({"from": 1, "to": 8, "step": 3}, [1, 4, 7]),
+        ({"from": "1kB", "to": "3kB", "step": "500B"}, ["1kB", "1.5kB", "2kB", "2.5kB", "3kB"]),
+        ({"from": "998p", "to": "1000p", "scale": "log"}, ["998p", "999p", "1000p"]),
+        ({"from": "0%", "to": "1%", "step": "0.5%"}, ["0%", "0.5%", "1%"]),
+    ],
+)
+def test_values_are_whole_steps_from_the_first_to_the_last(written, known):
+    values = Range.model_validate(written)
+    assert values.steps == len(known)
+    assert list(dict.fromkeys(values.at(Fraction(i, 100)) for i in range(100))) == known
+
+
+def test_what_is_not_whole_has_six_digits():
+    assert Range.model_validate({"from": 0, "to": 1.5}).at(Fraction(1, 7)) == 0.214286
+    assert Range.model_validate({"from": "0.01%", "to": "1%", "scale": "log"}).at(Fraction(1, 2)) == "0.1%"
+    assert Range.model_validate({"from": 1, "to": 2}).at(Fraction(99, 100)) == 2
+
+
+def test_all_of_a_small_space_can_be_drawn():
+    over = {"flows.0.cc": ["reno", "cubic"], "flows.1.count": {"from": 1, "to": 3}}
+    for method in ("random", "sobol"):
+        assert len({tuple(cell.values()) for cell in cells(method, 6, over)}) == 6
+    with pytest.raises(ValueError, match="sample: 7 of 6 cells; expected a count of at most 6"):
+        cells("sobol", 7, over)
+
+
+def test_a_sample_is_read_back():
+    first = scenario(sweep={"sample": {"method": "latin", "count": 4, "over": SPACE}})
+    assert first.dump()["sweep"]["sample"]["over"] == SPACE
+    assert Scenario.model_validate(first.dump()).expand() == first.expand()
+
+
 def test_repeats_are_seeds():
     start = {"jitter": "100ms"}
     runs = scenario(flows=[{"cc": "reno", "start": start}], seed=7, repeat=3).expand()
     assert [run.cell for run in runs] == [{"seed": 7}, {"seed": 8}, {"seed": 9}]
     assert [run.seed for run in runs] == [7, 8, 9]
-
-
-def test_repeats_that_could_not_differ_are_refused():
-    with pytest.raises(ScenarioError, match=r"repeat: 3 runs would be identical; expected start.jitter"):
-        scenario(repeat=3).expand()
 
 
 def test_cells_that_are_the_same_run_are_refused():
