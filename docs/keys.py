@@ -68,6 +68,9 @@ EXAMPLES = {
     ("Range", "from"): "10ms",
     ("Range", "to"): "300ms",
     ("Range", "step"): "1ms",
+    ("", "until"): "{metric: goodput, ci: 2%}",
+    ("Until", "metric"): "srtt_mean",
+    ("Until", "ci"): "1ms",
 }
 """By model and key, those that types do not tell."""
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Stack,
         Start,
         Sweep,
+        Until,
     )
     from dumbbell.scenario.function import Function, Round, control
     from dumbbell.scenario.qdiscs import *  # noqa: F403
@@ -75,6 +76,7 @@ __all__ = [
     "Start",
     "Store",
     "Sweep",
+    "Until",
     "__version__",
     "control",
     "load",

@@ -32,7 +32,7 @@ def run(
     executor: Executor | None = None,
     allow_library: bool = False,
 ) -> Results:
-    """Runs all cells of a scenario.
+    """Runs all cells of a scenario, each as often as its `repeat` or `until` says.
 
     Args:
         scenario: What to run.
@@ -47,6 +47,11 @@ def run(
     without `allow_library`.
     """
     store = None if out is None else Store(out)
+    if scenario.until is not None:
+        from dumbbell.until.rounds import repeat_until
+
+        outcome = repeat_until(scenario, store, executor or Threads(workers), progress, allow_library).outcome
+        return Results(tuple(outcome), tuple(outcome.damaged.values()))
     return execute(prepare(scenario.runs()), store, executor or Threads(workers), progress, allow_library=allow_library)
 
 

@@ -17,6 +17,7 @@ MAY_KNOW = {
     "trace": {"trace", "plan", "_native", *BELOW},
     "metrics": {"metrics"},
     "comparing": {"comparing", *BELOW},
+    "until": {"until", "engines", "executor", "comparing", *BELOW},
     "exchange": {"exchange", "plan", "trace", "__version__", *BELOW},
     "drawing": {"drawing", "comparing", *BELOW},
     "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},

@@ -102,7 +102,7 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
 
     folder = find_folder(path)
     if not folder.is_dir():
-        _, runs, store = read_sweep(path, out, most_cells)
+        runs, store = read_sweep(path, out, most_cells)
         if repair and (store.path / STUDY).exists():
             _requested(store, repair)
         if repair:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import typer
 
 from dumbbell.cli.executor import WorkersOption
@@ -9,6 +12,9 @@ from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
 from dumbbell.errors import printable
+
+if TYPE_CHECKING:
+    from dumbbell.engines.cost import Estimate
 
 
 def register(app: typer.Typer) -> None:
@@ -27,33 +33,48 @@ def _plan(
 ) -> None:
     """Sketch the network of a scenario's first run, show how many runs it has, and estimate their time and disk space on this machine.
 
-    Of more than 300 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all.
+    Of more than 300 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all. With `until:` the numbers are those
+    of the fewest repeats that a cell may have, and of the most.
     With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost
     from dumbbell.plan.sketch import sketch
 
     scenario = read_sample(file, out, most_cells, values or ())
-    folder, total, checked = scenario.folder, scenario.total, len(scenario.runs)
-    estimate = cost.estimate(scenario.missing, workers, scenario.each)
-    missing = round(scenario.each * len(scenario.missing))
+    missing, folder, checked = scenario.missing, scenario.folder, len(scenario.runs)
+    runs = [each.run for each in missing]
+    least = cost.estimate(runs, workers, [each.least for each in missing])
+    most = cost.estimate(runs, workers, [each.most for each in missing])
+    counts = [round(sum(each.least for each in missing)), round(sum(each.most for each in missing))]
     loads = {path: sha256 for run in scenario.runs for sha256, path in run.libraries.items()}
     if json:
-        counted = {"name": scenario.name, "out": str(folder), "runs": total, "checked": checked, "missing": missing}
-        print_json({**counted, **estimate.__dict__, "libraries": loads, "plan": scenario.runs[0].plan.plain()})
+        counted = {"name": scenario.name, "out": str(folder), "runs": scenario.least, "checked": checked, "missing": counts[0]}
+        several = {"most": {"runs": scenario.most, "missing": counts[1], **most.__dict__}} if scenario.most > scenario.least else {}
+        print_json({**counted, **least.__dict__, **several, "libraries": loads, "plan": scenario.runs[0].plan.plain()})
         return
-    about = "" if checked == total else "about "
+    about = "about " if scenario.is_sample else ""
+    lacking = _span(*(f"{count:,}" for count in counts))
+    estimates = least, most
     rows = [
-        ("runs", str(total)),
-        ("missing", f"{about}{missing} (the others are in {folder})" if missing < total else str(missing)),
-        ("packets", f"at most {about}{estimate.packets:,}"),
-        ("time", f"about {human_time(estimate.wall_s)} on {estimate.workers} processors ({human_time(estimate.cpu_s)} of CPU)"),
-        ("disk", f"about {human_size(estimate.disk_bytes)} in {folder}"),
+        ("runs", _span(f"{scenario.least:,}", f"{scenario.most:,}")),
+        ("missing", f"{about}{lacking} (the others are in {folder})" if counts[0] < scenario.least else lacking),
+        ("packets", f"at most {about}{most.packets:,}"),
+        ("time", f"{_time(estimates)} on {least.workers} processors ({_span(*(human_time(each.cpu_s) for each in estimates))} of CPU)"),
+        ("disk", f"about {_span(*(human_size(each.disk_bytes) for each in estimates))} in {folder}"),
     ]
     rows += [("loads", f"{path} (SHA-256 {sha256[:10]}), with `dumbbell run --allow-library` only") for path, sha256 in loads.items()]
-    if checked < total:
+    if scenario.is_sample:
         rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))
     for line in sketch(scenario.runs[0].plan):
         typer.echo(printable(line))
     typer.echo()
     print_columns(rows)
+
+
+def _time(estimates: Sequence[Estimate]) -> str:
+    return f"about {_span(*(human_time(each.wall_s) for each in estimates))}"
+
+
+def _span(least: str, most: str) -> str:
+    """`12`, or `12 to 120`."""
+    return least if least == most else f"{least} to {most}"

@@ -84,6 +84,7 @@ def _print_tenths(meter: _Meter) -> Callable[[], None]:
     def update() -> None:
         nonlocal printed
         tenth = 10 * meter.done // meter.total if meter.total >= _MANY else 0
+        printed = min(printed, tenth)  # there may be more to do than was known
         if tenth > printed:
             printed = tenth
             note(f"{meter.what}: {meter.done} of {meter.total} {meter.unit}")

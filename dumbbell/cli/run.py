@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,10 +13,16 @@ from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
-from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sweep
+from dumbbell.cli.repeats import repeats_json, show_repeats
+from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
 
 if TYPE_CHECKING:
-    from dumbbell.results import Run
+    from dumbbell.engines.execute import Outcome
+    from dumbbell.engines.sweep import Jobs
+    from dumbbell.executor import Executor
+    from dumbbell.results import Run, Store
+    from dumbbell.scenario import Scenario
+    from dumbbell.until.rounds import Repeated
 
 
 def register(app: typer.Typer) -> None:
@@ -38,15 +44,14 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
-    from dumbbell.engines.execute import execute_each
-    from dumbbell.results import limit_notes
+    from dumbbell.results import Store, limit_notes
 
     where = make_executor(executor, workers)
-    name, jobs, store = read_sweep(file, out, most_cells, values or ())
-    ran = len(store.missing(jobs.key(i) for i in range(len(jobs))))
+    scenario, folder = read_scenario(file, out, most_cells, values or ())
+    store = Store(folder)
     began = time.perf_counter()
-    with runs_bar(name) as progress:
-        outcome = execute_each(jobs, store, where, progress, allow_library=allow_library)
+    done = _computed(scenario, store, where, most_cells, allow_library)
+    jobs, outcome, ran = done.jobs, done.outcome, done.ran
     wall_s = time.perf_counter() - began
 
     count = dict.fromkeys(("ok", "warn", "invalid"), 0)
@@ -66,10 +71,13 @@ def _run(
             shown.add(run)
     kept = sum(count.values()) - ran
     if json:
-        summary = {"name": name, "out": str(store.path), "ran": ran, "kept": kept, "wall_s": wall_s}
-        print_json({**summary, **count, "damaged": list(outcome.damaged), "runs": listed})
+        summary = {"name": scenario.name, "out": str(store.path), "ran": ran, "kept": kept, "wall_s": wall_s}
+        until = {} if done.repeated is None else {"until": repeats_json(scenario, done.repeated)}
+        print_json({**summary, **count, "damaged": list(outcome.damaged), **until, "runs": listed})
     else:
         shown.show()
+        if done.repeated is not None:
+            show_repeats(scenario, done.repeated)
     for line in limits[:_MOST_LIMITS]:
         note(f"note: {line}")
     if len(limits) > _MOST_LIMITS:
@@ -79,6 +87,31 @@ def _run(
         note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}, {what}; they are in {store.path}")
     if count["invalid"]:
         raise typer.Exit(1)
+
+
+class _Done(NamedTuple):
+    jobs: Jobs
+    outcome: Outcome
+    ran: int
+    repeated: Repeated | None
+    """Of a scenario with `until`."""
+
+
+def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int | None, allow_library: bool) -> _Done:
+    """The runs of a scenario, once all are there."""
+    if scenario.until is not None:
+        from dumbbell.until.rounds import repeat_until
+
+        with runs_bar(scenario.name) as progress:
+            found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
+        return _Done(found.jobs, found.outcome, found.ran, found)
+    from dumbbell.engines.execute import execute_each
+    from dumbbell.engines.sweep import PreparedSweep
+
+    jobs = PreparedSweep(scenario, most_runs)
+    ran = len(store.missing(jobs.key(i) for i in range(len(jobs))))
+    with runs_bar(scenario.name) as progress:
+        return _Done(jobs, execute_each(jobs, store, where, progress, allow_library=allow_library), ran, None)
 
 
 _MOST_LIMITS = 10

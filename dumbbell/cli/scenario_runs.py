@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,71 +33,102 @@ SAMPLE = 300
 
 
 @dataclass(frozen=True)
+class Missing:
+    """A run that is not stored, and how many it stands for: itself, others of a sample, and repeats that may be asked for."""
+
+    run: Prepared
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
 class ScenarioSample:
     """The runs of a scenario file, or a sample of them."""
 
     name: str
-    total: int
-    """The number of runs that the scenario has."""
+    least: int
+    """The number of runs that the scenario has; with `until` at least, and `most` at most."""
+    most: int
     runs: list[Prepared]
-    missing: list[Prepared]
-    """Those of `runs` that are not in the folder."""
+    """Those that were checked."""
+    is_sample: bool
+    """Whether there are cells of which none was."""
+    missing: list[Missing]
     folder: Path
     """Of their results, which may not be there yet."""
-
-    @property
-    def each(self) -> float:
-        """The number of runs that each of `runs` stands for; 1 if they are all."""
-        return self.total / len(self.runs)
 
 
 def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> ScenarioSample:
     """Reads a scenario file, prepares its runs and finds those that are not in the store.
 
-    With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared. Where an engine that they need is
-    not there, none counts as stored.
+    With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared; with `until` the first run of each
+    cell, or of so many cells that their repeats are no more. Where an engine that they need is not there, none counts as stored.
     `values`: KEY=VALUE of other settings.
     Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
     """
     from dumbbell.engines.prepared import prepare
 
-    scenario, folder = _read(file, out, most_runs, values)
-    total = scenario.run_count
-    chosen = list(scenario.runs(most_runs)) if total <= SAMPLE else scenario.sample_runs(most_runs, SAMPLE)
+    scenario, folder = read_scenario(file, out, most_runs, values)
+    least, most = scenario.cell_count * scenario.least_repeats, scenario.run_count
+    is_sample = least > SAMPLE
+    cells = scenario.spread(SAMPLE if scenario.until is None else max(SAMPLE // scenario.least_repeats, 1)) if is_sample else None
+    if is_sample or scenario.until is not None:
+        chosen = list(scenario.repeats(((cell, range(1)) for cell in cells or range(scenario.cell_count)), most_runs))
+    else:
+        chosen = list(scenario.runs(most_runs))
+    if scenario.until is not None:
+        from dumbbell.until.rule import Rule
+
+        Rule.of(scenario)  # says what is wrong with it
     try:
         runs = prepare(chosen)
     except EnvironmentFault as fault:
         note(f"{fault}; without it nobody knows which runs are in {folder}, so that all count as missing")
         runs = prepare(chosen, keyed=False)
-        return ScenarioSample(scenario.name, total, runs, runs, folder)
-    return ScenarioSample(scenario.name, total, runs, _lacking(runs, folder), folder)
+    each = least / len(runs), most / len(runs)
+    if not folder.exists() or not runs[0].key:
+        missing = [Missing(run, *each) for run in runs]
+    elif scenario.until is None:
+        from dumbbell.results import Store  # with numpy, which takes as long as a plan
+
+        lacking = set(Store(folder).missing([run.key for run in runs]))
+        missing = [Missing(run, *each) for run in runs if run.key in lacking]
+    else:
+        missing = list(_missing_repeats(scenario, folder, cells or range(scenario.cell_count), runs))
+    return ScenarioSample(scenario.name, least, most, runs, is_sample, missing, folder)
 
 
-def _lacking(runs: list[Prepared], folder: Path) -> list[Prepared]:
-    """Those that are not in a folder of results."""
-    if not folder.exists():
-        return runs
-    from dumbbell.results import Store  # with numpy, which takes as long as a plan
+def _missing_repeats(scenario: Scenario, folder: Path, cells: Sequence[int], firsts: Sequence[Prepared]) -> Iterator[Missing]:
+    """What is missing of the repeats of these cells, of which `firsts` are the first; the cells stand for all."""
+    from dumbbell.results import Store
+    from dumbbell.until.rounds import asked_so_far
 
-    lacking = set(Store(folder).missing([run.key for run in runs]))
-    return [run for run in runs if run.key in lacking]
+    share = scenario.cell_count / len(cells)
+    for asked, first in zip(asked_so_far(scenario, Store(folder), cells), firsts, strict=True):
+        if asked.missing or asked.most > asked.least:
+            yield Missing(first, share * asked.missing, share * (asked.missing + asked.most - asked.least))
 
 
-def read_sweep(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> tuple[str, PreparedSweep, Store]:
-    """Reads a scenario file, and checks all its runs: name of the scenario, runs, and the store for them.
+def read_sweep(file: Path, out: Path | None, most_runs: int | None) -> tuple[PreparedSweep, Store]:
+    """Reads a scenario file, and checks all its runs: these, with `until` those that the stored ones ask for, and the store for them.
 
-    `values`: KEY=VALUE of other settings.
     Raises `BadInput` if one of them cannot be run, or if there are more than `most_runs`.
     """
     from dumbbell.engines.sweep import PreparedSweep
     from dumbbell.results import Store
 
-    scenario, folder = _read(file, out, most_runs, values)
-    return scenario.name, PreparedSweep(scenario, most_runs), Store(folder)
+    scenario, folder = read_scenario(file, out, most_runs)
+    store = Store(folder)
+    if scenario.until is None:
+        return PreparedSweep(scenario, most_runs), store
+    from dumbbell.until.rounds import asked_so_far
+
+    asked = asked_so_far(scenario, store, range(scenario.cell_count), most_runs)
+    return PreparedSweep(scenario, most_runs, [(each.cell, range(each.least)) for each in asked]), store
 
 
-def _read(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str]) -> tuple[Scenario, Path]:
-    """The scenario, and the folder of its results."""
+def read_scenario(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> tuple[Scenario, Path]:
+    """The scenario, and the folder of its results. `values`: KEY=VALUE of other settings. Raises `BadInput`."""
     from dumbbell.scenario import Scenario
 
     scenario = Scenario.from_file(_located(file), most_runs, dict(map(_assignment, values)))

@@ -31,22 +31,23 @@ class Estimate:
     disk_bytes: int
 
 
-def estimate(runs: Sequence[Prepared], workers: int | None = None, each: float = 1.0) -> Estimate:
-    """The cost of runs on this machine; `each` is the number of runs that one of these stands for, if they are a sample. Runs in real time
+def estimate(runs: Sequence[Prepared], workers: int | None = None, counts: Sequence[float] | None = None) -> Estimate:
+    """The cost of runs on this machine; `counts` are the numbers of runs that each of these stands for, by default one. Runs in real time
     follow each other, however many workers there are.
     """
     workers = check_workers(workers)
-    costs = [run.cpu_s for run in runs]
-    packets = [expected_packets(run.plan) for run in runs]
+    several = list(zip(runs, [1.0] * len(runs) if counts is None else counts, strict=True))
+    packets = [(run, expected_packets(run.plan), count) for run, count in several]
     disk = sum(
-        _RUN_BYTES + _SAMPLE_BYTES * expected_samples(run.plan, run.engine) + _CAPTURED_BYTES * _points(run) * count
-        for run, count in zip(runs, packets, strict=True)
+        (_RUN_BYTES + _SAMPLE_BYTES * expected_samples(run.plan, run.engine) + _CAPTURED_BYTES * _points(run) * each) * count
+        for run, each, count in packets
     )
-    in_turn = [cost for run, cost in zip(runs, costs, strict=True) if engine(run.engine).in_real_time]
-    at_once = [cost for run, cost in zip(runs, costs, strict=True) if not engine(run.engine).in_real_time]
-    cpu_s = each * sum(costs)
-    wall_s = each * sum(in_turn) + max(each * sum(at_once) / workers, max(at_once, default=0.0))
-    return Estimate(round(each * sum(packets)), cpu_s, wall_s, workers, int(each * disk))
+    costs = [(engine(run.engine).in_real_time, run.cpu_s, count) for run, count in several]
+    in_turn = sum(cost * count for real, cost, count in costs if real)
+    at_once = sum(cost * count for real, cost, count in costs if not real)
+    longest = max((cost for real, cost, count in costs if not real and count), default=0.0)
+    wall_s = in_turn + max(at_once / workers, longest)
+    return Estimate(round(sum(each * count for _, each, count in packets)), in_turn + at_once, wall_s, workers, int(disk))
 
 
 def _points(run: Prepared) -> float:

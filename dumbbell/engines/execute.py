@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import Prepared, not_allowed
+from dumbbell.engines.prepared import Prepared, not_allowed, not_storable
 from dumbbell.engines.sweep import Jobs, Listed, requests
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
@@ -48,8 +48,7 @@ def execute(
     from dumbbell.results import Results
 
     if store is not None and (named := {function.name for run in runs for function in run.functions.values()}):
-        what = f"{', '.join(sorted(named))}: runs with congestion controls in Python are not stored, as nobody else could make them again"
-        raise BadInput(f"{what}; expected no results folder, or a library")
+        raise BadInput(not_storable(named))
     outcome = execute_each(Listed(runs), store, executor, progress, repair, allow_library)
     found = tuple(outcome)
     return Results(found, tuple(outcome.damaged.values()))
@@ -95,8 +94,8 @@ class Outcome:
 
     _jobs: Jobs
     _store: Store | None
-    _unstored: Mapping[str, Run]
-    """Those that are not in the store."""
+    unstored: Mapping[str, Run]
+    """Those that are not in the store, by key."""
     damaged: dict[str, DamagedRun] = field(default_factory=dict)
     """By key, the stored runs that were left out when the runs were iterated over."""
 
@@ -107,7 +106,7 @@ class Outcome:
         for i in range(len(self._jobs)):
             key = self._jobs.key(i)
             try:
-                run = self._unstored[key] if self._store is None or key in self._unstored else self._store.get(key)
+                run = self.unstored[key] if self._store is None or key in self.unstored else self._store.get(key)
             except DamagedRun as damage:
                 if key not in self.damaged:
                     self.damaged[key] = damage

@@ -79,6 +79,12 @@ def not_allowed(paths: Iterable[str]) -> str:
     return f"{', '.join(sorted(paths))} would be loaded and run; expected --allow-library (in Python allow_library=True) if you trust it"
 
 
+def not_storable(names: Iterable[str]) -> str:
+    """The line that refuses to store runs with functions of these names."""
+    what = f"{', '.join(sorted(names))}: runs with congestion controls in Python are not stored, as nobody else could make them again"
+    return f"{what}; expected no results folder, or a library"
+
+
 def prepare(runs: Iterable[ResolvedScenario], keyed: bool = True) -> list[Prepared]:
     """Prepares runs, each for the engine that its scenario names.
 
@@ -129,7 +135,7 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
         if run.settings.passive_rtt and not all(path.base_rtt_ns for path in planned.plan.paths):
             what = "true has nothing to measure: packets are at both ends of a path without delay at the same time"
             problems[run.problem(("passive_rtt",), what, "an rtt above 0s, or false")] = None
-        if run.origin is not None and run.origin.repeat > 1 and not found.depends_on_seed(run.settings):
+        if run.origin is not None and run.origin.most_repeats > 1 and not found.depends_on_seed(run.settings):
             problems[_identical(run, run.origin)] = None
         refusals = list(table.refusals(planned.plan, partial(_others, found.name), passed.get(name)))
         if not refusals:
@@ -146,8 +152,9 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
 
 def _identical(run: ResolvedScenario, scenario: Scenario) -> Problem:
     """The problem of repeats that nothing tells apart."""
-    what = f"{scenario.repeat} runs would be identical"
-    return run.problem(("repeat",), what, "start.jitter in a flow, a queue or a cc that draws random numbers, or repeat: 1")
+    key, instead = ("repeat", "repeat: 1") if scenario.until is None else ("until", "no until")
+    what = f"{scenario.most_repeats} runs would be identical"
+    return run.problem((key,), what, f"start.jitter in a flow, a queue or a cc that draws random numbers, or {instead}")
 
 
 def _others(name: str) -> list[Capabilities]:

@@ -86,8 +86,8 @@ class Listed:
 class PreparedSweep:
     """The runs of a scenario."""
 
-    def __init__(self, scenario: Scenario, most_runs: int | None = None) -> None:
-        """Checks all runs. Raises as `prepare` does."""
+    def __init__(self, scenario: Scenario, most_runs: int | None = None, chosen: Sequence[tuple[int, range]] | None = None) -> None:
+        """Checks all runs; `chosen`: only these repeats of these cells, see `Scenario.repeats`. Raises as `prepare` does."""
         # Said once here, the engine need not be added to each run.
         scenario = scenario.on(default())
         self._scenario, self._most_runs = scenario, most_runs
@@ -97,14 +97,22 @@ class PreparedSweep:
         self._kept: list[Prepared] = []
         self.libraries: set[str] = set()
         """See `Jobs`."""
-        keep = scenario.run_count <= MOST_KEPT
+        self.functions: set[str] = set()
+        """The names of functions that are congestion controls."""
+        self._positions = array("q")
+        """Of the runs among all that there may be, see `Scenario.run`."""
+        all_runs = scenario.cell_count * scenario.least_repeats if chosen is None else sum(len(repeats) for _, repeats in chosen)
+        keep = all_runs <= MOST_KEPT
+        runs = scenario.runs(most_runs) if chosen is None else scenario.repeats(chosen, most_runs)
         with collector_paused():
-            for run in prepared_each(scenario.runs(most_runs)):
+            for run, position in zip(prepared_each(runs), _positions(scenario, chosen), strict=True):
+                self._positions.append(position)
                 self._keys += bytes.fromhex(run.key)
                 self._costs.append(run.cpu_s)
                 self._engines.append(run.engine)
                 self._cells.append(json.dumps(run.resolved.cell))
                 self.libraries.update(run.libraries.values())
+                self.functions.update(function.name for function in run.functions.values())
                 if keep:
                     self._kept.append(run)
 
@@ -112,7 +120,7 @@ class PreparedSweep:
         return len(self._costs)
 
     def __getitem__(self, position: int) -> Prepared:
-        return self._kept[position] if self._kept else prepare([self._scenario.run(position, self._most_runs)])[0]
+        return self._kept[position] if self._kept else prepare([self._scenario.run(self._positions[position], self._most_runs)])[0]
 
     def key(self, position: int) -> str:
         """See `Jobs`."""
@@ -129,6 +137,13 @@ class PreparedSweep:
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
         """See `Jobs`."""
         return self._scenario.name, json.loads(self._cells[position])
+
+
+def _positions(scenario: Scenario, chosen: Sequence[tuple[int, range]] | None) -> Iterator[int]:
+    every = range(scenario.least_repeats)
+    for cell, repeats in ((cell, every) for cell in range(scenario.cell_count)) if chosen is None else chosen:
+        for repeat in repeats:
+            yield cell * scenario.most_repeats + repeat
 
 
 def requests(jobs: Jobs) -> Iterator[tuple[str, dict[str, Any], str]]:

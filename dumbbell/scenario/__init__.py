@@ -28,6 +28,7 @@ from dumbbell.scenario.sweep import Sweep
 from dumbbell.scenario.tcp import Cc, Connections, Host, Stack, Start
 from dumbbell.scenario.traffic import *  # noqa: F403
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
+from dumbbell.scenario.until import Until
 
 __all__ = [
     "Access",
@@ -70,6 +71,7 @@ __all__ = [
     "Stage",
     "Start",
     "Sweep",
+    "Until",
     "bottlenecks",
     "flow_bases",
     "flow_names",

@@ -62,9 +62,14 @@ class Amount:
         return self.kind in _UNITS or self.kind == _WHOLE
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it has no unit."""
+        return self.kind in (_WHOLE, _NUMBER)
+
+    @property
     def noun(self) -> str:
         """What its kind is called."""
-        return self.kind if self.kind in (_WHOLE, _NUMBER) else "bdp" if self.kind == "Limit" else self.kind.lower()
+        return self.kind if self.is_plain else "bdp" if self.kind == "Limit" else self.kind.lower()
 
     def __str__(self) -> str:
         return str(self.text)

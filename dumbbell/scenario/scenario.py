@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path as FilePath
@@ -19,6 +19,7 @@ from dumbbell.scenario.keys import assigned_at, covers
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.sweep import Sweep
+from dumbbell.scenario.until import Until
 
 Coordinate = str | int | float
 _AS_WRITTEN = frozenset((str, int, float))
@@ -76,6 +77,8 @@ class Scenario(Settings):
     """Replaces settings cell by cell; the scenario must stand by itself without it."""
     repeat: Annotated[int, Field(ge=1, le=100_000)] = 1
     """Runs of each cell, with the seeds `seed`, `seed` + 1, ..."""
+    until: Until | None = None
+    """In place of `repeat`: as many runs of each cell as it takes for a metric to be known well enough."""
 
     _source: source.Source | None = PrivateAttr(default=None)
 
@@ -129,9 +132,19 @@ class Scenario(Settings):
         return self.sweep.count if self.sweep else 1
 
     @property
+    def least_repeats(self) -> int:
+        """The number of runs that every cell has."""
+        return self.repeat if self.until is None else self.until.least
+
+    @property
+    def most_repeats(self) -> int:
+        """The number of runs that a cell may have."""
+        return self.repeat if self.until is None else self.until.most
+
+    @property
     def run_count(self) -> int:
-        """The number of runs: cells times repeats."""
-        return self.cell_count * self.repeat
+        """The number of runs, at most: cells times repeats."""
+        return self.cell_count * self.most_repeats
 
     def expand(self, most_runs: int | None = None) -> list[ResolvedScenario]:
         """All runs, see `runs`."""
@@ -142,21 +155,24 @@ class Scenario(Settings):
 
         Raises `ScenarioError` as `runs` does, for problems of these cells.
         """
+        return list(self.repeats(((cell, range(1)) for cell in self.spread(count)), most_runs))
+
+    def spread(self, count: int) -> Sequence[int]:
+        """`count` cells, evenly spaced from the first to the last; all if there are no more."""
         cells = self.cell_count
-        chosen = range(cells) if cells <= count else [i * (cells - 1) // max(count - 1, 1) for i in range(count)]
-        return list(self.repeats(((cell, range(1)) for cell in chosen), most_runs))
+        return range(cells) if cells <= count else [i * (cells - 1) // max(count - 1, 1) for i in range(count)]
 
     def runs(self, most_runs: int | None = None) -> Iterator[ResolvedScenario]:
-        """The runs, made one by one: cells in order (first key slowest), seeds within a cell.
+        """The runs, made one by one: cells in order (first key slowest), seeds within a cell; with `until` those that every cell has.
 
         Raises `ScenarioError` for settings that contradict each other, when the cell with them is reached; for cells that are the same
         run; and if there are more runs than `most_runs`, by default `MOST_RUNS`.
         """
-        return self.repeats(((cell, range(self.repeat)) for cell in range(self.cell_count)), most_runs)
+        return self.repeats(((cell, range(self.least_repeats)) for cell in range(self.cell_count)), most_runs)
 
     def run(self, position: int, most_runs: int | None = None) -> ResolvedScenario:
-        """The run at a position among `runs`. Raises as `runs` does, for its cell."""
-        cell, repeat = divmod(position, self.repeat)
+        """The run at a position among all that there may be, `most_repeats` of each cell. Raises as `runs` does, for its cell."""
+        cell, repeat = divmod(position, self.most_repeats)
         (run,) = self.repeats([(cell, range(repeat, repeat + 1))], most_runs)
         return run
 
@@ -167,16 +183,19 @@ class Scenario(Settings):
 
     def repeats(self, chosen: Iterable[tuple[int, range]], most_runs: int | None = None) -> Iterator[ResolvedScenario]:
         """Some runs: of each of these cells the repeats with these numbers, from 0. Raises as `runs` does, for problems of these cells."""
-        most = MOST_RUNS if most_runs is None else most_runs
+        most, key = MOST_RUNS if most_runs is None else most_runs, "repeat" if self.until is None else "until"
+        if self.until is not None and "repeat" in self.model_fields_set:
+            raise ScenarioError([self.locate(("until",), "stands beside repeat", "the one or the other")])
         if self.run_count > most:
-            what = f"{self.run_count} runs ({self.cell_count} cells, repeat: {self.repeat})"
-            raise ScenarioError([self.locate(("sweep" if self.sweep else "repeat",), what, f"at most {most}, or --most-cells")])
+            number = f"repeat: {self.repeat}" if self.until is None else f"until.most: {self.until.most}"
+            what = f"{self.run_count} runs ({self.cell_count} cells, {number})"
+            raise ScenarioError([self.locate(("sweep" if self.sweep else key,), what, f"at most {most}, or --most-cells")])
         check = Check()
         if problems := [self.locate(*found) for found in check.wrong(self)]:
             raise ScenarioError(problems)
         context = self._source and self._source.context
         keys = [key.split(".") for key in (self.sweep.keys if self.sweep else ())]
-        written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat"}, context=LONG)
+        written = self.model_dump(mode="json", exclude_unset=True, exclude={"sweep", "repeat", "until"}, context=LONG)
         shared = {name: _shared(value, getattr(self, name), _below(keys, name)) for name, value in written.items()}
         before: dict[str, Any] = {}
         settings: Settings = self
@@ -196,9 +215,13 @@ class Scenario(Settings):
             if (same := seen.setdefault(blake2b(known.text.encode(), digest_size=16).digest(), index)) != index:
                 what = f"{_cell_text(self._cell(same)[1])} and {_cell_text(cell)} are the same run"
                 raise ScenarioError([self.locate(("sweep",), what, "different cells")])
-            first = ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.repeat > 1 else cell, self, known)
+            first = ResolvedScenario(settings, {**cell, "seed": settings.seed} if self.most_repeats > 1 else cell, self, known)
             for repeat in numbers:
                 yield first if repeat == 0 else self._repeated(first, settings.seed + repeat)
+
+    def coordinates(self, cell: int) -> dict[str, Coordinate]:
+        """The coordinates of a cell, without the seed of a repeat."""
+        return self._cell(cell)[1]
 
     def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:
         """The settings of a cell as written, and as coordinates."""

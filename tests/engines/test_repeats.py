@@ -18,6 +18,8 @@ def scenario(**more):
 def test_repeats_that_could_not_differ_are_refused():
     with pytest.raises(ScenarioError, match=r"^repeat: 3 runs would be identical; expected start.jitter in a flow, a queue or a cc that"):
         prepare(scenario(repeat=3).runs())
+    with pytest.raises(ScenarioError, match=r"^until: 50 runs would be identical; expected .*, or no until$"):
+        prepare(scenario(until={"metric": "goodput", "ci": "2%"}).runs())
 
 
 @pytest.mark.parametrize("cc", ["bbr", "bbr3", "cdg", "lp", "nv"])

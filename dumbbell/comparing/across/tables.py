@@ -12,7 +12,7 @@ from dumbbell.comparing.across.questions import check_statistic, selected
 from dumbbell.comparing.tables import Table
 from dumbbell.results.columns import COLUMNS, SEED, find_column, find_key, unknown_column
 
-_ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
+ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
 """What a row is of -> the coordinates that it has beside the cell."""
 
 
@@ -37,7 +37,7 @@ def repeats_table(
     swept = dict.fromkeys(key for source in sources for run in source.runs for key in run.cell if key != SEED)
     several = varying(found)
     together = [find_key(word, [*swept, *several], "--over") for word in over]
-    keys = [key for key in (*(each for each in (FOLDER, ENGINE, NAME) if each in several), *swept, *_ROWS[per]) if key not in together]
+    keys = [key for key in (*(each for each in (FOLDER, ENGINE, NAME) if each in several), *swept, *ROWS[per]) if key not in together]
     columns = _columns(found, per, y)
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:

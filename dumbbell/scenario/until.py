@@ -1,0 +1,36 @@
+"""Repeating a cell until a metric is known well enough: what a user writes of it. `dumbbell.until` does it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dumbbell.scenario.amount import Amount
+from dumbbell.scenario.base import Model
+from dumbbell.scenario.problems import Unfit
+
+
+class Until(Model):
+    """When a cell has been repeated often enough."""
+
+    metric: str
+    """A column of `dumbbell table`, with its unit or without: `goodput`, `jain_index`, `completion_s`."""
+    ci: Amount
+    """Half the 95 % interval of the mean over the repeats (Student's t), at most: a share of the mean (`2%`), or in the unit of the column
+    (`1ms`, `100kbit`, `10p`; a plain number where it has none)."""
+    per: Literal["run", "group", "flow", "stream"] | None = None
+    """What the metric is of, as the rows of `dumbbell table --statistic mean`; the interval of each row must be narrow enough. By default
+    the whole run if it has such a column, else its groups, else its streams of datagrams."""
+    least: Annotated[int, Field(ge=2, le=100_000)] = 5
+    """Runs of each cell before anything is asked of them."""
+    most: Annotated[int, Field(ge=2, le=100_000)] = 50
+    """Runs of a cell that does not get there."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.ci.value <= 0:
+            raise Unfit(f"ci: {self.ci} is no width", "more than that")
+        if self.most < self.least:
+            raise Unfit(f"most: {self.most} is below least: {self.least}", f"at least {self.least}")
+        return self

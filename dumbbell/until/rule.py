@@ -1,0 +1,130 @@
+"""When a cell has been repeated often enough. A verdict depends on nothing but the results of the cell's repeats.
+
+The interval is that of `dumbbell table --statistic mean`. How many repeats a width takes is estimated as Stein (Annals of Mathematical
+Statistics 16, 1945) does from a first sample: their number grows with the square of the interval. As the variance of a few repeats is not
+well known, the number of repeats is at most doubled before the interval is looked at again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
+from dumbbell.comparing.across.observations import Source, observations
+from dumbbell.comparing.across.tables import ROWS
+from dumbbell.results.columns import COLUMNS, bare, find_column, unit_of
+from dumbbell.results.summary import Summarised
+from dumbbell.scenario import Scenario, ScenarioError, nearest, one_of
+from dumbbell.scenario.amount import Amount
+
+State = Literal["narrow", "wide", "equal", "none"]
+_PER: Mapping[str, Sequence[str]] = {**COLUMNS, "group": tuple(dict.fromkeys((*COLUMNS["flow"], *COLUMNS["group"])))}
+"""What a row is of -> its columns, as `dumbbell table --statistic` has them."""
+_BY_DEFAULT = ("run", "group", "stream")
+_UNITS: Mapping[str, tuple[str, float, str]] = {
+    "ms": ("Duration", 1e-6, "1ms"),
+    "s": ("Duration", 1e-9, "1s"),
+    "Mbit/s": ("Rate", 1e-6, "100kbit"),
+    "packets": ("Packets", 1.0, "10p"),
+    "bytes": ("Size", 1.0, "10kB"),
+}
+"""Unit of a column -> the kind of an amount of it, its factor on that, and an example. A column of another unit takes plain numbers."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a cell after some repeats."""
+
+    taken: int
+    """Repeats."""
+    state: State
+    """`narrow`: known well enough; `wide`: not; `equal`: well enough, but for rows of which all repeats have the same value, so that they
+    have no interval; `none`: no repeat has a value."""
+    of: str
+    """The row with the widest interval, such as `cubic forward`; empty for the whole run."""
+    estimate: Estimate
+    """Of that row."""
+    more: int
+    """Further repeats that are worth making; 0: there will be no others."""
+
+    def plain(self) -> dict[str, Any]:
+        """As data for JSON."""
+        numbers = {"mean": self.estimate.centre, "low": self.estimate.low, "high": self.estimate.high}
+        known = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+        return {"runs": self.taken, "state": self.state, "of": self.of, **known}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `until` of a scenario comes to."""
+
+    column: str
+    per: str
+    width: float
+    """Of half an interval at most: a share of the mean, or in the unit of the column."""
+    is_share: bool
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Rule:
+        """That of a scenario which has one. Raises `ScenarioError` for a metric that is none, and a width that is not one of it."""
+        until = scenario.until
+        assert until is not None
+        pers = _BY_DEFAULT if until.per is None else (until.per,)
+        found = [(column, per) for per in pers if (column := find_column(until.metric, _PER[per])) is not None]
+        if not found:
+            known = list(dict.fromkeys(column for per in pers for column in _PER[per]))
+            what = f"{until.metric!r} is unknown{nearest(until.metric, [*map(bare, known), *known])}"
+            raise ScenarioError([scenario.locate(("until", "metric"), what, one_of(known))])
+        column, per = found[0]
+        width, is_share = _width(scenario, until.ci, column)
+        return cls(column, per, width, is_share, until.least, until.most)
+
+    def judge(self, runs: Sequence[Summarised], taken: int) -> Verdict:
+        """The verdict after `taken` repeats, of which `runs` are whole and valid."""
+        found = {place: each for place, each in self._estimates(runs) if each.count}
+        if not found:
+            return Verdict(taken, "none", "", Estimate(math.nan, math.nan, math.nan, 0), 0)
+        known = {place: each for place, each in found.items() if not _are_equal(each)}
+        place = max(known or found, key=lambda place: self._ratio(found[place]))
+        ratio = self._ratio(found[place]) if known else 0.0
+        state: State = "wide" if ratio > 1 else "narrow" if len(known) == len(found) else "equal"
+        wanted = min(taken * ratio**2, 2 * taken, self.most) if ratio > 1 else taken
+        more = min(max(math.ceil(wanted), taken + 1), self.most) - taken if ratio > 1 else 0
+        if known and state == "equal":  # what has no interval is what is to be told
+            place = next(place for place in found if place not in known)
+        return Verdict(taken, state, " ".join(filter(None, dict.fromkeys(place))), found[place], max(more, 0))
+
+    def _estimates(self, runs: Sequence[Summarised]) -> Iterator[tuple[tuple[str, ...], Estimate]]:
+        rows: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+        for each in observations([Source("", [run for run in runs if run.summary.status != "invalid"])], self.per):
+            place = tuple(str(each.at.get(key, "")) for key in ROWS[self.per])
+            rows.setdefault(place, []).append((each.run, each.values.get(self.column, math.nan)))
+        for place, pairs in rows.items():
+            yield place, estimate(by_run(pairs), "mean")
+
+    def _ratio(self, found: Estimate) -> float:
+        """Half an interval as a multiple of what it may be."""
+        allowed = self.width * abs(found.centre) if self.is_share else self.width
+        half = (found.high - found.low) / 2
+        return half / allowed if found.has_interval and allowed else math.inf
+
+
+def _are_equal(found: Estimate) -> bool:
+    """Whether there are several values, all the same."""
+    return found.count > 1 and math.isfinite(found.centre) and not found.has_interval
+
+
+def _width(scenario: Scenario, ci: Amount, column: str) -> tuple[float, bool]:
+    """The width, and whether it is a share of the mean."""
+    if ci.kind == "Share":
+        return float(ci.value) / 100, True
+    kind, factor, example = _UNITS.get(unit_of(column), ("", 1.0, "0.01"))
+    if ci.kind != kind if kind else not ci.is_plain:
+        what = f"{ci} is no width of {column}"
+        raise ScenarioError([scenario.locate(("until", "ci"), what, f"a share of the mean such as 2%, or a width such as {example}")])
+    return float(ci.value) * factor, False
