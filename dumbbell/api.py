@@ -16,7 +16,7 @@ from dumbbell.scenario import Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dumbbell.comparing.across.observations import Source
+    from dumbbell.comparing.across.coordinates import Source
     from dumbbell.comparing.tables import Table
     from dumbbell.drawing.style import Size
 
@@ -102,7 +102,8 @@ def plot(
 
     Raises `BadInput` for a name that is none.
     """
-    from dumbbell.comparing.across.questions import Asked, needs_series, settle, summary
+    from dumbbell.comparing.across.questions import Asked, settle, summary
+    from dumbbell.comparing.across.words import PYTHON
     from dumbbell.drawing.across.figure import across_figure
     from dumbbell.drawing.across.sheet import Wording
 
@@ -119,32 +120,34 @@ def plot(
         samples=samples,
         window_s=window_s,
     )
-    sources = _sources(what, needs_series(asked))
-    settled = summary(sources) if asked == Asked() else settle(asked, sources)
+    sources = _sources(what)
+    settled = summary(sources, PYTHON) if asked == Asked() else settle(asked, sources, manner=PYTHON)
     return across_figure(settled, Wording(title, x_label, y_label, labels or {}), size, start_s, stop_s)
 
 
 def table(
     what: Results | str | Path | Sequence[Results | str | Path] | Mapping[str, Results | str | Path],
-    per: str = "group",
+    per: str | None = None,
     statistic: str = "mean",
     y: str | Sequence[str] = (),
     where: Where = (),
     over: str | Sequence[str] = (),
 ) -> Table:
-    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `run`, `flow` or `stream`.
+    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow` or `stream`.
 
     It has `csv()`, `markdown()`, `latex()`, `text(width)` and `records()`; notebooks show it. The other arguments are those of `plot`.
     """
     from dumbbell.comparing.across.tables import repeats_table
+    from dumbbell.comparing.across.words import PYTHON
 
-    return repeats_table(_sources(what, False), "", per, statistic, _several(y), _conditions(where), _several(over))
+    asked = _several(y), _conditions(where), _several(over)
+    return repeats_table(_sources(what), "", per, statistic, *asked, manner=PYTHON)
 
 
-def _sources(what: object, series: bool) -> list[Source]:
+def _sources(what: object) -> list[Source]:
     """The runs that are meant, without invalid ones."""
-    from dumbbell.comparing.across.observations import Source
-    from dumbbell.studies.folder import open_outlines, open_runs
+    from dumbbell.comparing.across.coordinates import Source
+    from dumbbell.studies.folder import open_outlines, run_of
 
     if isinstance(what, Results | str | Path):
         what = [what]
@@ -154,8 +157,8 @@ def _sources(what: object, series: bool) -> list[Source]:
         if isinstance(each, Results):
             found.append(Source(name or f"results {number}", [run for run in each if run.status != "invalid"]))
         else:
-            path, runs = (open_runs if series else open_outlines)(Path(each))
-            found.append(Source(name or path.resolve().name, runs))
+            path, runs = open_outlines(Path(each))
+            found.append(Source(name or path.resolve().name, runs, run_of(path)))
     return found
 
 

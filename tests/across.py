@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from dumbbell.comparing.across.observations import Source
+from dumbbell.comparing.across.coordinates import Source
 from dumbbell.results import Outline, Summary
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Traits
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
-    from dumbbell.comparing.across.observations import Source
+    from dumbbell.comparing.across.coordinates import Source
     from dumbbell.comparing.across.questions import Asked, Settled
     from dumbbell.drawing.across.sheet import Wording
     from dumbbell.drawing.style import Format
@@ -85,28 +86,20 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
 
     None if nothing is asked for and there is one run alone.
     """
-    from dumbbell.comparing.across.questions import needs_series, settle, summary
+    from dumbbell.comparing.across.questions import settle, summary
 
-    series = asked is not None and needs_series(asked)
-    sources, paths = _sources(folders, series)
-    count = sum(len(source.runs) for source in sources)
-    if asked is None and count < 2 and len(folders) == 1:
+    sources, paths = _sources(folders)
+    if asked is None and sum(len(source.runs) for source in sources) < 2 and len(folders) == 1:
         return None
-    if asked is None:
-        settled = summary(sources)
-    elif not series:
-        settled = settle(asked, sources)
-    else:
-        done = 0
-        with progress_bar("reading samples", "runs") as progress:
-            progress(0, count)
+    with ExitStack() as shown:
+        bars: list[Callable[[int, int], None]] = []
 
-            def tick() -> None:
-                nonlocal done
-                done += 1
-                progress(done % count or count, count)
+        def progress(done: int, count: int) -> None:
+            if not bars:  # most figures read no series
+                bars.append(shown.enter_context(progress_bar("reading samples", "runs")))
+            bars[0](done, count)
 
-            settled = settle(asked, sources, tick)
+        settled = summary(sources) if asked is None else settle(asked, sources, progress)
     return _draw(settled, asked is None, wording, output, paths)
 
 
@@ -128,14 +121,14 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
     return written
 
 
-def _sources(folders: Sequence[Path], series: bool) -> tuple[list[Source], list[Path]]:
+def _sources(folders: Sequence[Path]) -> tuple[list[Source], list[Path]]:
     """The runs of folders, each called by its name, or where two have the same by their paths."""
-    from dumbbell.comparing.across.observations import Source
-    from dumbbell.studies.folder import open_outlines, open_runs
+    from dumbbell.comparing.across.coordinates import Source
+    from dumbbell.studies.folder import open_outlines, run_of
 
-    opened = [(open_runs if series else open_outlines)(folder) for folder in folders]
+    opened = [open_outlines(folder) for folder in folders]
     names = [path.resolve().name for path, _ in opened]
     labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     if len(set(labels)) < len(labels):
         raise BadInput(f"{folders[0]} was given more than once; expected different folders")
-    return [Source(label, runs) for label, (_, runs) in zip(labels, opened, strict=True)], [path for path, _ in opened]
+    return [Source(label, runs, run_of(path)) for label, (path, runs) in zip(labels, opened, strict=True)], [path for path, _ in opened]

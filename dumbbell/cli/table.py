@@ -146,17 +146,17 @@ def _over_repeats(
     folder: Path, wanted: str | None, statistic: str, asked: tuple[Sequence[str], Sequence[str], Sequence[str]], apart: bool
 ) -> Table:
     """A row a cell; `asked`: columns, conditions and keys that are taken together."""
+    from dumbbell.comparing.across.coordinates import Source
     from dumbbell.comparing.across.estimates import STATISTICS
-    from dumbbell.comparing.across.observations import Source
     from dumbbell.comparing.across.questions import check_statistic
     from dumbbell.comparing.across.tables import repeats_table
-    from dumbbell.studies.folder import open_outlines
+    from dumbbell.studies.folder import open_outlines, run_of
 
     check_statistic(statistic)
     path, runs = open_outlines(folder)
-    per = {"--runs": "run", "--datagrams": "stream"}.get(wanted or "", "group")
+    per = {"--runs": "run", "--groups": "group", "--datagrams": "stream"}.get(wanted or "")
     y, where, over = asked
-    return repeats_table([Source(path.name, runs)], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
+    return repeats_table([Source(path.name, runs, run_of(path))], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
 
 
 def _tins(opened: Folder) -> Table:

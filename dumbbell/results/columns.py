@@ -56,24 +56,40 @@ _QUANTITIES: Sequence[Mapping[str, tuple[str, float]]] = (
     {"%": ("%", 1.0)},
     {"": ("", 1.0)},
 )
-_WRITTEN = re.compile(r"(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) ?(?P<unit>[A-Za-z%]*)", re.ASCII)
+_SPELLED = {
+    **{name: unit for kind in _QUANTITIES for unit, (name, _) in kind.items() if unit},
+    **{f"{prefix}{end}": f"{prefix}bit" for prefix in ("", "k", "m", "g") for end in ("bit", "bit/s")},
+    "packet": "p",
+}
+"""Other spellings of units -> the unit: what figures call them, and of rates, whose case does not matter, those in lower case."""
+_WRITTEN = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-zµ%/]*)", re.ASCII)
 
 
-def find_key(word: str, keys: Iterable[str], option: str) -> str:
+def find_key(word: str, keys: Iterable[str], given: str) -> str:
     """The key that a word stands for: itself, or the only one that ends with it after a dot.
 
-    Raises `BadInput`, one line that names `option`, if there is none or more than one.
+    Raises `BadInput`, one line that begins with `given`, the option with the word, if there is none or more than one.
     """
     keys = list(dict.fromkeys(keys))
-    if word in keys:
-        return word
-    meant = [key for key in keys if key.endswith(f".{word}")]
+    meant = meant_keys(word, keys)
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise BadInput(f"{option} {word!r} is ambiguous: {' and '.join(meant)} end with it; expected one of them")
+        raise BadInput(f"{given} is ambiguous: {' and '.join(meant)} end with it; expected one of them")
+    raise unknown_key(word, keys, given)
+
+
+def meant_keys(word: str, keys: Iterable[str]) -> list[str]:
+    """The keys that a word may stand for: itself alone, or all that end with it after a dot."""
+    keys = list(keys)
+    return [word] if word in keys else [key for key in keys if key.endswith(f".{word}")]
+
+
+def unknown_key(word: str, keys: Iterable[str], given: str) -> BadInput:
+    """The error for a key that is not there: the nearest, and those that are."""
+    keys = list(dict.fromkeys(keys))
     shorts = [key.rpartition(".")[2] for key in keys]
-    raise BadInput(f"{option} {word!r} is unknown{_near(word, [*keys, *shorts])}; expected {_one_of(keys)}")
+    return BadInput(f"{given} is unknown{near(word, [*keys, *shorts])}; expected {one_of(keys)}")
 
 
 def find_column(word: str, columns: Iterable[str]) -> str | None:
@@ -86,13 +102,13 @@ def find_column(word: str, columns: Iterable[str]) -> str | None:
     return meant[0] if len(meant) == 1 else None
 
 
-def unknown_column(word: str, columns: Iterable[str], option: str) -> BadInput:
-    """The error for a column that is not there: those that begin with it, or the nearest."""
+def unknown_column(word: str, columns: Iterable[str], given: str) -> BadInput:
+    """The error for a column that is not there: those that begin with it, or the nearest. `given`: the option with the word."""
     columns = list(dict.fromkeys(columns))
     longer = [column for column in columns if column.startswith(f"{word}_")]
     if longer:
-        return BadInput(f"{option} {word!r} is no column; expected {' or '.join(longer)}")
-    return BadInput(f"{option} {word!r} is unknown{_near(word, [*columns, *map(bare, columns)])}; expected {_one_of(columns)}")
+        return BadInput(f"{given} is no column; expected {' or '.join(longer)}")
+    return BadInput(f"{given} is unknown{near(word, [*columns, *map(bare, columns)])}; expected {one_of(columns)}")
 
 
 def bare(column: str) -> str:
@@ -146,27 +162,58 @@ def as_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
     if kind is None:
         return None
     name, size = kind[Counter(units).most_common(1)[0][0]]
-    return [float(f"{number * kind[unit][1] / size:.12g}") for number, unit in (part for part in parts if part is not None)], name
+    return [_rounded(number * kind[unit][1] / size) for number, unit in (part for part in parts if part is not None)], name
+
+
+def quantity(value: object) -> tuple[str, float] | None:
+    """What a coordinate with a unit, or a number, is worth: its kind and its size, the same for `20ms` and `0.02s`; None if it is none.
+
+    Digits alone are text: `6.1` and `6.10` may be versions.
+    """
+    part = _split(value)
+    kind = None if part is None else next((kind for kind in _QUANTITIES if part[1] in kind), None)
+    if part is None or kind is None or (isinstance(value, str) and not part[1]):
+        return None
+    return next(iter(kind)), _rounded(part[0] * kind[part[1]][1])
+
+
+def is_meant(value: object, typed: str) -> bool:
+    """Whether a coordinate is what somebody typed: the same text, or an equal quantity."""
+    if str(value) == typed:
+        return True
+    number = _split(typed) if isinstance(value, int | float) else None
+    size = ("", number[0]) if number is not None and not number[1] else quantity(typed)
+    return size is not None and size == quantity(value)
+
+
+def _rounded(number: float) -> float:
+    """Without what the arithmetic of fractions adds."""
+    return float(f"{number:.12g}")
 
 
 def _split(value: object) -> tuple[float, str] | None:
-    """Number and unit of a coordinate."""
+    """Number and unit of a coordinate, the unit as in `_QUANTITIES` however it is spelled."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value), ""
-    match = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
-    return None if match is None else (float(match["number"]), match["unit"])
+    match = _WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    unit = match["unit"]
+    return float(match["number"]), _SPELLED.get(unit) or _SPELLED.get(unit.lower(), unit)
 
 
 def _suffix(column: str) -> str | None:
     return next((suffix for suffix in _SUFFIXES if column.endswith(suffix)), None) if column not in _UNITS else None
 
 
-def _near(word: str, known: Iterable[str]) -> str:
+def near(word: str, known: Iterable[str]) -> str:
+    """` (did you mean 'rtt'?)`, or nothing if none of what is known is like the word."""
     close = difflib.get_close_matches(shortened(word), list(dict.fromkeys(known)), n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def _one_of(names: Sequence[str]) -> str:
+def one_of(names: Sequence[str]) -> str:
+    """What an error offers: `one of a, b`."""
     more = len(names) - _MOST_NAMES
     if not names:
         return "none, there is only one value of everything"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+Coordinate = str | int | float
+_AS_WRITTEN = frozenset((str, int, float))
 _MOST_DIGITS = 10
 """Of an index in a dotted key."""
 
@@ -40,3 +42,32 @@ def covers(key: str, location: Sequence[str | int]) -> bool:
             return False
         index += 1
     return True
+
+
+def values_at(node: Any, key: str) -> list[Any]:
+    """The values that plain data has at a dotted key: one, with `*` one for each entry, none if there is no such key."""
+    nodes = [node]
+    for word in key.split("."):
+        below: list[Any] = []
+        for each in nodes:
+            if isinstance(each, list):
+                below += each if word == "*" else each[int(word) : int(word) + 1] if word.isascii() and word.isdigit() else []
+            elif isinstance(each, dict) and word in each:
+                below.append(each[word])
+        nodes = below
+    return nodes
+
+
+def label(value: Any) -> Coordinate:
+    """A sweep's value as a coordinate: numbers and text as written, the rest in one compact line."""
+    if type(value) in _AS_WRITTEN:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "none"
+    if isinstance(value, dict):
+        return " ".join(str(label(v)) if k in ("kind", "base") else f"{k}={label(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return " ".join(str(label(entry)) for entry in value)
+    return str(value)

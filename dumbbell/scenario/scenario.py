@@ -15,14 +15,12 @@ from dumbbell.scenario.base import LONG
 from dumbbell.scenario.check import Check
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.invalid import explain
-from dumbbell.scenario.keys import assigned_at, covers
+from dumbbell.scenario.keys import Coordinate, assigned_at, covers, label
 from dumbbell.scenario.model import Settings
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.sweep import Sweep
 from dumbbell.scenario.until import Until
 
-Coordinate = str | int | float
-_AS_WRITTEN = frozenset((str, int, float))
 MOST_RUNS = 100_000
 """Runs of a scenario, unless more are allowed."""
 SAMPLE = 100
@@ -226,7 +224,7 @@ class Scenario(Settings):
     def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:
         """The settings of a cell as written, and as coordinates."""
         coordinates = self.sweep.cell(index) if self.sweep else {}
-        return coordinates, {key: _label(value) for key, value in coordinates.items()}
+        return coordinates, {key: label(value) for key, value in coordinates.items()}
 
     def _assigned(self, shared: dict[str, Any], before: Settings, coordinates: dict[str, Any], changed: set[str]) -> dict[str, Any]:
         """The settings of a cell, to be validated. It has all keys but those that are `changed` in common with the cell before."""
@@ -287,18 +285,3 @@ def _shared(written: Any, settings: Any, keys: list[list[str]]) -> Any:
 def _below(keys: list[list[str]], *words: str) -> list[list[str]]:
     """How those keys go on that begin with one of the words."""
     return [rest for word, *rest in keys if word in words]
-
-
-def _label(value: Any) -> Coordinate:
-    """A sweep's value as a coordinate: numbers and text as written, the rest in one compact line."""
-    if type(value) in _AS_WRITTEN:
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None:
-        return "none"
-    if isinstance(value, dict):
-        return " ".join(str(_label(v)) if k in ("kind", "base") else f"{k}={_label(v)}" for k, v in value.items())
-    if isinstance(value, list):
-        return " ".join(str(_label(entry)) for entry in value)
-    return str(value)

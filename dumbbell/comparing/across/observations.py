@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.comparing.across.coordinates import LABELS, Coordinate, Source, everywhere
+from dumbbell.errors import DamagedRun
 from dumbbell.results import leave_out, schema
 from dumbbell.results.columns import SEED
 from dumbbell.results.summary import FLOW_METRICS, Summarised, Traits
@@ -18,35 +19,17 @@ from dumbbell.results.summary import FLOW_METRICS, Summarised, Traits
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
-Coordinate = str | int | float
-
-FOLDER, ENGINE, NAME = "folder", "engine", "name"
-"""Coordinates that every run has: the folder that it lies in, who made it, and the name of its scenario."""
-FLOW_LABELS = ("group", "cc", "direction", "flow")
-"""Coordinates of flows, in the order in which figures choose among them."""
-LABELS: Mapping[str, tuple[str, ...]] = {
-    "run": (),
-    "flow": FLOW_LABELS,
-    "group": FLOW_LABELS[:3],
-    "stream": ("stream", "direction"),
-    "port": ("port",),
-}
-"""What a value is of -> its coordinates beside those of the run."""
 GOODPUT = "goodput"
 """The series that is not stored: the rate of `rx_bytes`."""
 _SUMMED = ("goodput_mbit", "retransmits")
 """Columns of flows that are added up over a group; of the others it has the mean."""
+_STORED = {GOODPUT: "rx_bytes"}
+"""Series that are made of another."""
 _STREAMS = ("ping", "udp", "voip")
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told how many of how many runs have been read."""
 _WINDOWS = 60
 """Goodput over time is averaged over about a sixtieth of it."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Runs that belong together, such as those of a folder, and what they are called in figures."""
-
-    label: str
-    runs: Sequence[Summarised]
 
 
 @dataclass(frozen=True)
@@ -66,7 +49,7 @@ def observations(sources: Sequence[Source], per: str) -> list[Observation]:
     """The rows of the tables of a kind: `run`, `flow`, `group` (the flows of an entry of the scenario together) or `stream`."""
     rows = {"run": _run, "flow": _flows, "group": _groups, "stream": _streams}[per]
     found = []
-    for number, (where, run) in enumerate(_runs(sources)):
+    for number, (_, where, run) in enumerate(_runs(sources)):
         found += [Observation(number, {**labels, **where}, values) for labels, values in rows(run)]
     return found
 
@@ -78,11 +61,11 @@ def varying(found: Sequence[Observation]) -> dict[str, list[Coordinate]]:
     return {key: listed for key, listed in values.items() if len(listed) > 1}
 
 
-def _runs(sources: Sequence[Source]) -> Iterator[tuple[dict[str, Coordinate], Any]]:
-    """Each run with its coordinates. Those of the sweep win over those that every run has."""
+def _runs(sources: Sequence[Source]) -> Iterator[tuple[Source, dict[str, Coordinate], Any]]:
+    """Each run with its coordinates."""
     for source in sources:
-        for run in source.runs:
-            yield {FOLDER: source.label, ENGINE: run.summary.engine, NAME: run.name, **run.cell}, run
+        for cell, run in source.placed():
+            yield source, everywhere(source, cell, run), run
 
 
 def _run(run: Summarised) -> Iterator[tuple[dict[str, Coordinate], Mapping[str, float]]]:
@@ -141,36 +124,43 @@ def series_kinds(name: str) -> list[str]:
 
 
 def sampled(
-    sources: Sequence[Source], name: str, per: str, window_s: float | None = None, tick: Callable[[], None] = lambda: None
-) -> tuple[list[Observation], float | None]:
-    """A series of all runs, by flow, stream or port; `tick` is called after each run. A damaged run is left out, with a warning.
+    sources: Sequence[Source], wanted: Mapping[str, str], window_s: float | None = None, progress: Progress | None = None
+) -> tuple[dict[str, list[Observation]], float | None]:
+    """Series of all runs, each of what `wanted` says: flow, stream or port. A damaged run is left out, with a warning.
 
     Goodput is the rate over windows of `window_s`, which begin with the run, by default a sixtieth of the time of the first run, rounded to
-    whole samples, and never less than one; the window is returned, too. Raises `BadInput` if no run has samples of the series.
+    whole samples, and never less than one; the window is returned, too. `progress` is told the runs that are read, and how many there are.
     """
-    found: list[Observation] = []
-    for number, (where, run) in enumerate(_runs(sources)):
+    found: dict[str, list[Observation]] = {name: [] for name in wanted}
+    total = sum(len(source.runs) for source in sources)
+    for number, (source, where, outline) in enumerate(_runs(sources)):
+        if progress is not None:
+            progress(number, total)
         try:
-            for labels, series in _series(run, name, per):
-                if name == GOODPUT:
-                    window_s = _window(series) if window_s is None else max(window_s, _sample(series))
-                    series = _rates(series, window_s)
-                if len(series[0]):
-                    found.append(Observation(number, {**labels, **where}, series=series))
+            run = source.opened(outline)
+            stored = run.all_series(*(_STORED.get(name, name) for name in wanted))
         except DamagedRun as damage:
             leave_out(damage)
-        tick()
-    if not found:
-        raise BadInput(f"--y {name}: no run has samples of it for a {per}; expected a series that was sampled (`series:` of the scenario)")
+            continue
+        for name, per in wanted.items():
+            for labels, series in _series(outline, stored, name, per):
+                if name == GOODPUT:
+                    window_s = _window(series) if window_s is None else max(window_s, _sample(series))
+                    series = _rates(_from_the_start(series, run, labels), window_s)
+                if len(series[0]):
+                    found[name].append(Observation(number, {**labels, **where}, series=series))
+    if progress is not None:
+        progress(total, total)
     return found, window_s
 
 
-def _series(run: Run, name: str, per: str) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
+def _series(
+    run: Summarised, stored: Mapping[tuple[str, str], metrics.Series], name: str, per: str
+) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
     kinds = _STREAMS if per == "stream" else (per,)
-    stored = "rx_bytes" if name == GOODPUT else name
-    for (entity, series), values in run.all_series(stored).items():
+    for (entity, series), values in stored.items():
         kind, _, own = entity.partition("/")
-        if series != stored or kind not in kinds or len(values[0]) < 2:
+        if series != _STORED.get(name, name) or kind not in kinds or len(values[0]) < 2:
             continue
         if per == "flow":
             yield {**_traits(run, "flows", own)._asdict(), "flow": own}, values
@@ -190,11 +180,27 @@ def _window(received: metrics.Series) -> float:
     return sample_s * max(1, round(float(times[-1]) / _WINDOWS / sample_s))
 
 
+def _from_the_start(received: metrics.Series, run: Run, labels: Mapping[str, Coordinate]) -> metrics.Series:
+    """With a sample before the first, which nobody took: when the flow began, or at the latest tick without it, nothing was received."""
+    times, values = received
+    tick_s = float(times[0]) - _sample(received)
+    began_ns = run.counters.get(f"flow/{labels.get('flow', '')}", {}).get("start_ns")
+    begin_s = max(0.0, tick_s if began_ns is None else min(tick_s, began_ns / metrics.NS_PER_S))
+    if begin_s > times[0] - 1e-9:
+        return received
+    return np.insert(times, 0, begin_s), np.insert(values, 0, 0.0)
+
+
 def _rates(received: metrics.Series, window_s: float) -> metrics.Series:
-    """Goodput in the windows of a grid that begins with the run, at their ends."""
-    times = received[0]
-    first, last = math.ceil(float(times[0]) / window_s - 1e-9) + 1, math.floor(float(times[-1]) / window_s + 1e-9)
-    if last < first:
+    """Goodput in the windows of a grid that begins with the run, at their ends. A flow that begins within a window has all of that window:
+    what it received there, over the whole window."""
+    times, values = received
+    first, last = math.floor(float(times[0]) / window_s + 1e-9), math.floor(float(times[-1]) / window_s + 1e-9)
+    if last <= first:
         return np.empty(0), np.empty(0)
-    ends = np.array([window_s * number for number in range(first, last + 1)])
-    return ends, metrics.window_throughput_mbit(received, window_s, ends)
+    if values[0] == 0 and times[0] > first * window_s + 1e-9:
+        times, values = np.insert(times, 0, first * window_s), np.insert(values, 0, 0.0)
+    elif times[0] > first * window_s + 1e-9:
+        first += 1
+    ends = np.array([window_s * number for number in range(first + 1, last + 1)])
+    return ends, metrics.window_throughput_mbit((times, values), window_s, ends)

@@ -3,48 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordinate, Source, completed
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
-    ENGINE,
-    FOLDER,
-    LABELS,
-    NAME,
-    Coordinate,
+    GOODPUT,
     Observation,
-    Source,
+    Progress,
     observations,
     sampled,
     series_kinds,
     series_names,
     varying,
 )
+from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
+from dumbbell.comparing.across.words import COMMAND, Condition, Manner, Words, conditions, narrowed, selected
 from dumbbell.errors import BadInput
-from dumbbell.results.columns import (
-    COLUMNS,
-    SEED,
-    as_numbers,
-    find_column,
-    find_key,
-    is_delay,
-    short,
-    title_of,
-    unknown_column,
-)
+from dumbbell.results.columns import COLUMNS, as_numbers, find_column, is_delay, short, title_of, unknown_column
 
 KINDS = ("lines", "box", "cdf", "scatter", "heat")
 TIME = ("time", "t")
 """What `--x` calls the time of a run."""
-MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
-"""Values of a key that is given colours, panels and styles of lines without having been named for it."""
+MOST_MARKERS = 12
+"""Values of a second key where there are points and no lines."""
 _ROWS = ("goodput_mbit", "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS, _MOST_NAMES = 4, 2
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
-_WHOSE = (ENGINE, FOLDER, NAME)
-"""Coordinates of runs that are compared as a whole."""
+_ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with their ellipses"}
+"""Kinds of figures that show no estimates of repeats -> what they show."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +88,8 @@ class Settled:
     window_s: float | None = None
     names: Sequence[str] = field(default_factory=tuple)
     """Of the scenarios, or if there are many of the folders."""
+    manner: Manner = COMMAND
+    """How options are called by whoever asked."""
 
     @property
     def over_time(self) -> bool:
@@ -134,82 +125,134 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def check_statistic(name: str) -> None:
+def check_statistic(name: str, manner: Manner = COMMAND) -> None:
     """Raises `BadInput` for a statistic that there is not."""
     if name not in STATISTICS:
-        raise BadInput(f"--statistic {name!r} is unknown; expected one of {', '.join(STATISTICS)}")
+        raise BadInput(f"{manner.given('statistic', name)} is unknown; expected one of {', '.join(STATISTICS)}")
 
 
-def needs_series(asked: Asked) -> bool:
-    """Whether series must be read for it; summaries are enough otherwise."""
-    if asked.x in TIME or asked.samples:
-        return True
-    return any(find_column(word, _columns(asked.per)) is None and find_column(word, series_names()) is not None for word in asked.y)
+def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = None, manner: Manner = COMMAND) -> Settled:
+    """Chooses what was left open; `progress` is told of runs whose series are read.
 
-
-def settle(asked: Asked, sources: Sequence[Source], tick: Callable[[], None] = lambda: None) -> Settled:
-    """Chooses what was left open. Raises `BadInput`, one line, for a name that is none, or keys that have no place in the figure."""
-    if asked.kind is not None and asked.kind not in KINDS:
-        raise BadInput(f"--kind {asked.kind!r} is unknown; expected one of {', '.join(KINDS)}")
-    if asked.statistic is not None:
-        check_statistic(asked.statistic)
-    if asked.per is not None and asked.per not in LABELS:
-        raise BadInput(f"--per {asked.per!r} is unknown; expected one of {', '.join(LABELS)}")
-    if asked.window_s is not None and not 0 < asked.window_s < math.inf:
-        raise BadInput(f"--window {asked.window_s:g} is no time; expected a number of s above 0")
-    if len(asked.by) > 2:
-        raise BadInput(f"--by was given {len(asked.by)} times; expected at most two keys, one for colours and one for styles of lines")
+    Raises `BadInput`, one line, for a name that is none, an option that would do nothing, or keys that have no place in the figure.
+    """
+    kind = _checked(asked, manner)
     if not any(source.runs for source in sources):
         raise BadInput("no valid runs; expected a folder of results with some")
-    kind = asked.kind or ("scatter" if _is_column(asked.x) else "lines")
     over_time = kind == "lines" and asked.x in TIME
-    if asked.x in TIME and not over_time:
-        raise BadInput(f"--x {asked.x} was given with --kind {kind}; expected --kind lines")
-    data, per, window_s = _data(asked, sources, over_time, kind, tick)
-    data = {y: selected(found, asked.where) for y, found in data.items()}
+    sources = completed(sources)
+    words = Words(sources, asked.per, manner)
+    by = [words.key("by", word) for word in asked.by]
+    panels = words.key("panels", asked.panels) if asked.panels else ""
+    over = [words.key("over", word) for word in asked.over]
+    on_axis = over_time or kind == "scatter" or asked.x is None
+    x = "" if on_axis or asked.x is None else _axis_word(asked.x, words, kind, manner)
+    wanted = conditions(asked.where, words, manner)
+    _check_places([("by", key) for key in by] + ([("panels", panels)] if panels else []), over, manner)
+    per = asked.per or words.per([*by, *([panels] if panels else []), *over, *([x] if x else []), *(each.key for each in wanted)])
+    sources, wanted = narrowed(sources, wanted)
+    data, pers, window_s = _data(asked, sources, wanted, per, kind, progress, manner)
     everything = [each for found in data.values() for each in found]
     keys = _all_varying(data.values())
-    all_keys = dict.fromkeys(key for each in everything for key in each.at if key != SEED)
-
-    def key_of(word: str, option: str) -> str:
-        return find_key(word, [*keys, *(key for key in all_keys if key not in keys)] if word in all_keys else keys or all_keys, option)
-
-    by, panels = [key_of(word, "--by") for word in asked.by], key_of(asked.panels, "--panels") if asked.panels else ""
-    over = [key_of(word, "--over") for word in asked.over]
-    x = ""
+    all_keys = dict.fromkeys(key for each in everything for key in each.at)
+    for option, key in (*(("by", key) for key in by), ("panels", panels), *(("over", key) for key in over), ("x", x)):
+        if key and key not in all_keys:
+            of = " and ".join(dict.fromkeys(pers.values()))
+            raise BadInput(f"{manner.given(option, key)}: a {of} has no {key}; expected {', '.join(keys) or 'another key'}")
     if over_time:
         x = TIME[0]
     elif kind == "scatter":
-        x = _delay(asked.x, data)
-    elif asked.x is not None:
-        if kind == "cdf":
-            raise BadInput("--x was given with --kind cdf, whose x axis has the values of --y; expected one of the two")
-        x = key_of(asked.x, "--x")
+        x = _delay(asked.x, data, manner)
     named = [*([x] if x in all_keys else []), *by, *([panels] if panels else []), *over]
-    left = _left(everything, keys, named)
+    left = left_over(everything, keys, named, x)
     if kind in ("lines", "box", "heat") and not x and left:
-        x = _axis(left, keys)
-        left = _left(everything, keys, [*named, x])
+        x = axis_of(left, keys)
+        left = left_over(everything, keys, [*named, x], x)
     if kind == "heat" and not by:
         if not left:
             there = f"{'is' if len(keys) == 1 else 'are'} {', '.join(keys) or 'none'}"
-            raise BadInput(f"--kind heat: there {there}; expected two keys with several values")
-        by = [_axis(left, keys)]
-        left = _left(everything, keys, [*named, x, *by])
-    if len(by) > 1 and len(keys.get(by[1], ())) > MOST_STROKES:
-        raise BadInput(f"--by {by[1]} has {len(keys[by[1]])} values; expected at most {MOST_STROKES} as the second, or it as the first")
-    by, panels, left = _placed(kind, by, panels, left, lambda more: _left(everything, keys, [*named, x, *more]), keys)
+            raise BadInput(f"{manner.offered('kind', 'heat')}: there {there}; expected two keys with several values")
+        by = [axis_of(left, keys)]
+        left = left_over(everything, keys, [*named, x, *by], x)
+    points = kind == "scatter" or (kind == "lines" and not over_time and x in keys and as_numbers(keys[x]) is None)
+    most = MOST_MARKERS if points else MOST_STROKES
+    if len(by) > 1 and len(keys.get(by[1], ())) > most:
+        given = manner.offered("by", by[1])
+        raise BadInput(f"{given} has {len(keys[by[1]])} values; expected at most {most} as the second, or it as the first")
+    by, panels, left = placed(kind, by, panels, left, lambda more: left_over(everything, keys, [*named, x, *more], x), keys)
     if left and not asked.summary:
+        value = next(filter(None, map(str, keys[left[0]])))
         raise BadInput(
-            f"{' and '.join(left)} {'has' if len(left) == 1 else 'have'} several values, too; expected --by {left[0]}, --panels {left[0]}, "
-            f"--where {left[0]}={next(filter(None, map(str, keys[left[0]])))}, or --over {left[0]} to take them together"
+            f"{' and '.join(left)} {'has' if len(left) == 1 else 'have'} several values, too; expected {manner.offered('by', left[0])}, "
+            f"{manner.offered('panels', left[0])}, {manner.offered('where', f'{left[0]}={value}')}, or {manner.offered('over', left[0])} "
+            "to take them together"
         )
     pooled = [*over, *left]
     statistic = asked.statistic or ("spread" if pooled else "mean")
     names = _names(everything, NAME)
     if len(names) > _MOST_NAMES:
         names = _names(everything, FOLDER)
-    return Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, per, data, keys, window_s, names)
+    return Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner)
+
+
+def _checked(asked: Asked, manner: Manner) -> str:
+    """The kind of figure. Raises `BadInput` for words that are none, and for options that this kind has no use for."""
+    if asked.kind is not None and asked.kind not in KINDS:
+        raise BadInput(f"{manner.given('kind', asked.kind)} is unknown; expected one of {', '.join(KINDS)}")
+    if asked.statistic is not None:
+        check_statistic(asked.statistic, manner)
+    if asked.per is not None and asked.per not in LABELS:
+        raise BadInput(f"{manner.given('per', asked.per)} is unknown; expected one of {', '.join(LABELS)}")
+    if asked.window_s is not None and not 0 < asked.window_s < math.inf:
+        raise BadInput(f"{manner.offered('window', _number(asked.window_s))} is no time; expected a number of s above 0")
+    if len(asked.by) > 2:
+        by = manner.name("by")
+        raise BadInput(f"{by} was given {len(asked.by)} times; expected at most two keys, one for colours and one for styles of lines")
+    kind = asked.kind or ("scatter" if _is_column(asked.x) else "lines")
+    with_kind = manner.offered("kind", kind)
+    if kind == "heat" and len(asked.by) > 1:
+        raise BadInput(f"{manner.name('by')} was given twice with {with_kind}; expected one key, that of the rows")
+    if asked.x in TIME and kind != "lines":
+        raise BadInput(f"{manner.offered('x', asked.x)} was given with {with_kind}; expected {manner.offered('kind', 'lines')}")
+    if asked.x is not None and kind == "cdf":
+        raise BadInput(
+            f"{manner.name('x')} was given with {with_kind}, whose x axis has the values of {manner.name('y')}; expected one of the two"
+        )
+    if asked.samples and kind not in ("box", "cdf"):
+        with_kind = manner.offered("x", asked.x) if asked.x in TIME else with_kind
+        kinds = f"{manner.offered('kind', 'cdf')} or {manner.offered('kind', 'box')}"
+        raise BadInput(f"{manner.offered('samples')} was given with {with_kind}; expected {kinds}")
+    if asked.statistic is not None and kind in _ALL_VALUES:
+        given = f"{manner.offered('statistic', asked.statistic)} was given with {with_kind}"
+        raise BadInput(f"{given}, which shows {_ALL_VALUES[kind]}; expected {manner.offered('kind', 'lines')} or heat with it")
+    return kind
+
+
+def _number(value: float) -> float | int:
+    return int(value) if math.isfinite(value) and value == int(value) else value
+
+
+def _axis_word(word: str, words: Words, kind: str, manner: Manner) -> str:
+    """The key of the x axis. Raises `BadInput` if there is none, with a hint if it is a column."""
+    try:
+        return words.key("x", word)
+    except BadInput:
+        if _is_column(word):
+            with_kind = manner.offered("kind", kind)
+            expected = f"{manner.offered('kind', 'scatter')}, or a key"
+            raise BadInput(f"{manner.given('x', word)} is a column, and was given with {with_kind}; expected {expected}") from None
+        raise
+
+
+def _check_places(named: Sequence[tuple[str, str]], over: Sequence[str], manner: Manner) -> None:
+    """Raises `BadInput` if a key is named twice, where the second would change nothing, or is told apart and taken together."""
+    seen: dict[str, str] = {}
+    for option, key in named:
+        if key in seen:
+            raise BadInput(f"{manner.offered(seen[key], key)} and {manner.offered(option, key)} were both given; expected one of them")
+        if key in over:
+            raise BadInput(f"{manner.offered(option, key)} and {manner.offered('over', key)} were both given; expected one of them")
+        seen[key] = option
 
 
 def _names(found: Sequence[Observation], key: str) -> tuple[str, ...]:
@@ -225,12 +268,14 @@ def _all_varying(data: Iterable[Sequence[Observation]]) -> dict[str, list[Coordi
     return keys
 
 
-def summary(sources: Sequence[Source]) -> Settled:
+def summary(sources: Sequence[Source], manner: Manner = COMMAND) -> Settled:
     """The figure of a sweep that nobody asked anything of: its main columns over its axis with the most numbers."""
-    found = settle(Asked(y=("goodput",), summary=True), sources)
+    sources = completed(sources)
+    found = settle(Asked(y=("goodput",), summary=True), sources, manner=manner)
     if not found.x:
-        return settle(Asked(kind="box", y=_rows(sources, "flow"), x="group", per="flow", summary=True), sources)
-    return settle(Asked(y=_rows(sources, None), summary=True), sources)
+        asked = Asked(kind="box", y=_rows(sources, "flow"), x="group", per="flow", summary=True)
+        return settle(asked, sources, manner=manner)
+    return settle(Asked(y=_rows(sources, None), summary=True), sources, manner=manner)
 
 
 def _rows(sources: Sequence[Source], per: str | None) -> list[str]:
@@ -253,36 +298,53 @@ def _columns(per: str | None) -> list[str]:
 
 
 def _data(
-    asked: Asked, sources: Sequence[Source], over_time: bool, kind: str, tick: Callable[[], None]
+    asked: Asked,
+    sources: Sequence[Source],
+    wanted: Sequence[Condition],
+    per: str | None,
+    kind: str,
+    progress: Progress | None,
+    manner: Manner,
 ) -> tuple[dict[str, Sequence[Observation]], dict[str, str], float | None]:
-    """The observations of each y, and what they are of."""
-    per = asked.per or _per_of_words(asked, sources)
-    data: dict[str, Sequence[Observation]] = {}
+    """The observations of each y, what they are of, and the window of goodput."""
+    over_time = asked.x in TIME
     pers: dict[str, str] = {}
-    window_s = asked.window_s
+    series: dict[str, str] = {}
     for word in asked.y or ("goodput",):
         column = None if over_time or asked.samples else find_column(word, _columns(per))
         if column is not None:
             pers[column] = per or next(kind for kind, columns in COLUMNS.items() if column in columns)
-            data[column] = observations(sources, pers[column])
             continue
-        series = find_column(word, series_names())
-        if series is None or not (over_time or kind in ("cdf", "box")):
-            if series is not None:
-                raise BadInput(f"--y {word!r} is a series; expected --x time, --kind cdf or --kind box with it, or {_near_columns(series)}")
+        name, given = find_column(word, series_names()), manner.given("y", word)
+        if name is None or not (over_time or kind in ("cdf", "box")):
+            if name is not None:
+                kinds = f"{manner.offered('x', 'time')}, {manner.offered('kind', 'cdf')} or {manner.offered('kind', 'box')}"
+                raise BadInput(f"{given} is a series; expected {kinds} with it, or {_near_columns(name)}")
             raise unknown_column(
-                word, [*([] if over_time else _columns(per)), *(series_names() if over_time or kind != "lines" else ())], "--y"
+                word, [*([] if over_time else _columns(per)), *(series_names() if over_time or kind != "lines" else ())], given
             )
-        kinds = series_kinds(series)
-        if per is not None and per not in kinds:
-            raise BadInput(f"--y {word!r} is a series of a {' or a '.join(kinds)}; expected --per {kinds[0]}")
-        pers[series] = per or kinds[0]
-        found, used = sampled(sources, series, pers[series], window_s, tick)
-        window_s = used if window_s is None else window_s
-        busy = [each for each in found if pers[series] != "port" or (each.series is not None and each.series[1].any())]
-        data[series] = busy or found
+        kinds_of = series_kinds(name)
+        if per is not None and per not in kinds_of:
+            raise BadInput(f"{given} is a series of a {' or a '.join(kinds_of)}; expected {manner.offered('per', kinds_of[0])}")
+        pers[name] = series[name] = per or kinds_of[0]
+    if asked.window_s is not None and GOODPUT not in series:
+        expected = manner.together(manner.offered("x", "time"), manner.offered("y", "goodput"))
+        raise BadInput(
+            f"{manner.offered('window', _number(asked.window_s))} was given, and no goodput over time is drawn; expected {expected} with it"
+        )
+    read, window_s = sampled(sources, series, asked.window_s, progress) if series else ({}, None)
+    data: dict[str, Sequence[Observation]] = {}
+    for y, of in pers.items():
+        found = read[y] if y in read else observations(sources, of)
+        if y in read and not found:
+            expected = "expected a series that was sampled (`series:` of the scenario)"
+            raise BadInput(f"{manner.offered('y', y)}: no run has samples of it for a {of}; {expected}")
+        if of == "port":
+            found = [each for each in found if each.series is not None and each.series[1].any()] or found
+        data[y] = selected(found, wanted)
     if not any(any(_has(each, y) for each in found) for y, found in data.items()):
-        raise BadInput(f"--y {' '.join(data)}: no run has a value of it; expected a column that `dumbbell table` shows values of")
+        given = " ".join(manner.offered("y", y) for y in data)
+        raise BadInput(f"{given}: no run has a value of it; expected a column that `dumbbell table` shows values of")
     return data, pers, window_s
 
 
@@ -295,114 +357,18 @@ def _near_columns(series: str) -> str:
     return " or ".join(dict.fromkeys(column for column in _columns(None) if column.startswith(stem))) or "a column of `dumbbell table`"
 
 
-def _per_of_words(asked: Asked, sources: Sequence[Source]) -> str | None:
-    """What values are of, if a key that is named says so: flows, if it is one of theirs and the sweep has none of that name."""
-    words = [*asked.by, *([asked.panels] if asked.panels else []), *asked.over, *(each.partition("=")[0] for each in asked.where)]
-    words += [asked.x] if asked.x else []
-    swept = dict.fromkeys(key for source in sources for run in source.runs for key in run.cell)
-    for word in words:
-        if any(key == word or key.endswith(f".{word}") for key in swept):
-            continue
-        for per, labels in LABELS.items():
-            if word in labels:
-                return per
-    return None
-
-
-def selected(found: Sequence[Observation], where: Sequence[str]) -> Sequence[Observation]:
-    """The observations with these values. Raises `BadInput` if there are none."""
-    wanted: dict[str, set[str]] = {}
-    keys = list(dict.fromkeys(key for each in found for key in each.at))
-    for each in where:
-        word, equals, value = each.partition("=")
-        if not equals:
-            raise BadInput(f"--where {each!r} has no =; expected KEY=VALUE")
-        key = find_key(word, keys, "--where")
-        known = list(dict.fromkeys(str(one.at[key]) for one in found if key in one.at))
-        if value not in known:
-            raise BadInput(f"--where {each!r}: {key} is never {value!r}; expected one of {', '.join(known[:MOST_PANELS])}")
-        wanted.setdefault(key, set()).add(value)
-    chosen = [each for each in found if all(str(each.at.get(key)) in values for key, values in wanted.items())]
-    if not chosen:
-        raise BadInput(f"--where {' --where '.join(where)}: no run has all of these; expected values that occur together")
-    return chosen
-
-
-def _delay(word: str | None, data: Mapping[str, Sequence[Observation]]) -> str:
+def _delay(word: str | None, data: Mapping[str, Sequence[Observation]], manner: Manner) -> str:
     """The column of the x axis of a scatter plot; a delay by default."""
     columns = list(dict.fromkeys(column for found in data.values() for each in found for column in each.values))
     if word is not None:
         found = find_column(word, columns)
         if found is None:
-            raise unknown_column(word, columns, "--x")
+            raise unknown_column(word, columns, manner.given("x", word))
         return found
     for column in columns:
         if is_delay(column) and any(_has(each, column) for found in data.values() for each in found):
             return column
-    raise BadInput("--kind scatter found no delay in these runs; expected --x COLUMN")
-
-
-def _left(found: Sequence[Observation], keys: Mapping[str, Sequence[Coordinate]], named: Sequence[str]) -> list[str]:
-    """The keys that still have several values when those that are named have one each; not the one that says the same as another.
-
-    Of a flow's labels its group is enough, and is left only if none is named.
-    """
-    chosen = [key for key in named if key]
-    left: list[str] = []
-    labels = {label for listed in LABELS.values() for label in listed}
-    of_flows = [key for key in keys if key in labels]
-    one_of_them = any(key in labels for key in chosen)
-    for key in sorted(keys, key=_preference):
-        if key == NAME and _determined(found, NAME, [other for other in keys if other != NAME]):
-            continue  # the scenarios are named after their cells
-        if key in chosen or key == "flow" or (key in labels and (one_of_them or key != next(iter(of_flows), None)) and key != "port"):
-            continue
-        if not _determined(found, key, [*chosen, *left]):
-            left.append(key)
-    return left
-
-
-def _preference(key: str) -> int:
-    """Controls first, then what was run by whom, then the rest."""
-    word = key.rpartition(".")[2]
-    return 0 if word == "cc" else 1 + _WHOSE.index(key) if key in _WHOSE else 1 + len(_WHOSE)
-
-
-def _determined(found: Sequence[Observation], key: str, others: Sequence[str]) -> bool:
-    seen: dict[tuple[Coordinate, ...], Coordinate] = {}
-    return all(
-        seen.setdefault(tuple(each.at.get(other, "") for other in others), each.at.get(key, "")) == each.at.get(key, "") for each in found
-    )
-
-
-def _axis(left: Sequence[str], keys: Mapping[str, Sequence[Coordinate]]) -> str:
-    """The key for an axis: numbers before words, many values before few."""
-    return max(left, key=lambda key: (as_numbers(keys[key]) is not None, len(keys[key])))
-
-
-def _placed(
-    kind: str,
-    by: list[str],
-    panels: str,
-    left: list[str],
-    rest: Callable[[Sequence[str]], list[str]],
-    keys: Mapping[str, Sequence[Coordinate]],
-) -> tuple[list[str], str, list[str]]:
-    """Gives keys that are left a colour, panels or a style of lines, and says which are left then."""
-    while left:
-        key, count = left[0], len(keys[left[0]])
-        if not by and count <= MOST_COLOURS:
-            by = [key]
-        elif key in _WHOSE and len(by) == 1 and kind != "heat" and count <= MOST_STROKES:
-            by = [*by, key]  # laid over each other rather than beside each other
-        elif not panels and count <= MOST_PANELS:
-            panels = key
-        elif len(by) == 1 and kind != "heat" and count <= MOST_STROKES:
-            by = [*by, key]
-        else:
-            return by, panels, left
-        left = rest([*by, panels])
-    return by, panels, left
+    raise BadInput(f"{manner.offered('kind', 'scatter')} found no delay in these runs; expected {manner.name('x')} with a column")
 
 
 def between(settled: Settled, start_s: float, stop_s: float) -> Settled:
@@ -410,7 +376,9 @@ def between(settled: Settled, start_s: float, stop_s: float) -> Settled:
     if start_s == 0 and math.isinf(stop_s):
         return settled
     if not settled.of_series:
-        raise BadInput("--from and --to were given, and columns are of whole runs; expected --x time, or --kind cdf or box of a series")
+        manner = settled.manner
+        given, kinds = f"{manner.name('from')} and {manner.name('to')}", f"{manner.offered('kind', 'cdf')} or box"
+        raise BadInput(f"{given} were given, and columns are of whole runs; expected {manner.offered('x', 'time')}, or {kinds} of a series")
     data = {y: [_clipped(each, start_s, stop_s) for each in found] for y, found in settled.data.items()}
     data = {y: [each for each in found if each.series is not None and len(each.series[0])] for y, found in data.items()}
     if not all(data.values()):
@@ -430,5 +398,7 @@ def with_titles(settled: Settled) -> str:
     """A title: which scenario, what, and over what."""
     names = ", ".join(name for name in settled.names[:_MOST_NAMES] if name) + (" ..." if len(settled.names) > _MOST_NAMES else "")
     rows = ", ".join(title_of(y) for y in settled.y) if len(settled.y) < 3 else ""
-    over = f" over {settled.x}" if settled.x and settled.kind in ("lines", "box") else ""
-    return f"{names}: {rows}{over}" if names and rows else f"{names}{over}" or rows
+    rows = f"distribution of {rows}" if rows and settled.kind == "cdf" else rows
+    over = {"scatter": f" against {title_of(settled.x)}", "heat": f" over {settled.x} and {' and '.join(settled.by)}"}
+    axis = over.get(settled.kind, f" over {settled.x}" if settled.x else "")
+    return f"{names}: {rows}{axis}" if names and rows else f"{names}{axis}" or rows

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Source, completed, swept_keys
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
-from dumbbell.comparing.across.observations import ENGINE, FOLDER, NAME, Observation, Source, observations, varying
-from dumbbell.comparing.across.questions import check_statistic, selected
+from dumbbell.comparing.across.observations import Observation, observations, varying
+from dumbbell.comparing.across.questions import check_statistic
+from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
 from dumbbell.comparing.tables import Table
-from dumbbell.results.columns import COLUMNS, SEED, find_column, find_key, unknown_column
+from dumbbell.errors import BadInput
+from dumbbell.results.columns import COLUMNS, find_column, unknown_column
 
 ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
 """What a row is of -> the coordinates that it has beside the cell."""
@@ -19,26 +22,34 @@ ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "d
 def repeats_table(
     sources: Sequence[Source],
     title: str,
-    per: str = "group",
+    per: str | None = None,
     statistic: str = "mean",
     y: Sequence[str] = (),
     where: Sequence[str] = (),
     over: Sequence[str] = (),
     apart: bool = False,
+    manner: Manner = COMMAND,
 ) -> Table:
     """A row for each cell and, in it, each group and direction (`per` group), flow, stream, or for the run as a whole.
 
     Of a group goodput and segments sent again are of its flows together, the rest are means over them. Columns without a value are left
     out. `y`: only these columns. `over`: keys whose values are taken together. `apart`: limits have columns of their own, for programs;
-    else they stand in the field, `9.41±0.02` for the mean and `9.41 [9.38, 9.43]` otherwise. Raises `BadInput` for a wrong name.
+    else they stand in the field, `9.41±0.02` for the mean and `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises
+    `BadInput` for a wrong name.
     """
-    check_statistic(statistic)
-    found = selected(observations(sources, per), where)
-    swept = dict.fromkeys(key for source in sources for run in source.runs for key in run.cell if key != SEED)
-    several = varying(found)
-    together = [find_key(word, [*swept, *several], "--over") for word in over]
+    check_statistic(statistic, manner)
+    sources = completed(sources)
+    words = Words(sources, per, manner, "per" if manner.python else "groups")
+    per = per or "group"
+    together = [words.key("over", word) for word in over]
+    sources, wanted = narrowed(sources, conditions(where, words, manner))
+    found = selected(observations(sources, per), wanted)
+    swept, several = swept_keys(sources), varying(found)
     keys = [key for key in (*(each for each in (FOLDER, ENGINE, NAME) if each in several), *swept, *ROWS[per]) if key not in together]
-    columns = _columns(found, per, y)
+    for word, key in zip(over, together, strict=True):
+        if not any(key in each.at for each in found):
+            raise BadInput(f"{manner.given('over', word)}: a {per} has no {key}; expected a key that tells rows apart")
+    columns = _columns(found, per, y, manner)
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:
         cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
@@ -51,7 +62,7 @@ def repeats_table(
     return Table(title, [*keys, "runs", *heads], rows)
 
 
-def _columns(found: Sequence[Observation], per: str, y: Sequence[str]) -> list[str]:
+def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
     """The columns of a kind of row that have values, or those that are asked for."""
     known = list(dict.fromkeys((*COLUMNS["flow"], *COLUMNS["group"]) if per == "group" else COLUMNS[per]))
     if not y:
@@ -60,7 +71,7 @@ def _columns(found: Sequence[Observation], per: str, y: Sequence[str]) -> list[s
     for word in y:
         column = find_column(word, known)
         if column is None:
-            raise unknown_column(word, known, "--y")
+            raise unknown_column(word, known, manner.given("y", word))
         columns.append(column)
     return columns
 

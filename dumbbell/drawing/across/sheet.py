@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dumbbell.comparing.across.observations import Coordinate, Observation
+    from dumbbell.comparing.across.coordinates import Coordinate
+    from dumbbell.comparing.across.observations import Observation
     from dumbbell.comparing.across.questions import Settled
 
 _NARROWEST = 1.65

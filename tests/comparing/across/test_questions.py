@@ -3,15 +3,15 @@
 import pytest
 from across import outline, sweep
 
-from dumbbell.comparing.across.observations import Source
-from dumbbell.comparing.across.questions import Asked, needs_series, settle, summary
+from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.errors import BadInput
 
 LIMITS = {"path.bottleneck.qdisc.limit": ("10p", "100p")}
 
 
 def test_what_is_named_is_taken():
-    found = settle(Asked(x="path.rtt", y=("goodput",), by=("cc",)), [sweep()])
+    found = settle(Asked(x="path.rtt", y=("goodput",), by=("flows.0.cc",)), [sweep()])
     assert (found.kind, found.x, found.y, found.by, found.panels, found.statistic) == (
         "lines",
         "path.rtt",
@@ -65,10 +65,10 @@ def test_a_label_of_flows_makes_values_those_of_flows():
 
 def test_of_two_folders_engines_are_told_apart_if_each_has_its_own():
     both = [sweep("a"), sweep("b", engine="kernel")]
-    assert settle(Asked(x="rtt", y=("goodput",), by=("cc",)), both).by == ("flows.0.cc", "engine")
-    assert settle(Asked(x="rtt", y=("goodput",), by=("cc", "folder")), both).panels == ""
+    assert settle(Asked(x="rtt", y=("goodput",), by=("flows.0.cc",)), both).by == ("flows.0.cc", "engine")
+    assert settle(Asked(x="rtt", y=("goodput",), by=("flows.0.cc", "folder")), both).panels == ""
     alike = [sweep("a"), sweep("b")]
-    assert settle(Asked(x="rtt", y=("goodput",), by=("cc",)), alike).by == ("flows.0.cc", "folder")
+    assert settle(Asked(x="rtt", y=("goodput",), by=("flows.0.cc",)), alike).by == ("flows.0.cc", "folder")
 
 
 def test_the_summary_of_a_sweep_has_the_main_columns_that_say_something():
@@ -94,10 +94,10 @@ def test_a_scatter_plot_has_a_delay_on_its_x_axis():
 
 
 def test_a_heat_map_takes_two_keys():
-    found = settle(Asked(kind="heat", where=("cc=reno",)), [sweep(**LIMITS)])
+    found = settle(Asked(kind="heat", where=("flows.0.cc=reno",)), [sweep(**LIMITS)])
     assert (found.x, found.by) == ("path.rtt", ("path.bottleneck.qdisc.limit",))
     with pytest.raises(BadInput, match=r"--kind heat: there is path\.rtt; expected two keys with several values"):
-        settle(Asked(kind="heat", where=("cc=reno",)), [sweep()])
+        settle(Asked(kind="heat", where=("flows.0.cc=reno",)), [sweep()])
 
 
 def test_columns_may_be_of_different_tables():
@@ -137,10 +137,3 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(asked, line):
 def test_without_runs_there_is_nothing_to_draw():
     with pytest.raises(BadInput, match="no valid runs"):
         settle(Asked(), [Source("a", [])])
-
-
-def test_only_series_need_the_series():
-    assert not needs_series(Asked(x="rtt", y=("goodput", "retransmits")))
-    assert needs_series(Asked(x="time", y=("goodput",)))
-    assert needs_series(Asked(kind="cdf", y=("srtt",)))
-    assert needs_series(Asked(kind="cdf", y=("goodput",), samples=True))

@@ -3,7 +3,7 @@
 import pytest
 from across import outline, sweep
 
-from dumbbell.comparing.across.observations import Source
+from dumbbell.comparing.across.coordinates import Source
 from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.errors import BadInput
 

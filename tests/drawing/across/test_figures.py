@@ -8,7 +8,7 @@ import pytest
 from across import outline, sweep
 from support import FLOW, tables
 
-from dumbbell.comparing.across.observations import Source
+from dumbbell.comparing.across.coordinates import Source
 from dumbbell.comparing.across.questions import KINDS, Asked, settle, summary
 from dumbbell.drawing import style
 from dumbbell.drawing.across.figure import across_figure, describe, file_name
@@ -32,7 +32,7 @@ def legend(figure):
 
 
 def test_lines_are_means_over_repeats_with_bands():
-    (axis,) = shown(draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)}))
+    (axis,) = shown(draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)}))
     assert [line.get_xdata().tolist() for line in axis.lines] == [[20, 80, 160]] * 2
     np.testing.assert_allclose(axis.lines[0].get_ydata(), [10.45, 11.05, 11.85])
     assert [line.get_color() for line in axis.lines] == [style.colour("reno").lower(), style.colour("cubic").lower()]
@@ -43,7 +43,7 @@ def test_lines_are_means_over_repeats_with_bands():
 
 
 def test_the_figure_says_of_what_it_is():
-    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)})
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)})
     texts = [figure.get_suptitle(), *(text.get_text() for text in figure.texts)]
     assert "made: goodput (Mbit/s) over path.rtt" in texts[0]
     assert "mean, 95 % interval (Student's t) of 4 runs each" in texts
@@ -52,7 +52,7 @@ def test_the_figure_says_of_what_it_is():
 
 def test_texts_may_be_set():
     wording = Wording("A title", "round trip", "rate", {"reno": "NewReno", "flows.0.cc": "TCP"})
-    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)}, wording=wording)
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)}, wording=wording)
     (axis,) = shown(figure)
     assert figure.get_suptitle().startswith("A title")
     assert (axis.get_xlabel(), axis.get_ylabel(), legend(figure)) == ("round trip", "rate", ["NewReno", "cubic"])
@@ -60,13 +60,15 @@ def test_texts_may_be_set():
 
 
 def test_words_on_the_x_axis_have_points_with_bars():
-    (axis,) = shown(draw({"x": "cc", "y": ("goodput",), "by": ("rtt",)}))
+    (axis,) = shown(draw({"x": "flows.0.cc", "y": ("goodput",), "by": ("rtt",)}))
     assert [label.get_text() for label in axis.get_xticklabels()] == ["reno", "cubic"]
     assert all(container.lines[0].get_linestyle() == "None" for container in axis.containers)
 
 
 def test_panels_share_their_axes():
-    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",), "panels": "limit"}, sweep(limit=("10p", "100p", "1000p", "5p", "1p")))
+    figure = draw(
+        {"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",), "panels": "limit"}, sweep(limit=("10p", "100p", "1000p", "5p", "1p"))
+    )
     axes = shown(figure)
     assert [axis.get_title("left") for axis in axes] == [f"limit: {limit}" for limit in ("1p", "5p", "10p", "100p", "1000p")]
     assert len({axis.get_ylim() for axis in axes}) == 1
@@ -81,7 +83,7 @@ def test_boxes_have_all_flows_of_all_runs():
 
 
 def test_a_distribution_rises_from_0_to_1():
-    (axis,) = shown(draw({"kind": "cdf", "y": ("goodput",), "by": ("cc",), "over": ("rtt",)}))
+    (axis,) = shown(draw({"kind": "cdf", "y": ("goodput",), "by": ("flows.0.cc",), "over": ("rtt",)}))
     for line in axis.lines:
         assert line.get_ydata()[[0, -1]].tolist() == [0, 1]
         assert len(line.get_xdata()) == 13
@@ -103,7 +105,7 @@ def test_an_ellipse_has_one_standard_deviation_and_the_delay_axis_is_reversed():
 
 
 def test_a_heat_map_has_a_cell_for_each_pair():
-    figure = draw({"kind": "heat", "x": "rtt", "y": ("goodput",), "by": ("cc",)})
+    figure = draw({"kind": "heat", "x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)})
     axis = figure.axes[0]
     assert [text.get_text() for text in axis.texts] == ["10.4", "11.1", "11.8", "11.4", "12.1", "12.8"]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["20", "80", "160"]
@@ -114,7 +116,7 @@ def test_a_heat_map_has_a_cell_for_each_pair():
 @pytest.mark.parametrize("size", ["screen", "one-column", "two-column"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_lies_outside_of_a_figure_and_labels_of_ticks_do_not_overlap(kind, size):
-    asked = {"kind": kind, "y": ("goodput",), "by": ("cc",), **({"panels": "rtt"} if kind in ("cdf", "scatter") else {"x": "rtt"})}
+    asked = {"kind": kind, "y": ("goodput",), "by": ("flows.0.cc",), **({"panels": "rtt"} if kind in ("cdf", "scatter") else {"x": "rtt"})}
     figure = draw(asked, size=size)
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
@@ -160,13 +162,13 @@ def test_labels_of_ticks_that_would_overlap_are_left_out():
 
 
 def test_names_of_files_say_what_is_drawn():
-    assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("cc",)), [sweep()])) == "goodput-over-rtt-by-flows.0.cc"
+    assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("flows.0.cc",)), [sweep()])) == "goodput-over-rtt-by-flows.0.cc"
     assert file_name(settle(Asked(kind="scatter", panels="rtt"), [sweep()])) == "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"
-    assert file_name(settle(Asked(kind="box", x="cc", by=("rtt",)), [sweep()])) == "box-goodput-over-flows.0.cc-by-rtt"
+    assert file_name(settle(Asked(kind="box", x="flows.0.cc", by=("rtt",)), [sweep()])) == "box-goodput-over-flows.0.cc-by-rtt"
 
 
 def test_what_is_taken_together_is_said():
-    note = describe(settle(Asked(x="rtt", y=("goodput",), over=("cc",)), [sweep()]))
+    note = describe(settle(Asked(x="rtt", y=("goodput",), over=("flows.0.cc",)), [sweep()]))
     assert note == "median, 5th to 95th percentile of 8 runs each, all values of flows.0.cc together"
     note = describe(settle(Asked(x="rtt", y=("goodput",), per="flow", over=("flows.0.cc", "group"), statistic="median"), [sweep()]))
     assert note.endswith("; flows of one run that look alike are averaged first")
@@ -228,7 +230,7 @@ def test_samples_of_a_series_have_a_distribution():
 def test_files_are_the_same_each_time_and_texts_are_texts(tmp_path):
     names = ("png", "svg", "pdf")
     for folder in ("one", "two"):
-        style.save(draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)}), tmp_path / folder, "f", names)
+        style.save(draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)}), tmp_path / folder, "f", names)
     for name in names:
         assert (tmp_path / "one" / f"f.{name}").read_bytes() == (tmp_path / "two" / f"f.{name}").read_bytes()
     assert ">goodput (Mbit/s)</text>" in (tmp_path / "one" / "f.svg").read_text()
@@ -236,19 +238,21 @@ def test_files_are_the_same_each_time_and_texts_are_texts(tmp_path):
 
 
 def test_a_notebook_shows_a_figure():
-    assert draw({"x": "rtt", "y": ("goodput",), "by": ("cc",)})._repr_png_().startswith(b"\x89PNG")
+    assert draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)})._repr_png_().startswith(b"\x89PNG")
 
 
 def test_names_are_no_markup_and_no_mathematics():
     name = "<b>$x^2$</b>\x1b[31m"
-    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("cc",), "panels": "k"}, sweep(k=(name, "b")))
+    figure = draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",), "panels": "k"}, sweep(k=(name, "b")))
     assert shown(figure)[0].get_title("left") == "k: <b>$x^2$</b>\\x1b[31m"
     figure._repr_png_()
 
 
 def test_words_that_do_not_fit_are_slanted_and_none_is_left_out():
     names = tuple(f"a-long-name-of-a-queue-{i}" for i in range(9))
-    (axis,) = shown(draw({"x": "qdisc", "y": ("goodput",), "where": ("cc=reno", "rtt=20ms")}, sweep(qdisc=names), size="one-column"))
+    (axis,) = shown(
+        draw({"x": "qdisc", "y": ("goodput",), "where": ("flows.0.cc=reno", "rtt=20ms")}, sweep(qdisc=names), size="one-column")
+    )
     labels = axis.get_xticklabels()
     assert [label.get_text() for label in labels] == list(names)
     assert {label.get_rotation() for label in labels} == {30}
