@@ -105,7 +105,7 @@ def plot(
     from dumbbell.comparing.across.questions import Asked, settle, summary
     from dumbbell.comparing.across.words import PYTHON
     from dumbbell.drawing.across.figure import across_figure
-    from dumbbell.drawing.across.sheet import Wording
+    from dumbbell.drawing.across.wording import Wording
 
     asked = Asked(
         kind=kind,

@@ -17,7 +17,7 @@ from dumbbell.errors import BadInput
 if TYPE_CHECKING:
     from dumbbell.comparing.across.coordinates import Source
     from dumbbell.comparing.across.questions import Asked, Settled
-    from dumbbell.drawing.across.sheet import Wording
+    from dumbbell.drawing.across.wording import Wording
     from dumbbell.drawing.style import Format
     from dumbbell.studies import View
 
@@ -70,7 +70,7 @@ class Output:
 
 def wording_of(title: str, x_label: str, y_label: str, labels: Sequence[str]) -> Wording:
     """The texts that were set. Raises `BadInput` for a label that is not NAME=TEXT."""
-    from dumbbell.drawing.across.sheet import Wording
+    from dumbbell.drawing.across.wording import Wording
 
     names = {}
     for each in labels:

@@ -107,15 +107,19 @@ def marker(cc: str) -> str:
 
 def colours(ccs: Sequence[str]) -> list[str]:
     """A colour for each flow: that of its congestion control, paler for each further flow with the same one."""
-    from matplotlib.colors import to_hex, to_rgb
-
     found = []
     for index, cc in enumerate(ccs):
         earlier, all_ = ccs[:index].count(cc), ccs.count(cc)
-        red, green, blue = to_rgb(colour(cc))
-        pale = 0.65 * earlier / max(all_ - 1, 1)
-        found.append(to_hex((red + (1 - red) * pale, green + (1 - green) * pale, blue + (1 - blue) * pale)))
+        found.append(paler(colour(cc), 0.65 * earlier / max(all_ - 1, 1)))
     return found
+
+
+def paler(of: str, share: float) -> str:
+    """A colour with this share of white."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    red, green, blue = to_rgb(of)
+    return to_hex((red + (1 - red) * share, green + (1 - green) * share, blue + (1 - blue) * share))
 
 
 def of_flow(number: int) -> tuple[str, str]:

@@ -183,6 +183,8 @@ def _window(received: metrics.Series) -> float:
 def _from_the_start(received: metrics.Series, run: Run, labels: Mapping[str, Coordinate]) -> metrics.Series:
     """With a sample before the first, which nobody took: when the flow began, or at the latest tick without it, nothing was received."""
     times, values = received
+    if values[0] == 0:
+        return received
     tick_s = float(times[0]) - _sample(received)
     began_ns = run.counters.get(f"flow/{labels.get('flow', '')}", {}).get("start_ns")
     begin_s = max(0.0, tick_s if began_ns is None else min(tick_s, began_ns / metrics.NS_PER_S))

@@ -21,7 +21,7 @@ from dumbbell.comparing.across.observations import (
 from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
 from dumbbell.comparing.across.words import COMMAND, Condition, Manner, Words, conditions, narrowed, selected
 from dumbbell.errors import BadInput
-from dumbbell.results.columns import COLUMNS, as_numbers, find_column, is_delay, short, title_of, unknown_column
+from dumbbell.results.columns import COLUMNS, as_numbers, bare, find_column, is_delay, short, title_of, unknown_column
 
 KINDS = ("lines", "box", "cdf", "scatter", "heat")
 TIME = ("time", "t")
@@ -95,6 +95,13 @@ class Settled:
     def over_time(self) -> bool:
         """Whether the x axis is the time of runs."""
         return self.x == TIME[0]
+
+    @property
+    def of_points(self) -> bool:
+        """Whether there are points rather than lines: in scatter plots, and over words or one value alone."""
+        if self.kind != "lines" or self.over_time:
+            return self.kind == "scatter"
+        return as_numbers(self.keys.get(self.x, ())) is None
 
     @property
     def of_series(self) -> bool:
@@ -174,11 +181,6 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
             raise BadInput(f"{manner.offered('kind', 'heat')}: there {there}; expected two keys with several values")
         by = [axis_of(left, keys)]
         left = left_over(everything, keys, [*named, x, *by], x)
-    points = kind == "scatter" or (kind == "lines" and not over_time and x in keys and as_numbers(keys[x]) is None)
-    most = MOST_MARKERS if points else MOST_STROKES
-    if len(by) > 1 and len(keys.get(by[1], ())) > most:
-        given = manner.offered("by", by[1])
-        raise BadInput(f"{given} has {len(keys[by[1]])} values; expected at most {most} as the second, or it as the first")
     by, panels, left = placed(kind, by, panels, left, lambda more: left_over(everything, keys, [*named, x, *more], x), keys)
     if left and not asked.summary:
         value = next(filter(None, map(str, keys[left[0]])))
@@ -192,7 +194,12 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
     names = _names(everything, NAME)
     if len(names) > _MOST_NAMES:
         names = _names(everything, FOLDER)
-    return Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner)
+    settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner)
+    most = MOST_MARKERS if settled.of_points else MOST_STROKES
+    if len(by) > 1 and len(keys.get(by[1], ())) > most:
+        given = manner.offered("by", by[1])
+        raise BadInput(f"{given} has {len(keys[by[1]])} values; expected at most {most} as the second, or it as the first")
+    return settled
 
 
 def _checked(asked: Asked, manner: Manner) -> str:
@@ -397,8 +404,8 @@ def _clipped(each: Observation, start_s: float, stop_s: float) -> Observation:
 def with_titles(settled: Settled) -> str:
     """A title: which scenario, what, and over what."""
     names = ", ".join(name for name in settled.names[:_MOST_NAMES] if name) + (" ..." if len(settled.names) > _MOST_NAMES else "")
-    rows = ", ".join(title_of(y) for y in settled.y) if len(settled.y) < 3 else ""
-    rows = f"distribution of {rows}" if rows and settled.kind == "cdf" else rows
+    rows = ", ".join(title_of(y) if len(settled.y) < 3 else bare(y).replace("_", " ") for y in settled.y)
+    rows = f"distribution of {rows}" if settled.kind == "cdf" else rows
     over = {"scatter": f" against {title_of(settled.x)}", "heat": f" over {settled.x} and {' and '.join(settled.by)}"}
     axis = over.get(settled.kind, f" over {settled.x}" if settled.x else "")
-    return f"{names}: {rows}{axis}" if names and rows else f"{names}{axis}" or rows
+    return f"{names}: {rows}{axis}" if names else f"{rows}{axis}"

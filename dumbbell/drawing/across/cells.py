@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dumbbell.comparing.across.estimates import by_run, estimate
+from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.questions import Settled
-from dumbbell.drawing.across.sheet import Wording, panels_of, values_of
+from dumbbell.drawing.across.sheet import panels_of, values_of
+from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.heatmap import Axis, Grid, Scale, heatmaps
 from dumbbell.drawing.style import GEOMETRY, Size
-from dumbbell.results.columns import as_numbers, title_of
+from dumbbell.results.columns import as_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +24,8 @@ _NARROWEST_CELL = 0.33
 def heat_map(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
     """The figure."""
     columns, rows = values_of(settled, settled.x), values_of(settled, settled.by[0])
+    if as_numbers(rows) is None:
+        rows = rows[::-1]  # numbers rise with the axis, words are read from above
     grids = []
     for line in panels_of(settled, wording):
         found = []
@@ -37,12 +41,12 @@ def heat_map(settled: Settled, title: str, note: str, wording: Wording, size: Si
             found.append((panel, cells))
         centres = [cell.centre for _, cells in found for cell in cells.values()]
         low, high = min(centres), max(centres)
-        scale = Scale(wording.y_label or title_of(line[0].y), low, high if high > low else low + 1, "viridis", clipped=False)
+        scale = Scale(wording.y_label or wording.column(settled, line[0].y), low, high if high > low else low + 1, "viridis", clipped=False)
         grids += [
             Grid(
-                panel.title or (title_of(panel.y) if len(settled.y) > 1 else ""),
+                panel.title or (wording.column(settled, panel.y) if len(settled.y) > 1 else ""),
                 {place: cell.centre for place, cell in cells.items()},
-                {place: f"{cell.centre:.3g}" for place, cell in cells.items()},
+                _texts(cells),
                 scale,
             )
             for panel, cells in found
@@ -55,6 +59,17 @@ def heat_map(settled: Settled, title: str, note: str, wording: Wording, size: Si
     if wording.x_label:
         axes[1] = Axis(wording.x_label, axes[1].values, axes[1].labels)
     return heatmaps(title, note, lines, axes[0], axes[1], size)
+
+
+def _texts(cells: Mapping[tuple[float, float], Estimate]) -> dict[tuple[float, float], str]:
+    """The centres to three digits, zeros at the end included; whole numbers, and what is above 100, without a fraction."""
+    whole = all(cell.centre == int(cell.centre) for cell in cells.values())
+
+    def text(value: float) -> str:
+        places = 0 if whole or not value else min(max(2 - math.floor(math.log10(abs(value))), 0), 4)
+        return f"{value:.{places}f}"
+
+    return {place: text(cell.centre) for place, cell in cells.items()}
 
 
 def _axis(wording: Wording, key: str, values: list[object]) -> Axis:

@@ -16,14 +16,18 @@ from dumbbell import metrics
 from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.looks import Look
-from dumbbell.drawing.across.sheet import Sheet, Wording, legend_handles, legend_title, panels_of
+from dumbbell.drawing.across.sheet import Sheet, legend_handles, legend_title, panels_of
+from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Size, styled
 from dumbbell.metrics import Array
-from dumbbell.results.columns import is_delay, title_of
+from dumbbell.results.columns import is_delay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+FEWEST = 3
+"""Runs that have an ellipse."""
 
 
 def ellipses(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
@@ -35,16 +39,14 @@ def ellipses(settled: Settled, title: str, note: str, wording: Wording, size: Si
                 x, y = points(group.found, settled.x, panel.y)
                 if x.size:
                     _draw(axis, x, y, group.look, geometry.line)
-            sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
-            axis.set_xlabel(wording.x_label or title_of(settled.x))
+            sheet.label_y(axis, panel, wording.y_label or wording.column(settled, panel.y))
+            axis.set_xlabel(wording.x_label or wording.column(settled, settled.x))
         for y_name in settled.y:
-            alike = [axis for axis, panel in sheet.panels if panel.y == y_name]
-            for axis in alike:
-                axis.autoscale_view()
-            (left, right), (low, high) = (_union([getattr(axis, f"get_{way}lim")() for axis in alike]) for way in "xy")
-            for axis in alike:
-                axis.set_xlim((right, left) if is_delay(settled.x) else (left, right))
-                axis.set_ylim(low, high)
+            for way in "xy":
+                sheet.give_ticks(y_name, way, *sheet.spread(y_name, way))
+        if is_delay(settled.x):
+            for axis, _ in sheet.panels:
+                axis.invert_xaxis()
         sheet.legend(legend_handles(settled, wording, geometry, "marker"), legend_title(settled, wording))
         return sheet.finished()
 
@@ -65,7 +67,7 @@ def _draw(axis: Axes, x: Array, y: Array, look: Look, width: float) -> None:
 
     centre, first, second, angle = metrics.gaussian_ellipse(x, y)
     axis.plot(x, y, linestyle="none", marker=".", markersize=2.2 * width**0.5, color=look.colour, alpha=0.45)
-    if len(x) > 2:
+    if len(x) >= FEWEST:
         ellipse = Ellipse(
             centre, first, second, angle=angle, facecolor=look.colour, edgecolor=look.colour, linestyle=look.stroke, linewidth=width
         )
@@ -85,7 +87,3 @@ def _rgb(colour: str) -> tuple[float, float, float]:
     from matplotlib.colors import to_rgb
 
     return to_rgb(colour)
-
-
-def _union(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return min(min(pair) for pair in limits), max(max(pair) for pair in limits)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.comparing.across.estimates import ONE, STATISTICS, counts
 from dumbbell.comparing.across.questions import Settled, between, with_titles
-from dumbbell.drawing.across.sheet import Wording
+from dumbbell.drawing.across.wording import Wording, applied
 from dumbbell.drawing.style import Size
 from dumbbell.results.columns import bare, is_delay
 
@@ -23,9 +23,10 @@ _LONGEST = 120
 def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
     """Draws it. Below the title it says what is drawn: the statistic, and of how many runs.
 
-    Raises `BadInput` if a range of times is given for what has none, or no sample lies in it.
+    Raises `BadInput` if a range of times is given for what has none, no sample lies in it, or a text has no place.
     """
     settled = between(settled, start_s, stop_s)
+    wording = applied(settled, wording)
     title = wording.title or with_titles(settled)
     # The note depends on what is drawn (how many repeats each estimate has), and the layout on the note: what it is drawn of is read first.
     note = describe(settled, start_s, stop_s)
@@ -66,13 +67,33 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
     if settled.kind == "cdf":
         return f"each line is of {_values(settled)}{of}{_between(start_s, stop_s)}{pooled}"
     if settled.kind == "scatter":
-        return f"mean and ellipse of one standard deviation of {of} each{pooled}{_better(settled)}"
+        return f"{_ellipses(settled)}{of} each{pooled}{_better(settled)}"
     if settled.over_time and all(_alone(settled)):
-        return f"as sampled{_between(start_s, stop_s)}"
+        return f"{_sampled(settled)}{_between(start_s, stop_s)}"
     if of == counts([ONE]):
         return f"{of} each{_inside(settled)}"
     what = STATISTICS[settled.statistic] if settled.kind != "heat" else STATISTICS[settled.statistic].partition(",")[0]
     return f"{what} of {of} each{pooled}{_inside(settled)}"
+
+
+def _ellipses(settled: Settled) -> str:
+    """What a scatter plot has of so many runs."""
+    from dumbbell.drawing.across.ellipses import FEWEST
+    from dumbbell.drawing.across.repeats import repeats
+
+    several = [each.count for each in repeats(settled) if each.count]
+    if max(several, default=0) < FEWEST:
+        return "" if max(several, default=0) < 2 else "mean of "
+    some = "" if min(several) >= FEWEST else f" (from {FEWEST} runs on)"
+    return f"mean and ellipse of one standard deviation{some} of "
+
+
+def _sampled(settled: Settled) -> str:
+    """What lines of one series each are."""
+    if settled.window_s is None:
+        return "as sampled"
+    windows = f"goodput in windows of {settled.window_s:.3g} s"
+    return windows if len(settled.y) == 1 else f"{windows}, the rest as sampled"
 
 
 def file_name(settled: Settled) -> str:

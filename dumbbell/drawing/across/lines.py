@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
+from dumbbell.comparing.across.observations import GOODPUT
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.looks import Look
-from dumbbell.drawing.across.sheet import Group, Sheet, Wording, legend_handles, legend_title, panels_of, thinned, values_of
+from dumbbell.drawing.across.sheet import Group, Sheet, legend_handles, legend_title, panels_of, thinned, values_of
+from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Size, styled
 from dumbbell.metrics import Array
 from dumbbell.results import schema
-from dumbbell.results.columns import as_numbers, title_of
+from dumbbell.results.columns import as_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +33,7 @@ _TIMES = 300
 def level_lines(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
     """Estimates over the values of a key: lines and bands over numbers, points and bars over words."""
     levels = values_of(settled, settled.x) if settled.x else [""]
-    numbers = as_numbers(levels) if settled.x else None
+    numbers = None if settled.of_points else as_numbers(levels)
     with styled(size) as geometry:
         sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
         for axis, panel in sheet.panels:
@@ -43,7 +45,7 @@ def level_lines(settled: Settled, title: str, note: str, wording: Wording, size:
                 beside = 0.6 * (number - (len(panel.groups) - 1) / 2) / max(len(panel.groups), 1)
                 places = np.array([i + beside for i in range(len(levels))] if numbers is None else numbers[0])
                 _estimates(axis, places, found, group.look, geometry.line, joined=numbers is not None)
-            sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
+            sheet.label_y(axis, panel, wording.y_label or wording.column(settled, panel.y))
             _level_axis(axis, sheet, settled, wording, levels, numbers, geometry.font)
         sheet.same_heights()
         sheet.legend(
@@ -60,16 +62,16 @@ def time_lines(settled: Settled, title: str, note: str, wording: Wording, size: 
         sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
         for axis, panel in sheet.panels:
             for group in panel.groups:
-                width_s = settled.window_s if panel.y == "goodput" and settled.window_s else _bin(panel.groups, stop_s - start_s)
-                if len(group.found) == 1:
+                window_s = settled.window_s if panel.y == GOODPUT else None
+                if len(group.found) == 1 and not window_s:
                     t_s, values = group.found[0].series or (np.empty(0), np.empty(0))
                     keep = (t_s >= start_s) & (t_s <= stop_s)
                     axis.plot(t_s[keep], values[keep], color=group.look.colour, linestyle=group.look.stroke, linewidth=geometry.line)
                     continue
+                width_s = window_s or _bin(panel.groups, stop_s - start_s)
                 times, found = _binned(group, panel.y, width_s, start_s, stop_s, settled.statistic)
-                _estimates(axis, times, found, group.look, geometry.line, joined=True, marked=False)
-            window = f"\nover {settled.window_s:.3g} s" if panel.y == "goodput" and settled.window_s else ""
-            sheet.label_y(axis, panel, wording.y_label or f"{title_of(panel.y)}{window}")
+                _estimates(axis, times, found, group.look, geometry.line, joined=True, marked=False, window_s=window_s)
+            sheet.label_y(axis, panel, wording.y_label or wording.column(settled, panel.y))
             axis.set_xlim(start_s, stop_s)
             axis.margins(x=0)
             axis.tick_params(labelbottom=sheet.is_lowest(axis))
@@ -80,20 +82,42 @@ def time_lines(settled: Settled, title: str, note: str, wording: Wording, size: 
         return sheet.finished()
 
 
-def _estimates(axis: Axes, places: Array, found: Sequence[Estimate], look: Look, width: float, joined: bool, marked: bool = True) -> None:
-    """A line with a band, or points with bars."""
+def _estimates(
+    axis: Axes,
+    places: Array,
+    found: Sequence[Estimate],
+    look: Look,
+    width: float,
+    joined: bool,
+    marked: bool = True,
+    window_s: float | None = None,
+) -> None:
+    """A line with a band, or points with bars; of windows, which end at their places, steps as wide as these."""
     centres = np.array([each.centre for each in found])
     lows, highs = (np.array([getattr(each, end) if each.has_interval else each.centre for each in found]) for end in ("low", "high"))
     shown: dict[str, Any] = {"color": look.colour, "markerfacecolor": "white" if look.hollow else look.colour}
     shown |= {"marker": look.marker, "markersize": 4.5 * width**0.5} if marked else {}
-    if joined:
-        there = np.isfinite(centres)
-        axis.plot(places[there], centres[there], linestyle=look.stroke, linewidth=1.2 * width, **shown)
+    there = np.isfinite(centres)
+    if window_s:
+        # The value of a window belongs to all of it; where there is no window there is no line.
+        parts = [np.insert(each, 0, each[:1]) for each in (centres, lows, highs)]
+        edges = np.insert(places, 0, places[0] - window_s)
+        axis.step(edges, parts[0], where="pre", linestyle=look.stroke, linewidth=1.2 * width, color=look.colour)
+        axis.fill_between(edges, parts[1], parts[2], step="pre", color=look.colour, alpha=0.2, linewidth=0)
+    elif joined and np.count_nonzero(there) > 1:
+        axis.plot(places[there], centres[there], linestyle=look.stroke, linewidth=1.2 * width, clip_on=not marked, **shown)
         axis.fill_between(places[there], lows[there], highs[there], color=look.colour, alpha=0.2, linewidth=0)
     else:
         reach = np.array([centres - lows, highs - centres])
         axis.errorbar(
-            places, centres, np.where(np.isfinite(reach), reach, 0.0), linestyle="none", elinewidth=width, capsize=2 * width, **shown
+            places,
+            centres,
+            np.where(np.isfinite(reach), reach, 0.0),
+            linestyle="none",
+            elinewidth=width,
+            capsize=2 * width,
+            clip_on=not marked,
+            **shown,
         )
 
 
@@ -175,9 +199,9 @@ def _binned(group: Group, y: str, bin_s: float, start_s: float, stop_s: float, s
     for each in group.found:
         for number, value in _by_bin(each.series, bin_s, start_s, stop_s, total) if each.series is not None else ():
             bins.setdefault(number, []).append((each.run, value))
-    numbers = sorted(bins)
-    offset = 1.0 if total or y == "goodput" else 0.5
-    return bin_s * (np.array(numbers) + offset), [estimate(by_run(bins[number]), statistic) for number in numbers]
+    numbers = list(range(min(bins), max(bins) + 1)) if bins and y == GOODPUT else sorted(bins)
+    offset = 1.0 if total or y == GOODPUT else 0.5
+    return bin_s * (np.array(numbers) + offset), [estimate(by_run(bins.get(number, ())), statistic) for number in numbers]
 
 
 def _by_bin(series: tuple[Array, Array], bin_s: float, start_s: float, stop_s: float, total: bool) -> Iterator[tuple[int, float]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.drawing.across.looks import Look, looks, stroke
+from dumbbell.drawing.across.looks import Look, beside, looks
+from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Geometry, Size, figure_of, with_fixed_layout
-from dumbbell.errors import printable, printable_lines, shortened
+from dumbbell.errors import printable, printable_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,27 +28,16 @@ _NARROWEST = 1.65
 """Of a panel, inches at the font of print; more panels are wrapped."""
 _MOST_ABREAST = 4
 """Of panels in one row alone; more make a square."""
-_LONGEST = 40
-"""Characters of a label."""
 _EM = 0.55
 """Mean width of a character in the size of the font."""
+_SECOND = "#555555"
+"""Colour of the second key in the legend."""
 _JAIN = "jain_index"
-
-
-@dataclass(frozen=True)
-class Wording:
-    """Texts that a user sets; what is empty is made."""
-
-    title: str = ""
-    x_label: str = ""
-    y_label: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """A value as results have it, or a key -> what figures call it."""
-
-    def of(self, value: object) -> str:
-        """What a value is called."""
-        text = str(value)
-        return self.names.get(text, printable(shortened(text, _LONGEST)) if text else "all")
+_MOST_TICKS = 8
+_TICK_WIDTH, _TICK_HEIGHT = 2.5, 1.0
+"""Of its label, in the size of the font."""
+_ROOM = 0.03
+"""Beyond what is drawn, a share of it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,7 @@ def looks_of(settled: Settled) -> dict[tuple[Coordinate, ...], Look]:
         if not second:
             found[(value,)] = look
         for number, other in enumerate(second[0] if second else ()):
-            found[value, other] = Look(look.colour, look.marker, stroke(number), hollow=number % 2 == 1)
+            found[value, other] = beside(look, number, settled.of_points)
     return found
 
 
@@ -128,6 +118,7 @@ class Sheet:
         self._note = textwrap.wrap(printable(note), max(30, int(0.97 * geometry.width / (line * 0.9 * _EM))))
         most = (0.4, 0.3, 0.22)[min(self.rows, 3) - 1] * geometry.tall
         high = min(max(0.62 * geometry.width / columns, 1.15 * geometry.font / 7), most)
+        self._panel_height = high
         height = self.rows * (high + 2 * line) + (5 + 1.3 * len(self._note)) * line
         self.figure, axes = figure_of(self.rows, columns, geometry.width, height, **more)
         self._title = printable_lines(title)
@@ -159,15 +150,34 @@ class Sheet:
             axis.tick_params(labelleft=False)
 
     def same_heights(self) -> None:
-        """Gives panels of the same column one y axis, from zero, so that differences look as large as they are."""
+        """Gives panels of the same column one y axis, from zero to a tick, so that differences look as large as they are."""
         for y in {panel.y for _, panel in self.panels}:
-            alike = [axis for axis, panel in self.panels if panel.y == y]
-            lows, highs = zip(*(axis.get_ylim() for axis in alike), strict=True)
-            low, high = min(lows), max(highs)
-            drawn = [float(value) for axis in alike for line in axis.lines for value in np.ravel(line.get_ydata())]
-            high = 1.04 if y == _JAIN else max(1.03 * high, 1e-9)
-            for axis in alike:
-                axis.set_ylim(low if min(drawn, default=0.0) < 0 else 0, high)
+            # Of bands only what lies where values can be: an interval of a rate may reach below zero.
+            values = [value for axis, panel in self.panels if panel.y == y for line in axis.lines for value in np.ravel(line.get_ydata())]
+            low = min(map(float, filter(math.isfinite, values)), default=0.0)
+            self.give_ticks(y, "y", min(low, 0.0), 1.0 if y == _JAIN else self._drawn(y, "y")[1])
+
+    def give_ticks(self, y: str, way: str, low: float, high: float) -> None:
+        """Ticks of the x or the y axes of all panels of a column, from below its values to above them, and no axis beyond."""
+        from matplotlib.ticker import MaxNLocator
+
+        length = self.panel_points / (2.2 * _TICK_WIDTH) if way == "x" else self._panel_height * 72 / (2.2 * _TICK_HEIGHT)
+        count = max(2, min(_MOST_TICKS, int(length / self._geometry.font)))
+        ticks = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high if high > low else low + (abs(low) or 1.0))
+        for axis, panel in self.panels:
+            if panel.y == y:
+                getattr(axis, f"set_{way}ticks")(ticks)
+                getattr(axis, f"set_{way}lim")(ticks[0], ticks[-1])
+
+    def spread(self, y: str, way: str) -> tuple[float, float]:
+        """What is drawn of a column over the x or the y axis, with some room at either end."""
+        low, high = self._drawn(y, way)
+        return low - _ROOM * (high - low), high + _ROOM * (high - low)
+
+    def _drawn(self, y: str, way: str) -> tuple[float, float]:
+        ends = [getattr(axis.dataLim, f"interval{way}") for axis, panel in self.panels if panel.y == y]
+        low, high = min(min(each) for each in ends), max(max(each) for each in ends)
+        return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else (0.0, 1.0)
 
     def is_lowest(self, axis: Axes) -> bool:
         """Whether there is no panel below it."""
@@ -231,25 +241,26 @@ class Sheet:
 def legend_title(settled: Settled, wording: Wording) -> str:
     """What colours, and styles of lines, stand for."""
     names = [wording.names.get(key, settled.short(key)) for key in settled.by]
-    return names[0] if len(names) == 1 else f"{names[0]} (colour), {names[1]} (line)" if names else ""
+    second = "marker" if settled.of_points else "filling" if settled.kind == "box" else "line"
+    return names[0] if len(names) == 1 else f"{names[0]} (colour), {names[1]} ({second})" if names else ""
 
 
 def legend_handles(settled: Settled, wording: Wording, geometry: Geometry, form: str) -> dict[str, Any]:
-    """A handle for each value of the first key, and for each of the second; `form`: `line`, `marker` or `patch`."""
+    """A handle for each value of the first key, and for each of the second; `form`: `line`, `marker`, `step` or `patch`."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    def handle(look: Look, colour: str, marker: str) -> Any:
+    def handle(look: Look, form: str) -> Any:
         if form == "patch":
-            return Patch(facecolor="white" if look.hollow else colour, edgecolor=colour)
+            return Patch(**look.filling())
         return Line2D(
             [],
             [],
-            color=colour,
+            color=look.colour,
             linestyle="none" if form == "marker" else look.stroke,
-            marker=marker if form != "step" else "",
+            marker=look.marker if form != "step" else "",
             markersize=4.5 * geometry.line**0.5,
-            markerfacecolor="white" if look.hollow else colour,
+            markerfacecolor="white" if look.hollow else look.colour,
             linewidth=1.2 * geometry.line,
         )
 
@@ -257,14 +268,17 @@ def legend_handles(settled: Settled, wording: Wording, geometry: Geometry, form:
         return {}
     found: dict[str, Any] = {}
     known = looks_of(settled)
+    # A marker that stands for the second key says nothing of the first.
+    first_form = "patch" if form == "marker" and len(settled.by) > 1 else form
     for values, look in known.items():
         plain = Look(look.colour, look.marker, look.stroke if len(values) == 1 else "-")
-        found.setdefault(wording.of(values[0]), handle(plain, look.colour, look.marker))
+        found.setdefault(wording.of(values[0]), handle(plain, first_form))
     for values, look in known.items():
         if len(values) > 1:
             name = wording.of(values[1])
             name = f"{settled.short(settled.by[1])}: {name}" if name in map(wording.of, {first for first, _ in known}) else name
-            found.setdefault(name, handle(look, "#555555", "o" if form == "marker" else ""))
+            second = replace(look, colour=_SECOND, marker=look.marker if form == "marker" else "")
+            found.setdefault(name, handle(second, form))
     return found
 
 

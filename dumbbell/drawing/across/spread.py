@@ -11,10 +11,11 @@ from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.lines import key_label, word_ticks
 from dumbbell.drawing.across.looks import looks
-from dumbbell.drawing.across.sheet import Sheet, Wording, legend_handles, legend_title, panels_of, values_of
+from dumbbell.drawing.across.sheet import Sheet, legend_handles, legend_title, panels_of, values_of
+from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Size, styled
 from dumbbell.metrics import Array, distribution
-from dumbbell.results.columns import as_numbers, title_of
+from dumbbell.results.columns import as_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,19 +52,14 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size)
                         whiskerprops={"color": look.colour, "linewidth": geometry.line},
                         capprops={"color": look.colour, "linewidth": geometry.line},
                     )
-                    drawn["boxes"][0].set(
-                        facecolor="white" if look.hollow else look.colour,
-                        alpha=0.45,
-                        edgecolor=look.colour,
-                        linewidth=geometry.line,
-                    )
-            sheet.label_y(axis, panel, wording.y_label or title_of(panel.y))
+                    drawn["boxes"][0].set(linewidth=geometry.line, **look.filling())
+            sheet.label_y(axis, panel, wording.y_label or wording.column(settled, panel.y))
             labels = _labels(settled, wording, levels)
             word_ticks(axis, labels, sheet.panel_points, geometry.font)
             axis.set_xlim(-0.6, len(levels) - 0.4)
             axis.grid(False, axis="x")
             axis.tick_params(labelbottom=sheet.is_lowest(axis))
-            if sheet.is_lowest(axis) and settled.x:
+            if sheet.is_lowest(axis) and (settled.x or wording.x_label):
                 numbers = as_numbers(levels)
                 sheet.label_x(axis, *key_label(settled, wording, settled.x, numbers[1] if numbers else ""))
         sheet.same_heights()
@@ -91,12 +87,9 @@ def distributions(settled: Settled, title: str, note: str, wording: Wording, siz
                 )
             axis.set_ylim(0, 1)
             sheet.label_y(axis, panel, wording.y_label or f"share of {share_of}")
-            axis.set_xlabel(wording.x_label or title_of(panel.y))
+            axis.set_xlabel(wording.x_label or wording.column(settled, panel.y))
         for y in settled.y:
-            alike = [axis for axis, panel in sheet.panels if panel.y == y]
-            lows, highs = zip(*(axis.get_xlim() for axis in alike), strict=True)
-            for axis in alike:
-                axis.set_xlim(min(lows), max(highs))
+            sheet.give_ticks(y, "x", *sheet.spread(y, "x"))
         sheet.legend(legend_handles(settled, wording, geometry, "step"), legend_title(settled, wording))
         return sheet.finished()
 

@@ -1,6 +1,7 @@
 """Figures of many runs."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,11 +10,13 @@ from across import outline, sweep
 from support import FLOW, tables
 
 from dumbbell.comparing.across.coordinates import Source
-from dumbbell.comparing.across.questions import KINDS, Asked, settle, summary
+from dumbbell.comparing.across.questions import KINDS, Asked, settle, summary, with_titles
 from dumbbell.drawing import style
 from dumbbell.drawing.across.figure import across_figure, describe, file_name
 from dumbbell.drawing.across.looks import looks
-from dumbbell.drawing.across.sheet import Wording, thinned
+from dumbbell.drawing.across.sheet import looks_of, thinned
+from dumbbell.drawing.across.wording import Wording
+from dumbbell.errors import BadInput
 from dumbbell.results import Block, Run
 
 PLAIN = Wording()
@@ -107,9 +110,9 @@ def test_an_ellipse_has_one_standard_deviation_and_the_delay_axis_is_reversed():
 def test_a_heat_map_has_a_cell_for_each_pair():
     figure = draw({"kind": "heat", "x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)})
     axis = figure.axes[0]
-    assert [text.get_text() for text in axis.texts] == ["10.4", "11.1", "11.8", "11.4", "12.1", "12.8"]
+    assert [text.get_text() for text in axis.texts] == ["11.4", "12.1", "12.8", "10.4", "11.1", "11.8"]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["20", "80", "160"]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["reno", "cubic"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["cubic", "reno"]
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("path.rtt (ms)", "flows.0.cc")
 
 
@@ -205,7 +208,8 @@ def test_series_over_time_are_means_over_runs():
     source = Source("a", [series_run(1, 4.0), series_run(2, 6.0)])
     (goodput, srtt) = shown(draw({"x": "time", "y": ("goodput", "srtt")}, source))
     np.testing.assert_allclose(goodput.lines[0].get_ydata(), 5.0)
-    assert goodput.lines[0].get_xdata()[0] == pytest.approx(0.2)
+    assert goodput.lines[0].get_xdata()[[0, 1, -1]] == pytest.approx([0, 0.2, 10])
+    assert goodput.lines[0].get_drawstyle() == "steps-pre"
     assert goodput.get_ylabel() == "goodput (Mbit/s)\nover 0.2 s"
     np.testing.assert_allclose(srtt.lines[0].get_ydata(), 20.0)
     assert srtt.get_xlabel() == "time (s)"
@@ -256,3 +260,151 @@ def test_words_that_do_not_fit_are_slanted_and_none_is_left_out():
     labels = axis.get_xticklabels()
     assert [label.get_text() for label in labels] == list(names)
     assert {label.get_rotation() for label in labels} == {30}
+
+
+def markers(axis):
+    """The markers and colours of means, which are drawn over the dots of runs."""
+    return [(line.get_marker(), line.get_color()) for line in axis.lines if line.get_marker() != "."]
+
+
+def test_in_scatter_plots_each_value_of_a_second_key_has_a_marker_of_its_own():
+    limits = tuple(f"{number}p" for number in range(1, 7))
+    figure = draw({"kind": "scatter", "y": ("goodput",), "by": ("flows.0.cc", "limit"), "where": ("rtt=20ms",)}, sweep(limit=limits))
+    (axis,) = shown(figure)
+    assert len(set(markers(axis))) == 2 * len(limits)
+    assert len({marker for marker, _ in markers(axis)}) == len(limits)
+    assert figure.legends[0].get_title().get_text() == "flows.0.cc (colour), limit (marker)"
+    drawn = [handle.get_marker() for handle in figure.legends[0].legend_handles if hasattr(handle, "get_marker")]
+    assert len(set(drawn)) == len(limits)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"x": "flows.0.cc", "by": ("rtt", "limit")},
+        {"x": "rtt", "by": ("flows.0.cc", "limit")},
+        {"kind": "scatter", "by": ("flows.0.cc", "limit"), "where": ("rtt=20ms",)},
+        {"kind": "box", "x": "rtt", "by": ("flows.0.cc", "limit")},
+        {"kind": "cdf", "by": ("flows.0.cc", "limit"), "over": ("rtt",)},
+    ],
+)
+def test_no_two_looks_of_two_keys_are_alike(asked):
+    known = looks_of(settle(Asked(y=("goodput",), **asked), [sweep(limit=("1p", "2p", "3p", "4p"))]))
+    lines = {(look.colour, look.stroke) for look in known.values()}
+    points = {(look.colour, look.marker) for look in known.values()}
+    boxes = {(look.colour, look.hollow, look.hatch) for look in known.values()}
+    what = {"box": boxes, "cdf": lines, "scatter": points}.get(asked.get("kind"), points if asked.get("x") == "flows.0.cc" else lines)
+    assert len(what) == len(known)
+
+
+def test_a_value_alone_has_points_beside_each_other():
+    (axis,) = shown(draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",), "where": ("rtt=20ms",)}))
+    assert len({container.lines[0].get_xdata()[0] for container in axis.containers}) == 2
+
+
+@pytest.mark.parametrize(
+    ("repeats", "note"),
+    [
+        (1, "one run each; delay axis reversed: up and to the right is better"),
+        (2, "mean of 2 runs each; delay axis reversed: up and to the right is better"),
+        (3, "mean and ellipse of one standard deviation of 3 runs each; delay axis reversed: up and to the right is better"),
+    ],
+)
+def test_a_scatter_plot_says_what_it_has_of_its_runs(repeats, note):
+    assert describe(settle(Asked(kind="scatter", panels="rtt"), [sweep(repeats=repeats)])) == note
+
+
+def test_of_different_numbers_of_runs_some_have_ellipses():
+    few = Source("b", sweep("b", repeats=2).runs)
+    note = describe(settle(Asked(kind="scatter", panels="rtt", by=("flows.0.cc", "folder")), [sweep("a"), few]))
+    assert note.startswith("mean and ellipse of one standard deviation (from 3 runs on) of 2 to 4 runs each")
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ({"kind": "scatter", "panels": "rtt"}, "made: goodput (Mbit/s) against srtt mean (ms)"),
+        ({"kind": "cdf", "y": ("drops",), "panels": "rtt"}, "made: distribution of drops (packets)"),
+        ({"kind": "heat"}, "made: goodput (Mbit/s) over path.rtt and flows.0.cc"),
+        ({"y": ("goodput", "drops", "srtt_mean")}, "made: goodput, drops, srtt mean over path.rtt"),
+    ],
+)
+def test_titles_say_what_is_drawn(asked, title):
+    assert with_titles(settle(Asked(**asked), [sweep()])) == title
+
+
+@pytest.mark.parametrize("kind", ["lines", "box", "scatter", "cdf"])
+def test_axes_end_at_ticks(kind):
+    asked = {"kind": kind, "y": ("goodput", "drops"), "by": ("flows.0.cc",)}
+    for axis in shown(draw(asked | ({"panels": "rtt"} if kind in ("scatter", "cdf") else {"x": "rtt"}))):
+        assert set(axis.get_ylim()) <= {*axis.get_yticks()}
+        assert kind in ("lines", "box") or set(axis.get_xlim()) <= {*axis.get_xticks()}
+
+
+def test_cells_of_a_heat_map_have_three_digits_and_words_are_read_from_above():
+    runs = [
+        outline({"rtt": f"{rtt}ms", "size": f"{size}p", "queue": queue, "seed": 1}, [], goodput_mbit=rate, drops=rate // 1)
+        for rtt, size, queue, rate in ((1, 10, "a", 1234.5), (2, 10, "a", 9.5), (1, 2, "b", 0.051), (2, 2, "b", 95.04))
+    ]
+    figure = draw({"kind": "heat", "y": ("goodput", "drops"), "x": "rtt", "by": ("queue",)}, Source("a", runs))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.0510", "95.0", "1234", "9.50"]
+    assert [text.get_text() for axis in figure.axes for text in axis.texts][4:] == ["0", "95", "1234", "9"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["b", "a"]
+    figure = draw({"kind": "heat", "y": ("goodput",), "x": "rtt", "by": ("size",)}, Source("a", runs))
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["2", "10"]
+
+
+def test_labels_may_be_those_of_keys_by_their_last_word_of_values_and_of_columns():
+    wording = Wording(names={"rtt": "Round trip", "cubic": "CUBIC", "drops": "lost"})
+    figure = draw({"x": "rtt", "y": ("goodput", "drops"), "by": ("flows.0.cc",)}, wording=wording)
+    assert {axis.get_xlabel() for axis in shown(figure)} == {"", "Round trip (ms)"}
+    assert shown(figure)[1].get_ylabel() == "lost"
+    assert legend(figure) == ["reno", "CUBIC"]
+
+
+@pytest.mark.parametrize(
+    ("wording", "line"),
+    [
+        (
+            Wording(names={"cubik": "C"}),
+            "--label 'cubik' is nothing that this figure names (did you mean 'cubic'?); expected one of reno, cubic",
+        ),
+        (Wording(y_label="y"), "--y-label was given with 2 columns; expected --label goodput_mbit=TEXT for each"),
+    ],
+)
+def test_a_text_without_a_place_is_refused(wording, line):
+    with pytest.raises(BadInput) as error:
+        draw({"x": "rtt", "y": ("goodput", "drops"), "by": ("flows.0.cc",)}, wording=wording)
+    assert str(error.value).startswith(line)
+
+
+def test_goodput_over_time_begins_with_the_flow_and_each_window_is_a_step():
+    """The flow begins at 2.03 s, so that its first sample is at 2.1 s; in each window of 0.5 s it receives at the same rate."""
+    run = series_run(1, 8.0)
+    t_ns = np.arange(2_100_000_000, 10_000_000_001, 100_000_000)
+    block = Block("flow/a", ("rx_bytes",), t_ns, np.array([8.0 * (t_ns - 2_000_000_000) / 8e3]))
+    run = replace(run, samples=(block,), **tables({"flow/a": {**FLOW, "start_ns": 2_030_000_000, "active_ns": 7_970_000_000}}))
+    settled = settle(Asked(x="time", y=("goodput",), window_s=0.5), [Source("a", [run])])
+    assert describe(settled) == "goodput in windows of 0.5 s"
+    (axis,) = shown(across_figure(settled, PLAIN, "screen"))
+    (line,) = axis.lines
+    assert line.get_drawstyle() == "steps-pre"
+    np.testing.assert_allclose(line.get_xdata(), np.arange(2.0, 10.1, 0.5))
+    np.testing.assert_allclose(line.get_ydata(), 8.0)
+    assert axis.get_ylabel() == "goodput (Mbit/s)\nover 0.5 s"
+
+
+def test_where_no_flow_is_there_is_no_goodput():
+    """Two flows of a group, one after the other."""
+    run = series_run(1, 8.0)
+
+    def block(name, first_s, last_s):
+        t_ns = np.arange(first_s * 10**9, last_s * 10**9 + 1, 10**8)
+        return Block(f"flow/{name}", ("rx_bytes",), t_ns, np.array([(t_ns - t_ns[0]) / 1e3]))
+
+    counters = {f"flow/{name}": {**FLOW, "start_ns": start * 10**9, "active_ns": 2 * 10**9} for name, start in (("a", 0), ("b", 6))}
+    run = replace(run, samples=(block("a", 0, 2), block("b", 6, 8)), **tables(counters))
+    (axis,) = shown(draw({"x": "time", "y": ("goodput",), "window_s": 1.0, "over": ("flow",)}, Source("a", [run])))
+    x, y = axis.lines[0].get_xdata(), axis.lines[0].get_ydata()
+    np.testing.assert_allclose(y[(x > 2) & (x < 7)], np.nan)
+    np.testing.assert_allclose(y[(x <= 2) | (x >= 7)], 8.0)

@@ -1,0 +1,71 @@
+"""The texts of a figure that a user sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from dumbbell.comparing.across.questions import Settled
+from dumbbell.errors import BadInput, printable, shortened
+from dumbbell.results.columns import bare, is_meant, near, one_of, title_of
+
+_LONGEST = 40
+"""Characters of a label."""
+_WINDOWED = "goodput"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Texts that a user sets; what is empty is made."""
+
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """A value as results have it, a key or a column -> what figures call it."""
+
+    def of(self, value: object) -> str:
+        """What a value is called."""
+        text = str(value)
+        return self.names.get(text, printable(shortened(text, _LONGEST)) if text else "all")
+
+    def column(self, settled: Settled, name: str) -> str:
+        """What a column or a series is called, with the window that goodput is averaged over."""
+        window = f"\nover {settled.window_s:.3g} s" if name == _WINDOWED and settled.window_s else ""
+        return f"{self.names.get(name, title_of(name))}{window}"
+
+
+def applied(settled: Settled, wording: Wording) -> Wording:
+    """With names in full. Raises `BadInput` for a text that the figure has no place for."""
+    manner = settled.manner
+    several = len(settled.y) > 1
+    for option, text, places in (("y-label", wording.y_label, settled.kind != "cdf"), ("x-label", wording.x_label, settled.kind == "cdf")):
+        if text and places and several:
+            label = manner.offered("label", {settled.y[0]: "..."} if manner.python else f"{settled.y[0]}=TEXT")
+            raise BadInput(f"{manner.name(option)} was given with {len(settled.y)} columns; expected {label} for each")
+    known = list(dict.fromkeys(_shown(settled)))
+    names = {}
+    for name, text in wording.names.items():
+        called = [*(each for each in known if is_meant(each, name)), *(each for each in known if _brief(settled, each, name))]
+        if not called:
+            raise BadInput(f"{manner.given('label', name)} is nothing that this figure names{near(name, known)}; expected {one_of(known)}")
+        names[called[0]] = text
+    return replace(wording, names=names)
+
+
+def _shown(settled: Settled) -> Iterator[str]:
+    """What a figure names: values of keys, keys, and columns."""
+    keys = [*settled.by, *([settled.panels] if settled.panels else [])]
+    if settled.x and not settled.over_time and settled.kind != "scatter":
+        keys.append(settled.x)
+    for key in keys:
+        yield from (str(each.at.get(key, "")) for found in settled.data.values() for each in found)
+    yield from keys
+    yield from settled.y
+    if settled.kind == "scatter":
+        yield settled.x
+
+
+def _brief(settled: Settled, full: str, name: str) -> bool:
+    """Whether a name is that of a key by its last words, or of a column without its unit."""
+    return (full in settled.keys and full.endswith(f".{name}")) or (full in (*settled.y, settled.x) and bare(full) == name)
