@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
-from dumbbell.comparing.across.observations import Source, observations
+from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.observations import observations
 from dumbbell.comparing.across.tables import ROWS
 from dumbbell.results.columns import COLUMNS, bare, find_column, unit_of
 from dumbbell.results.summary import Summarised
