@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -151,14 +152,48 @@ def test_irtt_measured_what_it_says():
 @pytest.mark.parametrize("file", ["ss-6.1.txt", "ss-6.1-oneline.txt"])
 def test_polls_of_ss_are_samples(file):
     run, text = read(file), (GOLDEN / file).read_text()
-    windows = [int(word.removeprefix("cwnd:")) for word in text.split() if word.startswith("cwnd:")]
     found = run.all_series("cwnd", "srtt_ms", "rx_bytes", "inflight")
-    assert sum(len(values) for (_, name), (_, values) in found.items() if name == "cwnd") == len(windows)
+    for flow in run.flows.connections:
+        local, _, peer = flow.partition("-")
+        windows = re.findall(rf"{local}\s+{peer}\s.*?cwnd:(\d+)", text, re.DOTALL)
+        assert list(found[f"flow/{flow}", "cwnd"][1]) == [float(each) for each in windows]
     busiest = max(run.flows.rows(), key=lambda row: row["rx_bytes"])
     assert busiest["cc"] == "bbr"
     assert 5 < run.summary.flows[busiest["flow"]]["goodput_mbit"] < 21
     acked = [int(word.removeprefix("bytes_acked:")) for word in text.split() if word.startswith("bytes_acked:")]
     assert found[f"flow/{busiest['flow']}", "rx_bytes"][1].max() == max(acked)
+
+
+@pytest.mark.parametrize(("file", "streams"), [("ss-6.1.txt", 2), ("ss-6.1-oneline.txt", 1), ("ss-6.1-both-ends.txt", 2)])
+def test_the_connection_by_which_iperf3_talks_to_itself_is_no_flow(file, streams):
+    run = read(file)
+    assert len(run.flows.connections) == streams
+    assert any(re.search(r"not read, since .*: \S+:5\d01 \(\d+ bytes\)$", reason) for reason in run.reasons)
+
+
+def test_a_connection_whose_ends_are_both_polled_is_one_flow():
+    run, text = read("ss-6.1-both-ends.txt"), (GOLDEN / "ss-6.1-both-ends.txt").read_text()
+    for flow in run.flows.connections:
+        sender, _, receiver = flow.partition("-")
+        assert re.fullmatch(r"127\.0\.0\.1:\d+-127\.0\.0\.1:5301", flow)
+        windows = re.findall(rf" {sender}\s+{receiver} .*?cwnd:(\d+)", text, re.DOTALL)
+        assert list(run.series(f"flow/{flow}", "cwnd")[1]) == [float(each) for each in windows]
+        back, mapped = (end.replace(":", ".:") for end in (sender, receiver))
+        received = re.findall(rf"f:{mapped}\s+\S+f:{back}\s.*?bytes_received:(\d+)", text, re.DOTALL)
+        assert list(run.series(f"flow/{flow}", "rx_bytes")[1]) == [float(each) for each in received]
+        assert 15 < run.summary.flows[flow]["goodput_mbit"] < 25
+    assert {flow["direction"] for flow in run.scenario["flows"]} == {"forward"}
+    assert run.summary.run["jain_index"] > 0.99
+
+
+def test_a_starved_flow_stays(tmp_path):
+    """It carried little, but had more to send."""
+    poll = "Time: {0}\nESTAB 0 0 1.1.1.1:1 2.2.2.2:2\n\t cubic cwnd:10 bytes_acked:{1} {2}\n"
+    poll += "ESTAB 0 0 1.1.1.1:3 2.2.2.2:2\n\t cubic cwnd:1 bytes_acked:{3} {4}\n"
+    for limited, count in (("", 2), ("app_limited", 1)):
+        (tmp_path / "polls").write_text(poll.format(1, 0, "", 0, limited) + poll.format(2, 10_000_000, "", 1448, limited))
+        (run,) = runs_of([tmp_path / "polls"], None)
+        assert len(run.flows.connections) == count
 
 
 def test_siftr_gives_windows_in_packets_and_rtts_in_ms():

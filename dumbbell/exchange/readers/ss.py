@@ -4,18 +4,23 @@
 Of a connection are read `cwnd`, `ssthresh`, `rtt` (smoothed), `minrtt`, `delivered`, `delivered_ce`, `retrans` (the total), what is in
 flight (unacked - sacked - lost + retrans, as Linux counts it), and bytes: those that were acknowledged, or received where more were. Its
 lines may be apart or one (`ss -O`).
+
+Where both ends of a connection are polled (two hosts in one namespace, the loopback), it is one flow: what its sender says of itself, and
+what its receiver says was received. Connections by which programs that measure talk to each other are no flows: those whose sender had
+nothing more to send whenever it was asked (`app_limited`), and that carried a thousandth of what another one did between the same hosts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from dumbbell.exchange.imported import Found, FoundFlow, samples
 from dumbbell.exchange.reading import Place, as_text
 from dumbbell.results.imported import UNKNOWN_CC
 
-VERSION = 1
+VERSION = 2
 _TIME = re.compile(r"(?:Time:\s*)?(\d{1,12}(?:\.\d+)?)\s*")
 _STATES = "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|UNCONN|CLOSE-WAIT|LAST-ACK|LISTEN|CLOSING"
 _CONNECTION = re.compile(rf"(?:tcp\s+)?(?:{_STATES})\s+\d+\s+\d+\s+(\S+):(\d+|\*)\s+(\S+):(\d+|\*)\s*(.*)")
@@ -33,6 +38,41 @@ _IN_FLIGHT = {"unacked": 1, "sacked": -1, "lost": -1}
 _CONTROL = re.compile(r"[a-z][a-z0-9_]*")
 _FLAGS = {"ts", "sack", "ecn", "ecnseen", "fastopen"}
 """Words that come before the congestion control."""
+_LITTLE = 1000
+"""What a connection carried is next to nothing beside what another carried that is more than so many times as much."""
+
+_Socket = tuple[str, int]
+"""Address and port."""
+
+
+@dataclass
+class _End:
+    """One end of a connection, as it was polled."""
+
+    local: _Socket
+    peer: _Socket
+    cc: str = UNKNOWN_CC
+    segment_bytes: int | None = None
+    always_limited: bool = True
+    """Its application had nothing more to send at any poll."""
+    points: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    acked: list[tuple[int, float]] = field(default_factory=list)
+    received: list[tuple[int, float]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What its flow is called."""
+        return f"{_shown(self.local)}-{_shown(self.peer)}"
+
+    @property
+    def sent(self) -> float:
+        """Bytes that were acknowledged in the end."""
+        return self.acked[-1][1]
+
+    @property
+    def carried(self) -> float:
+        """Bytes that it sent or received, whichever are more."""
+        return max(self.sent, self.received[-1][1])
 
 
 def recognises(content: bytes) -> bool:
@@ -43,8 +83,7 @@ def recognises(content: bytes) -> bool:
 
 def found_in(content: bytes, place: Place) -> list[Found]:
     """What a file holds. Raises `BadInput`."""
-    flows: dict[str, FoundFlow] = {}
-    points: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    ends: dict[tuple[_Socket, _Socket], _End] = {}
     zero_s: float | None = None
     t_s: float | None = None
     for at, line, info in _joined(as_text(content, place), place):
@@ -57,16 +96,21 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             raise at.wrong(f"is {line[:60]!r}", "a time, a header of ss, or a connection")
         if t_s is None or zero_s is None:
             raise at.wrong("a connection comes before any time", "`date +%s.%N` before each ss")
-        local, port, peer, peer_port, more = connection.groups()
+        host, port, other_host, other_port, more = connection.groups()
         if not (info := f"{more} {info}").strip() or "cwnd:" not in info:
             continue  # listening, or about to close
-        name = at.name(f"{local}:{port}-{peer}:{peer_port}")
-        flow = flows.setdefault(name, FoundFlow(name, ports=(at.count(port), at.count(peer_port))))
-        _read(flow, points.setdefault(name, {}), at, info, at.time_ns(t_s, zero_s))
-    for name, flow in flows.items():
-        _finish(flow, points[name])
+        local, peer = (_address(host), at.count(port)), (_address(other_host), at.count(other_port))
+        end = ends.setdefault((local, peer), _End(local, peer))
+        at.name(end.name)
+        _read(end, at, info, at.time_ns(t_s, zero_s))
+    senders = [end for end in ends.values() if not _is_receiver(end, ends)]
+    talk = [end for end in senders if _is_talk(end, senders)]
+    flows = [_flow(end, ends.get((end.peer, end.local))) for end in senders if end not in talk]
     unknown = ["rx_bytes is what the other end acknowledged, or of downloads what was received; drops, marks and queues are not known"]
-    return [Found("ss", unknown, list(flows.values()))]
+    if talk:
+        said = ", ".join(f"{end.name} ({end.carried:.0f} bytes)" for end in talk)
+        unknown.append(f"not read, since by these the programs that measured talked to each other: {said}")
+    return [Found("ss", unknown, flows)]
 
 
 def _joined(text: str, place: Place) -> Iterator[tuple[Place, str, str]]:
@@ -85,19 +129,32 @@ def _joined(text: str, place: Place) -> Iterator[tuple[Place, str, str]]:
         yield held
 
 
-def _read(flow: FoundFlow, found: dict[str, list[tuple[int, float]]], at: Place, info: str, t_ns: int) -> None:
+def _address(written: str) -> str:
+    """An address without brackets and interface. A socket that takes both versions of IP has IPv4's within IPv6's."""
+    bare = written.removeprefix("[").removesuffix("]").partition("%")[0]
+    return bare.removeprefix("::ffff:") if "." in bare else bare
+
+
+def _shown(socket: _Socket) -> str:
+    address, port = socket
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _read(end: _End, at: Place, info: str, t_ns: int) -> None:
     def number(key: str) -> float | None:
         match = re.search(rf"(?:^|\s){key}:{_NUMBER}", info)
         return None if match is None else at.number(match[1])
 
-    for word in info.split():
-        if ":" in word and flow.cc == UNKNOWN_CC:
+    words = info.split()
+    for word in words:
+        if ":" in word and end.cc == UNKNOWN_CC:
             break  # the control comes before all that has a value
         if _CONTROL.fullmatch(word) and word not in _FLAGS:
-            flow.cc = word
+            end.cc = word
             break
     if mss := number("mss"):
-        flow.segment_bytes = int(mss)
+        end.segment_bytes = int(mss)
+    end.always_limited &= "app_limited" in words
     values = {series: number(key) for key, series in _GAUGES.items()}
     again = re.search(r"(?:^|\s)retrans:(\d+)/(\d+)", info)
     if again is not None:
@@ -105,22 +162,42 @@ def _read(flow: FoundFlow, found: dict[str, list[tuple[int, float]]], at: Place,
     if "unacked" in info or values["cwnd"] is not None:
         flight = sum(sign * (number(key) or 0.0) for key, sign in _IN_FLIGHT.items()) + (at.number(again[1]) if again else 0.0)
         values["inflight"] = max(0.0, flight)
-    values["acked"], values["received"] = number("bytes_acked") or 0.0, number("bytes_received") or 0.0
+    end.acked.append((t_ns, number("bytes_acked") or 0.0))
+    end.received.append((t_ns, number("bytes_received") or 0.0))
     for name, value in values.items():
         if value is not None:
-            found.setdefault(name, []).append((t_ns, value))
+            end.points.setdefault(name, []).append((t_ns, value))
 
 
-def _finish(flow: FoundFlow, found: dict[str, list[tuple[int, float]]]) -> None:
-    """Which way the data went is the way of most bytes in the end."""
-    acked, received = found.pop("acked"), found.pop("received")
-    forward = acked[-1][1] >= received[-1][1]
-    flow.direction = "forward" if forward else "reverse"
-    read = acked if forward else received
-    if read[-1][1]:
-        found["rx_bytes"] = read
+def _is_receiver(end: _End, ends: Mapping[tuple[_Socket, _Socket], _End]) -> bool:
+    """Whether the other end was polled, too, and sent more."""
+    other = ends.get((end.peer, end.local), end)
+    return (other.sent, other.local) > (end.sent, end.local)
+
+
+def _is_talk(end: _End, others: list[_End]) -> bool:
+    hosts = {end.local[0], end.peer[0]}
+    most = max(other.carried for other in others if {other.local[0], other.peer[0]} == hosts)
+    return end.always_limited and end.carried * _LITTLE < most
+
+
+def _flow(end: _End, other: _End | None) -> FoundFlow:
+    """The flow of a connection; `other` is its other end, if that was polled."""
+    flow = FoundFlow(end.name, cc=end.cc, segment_bytes=end.segment_bytes, ports=(end.local[1], end.peer[1]))
+    sends = end.sent >= end.received[-1][1]
+    if other is None or other is end:
+        flow.direction = "forward" if sends else "reverse"  # which way the data went is the way of most bytes in the end
+    else:
+        flow.direction = "forward" if end.local[1] >= end.peer[1] else "reverse"  # servers have the lower ports
+    whole = end.acked if sends else end.received
+    if sends and other is not None and other.received[-1][1]:
+        whole = other.received
+    if whole[-1][1]:
+        end.points["rx_bytes"] = whole
         # What was there before the first poll is of no time that is known.
-        flow.columns["rx_bytes"] = int(read[-1][1] - read[0][1])
-    if forward:  # ss has the total only from the first segment that is sent again
-        flow.columns["retransmits"] = int(found["retransmits"][-1][1]) if "retransmits" in found else 0
-    flow.series = {name: samples(points) for name, points in found.items()}
+        flow.columns["rx_bytes"] = int(whole[-1][1] - whole[0][1])
+    if sends:  # ss has the total only from the first segment that is sent again
+        again = end.points.get("retransmits")
+        flow.columns["retransmits"] = int(again[-1][1]) if again else 0
+    flow.series = {name: samples(points) for name, points in end.points.items()}
+    return flow
