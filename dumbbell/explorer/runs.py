@@ -13,6 +13,7 @@ from dumbbell.explorer.collection import Document, Rows
 from dumbbell.files import parse_json
 from dumbbell.results import Store
 from dumbbell.results.conservation import sums
+from dumbbell.results.imported import UNKNOWN_CC
 from dumbbell.results.json_files import read_of_run
 from dumbbell.results.limits import limited_shares
 from dumbbell.results.store import RUN
@@ -61,7 +62,7 @@ class Runs:
                 "reasons": list(run.reasons),
                 "engine": run.engine.get("name"),
                 "seed": run.scenario.get("seed"),
-                "ccs": sorted({str(cc) for table in (run.flows, run.groups) for cc in table.column("cc") if cc is not None}),
+                "ccs": sorted({str(cc) for table in (run.flows, run.groups) for cc in table.column("cc") if cc not in (None, UNKNOWN_CC)}),
             }
             rows.add(facts, run.cell, run.summary.run)
         return rows.document(self._title, "runs") | {"agreement": self.agreement}
@@ -136,7 +137,7 @@ def _entities(run: Run) -> dict[str, Document]:
         shares = {name: share for name, share in limited_shares(row).items() if share == share}
         facts = {
             "label": row["flow"],
-            "cc": row.get("cc"),
+            "cc": None if row.get("cc") == UNKNOWN_CC else row.get("cc"),
             "group": group,
             "direction": directions.get(group, "forward"),
             "limited": shares,

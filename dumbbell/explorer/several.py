@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from dumbbell.explorer.arrays import Samples
@@ -42,8 +43,12 @@ class Several:
         return rows.document(", ".join(self._collections), "runs") | {"agreement": agreement}
 
     def keys(self) -> Sequence[str]:
-        """The keys of all runs, folder by folder."""
-        return list(self._of)
+        """The keys of all runs: the first of every folder, then the second of each and so on, since an export keeps as many as fit."""
+        own: list[list[str]] = [[] for _ in self._collections]
+        for listed, collection in zip(own, self._collections.values(), strict=True):
+            its = collection.keys()
+            listed.extend(key for key in its if self._of[key] is collection)
+        return [key for place in zip_longest(*own) for key in place if key is not None]
 
     def detail(self, key: str) -> Document:
         """As the run's own collection has it."""

@@ -1,6 +1,6 @@
 // Everything about one run: how to run it again, what it was, what was counted; and how it differs from another.
 
-import { copyButton, download, el, fill, say, select, shortNumber } from "./elements.js";
+import { copyButton, download, el, fill, framed, say, select, shortNumber } from "./elements.js";
 import { detailOf, everySample, model, rowOf, runLabel, shownRows } from "./lines.js";
 import { shortKey } from "./runs.js";
 import { source } from "./source.js";
@@ -35,7 +35,8 @@ export function again(detail) {
 
 const block = (title, content, ...buttons) => el("section", { class: "block" }, el("h3", {}, title), el("div", { class: "buttons" }, buttons), content);
 const pre = (text) => el("pre", { tabindex: "0" }, text);
-const pairs = (values) => tableOf(["", ""], Object.entries(values).filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]));
+const wide = (heads, rows) => framed(el("div", { class: "across", tabindex: "0" }, tableOf(heads, rows)));
+const pairs = (values) => el("div", { class: "pairs" }, tableOf(["", ""], Object.entries(values).filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)])));
 
 export async function drawDetails(place) {
   const row = rowOf(state.run) ?? shownRows()[0] ?? model.rows[0];
@@ -58,7 +59,7 @@ export async function drawDetails(place) {
 function connection(detail) {
   return [
     block("Connection", [pairs({ ...detail.cell, state: detail.status }), ...detail.reasons.map((reason) => el("p", {}, reason))], copyButton("command", detail.command)),
-    block("Facts", tableOf(["", "forward", "back", "meaning"], detail.facts.map(([label, meaning, forward, back]) => [label, forward ?? "–", back ?? "–", meaning]))),
+    block("Facts", wide(["", "forward", "back", "meaning"], detail.facts.map(([label, meaning, forward, back]) => [label, forward ?? "–", back ?? "–", meaning]))),
   ];
 }
 
@@ -67,7 +68,7 @@ function run(detail, row) {
   const ports = [...new Set(detail.ports.flatMap(Object.keys))];
   const kept = detail.conservation.filter(([, , came, , went]) => came === went).length;
   const { name, sources, ...more } = detail.engine;
-  const rows = (columns, listed) => tableOf(columns, listed.map((each) => columns.map((column) => each[column] ?? "")));
+  const rows = (columns, listed) => wide(columns, listed.map((each) => columns.map((column) => each[column] ?? "")));
   return [
     block(
       "Run",
@@ -80,7 +81,7 @@ function run(detail, row) {
       "Conservation",
       [
         el("p", {}, `${kept} of ${detail.conservation.length} sums are equal.`),
-        tableOf(["", "came", "", "went", "", ""], detail.conservation.map(([entity, came, whole, went, found]) => [entity, came, whole, went, found, whole === found ? "equal" : "DIFFERENT"])),
+        wide(["", "came", "", "went", "", ""], detail.conservation.map(([entity, came, whole, went, found]) => [entity, came, whole, went, found, whole === found ? "equal" : "DIFFERENT"])),
       ],
       copyButton("sums", () => detail.conservation.map((sum) => sum.join("\t")).join("\n")),
     ),
@@ -131,7 +132,7 @@ async function differences(detail, row) {
     `Differences from ${row.key.slice(0, 10)}`,
     [
       lines.some(([sign]) => sign !== " ") ? el("pre", { tabindex: "0" }, shown) : el("p", {}, "The scenarios are the same."),
-      tableOf(["metric", row.key.slice(0, 10), detail.key.slice(0, 10), "difference"], metrics),
+      wide(["metric", row.key.slice(0, 10), detail.key.slice(0, 10), "difference"], metrics),
     ],
     copyButton("differences", () => lines.filter(([sign]) => sign !== " ").map((line) => line.join(" ")).join("\n")),
   );

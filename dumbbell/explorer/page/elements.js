@@ -34,6 +34,15 @@ export function select(label, options, chosen, change) {
   return el("label", { class: "field" }, el("span", {}, label), el("select", { onchange: (event) => change(event.target.value) }, listed));
 }
 
+/** Something wide that scrolls in a frame, whose right edge fades as long as there is more behind it. */
+export function framed(scroll) {
+  const frame = el("div", { class: "frame" }, scroll);
+  const look = () => frame.classList.toggle("beyond", scroll.scrollLeft + scroll.clientWidth < scroll.scrollWidth - 1);
+  scroll.addEventListener("scroll", look);
+  new ResizeObserver(look).observe(scroll);
+  return frame;
+}
+
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,6 +1,6 @@
 // Heat maps of a sweep: two keys as axes, the others chosen, repeats as their median. A click shows the series of the cell's runs.
 
-import { contrast, el, fill, lastWord, mixed, select, shortNumber, token } from "./elements.js";
+import { contrast, el, fill, framed, lastWord, mixed, select, shortNumber, token } from "./elements.js";
 import { quantity } from "./filter.js";
 import { model } from "./lines.js";
 import { median } from "./numbers.js";
@@ -11,6 +11,7 @@ import { change, state } from "./state.js";
 export const SCALE = ["#440154", "#3B528B", "#21918C", "#5EC962", "#FDE725"];
 export const APART = ["#2166AC", "#F7F7F7", "#B2182B"];
 const EVERY = "\u0000every";
+const FOLDER = "folder";
 
 function tint(colours, share) {
   const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
@@ -46,11 +47,17 @@ export function mapOf(title, xs, ys, names, cellOf, [low, high], apart = false) 
     "figure",
     { class: "map" },
     el("figcaption", {}, title),
-    el(
-      "table",
-      {},
-      el("thead", {}, el("tr", {}, el("th", { class: "corner" }, `${lastWord(yName)} ↓  ${lastWord(xName)} →`), xs.map((x) => el("th", { scope: "col" }, String(x))))),
-      el("tbody", {}, ys.map((y) => el("tr", {}, el("th", { scope: "row" }, String(y)), xs.map((x) => cell(x, y))))),
+    framed(
+      el(
+        "div",
+        { class: "across" },
+        el(
+          "table",
+          {},
+          el("thead", {}, el("tr", {}, el("th", { class: "corner" }, yName ? `${lastWord(yName)} ↓  ${lastWord(xName)} →` : `${lastWord(xName)} →`), xs.map((x) => el("th", { scope: "col" }, String(x))))),
+          el("tbody", {}, ys.map((y) => el("tr", {}, el("th", { scope: "row" }, String(y)), xs.map((x) => cell(x, y))))),
+        ),
+      ),
     ),
   );
 }
@@ -68,37 +75,54 @@ export function drawHeatmap(place) {
   const keys = [...Object.keys(model.index.runs.coordinates), "engine"].filter((key) => new Set(model.rows.map((row) => String(coordinate(row, key)))).size > 1);
   const metrics = Object.keys(model.index.runs.metrics).filter((name) => model.rows.some((row) => row.metrics[name] !== null));
   const repeats = (key) => /seed|repeat/.test(key);
-  const usual = [...keys.filter((key) => !repeats(key)), ...keys.filter(repeats)];
-  const chosen = { x: keys.includes(state.heat.x) ? state.heat.x : usual[0], metric: metrics.includes(state.heat.metric) ? state.heat.metric : metrics[1] ?? metrics[0] };
-  chosen.y = keys.includes(state.heat.y) && state.heat.y !== chosen.x ? state.heat.y : usual.find((key) => key !== chosen.x);
+  const home = keys.includes(FOLDER) ? state.heat[`=${FOLDER}`] ?? largestFolder(rows) : undefined;
+  const own = rows.filter((row) => matches(row, FOLDER, home));
+  const varies = (key) => new Set(own.map((row) => String(coordinate(row, key)))).size > 1;
+  const plain = (key) => !repeats(key) && key !== FOLDER;
+  const usual = [...keys.filter((key) => plain(key) && varies(key)), ...keys.filter((key) => key === FOLDER), ...keys.filter((key) => repeats(key) || (plain(key) && !varies(key)))];
+  const { x, y, metric } = state.heat;
+  const chosen = { x: keys.includes(x) ? x : usual[0], metric: metrics.includes(metric) ? metric : metrics[1] ?? metrics[0] };
+  chosen.y = y === "" || (keys.includes(y) && y !== chosen.x) ? y : usual.find((key) => key !== chosen.x && !follows(own, key, chosen.x));
   const rest = keys.filter((key) => key !== chosen.x && key !== chosen.y);
   const set = (name) => (value) => change({ heat: { ...state.heat, [name]: value } }, "tab");
-  const fixed = Object.fromEntries(rest.map((key) => [key, state.heat[`=${key}`] ?? (repeats(key) ? EVERY : String(ordered(rows.map((row) => coordinate(row, key)))[0]))]));
-  const inside = rows.filter((row) => rest.every((key) => fixed[key] === EVERY || String(coordinate(row, key)) === fixed[key]));
+  const asked = Object.fromEntries(rest.map((key) => [key, state.heat[`=${key}`] ?? (repeats(key) ? EVERY : key === FOLDER ? home : undefined)]));
+  const fixed = withRuns(rows, chosen, asked);
+  const move = (key) => (value) => {
+    const heat = { ...state.heat, [`=${key}`]: value };
+    // What was chosen before and goes with no run of the new value is chosen anew.
+    const fits = rows.some((row) => rest.every((each) => matches(row, each, heat[`=${each}`])));
+    change({ heat: fits ? heat : Object.fromEntries(Object.entries(heat).filter(([name]) => !name.startsWith("=") || name === `=${key}`)) }, "tab");
+  };
+  const isChoice = (key) => key === FOLDER || varies(key);
+  const inside = rows.filter((row) => rest.every((key) => matches(row, key, fixed[key])));
   const cells = new Map();
   for (const row of inside) {
-    const name = JSON.stringify([coordinate(row, chosen.x), chosen.y ? coordinate(row, chosen.y) : ""]);
+    const name = placeOf(row, chosen);
     if (!cells.has(name)) cells.set(name, []);
     cells.get(name).push(row);
   }
   const title = model.index.titles[chosen.metric] ?? chosen.metric;
   const found = new Map([...cells].map(([name, runs]) => [name, cellOf(runs, chosen.metric)]));
-  const beside = rest.includes(state.heat.beside) && fixed[state.heat.beside] !== EVERY ? state.heat.beside : "";
+  const wanted = state.heat.beside ?? (rest.includes(FOLDER) && inOthers(rows, FOLDER, fixed, chosen, inside) ? FOLDER : "");
+  const beside = rest.includes(wanted) && fixed[wanted] !== EVERY ? wanted : "";
   const others = beside ? ordered(rows.map((row) => coordinate(row, beside))).map(String).filter((value) => value !== fixed[beside]) : [];
   const theirs = others.includes(state.heat.theirs) ? state.heat.theirs : others[0];
   const second = new Map();
   if (theirs !== undefined) {
-    const kept = { ...fixed, [beside]: theirs };
-    for (const row of rows.filter((each) => rest.every((key) => kept[key] === EVERY || String(coordinate(each, key)) === kept[key]))) {
-      const name = JSON.stringify([coordinate(row, chosen.x), chosen.y ? coordinate(row, chosen.y) : ""]);
+    const those = rows.filter((row) => matches(row, beside, theirs));
+    // A key that goes with the other, as an engine with its folder, cannot stay as it is.
+    const kept = rest.filter((key) => key !== beside && those.some((row) => matches(row, key, fixed[key])));
+    for (const row of those.filter((each) => kept.every((key) => matches(each, key, fixed[key])))) {
+      const name = placeOf(row, chosen);
       second.set(name, [...(second.get(name) ?? []), row]);
     }
   }
   const third = new Map([...second].map(([name, runs]) => [name, cellOf(runs, chosen.metric)]));
   const apart = new Map([...found].filter(([name]) => third.has(name)).map(([name, cell]) => [name, less(cell, third.get(name))]));
   const most = Math.max(...[...apart.values()].map((cell) => Math.abs(cell.value)).filter(Number.isFinite), 0);
-  const xs = ordered(inside.map((row) => coordinate(row, chosen.x)));
-  const ys = chosen.y ? ordered(inside.map((row) => coordinate(row, chosen.y))) : [""];
+  const drawn = [...inside, ...[...second.values()].flat()];
+  const xs = ordered(drawn.map((row) => coordinate(row, chosen.x)));
+  const ys = chosen.y ? ordered(drawn.map((row) => coordinate(row, chosen.y))) : [""];
   const span = spanOfMap([...found.values(), ...third.values()].map((cell) => cell.value));
   const map = (words, cells, range, two) => mapOf(words, xs, ys, [chosen.x, chosen.y ?? ""], (x, y) => cells.get(JSON.stringify([x, y])), range, two);
   const name = (value) => `${lastWord(beside)} ${value}`;
@@ -109,12 +133,12 @@ export function drawHeatmap(place) {
       { class: "bar" },
       select("Metric", metrics.map((name) => [name, model.index.titles[name] ?? name]), chosen.metric, set("metric")),
       select("Across", keys.map((key) => [key, lastWord(key)]), chosen.x, set("x")),
-      chosen.y ? select("Down", keys.filter((key) => key !== chosen.x).map((key) => [key, lastWord(key)]), chosen.y, set("y")) : null,
-      rest.map((key) => slider(key, ordered(rows.map((row) => coordinate(row, key))).map(String), fixed[key], set(`=${key}`))),
+      keys.length > 1 ? select("Down", [["", "nothing"], ...keys.filter((key) => key !== chosen.x).map((key) => [key, lastWord(key)])], chosen.y ?? "", set("y")) : null,
+      rest.filter(isChoice).map((key) => slider(key, ordered(rows.map((row) => coordinate(row, key))).map(String), fixed[key], move(key))),
       rest.length ? select("Beside", [["", "nothing"], ...rest.filter((key) => fixed[key] !== EVERY).map((key) => [key, `another ${lastWord(key)}`])], beside, set("beside")) : null,
       others.length > 1 ? select("which", others, theirs, set("theirs")) : null,
     ),
-    el("p", { class: "note" }, `${inside.length} runs. A cell with several shows their median, and their range when pointed at. A click shows its series.`),
+    el("p", { class: "note" }, `${inside.length} ${inside.length === 1 ? "run" : "runs"}. A cell with several shows their median, and their range when pointed at. A click shows its series.`),
     theirs === undefined
       ? map(title, found, span)
       : el("div", { class: "maps" }, map(`${title}, ${name(fixed[beside])}`, found, span), map(name(theirs), third, span), map(`${name(fixed[beside])} less ${name(theirs)}`, apart, [-most, most], true)),
@@ -124,6 +148,44 @@ export function drawHeatmap(place) {
 }
 
 const coordinate = (row, key) => (key === "engine" ? row.engine : row.cell[key] ?? "");
+const matches = (row, key, value) => value === undefined || value === EVERY || String(coordinate(row, key)) === value;
+const placeOf = (row, { x, y }) => JSON.stringify([coordinate(row, x), y ? coordinate(row, y) : ""]);
+
+function largestFolder(rows) {
+  const counts = new Map();
+  for (const row of rows) counts.set(row.cell[FOLDER], (counts.get(row.cell[FOLDER]) ?? 0) + 1);
+  return [...counts].reduce((best, each) => (best && best[1] >= each[1] ? best : each), null)?.[0];
+}
+
+/** Whether one key has one value for each value of another. */
+function follows(rows, key, other) {
+  const found = new Map();
+  return rows.every((row) => {
+    const [value, of] = [coordinate(row, key), coordinate(row, other)];
+    if (!found.has(of)) found.set(of, value);
+    return found.get(of) === value;
+  });
+}
+
+/** Values for the keys that are no axes: what was asked for, and of all others those with which most cells of the map have runs. */
+function withRuns(rows, axes, asked) {
+  const keys = Object.keys(asked);
+  const groups = new Map();
+  for (const row of rows.filter((each) => keys.every((key) => matches(each, key, asked[key])))) {
+    const values = keys.map((key) => asked[key] ?? String(coordinate(row, key)));
+    const name = JSON.stringify(values);
+    if (!groups.has(name)) groups.set(name, { values, cells: new Set() });
+    groups.get(name).cells.add(placeOf(row, axes));
+  }
+  const most = [...groups.values()].reduce((best, group) => (best && best.cells.size >= group.cells.size ? best : group), null);
+  return Object.fromEntries(keys.map((key, i) => [key, most ? most.values[i] : asked[key] ?? ""]));
+}
+
+/** Whether runs of other values of a key lie in the same cells. */
+function inOthers(rows, key, fixed, axes, inside) {
+  const cells = new Set(inside.map((row) => placeOf(row, axes)));
+  return rows.some((row) => !matches(row, key, fixed[key]) && cells.has(placeOf(row, axes)));
+}
 
 /** A key that is no axis: a slider over its values, and all of them together. */
 function slider(key, values, chosen, set) {
@@ -132,7 +194,7 @@ function slider(key, values, chosen, set) {
   return el(
     "span",
     { class: "field" },
-    el("label", {}, `${lastWord(key)}: ${every ? "all, median" : chosen} `, el("input", { type: "range", min: 0, max: values.length - 1, value: Math.max(at, 0), disabled: every, onchange: (event) => set(values[event.target.value]) })),
+    el("label", {}, `${lastWord(key)}: ${every ? "all, median" : chosen || "without"} `, el("input", { type: "range", min: 0, max: values.length - 1, value: Math.max(at, 0), disabled: every, onchange: (event) => set(values[event.target.value]) })),
     el("label", {}, el("input", { type: "checkbox", checked: every, onchange: () => set(every ? values[0] : EVERY) }), "all"),
   );
 }

@@ -143,17 +143,22 @@ export async function linesOf(name, details) {
 
 /** Fixes the usual window of rates for the runs that are shown. */
 export async function measureWindow(details) {
-  let [sample, rtt] = [0, 0];
+  let [sample, rtt, lasts] = [0, 0, 0];
   for (const detail of details) {
     const entry = detail.series.find((each) => isRate(each.name) && each.entity.startsWith("flow/") && !each.left_out && each.samples > 1);
-    if (entry) sample = Math.max(sample, entry.name === "rx_bytes" ? step((await seriesOf(detail.key, entry.entity, entry.name)).time) : 0.01);
+    if (entry) {
+      const { time } = await seriesOf(detail.key, entry.entity, entry.name);
+      lasts = Math.max(lasts, time[time.length - 1] - time[0]);
+      sample = Math.max(sample, entry.name === "rx_bytes" ? step(time) : 0.01);
+    }
     for (const flow of detail.flows ?? []) rtt = Math.max(rtt, (flow.srtt_ms ?? 0) / 1000);
     if (detail.facts) {
       const times = (detail.facts.find(([label]) => label === "RTT median" || label === "RTT avg") ?? []).slice(2);
       rtt = Math.max(rtt, ...times.map((value) => (value ?? 0) / 1000));
     }
   }
-  usualWindow = Math.max(10 * sample, rtt) || 1;
+  // Where samples are few, ten of them are all that there is.
+  usualWindow = Math.min(Math.max(10 * sample, rtt), Math.max(lasts / 4, sample) || Infinity) || 1;
 }
 
 /** Whether a line is of fewer samples than there are. */

@@ -12,6 +12,7 @@ import { source } from "./source.js";
 import { change, onChange, readState, state } from "./state.js";
 import { drawStatistics, statisticsOf } from "./statistics.js";
 
+const FIRST = 8;
 const TABS = { series: "Series", statistics: "Statistics", sweep: "Sweep", reference: "Reference", details: "Run" };
 const KEYS = [
   ["W S", "zoom in and out about the cross-hair"],
@@ -180,12 +181,31 @@ function keys(event) {
   }
 }
 
+/** What a page shows of itself: the first good run that has series, with the same runs of other folders. */
+async function firstRuns() {
+  const good = model.rows.filter((row) => row.status !== "invalid");
+  const hasSeries = async (row) => (await detailOf(row.key)).series.some((each) => !each.left_out);
+  const firstOf = async (rows) => {
+    for (const row of rows.slice(0, FIRST)) if (await hasSeries(row)) return row;
+    return null;
+  };
+  const folders = [...new Set(good.map((row) => row.cell.folder))];
+  let first = null;
+  for (const folder of folders) first ??= await firstOf(good.filter((row) => row.cell.folder === folder));
+  if (!first) return model.rows.slice(0, 1);
+  const alike = (row) => Object.keys({ ...row.cell, ...first.cell }).every((key) => key === "folder" || row.cell[key] === first.cell[key]);
+  const others = folders.filter((folder) => folder !== first.cell.folder).map((folder) => good.find((row) => row.cell.folder === folder && alike(row)));
+  const shown = [];
+  for (const row of others.filter(Boolean).slice(0, 3)) if (await hasSeries(row)) shown.push(row);
+  return [first, ...shown];
+}
+
 async function start() {
   readState();
   theme();
   model.adopt(await source.index());
   header();
-  if (!state.runs.length && model.rows.length) state.runs = [shortKey(model.rows.find((row) => row.status !== "invalid") ?? model.rows[0])];
+  if (!state.runs.length && model.rows.length) state.runs = (await firstRuns()).map(shortKey);
   buildRuns(byId("runs"));
   onChange((what) => {
     if (what === "all") theme();

@@ -1,6 +1,6 @@
 // Our numbers beside those of a reference: ours, theirs and the difference as maps, and the cells, those outside their tolerance first.
 
-import { el, fill, select, shortNumber } from "./elements.js";
+import { el, fill, framed, select, shortNumber } from "./elements.js";
 import { APART, SCALE, legend, mapOf, ordered, spanOfMap } from "./heatmap.js";
 import { model, rowOf } from "./lines.js";
 import { median } from "./numbers.js";
@@ -81,7 +81,7 @@ export function drawReference(place) {
     ),
     legend(span, SCALE),
     legend([-most, most], APART),
-    el("div", { class: "scroll wide" }, tableOf(["", "metric", ...format.keys, "ours", "theirs", "error", "tolerance", "range of ours", "note"], rows)),
+    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, "ours", "theirs", "error", "tolerance", "range of ours", "note"], rows))),
     format.cells.length > MOST_ROWS ? el("p", { class: "note" }, `The ${MOST_ROWS} furthest of ${format.cells.length} are listed.`) : null,
   );
 }

@@ -1,21 +1,23 @@
 // The table of runs: filter, sort, tick what is drawn. Only the rows in sight are in the document.
 
-import { el, fill, lastWord, shortNumber } from "./elements.js";
+import { el, fill, framed, lastWord, shortNumber } from "./elements.js";
 import { parsed, quantity } from "./filter.js";
 import { model, rowOf } from "./lines.js";
 import { change, state } from "./state.js";
 
 const ROW = 27;
 const BEYOND = 6;
+const [ROOM, WIDEST, TICK] = [17, 320, 36];
 const STATUS = { ok: "●", warn: "▲", invalid: "✕", open: "○", closed: "●" };
 const table = { rows: [], columns: [], at: 0 };
 
 function columnsOf({ runs, titles }) {
   const several = (name) => new Set(runs.facts[name].map(String)).size > 1;
+  const distinct = new Set(model.rows.map((row) => JSON.stringify(row.cell))).size === model.rows.length;
   const number = (name) => ({ id: name, title: titles[name] ?? name, value: (row) => row.metrics[name], text: (row) => shortNumber(row.metrics[name]), number: true });
   return [
     { id: "status", title: "status", value: (row) => row.status, text: (row) => `${STATUS[row.status] ?? ""} ${row.status}` },
-    ...(several("name") || !Object.keys(runs.coordinates).length ? [{ id: "name", title: "name", value: (row) => row.name, text: (row) => row.name }] : []),
+    ...((several("name") && !distinct) || !Object.keys(runs.coordinates).length ? [{ id: "name", title: "name", value: (row) => row.name, text: (row) => row.name }] : []),
     ...(several("engine") ? [{ id: "engine", title: "engine", value: (row) => row.engine, text: (row) => row.engine }] : []),
     ...Object.keys(runs.coordinates).map((id) => ({ id, title: lastWord(id), hint: id, value: (row) => row.cell[id], text: (row) => String(row.cell[id] ?? "") })),
     ...(model.rows.some((row) => row.ccs.length) && !Object.keys(runs.coordinates).some((key) => lastWord(key) === "cc") ? [{ id: "cc", title: "cc", value: (row) => row.ccs.join(" "), text: (row) => row.ccs.join(", ") }] : []),
@@ -75,11 +77,11 @@ export function buildRuns(place) {
   table.filter = filter;
   table.body = el("tbody", {});
   table.head = el("tr", {});
-  const widths = table.columns.map((column) => Math.min(Math.max(...column.title.split(" ").map((word) => word.length * 1.2 + 2), column.title.length * 0.6, ...model.rows.slice(0, 200).map((row) => column.text(row).length), 4) + 2, 34));
+  const widths = table.columns.map(widthOf);
   const grid = el(
     "table",
-    { "aria-rowcount": model.rows.length, css: { width: `${widths.reduce((sum, width) => sum + width, 5)}ch` } },
-    el("colgroup", {}, el("col", { css: { width: "5ch" } }), widths.map((width) => el("col", { css: { width: `${width}ch` } }))),
+    { "aria-rowcount": model.rows.length, css: { width: `${widths.reduce((sum, width) => sum + width, TICK)}px` } },
+    el("colgroup", {}, el("col", { css: { width: `${TICK}px` } }), widths.map((width) => el("col", { css: { width: `${width}px` } }))),
     el("thead", {}, table.head),
     table.body,
   );
@@ -96,9 +98,19 @@ export function buildRuns(place) {
       el("button", { type: "button", onclick: () => all([]) }, "Untick all"),
       table.count,
     ),
-    table.scroll,
+    framed(table.scroll),
   );
   drawTable();
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** Pixels that a column takes: its title may have three lines, and sorting adds a sign to it. */
+function widthOf(column) {
+  const measured = (text, font) => ((ruler.font = font), ruler.measureText(text).width);
+  const title = (text) => measured(text, "600 13px system-ui, sans-serif");
+  const text = (row) => measured(column.text(row), column.mono ? "12.5px ui-monospace, monospace" : "13px system-ui, sans-serif");
+  return Math.ceil(Math.min(Math.max(...column.title.split(" ").map(title), title(`${column.title} ▲`) / 2.5, ...model.rows.slice(0, 200).map(text)), WIDEST)) + ROOM;
 }
 
 export function drawTable() {

@@ -1,6 +1,6 @@
 // What the part of the time that is shown comes to, for each line: metrics, distribution, and delay against throughput.
 
-import { el, fill, select, shortNumber } from "./elements.js";
+import { el, fill, framed, select, shortNumber } from "./elements.js";
 import { detailOf, drawn, everySample, isRate, linesOf, panelNames, panelTitle, runLabel, shownRows } from "./lines.js";
 import { growth, jain, mean, quantile, rate, sorted, within } from "./numbers.js";
 import { range } from "./panels.js";
@@ -41,7 +41,7 @@ export async function drawStatistics(place) {
   const runs = await statisticsOf(from, to);
   const gauges = GAUGES.filter((name) => runs.some(({ rows }) => rows.some((each) => each[name])));
   const counts = Object.keys(COUNTS).filter((name) => runs.some(({ rows }) => rows.some((each) => each[name] !== undefined)));
-  const heads = ["run", "", "cc", "goodput (Mbit/s)", ...gauges.flatMap((name) => ["mean", "p5", "p95"].map((what) => `${panelTitle(name)}, ${what}`)), ...counts.map((name) => COUNTS[name])];
+  const heads = ["run", "", "cc", "goodput (Mbit/s)", ...gauges.map((name) => [panelTitle(name), ["mean", "p5", "p95"]]), ...counts.map((name) => COUNTS[name])];
   const body = runs.flatMap(({ row, rows, jain: index, total }) => [
     ...rows.map((each) => [runLabel(row), each.label, each.cc, each.goodput, ...gauges.flatMap((name) => [each[name]?.mean, each[name]?.p5, each[name]?.p95]), ...counts.map((name) => each[name])]),
     [runLabel(row), `all flows, Jain ${Number.isNaN(index) ? "–" : index.toFixed(4)}`, "", total],
@@ -56,22 +56,37 @@ export async function drawStatistics(place) {
   fill(
     place,
     el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same. Goodput is between the last samples at or before both ends; in the table of runs it counts from the start of each flow.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
-    el("div", { class: "scroll wide" }, tableOf(heads, body)),
+    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(heads, body))),
     chosen ? el("div", { class: "bar" }, select("Distribution of", names.map((name) => [name, panelTitle(name)]), chosen, (cdf) => change({ cdf }, "tab"))) : null,
     el("div", { class: "graphs" }, graphs),
   );
 }
 
+/** A table. A head is a text, or a text above several of them. */
 export function tableOf(heads, rows) {
+  const several = heads.some(Array.isArray);
+  const isNumber = (place) => rows.some((row) => typeof row[place] === "number");
+  const places = heads.map((_, i) => heads.slice(0, i).reduce((sum, head) => sum + (Array.isArray(head) ? head[1].length : 1), 0));
+  const over = (head, i) => (Array.isArray(head) ? el("th", { scope: "colgroup", colspan: head[1].length, class: "over" }, head[0]) : el("th", { scope: "col", rowspan: several ? "2" : null, class: isNumber(places[i]) ? "number" : null }, head));
+  const under = heads.filter(Array.isArray).flatMap(([, parts]) => parts.map((part) => el("th", { scope: "col", class: "number" }, part)));
   const cell = (value) => (typeof value === "number" ? el("td", { class: "number" }, shortNumber(value)) : el("td", {}, value instanceof Node ? value : String(value ?? "")));
-  return el("table", {}, heads.some(Boolean) ? el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))) : null, el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))));
+  return el("table", {}, heads.some(Boolean) ? el("thead", {}, el("tr", {}, heads.map(over)), several ? el("tr", {}, under) : null) : null, el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))));
+}
+
+/** Round numbers in a range, four to ten of them: multiples of 1, 2 or 5 times a power of ten. */
+export function ticks(one, other) {
+  const [low, high] = [Math.min(one, other), Math.max(one, other)];
+  const rough = (high - low) / 5 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((each) => each * power >= rough * 0.999);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
 /** Axes of a small graph, and what is drawn in it: `x` and `y` turn values into places. */
 function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
   const x = (value) => LEFT + ((value - x0) / (x1 - x0 || 1)) * (WIDTH - LEFT - 12);
   const y = (value) => HEIGHT - BOTTOM - ((value - y0) / (y1 - y0 || 1)) * (HEIGHT - BOTTOM - 14);
-  const ticks = (low, high) => Array.from({ length: 5 }, (_, i) => low + ((high - low) * i) / 4);
   return el(
     "figure",
     { class: "graph" },
@@ -79,8 +94,8 @@ function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
     el(
       "svg",
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title },
-      ticks(x0, x1).map((tick) => [el("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 14, y2: HEIGHT - BOTTOM }), el("text", { x: x(tick), y: HEIGHT - BOTTOM + 14, "text-anchor": "middle" }, shortNumber(Number(tick.toPrecision(3))))]),
-      ticks(y0, y1).map((tick) => [el("line", { class: "grid", x1: LEFT, x2: WIDTH - 12, y1: y(tick), y2: y(tick) }), el("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, shortNumber(Number(tick.toPrecision(3))))]),
+      ticks(x0, x1).map((tick) => [el("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 14, y2: HEIGHT - BOTTOM }), el("text", { x: x(tick), y: HEIGHT - BOTTOM + 14, "text-anchor": "middle" }, shortNumber(tick))]),
+      ticks(y0, y1).map((tick) => [el("line", { class: "grid", x1: LEFT, x2: WIDTH - 12, y1: y(tick), y2: y(tick) }), el("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, shortNumber(tick))]),
       content(x, y),
       el("text", { x: (LEFT + WIDTH) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, xTitle),
       el("text", { x: 12, y: HEIGHT / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${HEIGHT / 2})` }, yTitle),
