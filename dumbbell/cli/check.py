@@ -71,16 +71,19 @@ def _check(
 
     Exit status 1 if a run is damaged or missing, and was not made again.
     """
+    from dumbbell.results.packing import remove_damaged
+
     where = make_executor(executor, workers)
     found = []
     for path in paths:
         for each in _opened(path, out, most_cells, repair):
             found.append(each)
             _look(each, each.keys)
-            for what in each.damaged.values():
+            for what in dict.fromkeys(each.damaged.values()):  # that of a pack is of many runs
                 note(what)
             if repair:
                 _repair(each, where)
+                remove_damaged(each.store)
     if json:
         print_json({"folders": [each.plain() for each in found]})
     else:
@@ -97,7 +100,7 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
     """The results folders that an argument stands for. Raises `BadInput` if there is none."""
     from dumbbell.engines.sweep import requests
     from dumbbell.results import Store
-    from dumbbell.results.store import STUDY
+    from dumbbell.results.place import STUDY
     from dumbbell.studies.folder import find_folder, stores_in
 
     folder = find_folder(path)
@@ -121,7 +124,7 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
 
 def _requested(store: Store, repair: bool) -> list[str]:
     """The keys of the requested runs. With `repair`, a damaged list of them is made again."""
-    from dumbbell.results.store import STUDY
+    from dumbbell.results.place import STUDY
 
     try:
         return store.requested_keys()

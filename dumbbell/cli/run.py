@@ -134,18 +134,19 @@ class _Tables:
         from dumbbell.metrics.throughput import elapsed_throughput_mbit
         from dumbbell.results import limited_shares
         from dumbbell.results.summary import completion_s
+        from dumbbell.results.tables import NOT_TCP
 
         heads = (run.key[:10], *map(str, run.cell.values()))
         self._completed = self._completed or any(
             workload.get("transfer_bytes") is not None for workload in (run.plan or {}).get("workloads", ()) if workload["kind"] == "tcp"
         )
-        shares = {row["flow"]: limited_shares(row) for row in run.flows.rows()}
-        for entity, values in run.counters.items():
-            if entity.startswith("flow/"):
-                rate = elapsed_throughput_mbit(values["rx_bytes"], values["active_ns"]) if values["active_ns"] else 0.0
-                took = _seconds(completion_s(values))
-                name = entity.removeprefix("flow/")
-                self._flows.append((*heads, name, f"{rate:.3f}", str(values["retransmits"]), took, _most(shares[name]), run.status))
+        for row in run.flows.rows():
+            if row.get("transport") not in NOT_TCP:
+                row["active_ns"] = row["end_ns"] - row["start_ns"]
+                rate = elapsed_throughput_mbit(row["rx_bytes"], row["active_ns"]) if row["active_ns"] else 0.0
+                limit = _most(limited_shares(row))
+                numbers = f"{rate:.3f}", str(row["retransmits"]), _seconds(completion_s(row)), limit
+                self._flows.append((*heads, row["flow"], *numbers, run.status))
         self._groups += [(*heads, row["group"], *_numbers(row, _OF_GROUPS), run.status) for row in run.groups.rows()]
         streams = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
         self._streams += [(*heads, row["flow"], *_numbers(row, _OF_STREAMS), run.status) for row in streams]

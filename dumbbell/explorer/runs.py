@@ -14,9 +14,7 @@ from dumbbell.files import parse_json
 from dumbbell.results import Store
 from dumbbell.results.conservation import sums
 from dumbbell.results.imported import UNKNOWN_CC
-from dumbbell.results.json_files import read_of_run
 from dumbbell.results.limits import limited_shares
-from dumbbell.results.store import RUN
 from dumbbell.results.tables import entity_of
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ class Runs:
 
     def __init__(self, store: Path, title: str, agreement: Callable[[], Document | None] = lambda: None) -> None:
         """`agreement` gives the comparison with a reference, if there is one: it is only made if it is asked for."""
-        self._folder = store
         self._store = Store(store)
         self._title = title
         self._agreement = agreement
@@ -70,7 +67,7 @@ class Runs:
     def detail(self, key: str) -> Document:
         """Command, scenario, engine, tables, counters and conservation of a run, and which series it has."""
         run = self._runs[key]
-        record = parse_json(read_of_run(self._folder / key / RUN))
+        record = parse_json(self._store.record(key))
         return {
             "key": key,
             "name": run.name,

@@ -34,14 +34,14 @@ def is_sealed(content: bytes) -> bool:
     end = content[-_SEAL_BYTES:]
     if (found := _SEAL.fullmatch(end)) is None:
         if b'"sha256": "' in end:
-            raise ValueError(_CHANGED)
+            raise ValueError(CHANGED)
         return False
     if hashlib.sha256(content[:-_SEAL_BYTES]).hexdigest() != found[1].decode():
-        raise ValueError(_CHANGED)
+        raise ValueError(CHANGED)
     return True
 
 
-_CHANGED = "is not as it was written (its SHA-256 differs)"
+CHANGED = "is not as it was written (its SHA-256 differs)"
 
 
 def damaged(path: Path, what: str) -> DamagedRun:
@@ -70,23 +70,34 @@ class StoredFile:
 
     def verify(self) -> None:
         """Raises as `read` does. Takes little memory, however large the file is."""
+        if what := self.fault():
+            raise damaged(self.path, what)
+
+    def fault(self) -> str:
+        """In which way it is not as it was written; empty if it is. Raises `BadInput` if it must not be read."""
         try:
             with open(self.path, "rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
                 size = file.tell()
         except OSError as error:
-            raise unreadable(self.path, error) from None
-        self._compare(size, None if self.sha256 is None else found)
+            if not (what := lost(error)):
+                raise unreadable(self.path, error) from None
+            return what
+        return self._difference(size, None if self.sha256 is None else found)
 
     def verify_size(self, size: int) -> None:
         """Raises `DamagedRun` if this is not the size that was written."""
-        if size != self.size:
-            raise damaged(self.path, f"is {size} bytes long, not {self.size}: truncated or changed")
+        if what := self._difference(size, self.sha256):
+            raise damaged(self.path, what)
 
     def _compare(self, size: int, sha256: str | None) -> None:
-        self.verify_size(size)
-        if sha256 != self.sha256:
-            raise damaged(self.path, _CHANGED)
+        if what := self._difference(size, sha256):
+            raise damaged(self.path, what)
+
+    def _difference(self, size: int, sha256: str | None) -> str:
+        if size != self.size:
+            return f"is {size} bytes long, not {self.size}: truncated or changed"
+        return "" if sha256 == self.sha256 else CHANGED
 
     @classmethod
     def of_record(cls, folder: Path, name: str, entry: Mapping[str, Any]) -> StoredFile:
@@ -99,10 +110,15 @@ def file_entry(content: bytes) -> dict[str, Any]:
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
+def lost(error: OSError) -> str:
+    """What is wrong if a file cannot be read because it, or its contents, are lost; empty if they are not."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    return f"cannot be read ({error.strerror})" if error.errno == errno.EIO else ""
+
+
 def unreadable(path: Path, error: OSError) -> BadInput:
     """The error for a file of a stored run that cannot be read: only what is lost is damage, what is forbidden is not."""
-    if isinstance(error, FileNotFoundError):
-        return damaged(path, "no such file")
-    if error.errno == errno.EIO:
-        return damaged(path, f"cannot be read ({error.strerror})")
+    if what := lost(error):
+        return damaged(path, what)
     return BadInput(f"{path}: cannot be read ({error.strerror}); expected a readable file")

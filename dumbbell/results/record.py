@@ -101,6 +101,9 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
 
 def _fits(quantity: Quantity, values: Sequence[Any]) -> bool:
     """Whether the values of a column have the types of the schema and are not negative."""
+    if len(values) == 1:  # most tables have one row
+        value = values[0]
+        return type(value) in quantity.types and (value is None or type(value) is str or value >= 0)
     types = set(map(type, values))
     if not types <= quantity.types:
         return False

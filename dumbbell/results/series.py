@@ -7,10 +7,10 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,6 +72,18 @@ def digest(blocks: Sequence[Block]) -> str:
     return sha.hexdigest()
 
 
+def digest_of_frame(frame: pl.DataFrame) -> str:
+    """The digest of series that are the long table, in the order of its rows."""
+    import polars as pl
+
+    begin = frame.select(((pl.col("entity") != pl.col("entity").shift()) | (pl.col("series") != pl.col("series").shift())).fill_null(True))
+    starts = np.flatnonzero(begin.to_series().to_numpy()).tolist() if len(frame) else []
+    t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
+    whose = frame.select("entity", "series")[starts].rows()
+    spans = zip(starts, [*starts[1:], len(frame)], whose, strict=True)
+    return digest([Block(entity, (name,), t_ns[i:j], values[None, i:j]) for i, j, (entity, name) in spans])
+
+
 def _digest_of_times(t_ns: NDArray[np.int64]) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(t_ns, dtype="<i8").tobytes()).digest()
 
@@ -96,22 +108,26 @@ def to_parquet(blocks: Sequence[Block]) -> bytes:
 
     polars writes it; it takes the field metadata as an Arrow schema, which nanoarrow (small) provides instead of pyarrow.
     """
-    import nanoarrow as na
-
-    known = schema().units
-    units = {name: known[name] for name in dict.fromkeys(name for block in blocks for name in block.names)}
-    arrow = na.Schema(
-        na.Type.STRUCT,
-        fields={
-            "t_ns": na.Schema(na.Type.INT64, metadata={"unit": "ns"}),
-            "entity": na.Schema(na.Type.LARGE_STRING),
-            "series": na.Schema(na.Type.LARGE_STRING),
-            "value": na.Schema(na.Type.DOUBLE, metadata={"units": json.dumps(units)}),
-        },
-    )
+    arrow = arrow_schema(name for block in blocks for name in block.names)
     buffer = io.BytesIO()
     to_frame(blocks).write_parquet(buffer, compression="zstd", compression_level=1, statistics=False, arrow_schema=arrow)
     return buffer.getvalue()
+
+
+def arrow_schema(names: Iterable[str], before: Sequence[str] = ()) -> Any:
+    """The schema of the long table with the units of these series; `before` are columns of text that come before the others."""
+    import nanoarrow as na
+
+    known = schema().units
+    units = {name: known[name] for name in dict.fromkeys(names)}
+    text = na.Schema(na.Type.LARGE_STRING)
+    fields = {
+        "t_ns": na.Schema(na.Type.INT64, metadata={"unit": "ns"}),
+        "entity": text,
+        "series": text,
+        "value": na.Schema(na.Type.DOUBLE, metadata={"units": json.dumps(units)}),
+    }
+    return na.Schema(na.Type.STRUCT, fields={**dict.fromkeys(before, text), **fields})
 
 
 @dataclass(frozen=True)
@@ -126,7 +142,7 @@ class SeriesFile:
 
     def frame(self) -> pl.DataFrame:
         """The long table. Raises `DamagedRun`."""
-        frame = read_parquet(self.file)
+        frame = self._stored()
         if tuple(frame.columns) != COLUMNS:
             raise damaged(self.file.path, f"has the columns {', '.join(frame.columns)}, not {', '.join(COLUMNS)}")
         return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
@@ -149,8 +165,12 @@ class SeriesFile:
         return rows["t_ns"].to_numpy(), rows["value"].to_numpy()
 
     def _rows(self, wanted: pl.Expr) -> pl.DataFrame:
-        rows = read_parquet(self.file, wanted)
+        rows = self._stored(wanted)
         return rows if self.ends_ns is None else _ended(rows, self.ends_ns)
+
+    def _stored(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
+        """The rows of the file, or those that are `wanted`."""
+        return read_parquet(self.file, wanted)
 
 
 def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.DataFrame:

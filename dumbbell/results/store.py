@@ -1,4 +1,4 @@
-"""The store on disk: one folder per run, which appears atomically.
+"""The store on disk: one folder per run, which appears atomically, or packs of many runs.
 
 DIR/study.json              the requested runs: name, cell and key of each, in order
 DIR/KEY/run.json            scenario, engine, command, tables of flows and ports, status, checksums of the other files; the same on every
@@ -8,6 +8,7 @@ DIR/KEY/host.json           facts about the machine that ran it; again name, cel
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
 DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
+DIR/packs/ID/               many runs, see dumbbell.results.pack; of such a run DIR/KEY has the captures and what programs have written
 DIR/index.jsonl             the summaries of the runs, see dumbbell.results.index
 DIR/.lock                   locked by writers: shared for a run and its line in the index, exclusive for study.json
 
@@ -24,8 +25,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
-import shutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -34,25 +33,26 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning, EnvironmentFault
-from dumbbell.files import FULL, parse_json, temporary
+from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
+from dumbbell.files import parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record, to_json
-from dumbbell.results.locks import flock, is_unclaimed
+from dumbbell.results.pack import RUNS, Pack, PackedFile, PackedSeries
+from dumbbell.results.packs import PACKS, Packs
+from dumbbell.results.place import STUDY, Place, sync_folder, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile, to_parquet
 from dumbbell.results.summary import Outline, Summary, summarise
 from dumbbell.results.tables import MOST_LISTED, NOT_ALWAYS
 
-STUDY, RUN, _HOST = "study.json", "run.json", "host.json"
+RUN, HOST = "run.json", "host.json"
 _STUDY_FORMAT = 2
 _STUDY_FORMATS = (1, _STUDY_FORMAT)
 """Format 1 has no checksum."""
 _OUTPUT = "application-"
 """What files begin with that programs have written."""
-_PARTIAL, _CLAIM, _LOCK = ".partial-", ".claim-", ".lock"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What is a folder in this one: a list of runs that somebody else wrote may say anything."""
@@ -67,7 +67,9 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.place = Place(self.path)
         self._index = Index(self.path)
+        self.packs = Packs(self.path)
 
     def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         """Adds runs, each (name, cell, key), to the requested ones in study.json.
@@ -75,11 +77,11 @@ class Store:
         An earlier request for the same name and cell is replaced, or with `replace` false kept; others are kept. Creates the folder, and
         removes incomplete files of crashed processes. Raises `BadInput` if the folder cannot be created or belongs to something else.
         """
-        self._make()
-        with self._disk_errors(), self._locked(fcntl.LOCK_EX):
-            self._clear()
+        self.place.make()
+        with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
+            self.place.clear()
             self._record_request(runs, replace)
-            self._tidy_index()
+            self.tidy_index()
 
     def _record_request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         wanted: dict[str, str] = {}
@@ -92,7 +94,7 @@ class Store:
         content = seal(f'{{\n "format": {_STUDY_FORMAT},\n "runs": [\n  {listed}\n ]\n}}\n'.encode())
         if (self.path / STUDY).exists() and (self.path / STUDY).read_bytes() == content:
             return
-        self._replace(STUDY, content)
+        self.place.replace(STUDY, content)
 
     def runs(self, check_series: bool = True) -> Results:
         """The requested runs that are stored, in the order of the requests. Raises `BadInput` if it is not a results folder.
@@ -147,39 +149,68 @@ class Store:
             file.verify()
         if not isinstance(run.samples, SeriesFile) or run.samples.file.sha256 is None:
             return False
-        host = self.path / key / _HOST
+        self.host(key)
+        return True
+
+    def record(self, key: str) -> bytes:
+        """The run.json of a stored run. Raises `DamagedRun`."""
+        pack = self._pack_of(key)
+        return read_of_run(self.path / key / RUN) if pack is None else pack.record(key)
+
+    def host(self, key: str) -> bytes:
+        """The host.json of a stored run, which is whole. Raises `DamagedRun`."""
+        pack = self._pack_of(key)
+        content = read_of_run(self.path / key / HOST) if pack is None else pack.host(key)
         try:
-            if not is_sealed(read_of_run(host)):
+            if not is_sealed(content):
                 raise ValueError("lacks its SHA-256")
         except ValueError as error:
-            raise damaged(host, str(error)) from None
-        return True
+            raise damaged(self.path / key / HOST, str(error)) from None
+        return content
 
     def stored_keys(self) -> list[str]:
         """The keys of all stored runs, requested or not, damaged or not, sorted. Raises `BadInput` if there is no such folder."""
-        with self._disk_errors(), os.scandir(self.path) as found:
-            return sorted(entry.name for entry in found if _KEY.fullmatch(entry.name))
+        return sorted({*self.folders(), *self.packs.keys()})
+
+    def folders(self) -> list[str]:
+        """The keys of what has a folder of its own: runs, and the captures of runs that are in packs. Raises as `stored_keys`."""
+        with self.place.disk_errors(), os.scandir(self.path) as found:
+            return [entry.name for entry in found if _KEY.fullmatch(entry.name)]
 
     def asked(self, key: str) -> Iterator[tuple[str, Mapping[str, Coordinate], Mapping[str, Any]]]:
         """Name, cell and scenario of a stored run, from each of its files that still says so. Nothing is checked."""
-        for file in (RUN, _HOST):
-            with suppress(BadInput, ValueError, TypeError, KeyError):
-                name, cell, scenario = (parse_json(read_of_run(self.path / key / file))[each] for each in _ASKED)
+        for content in self._said(key):
+            with suppress(ValueError, TypeError, KeyError):
+                name, cell, scenario = (parse_json(content)[each] for each in _ASKED)
                 if isinstance(name, str) and isinstance(cell, dict) and isinstance(scenario, dict):
                     yield name, cell, scenario
+
+    def _said(self, key: str) -> Iterator[bytes]:
+        """The run.json and the host.json of a stored run, as far as they can be read."""
+        if (pack := self._pack_of(key)) is not None:
+            yield from pack.said(key)
+            return
+        for file in (RUN, HOST):
+            with suppress(BadInput):
+                yield read_of_run(self.path / key / file)
 
     def list_again(self) -> int:
         """Replaces study.json by a list of the whole runs in the folder, sorted by name and cell; their number.
 
         Of several for the same name and cell only the newest is listed: the others were asked for before the scenario was changed.
         """
-        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=lambda key: os.stat(self.path / key / RUN).st_mtime_ns)
+        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=self._written_ns)
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
         runs = sorted(newest.values(), key=_in_order)
-        with self._disk_errors(), self._locked(fcntl.LOCK_EX):
+        with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
             (self.path / STUDY).unlink(missing_ok=True)
             self._record_request(runs)
         return len(runs)
+
+    def _written_ns(self, key: str) -> int:
+        """When a stored run was written, or packed."""
+        pack = self._pack_of(key)
+        return os.stat(self.path / key / RUN if pack is None else pack.folder).st_mtime_ns
 
     def is_whole(self, key: str) -> bool:
         """Whether the run is stored and not damaged."""
@@ -195,16 +226,8 @@ class Store:
 
         Raises `BlockingIOError` at once if another process has reserved it.
         """
-        path = self.path / f"{_CLAIM}{key}"
-        with self._disk_errors():
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            with self._disk_errors():
-                flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with temporary(path):
-                yield self.get(key) if self.is_whole(key) else None
-        finally:
-            os.close(descriptor)
+        with self.place.claimed(key):
+            yield self.get(key) if self.is_whole(key) else None
 
     def requested_keys(self) -> list[str]:
         """The keys of the requested runs, in the order of the requests. Raises `BadInput` if it is not a results folder."""
@@ -240,15 +263,12 @@ class Store:
             "series": run.sampled,
             **{table.name: as_record(table, f"{table.name}.parquet") for table in present},
         }
-        files[_HOST] = seal(to_json({**dict(host or {}), **{name: record[name] for name in _ASKED}}))
+        files[HOST] = seal(to_json({**dict(host or {}), **{name: record[name] for name in _ASKED}}))
         files[RUN] = seal(to_json(record))
-        with self._disk_errors(), self._locked(fcntl.LOCK_SH), temporary(self._partial(run.key)) as half:
-            os.mkdir(half)
-            for name, content in files.items():
-                _write(half / name, content)
-            _sync_folder(half)
+        with self.place.disk_errors(), self.place.locked(fcntl.LOCK_SH), temporary(self.place.partial(run.key)) as half:
+            write_folder(half, files)
             self._install(half, run.key)
-            _sync_folder(self.path)
+            sync_folder(self.path)
         kept = self.get(run.key)
         # Computed from the samples in memory, so that they are not read again.
         self._keep(run.key, fingerprint(files[RUN], self._files(run.key).values()), summarise(run))
@@ -266,12 +286,16 @@ class Store:
                         raise
                 if self.is_whole(key):
                     return
-                aside = replaced.enter_context(temporary(self._partial(key)))
+                aside = replaced.enter_context(temporary(self.place.partial(key)))
                 with suppress(FileNotFoundError):  # another process has moved it
                     os.rename(self.path / key, aside)
 
     def _has(self, key: str) -> bool:
-        return os.path.lexists(f"{self.path}/{key}")
+        return self.packs.find(key) is not None or os.path.lexists(f"{self.path}/{key}")
+
+    def _pack_of(self, key: str) -> Pack | None:
+        """The pack that a run is in, unless it has a folder: what has a folder beside is not packed yet, or was damaged and made again."""
+        return None if os.path.lexists(f"{self.path}/{key}/{RUN}") else self.packs.find(key)
 
     def _files(self, key: str) -> dict[str, os.DirEntry[str]]:
         """The regular files of a run, by name. Links are not followed: what they point to is not of this store."""
@@ -282,8 +306,9 @@ class Store:
             return {}
 
     def _summary(self, run_fingerprint: str, run: Run) -> Summary:
-        """The summary of a run with this fingerprint: from the index, or computed and added to the index."""
-        found = self._index.find(run.key, run_fingerprint)
+        """The summary of a run with this fingerprint: from its pack or the index, or computed and added to the index."""
+        pack = self._pack_of(run.key)
+        found = (None if pack is None else pack.summary(run.key)) or self._index.find(run.key, run_fingerprint)
         if found is not None and list(found.flows) == run.flows.connections:
             return found
         found = summarise(run)
@@ -291,27 +316,32 @@ class Store:
         return found
 
     def _outlined(self, key: str) -> Summary:
-        # What the index says of a fingerprint was computed of files with the right checksums, so the seal need not be checked again.
-        found = self._index.find(key, fingerprint(read_of_run(self.path / key / RUN), self._files(key).values()))
+        pack = self._pack_of(key)
+        try:
+            return self._outlined_from(pack, key)
+        except DamagedRun:
+            if (now := self._pack_of(key)) is pack:
+                raise
+            return self._outlined_from(now, key)  # it was packed meanwhile
+
+    def _outlined_from(self, pack: Pack | None, key: str) -> Summary:
+        if pack is not None:
+            found = pack.summary(key) or self._index.find(key, fingerprint(pack.record(key), ()))
+        else:
+            # What the index says of a fingerprint was computed of files with the right checksums, so the seal need not be checked again.
+            found = self._index.find(key, fingerprint(read_of_run(self.path / key / RUN), self._files(key).values()))
         return self._read(key)[0].summary if found is None else found
 
     def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
         """Adds a summary to the index. Without effect if the folder is read-only; it is then computed again the next time."""
-        with suppress(OSError), self._locked(fcntl.LOCK_SH):
+        with suppress(OSError), self.place.locked(fcntl.LOCK_SH):
             self._index.add(key, run_fingerprint, summary)
 
-    def _tidy_index(self) -> None:
+    def tidy_index(self) -> None:
         """Compacts the index. The caller holds the exclusive lock."""
-        content = self._index.compacted(key for key in sorted(os.listdir(self.path)) if self._has(key))
+        content = self._index.compacted(key for key in self.stored_keys() if (pack := self._pack_of(key)) is None or not pack.has_summaries)
         if content is not None:
-            self._replace(INDEX, content)
-
-    def _replace(self, name: str, content: bytes) -> None:
-        """Replaces a file atomically. The caller holds the exclusive lock."""
-        with temporary(self._partial(name)) as half:
-            _write(half, content)
-            os.replace(half, self.path / name)
-        _sync_folder(self.path)
+            self.place.replace(INDEX, content)
 
     def _read(
         self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None
@@ -320,28 +350,44 @@ class Store:
 
         Raises `DamagedRun`, or `BadInput` if a later version wrote it. Of series and captures only the sizes are looked at.
         """
+        pack = self._pack_of(key)
+        try:
+            return self._read_from(pack, key, name, cell)
+        except DamagedRun:
+            if (now := self._pack_of(key)) is pack:
+                raise
+            return self._read_from(now, key, name, cell)  # it was packed meanwhile
+
+    def _read_from(
+        self, pack: Pack | None, key: str, name: str | None, cell: Mapping[str, Coordinate] | None
+    ) -> tuple[Run, Mapping[str, StoredFile]]:
         folder = self.path / key
-        content = read_of_run(folder / RUN)
+        path = folder / RUN if pack is None else pack.folder / RUNS
+        content = read_of_run(path) if pack is None else pack.record(key)
         sealed = False
         try:
-            record = sealed_record(content, folder / RUN, FORMATS, "a run")
+            record = sealed_record(content, path, FORMATS, "a run")
             sealed = record["format"] == FORMAT
             stored = stored_files(checked(record), folder)
+            if pack is not None:
+                stored |= pack.files(key, stored)
             flows, groups, ports, tins = tables(record, stored)
         except ValueError as error:
             if sealed:
                 expected = "expected a run written by dumbbell, and by no later version than this"
-                raise BadInput(f"{folder / RUN}: {error}; {expected}") from None
+                raise BadInput(f"{path}: {error}; {expected}") from None
             raise damaged(folder / RUN, str(error)) from None
         if record["key"] != key:
             raise damaged(folder / RUN, f"is of the run {record['key']}")
-        there = self._files(key)
-        for each in stored.values():
+        beside = [each for each in stored.values() if not isinstance(each, PackedFile)]
+        there = self._files(key) if beside else {}
+        for each in beside:
             if each.path.name not in there:
                 raise damaged(each.path, "no such file")
             each.verify_size(there[each.path.name].stat().st_size)
             if each.path.suffix == ".parquet" and each.path.name != SERIES:
                 each.verify()  # of long tables there are few, and whoever reads a run reads them
+        series = series_file(record, flows, stored[SERIES])
         run = Run(
             key=key,
             name=record["name"] if name is None else name,
@@ -355,11 +401,11 @@ class Store:
             tins=tins,
             digest=record["digest"],
             engine=record["engine"],
-            samples=series_file(record, flows, stored[SERIES]),
+            samples=series if pack is None else PackedSeries(series.file, series.names, pack=pack, key=key),
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
             plan=record.get("plan"),
-            summarised=partial(self._summary, fingerprint(content, there.values())),
+            summarised=partial(self._summary, fingerprint(content, there.values() if pack is None else ())),
         )
         return run, stored
 
@@ -381,51 +427,6 @@ class Store:
                 raise BadInput(f"{path}: {key!r} is no key of a run; expected a results folder written by dumbbell")
         return found
 
-    def _make(self) -> None:
-        """Creates the folder. Raises `BadInput` unless it is empty or a results folder."""
-        with self._disk_errors():
-            self.path.mkdir(parents=True, exist_ok=True)
-            names = os.listdir(self.path)
-        if STUDY not in names and any(name != _LOCK and not name.startswith(_PARTIAL) for name in names):
-            raise BadInput(f"{self.path}: holds other files; expected an empty folder or one written by dumbbell")
-
-    def _clear(self) -> None:
-        """Removes incomplete files of crashed processes. The caller holds the exclusive lock, so nobody is writing."""
-        for name in os.listdir(self.path):
-            if name.startswith(_PARTIAL):
-                left = self.path / name
-                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink(missing_ok=True)
-            elif name.startswith(_CLAIM) and is_unclaimed(self.path / name):
-                (self.path / name).unlink(missing_ok=True)
-
-    def _partial(self, what: str) -> Path:
-        """A unique temporary name for a file or folder while it is written."""
-        return self.path / f"{_PARTIAL}{secrets.token_hex(8)}-{what}"
-
-    @contextmanager
-    def _locked(self, how: int) -> Iterator[None]:
-        """Holds the folder's lock: LOCK_SH to write a run, LOCK_EX to change study.json or to remove files."""
-        descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            flock(descriptor, how)
-            yield
-        finally:
-            os.close(descriptor)
-
-    @contextmanager
-    def _disk_errors(self) -> Iterator[None]:
-        """Converts `OSError` to `BadInput` or `EnvironmentFault` with a message of one line."""
-        try:
-            yield
-        except BlockingIOError:
-            raise  # another process holds the lock, which the caller handles
-        except (FileExistsError, NotADirectoryError):
-            raise BadInput(f"{self.path}: cannot be made, a file is in the way; expected a folder") from None
-        except OSError as error:
-            if error.errno in FULL:
-                raise EnvironmentFault(f"{self.path}: {error.strerror}; the runs finished so far are kept") from None
-            raise BadInput(f"{self.path}: cannot be written ({error.strerror}); expected a writable folder") from None
-
 
 def load(path: str | Path, check_series: bool = True) -> Results:
     """The runs of a results folder. Raises `BadInput` if it is not one.
@@ -444,9 +445,15 @@ def outlines(path: str | Path) -> tuple[Outline, ...]:
 def check_capture(path: Path) -> None:
     """Raises `DamagedRun` if a capture is one of a stored run, by the folder that it lies in, and not as it was written."""
     folder = path.absolute().parent
-    of_run = _KEY.fullmatch(folder.name) and (folder / RUN).is_file()
-    if of_run and (file := Store(folder.parent)._read(folder.name)[1].get(path.name)) is not None:
+    store = Store(folder.parent)
+    of_run = _KEY.fullmatch(folder.name) and ((folder / RUN).is_file() or store._pack_of(folder.name) is not None)
+    if of_run and (file := store._read(folder.name)[1].get(path.name)) is not None:
         file.verify()
+
+
+def has_runs(folder: Path, below: Iterable[str]) -> bool:
+    """Whether runs are stored in a folder, by the names of the folders in it. Nothing is read."""
+    return any(each == PACKS or (folder / each / RUN).is_file() for each in below)
 
 
 def leave_out(damage: DamagedRun) -> None:
@@ -469,18 +476,3 @@ def _store(path: str | Path) -> Store:
 
 def _canonical(cell: Mapping[str, Coordinate]) -> str:
     return json.dumps(cell, sort_keys=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

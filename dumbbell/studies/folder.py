@@ -18,7 +18,8 @@ from dumbbell.errors import BadInput
 from dumbbell.files import MOST_JSON_BYTES, parse_json, read_regular, writing
 from dumbbell.results import Outline, Run, load, outlines
 from dumbbell.results.checksums import is_sealed, seal
-from dumbbell.results.store import RUN, STUDY
+from dumbbell.results.place import STUDY
+from dumbbell.results.store import has_runs
 from dumbbell.studies.registry import find_part, study_names
 from dumbbell.studies.runs import Runs
 from dumbbell.studies.study import Part, Request, Study
@@ -141,7 +142,7 @@ def stores_in(folder: Path) -> list[Path]:
     for place, below, files in os.walk(folder):
         if STUDY in files and _RUNS in below:
             read_request(Path(place))
-        elif STUDY in files or any((Path(place) / each / RUN).is_file() for each in below):
+        elif STUDY in files or has_runs(Path(place), below):
             found.append(Path(place))
             below.clear()
         below.sort()

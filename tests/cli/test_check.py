@@ -215,3 +215,53 @@ def test_files_of_other_kinds_are_damage(dumbbell, store, kind):
     answer = dumbbell("table", store.path)
     assert answer.status == 1
     assert f"{victim}: no such file" in answer.err
+
+
+def test_packed_runs_are_checked_and_made_again(tmp_path, dumbbell):
+    file, out = tmp_path / "s.yaml", tmp_path / "out"
+    file.write_text(PACKED_SCENARIO)
+    assert dumbbell("run", file, "--out", out).status == 0
+    before = dumbbell("run", file, "--out", out).out
+    tables = [dumbbell("table", *options, out).out for options in ((), ("--runs",), ("--tidy",))]
+    answer = dumbbell("pack", "--json", out)
+    (told,) = json.loads(answer.out)["folders"]
+    assert (told["runs"], told["packs"], told["kept"], told["damaged"]) == (4, 1, {}, [])
+    assert dumbbell("run", file, "--out", out).out == before
+    assert [dumbbell("table", *options, out).out for options in ((), ("--runs",), ("--tidy",))] == tables
+    assert dumbbell("check", out).status == 0
+    (pack,) = (out / "packs").iterdir()
+    for name in ("series.parquet", "pack.json"):
+        content = bytearray((pack / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (pack / name).write_bytes(content)
+        answer = dumbbell("check", out)
+        assert answer.status == 1
+        assert [line for line in answer.err.splitlines() if name in line and "expected a whole pack of 4 runs" in line]
+        answer = dumbbell("run", file, "--out", out)
+        noticed = name != "series.parquet"  # as in a folder: `run` reads no series
+        assert (answer.status, "4 damaged left out" in answer.err) == (int(noticed), noticed)
+        answer = dumbbell("check", "--repair", out)
+        assert (answer.status, answer.out.split()[-5:]) == (0, ["4", "4", "0", "0", "4"])
+        assert not pack.exists()
+        assert dumbbell("run", file, "--out", out).out == before
+        assert dumbbell("pack", out).status == 0
+        (pack,) = (out / "packs").iterdir()
+
+
+PACKED_SCENARIO = """\
+name: s
+path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: {kind: fq_codel}}}
+flows: [{cc: cubic}]
+duration: 1s
+sweep: {path.rtt: [1ms, 2ms, 3ms, 4ms]}
+"""
+
+
+@pytest.mark.parametrize("name", ["none", "file", "empty"])
+def test_what_cannot_be_packed(tmp_path, dumbbell, name):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    answer = dumbbell("pack", tmp_path / name)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert "expected" in answer.err

@@ -1,0 +1,360 @@
+"""A pack: many runs in a folder of a few files, which appears at once and never changes.
+
+packs/ID/pack.json        the keys of its runs, in order; size and SHA-256 of the other files; which code computed the metrics
+packs/ID/runs.parquet     a row a run: what a folder has in its run.json (`record`, the same text), the metrics, the number of its samples
+packs/ID/hosts.parquet    a row a run: what a folder has in its host.json (`host`, the same text)
+packs/ID/series.parquet   the samples of all runs, those of a run together, in the order of its own file
+packs/ID/tables.parquet   tables that are too long for run.json: the bytes of each file; only if there are any
+
+ID is a hash of pack.json. A file is compared with its SHA-256 when it is first read, and again once its size or time changed, so that
+reading one run of a pack after another does not read it all each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.files import MOST_JSON_BYTES, read_regular
+from dumbbell.results.checksums import StoredFile, file_entry, lost, seal, unreadable
+from dumbbell.results.index import sources
+from dumbbell.results.json_files import sealed_record, to_json
+from dumbbell.results.record import SERIES
+from dumbbell.results.run import Run
+from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, read_parquet
+from dumbbell.results.summary import RUN_METRICS, Summary
+from dumbbell.results.tables import KEYS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MANIFEST, RUNS, HOSTS, SAMPLES, TABLES = "pack.json", "runs.parquet", "hosts.parquet", "series.parquet", "tables.parquet"
+MOST_RUNS, MOST_SAMPLES = 2000, 4_000_000
+"""Of a pack: runs, and samples if it has several runs. While it is written its samples are in memory, at 70 bytes or so each."""
+PACKED = frozenset((SERIES, *(f"{table}.parquet" for table in KEYS)))
+"""The files of a run that a pack takes in, beside run.json and host.json."""
+_FORMAT = 1
+_GROUP = 200_000
+"""Samples of a row group, and those of consecutive runs that are read, and held, together."""
+_LEVEL = 3
+_HELD = 4
+"""Columns, and groups of samples, that stay in memory."""
+
+
+class Packable(NamedTuple):
+    """A run as it goes into a pack."""
+
+    run: Run
+    record: bytes
+    """Its run.json."""
+    host: bytes
+    """Its host.json."""
+    samples: pl.DataFrame
+    """The long table."""
+    tables: Mapping[str, bytes]
+    """Tables that are too long for run.json, by the names of their files."""
+
+
+def contents(runs: Sequence[Packable]) -> tuple[str, dict[str, bytes]]:
+    """The id of the pack of these runs, and its files by name."""
+    import polars as pl
+
+    keys = [each.run.key for each in runs]
+    metrics = {name: [each.run.summary.run[name] for each in runs] for name in RUN_METRICS}
+    facts = {
+        "key": keys,
+        "name": [each.run.name for each in runs],
+        "cell": [json.dumps(dict(each.run.cell)) for each in runs],
+        "status": [each.run.status for each in runs],
+        **metrics,
+        "samples": [len(each.samples) for each in runs],
+        "summary": [json.dumps(each.run.summary.plain(), separators=(",", ":")) for each in runs],
+        "record": [each.record.decode() for each in runs],
+    }
+    files = {
+        RUNS: _parquet(pl.DataFrame(facts).with_columns(pl.col(*RUN_METRICS).fill_nan(None))),
+        HOSTS: _parquet(pl.DataFrame({"key": keys, "host": [each.host.decode() for each in runs]})),
+        SAMPLES: _series(runs),
+    }
+    if tables := [(each.run.key, name, content) for each in runs for name, content in each.tables.items()]:
+        files[TABLES] = _parquet(pl.DataFrame(tables, schema=_TABLES, orient="row"))
+    entries = {name: file_entry(content) for name, content in files.items()}
+    manifest = seal(to_json({"format": _FORMAT, "metrics": sources(), "files": entries, "runs": keys}))
+    return hashlib.sha256(manifest).hexdigest()[:32], {**files, MANIFEST: manifest}
+
+
+def _series(runs: Sequence[Packable]) -> bytes:
+    import polars as pl
+
+    frame = pl.concat([each.samples.select(pl.lit(each.run.key).alias("key"), *COLUMNS) for each in runs], rechunk=False)
+    names = sorted({name for each in runs for listed in each.run.sampled.values() for name in listed})
+    buffer = io.BytesIO()
+    frame.write_parquet(
+        buffer, compression="zstd", compression_level=_LEVEL, row_group_size=_GROUP, arrow_schema=arrow_schema(names, ("key",))
+    )
+    return buffer.getvalue()
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=_LEVEL, statistics=False)
+    return buffer.getvalue()
+
+
+class Pack:
+    """A pack in a store. A damaged one still says of which runs it is."""
+
+    def __init__(self, folder: Path) -> None:
+        """Reads pack.json. Raises `BadInput` if a later version wrote it, or if it must not be read."""
+        self.folder = folder
+        self._damage = ""
+        """What is wrong with pack.json."""
+        self._files: dict[str, StoredFile] = {}
+        self._metrics = ""
+        self.keys: Sequence[str] = ()
+        path = folder / MANIFEST
+        try:
+            self._understand(sealed_record(read_regular(path, MOST_JSON_BYTES), path, (_FORMAT,), "a pack"))
+        except OSError as error:
+            if not lost(error):
+                raise unreadable(path, error) from None
+            self._damage = lost(error)
+        except ValueError as error:
+            self._damage = str(error)
+        if self._damage:
+            self.keys = list(dict.fromkeys(key for file, column in _TEXTS for key in self._unchecked(file, column)))
+
+    def _understand(self, record: Mapping[str, Any]) -> None:
+        """Takes over what pack.json says. Raises `ValueError` if it is not what it should be."""
+        try:
+            files = {str(name): StoredFile.of_record(self.folder, str(name), entry) for name, entry in record["files"].items()}
+            keys, self._metrics = list(map(str, record["runs"])), str(record["metrics"])
+        except (AttributeError, KeyError, TypeError):
+            raise ValueError("does not list runs and files") from None
+        if not all(isinstance(file.sha256, str) for file in files.values()):
+            raise ValueError("lacks checksums of files")
+        if not {RUNS, HOSTS, SAMPLES} <= files.keys() <= {RUNS, HOSTS, SAMPLES, TABLES}:
+            raise ValueError("does not list the files of a pack")
+        self._files, self.keys = files, keys
+
+    @property
+    def has_summaries(self) -> bool:
+        """Whether the code that computes metrics is that which computed those of the pack."""
+        return self._metrics == sources()
+
+    def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
+        """Those of the files of a run that are in the pack, as `stored` has those in a folder; the others lie in the run's folder."""
+        return {name: PackedFile(each.path, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED}
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with the pack as a whole, in a line; empty if it is as it was written. Reads all files that were not yet read."""
+        try:
+            for name in self._files or [RUNS]:
+                self._checked(name, "")
+        except DamagedRun as error:
+            return str(error)
+        return ""
+
+    def verify(self, key: str, file: str) -> None:
+        """Raises `DamagedRun` unless what was a file of a run is as it was written."""
+        self._checked(SAMPLES if file == SERIES else TABLES, key)
+
+    def record(self, key: str) -> bytes:
+        """The run.json of a run. Raises `DamagedRun`."""
+        return self._text(RUNS, "record", key).encode()
+
+    def host(self, key: str) -> bytes:
+        """The host.json of a run. Raises `DamagedRun`."""
+        return self._text(HOSTS, "host", key).encode()
+
+    def summary(self, key: str) -> Summary | None:
+        """The metrics of a run; None if other code than this computed them. Raises `DamagedRun`."""
+        if not self.has_summaries and not self._damage:
+            return None
+        try:
+            return Summary.from_plain(json.loads(self._text(RUNS, "summary", key)))
+        except (ValueError, RecursionError):
+            return None
+
+    def said(self, key: str) -> Iterator[bytes]:
+        """The run.json and the host.json of a run, as far as they can be read. Nothing is checked where pack.json is damaged."""
+        for file, column in _TEXTS:
+            try:
+                found = self._unchecked(file, column)[key] if self._damage else self._text(file, column, key)
+            except (KeyError, BadInput):
+                continue
+            yield found.encode()
+
+    def samples(self, key: str) -> pl.DataFrame:
+        """The long table of a run. Raises `DamagedRun`."""
+        path = self._checked(SAMPLES, key)
+        runs = self._checked(RUNS, key)
+        try:
+            group, within, count = _places(runs, _signature(runs))[key]
+            frame = _samples(path, _signature(path), *group)[within : within + count]
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(SAMPLES, f"has no such samples ({_first_line(error)})", key) from None
+        if len(frame) != count:
+            raise self._damaged(SAMPLES, f"has {len(frame)} samples of the run, not {count}", key)
+        return frame
+
+    def digest(self, key: str) -> str:
+        """The digest of the series of a run, computed anew. Raises `DamagedRun`."""
+        return digest_of_frame(self.samples(key))
+
+    def table(self, key: str, name: str) -> bytes:
+        """A file of a table. Raises `DamagedRun`."""
+        path = self._checked(TABLES, key)
+        try:
+            return _tables(path, _signature(path))[key, name]
+        except (KeyError, ValueError) as error:
+            raise self._damaged(TABLES, f"has no {name} of the run ({_first_line(error)})", key) from None
+
+    def _text(self, file: str, column: str, key: str) -> str:
+        path = self._checked(file, key)
+        try:
+            return _texts(path, _signature(path), column)[key]
+        except (KeyError, ValueError) as error:
+            raise self._damaged(file, f"has no {column} of the run ({_first_line(error)})", key) from None
+
+    def _unchecked(self, file: str, column: str) -> Mapping[str, str]:
+        """The texts of a column, of a file that may be damaged."""
+        path = self.folder / file
+        try:
+            return _texts(path, _signature(path), column, guarded=True)
+        except (OSError, ValueError, BadInput):
+            return {}
+
+    def _checked(self, name: str, key: str) -> Path:
+        """A file that is as it was written. Raises `DamagedRun`."""
+        if self._damage:
+            raise self._damaged(MANIFEST, self._damage, key)
+        if name not in self._files:
+            raise self._damaged(MANIFEST, f"lists no {name}", key)
+        file = self._files[name]
+        if what := _fault(file, _signature(file.path)):
+            raise self._damaged(name, what, key)
+        return file.path
+
+    def _damaged(self, name: str, what: str, key: str) -> DamagedRun:
+        again = f"`dumbbell check --repair {self.folder.parent.parent}` makes its runs again"
+        return DamagedRun(f"{self.folder / name}: {what}; expected a whole pack of {len(self.keys)} runs ({again})", key)
+
+
+@dataclass(frozen=True)
+class PackedFile(StoredFile):
+    """What was a file of a run."""
+
+    pack: Pack
+    key: str
+
+    def read(self) -> bytes:
+        """See `StoredFile`. Of series there is no such file any more."""
+        content = self.pack.table(self.key, self.path.name)
+        self._compare(len(content), hashlib.sha256(content).hexdigest())
+        return content
+
+    def fault(self) -> str:
+        """See `StoredFile`. Raises `DamagedRun` for the pack."""
+        self.pack.verify(self.key, self.path.name)
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedSeries(SeriesFile):
+    """The series of a run in a pack."""
+
+    pack: Pack
+    key: str
+
+    def _stored(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
+        rows = self.pack.samples(self.key)
+        return rows if wanted is None else rows.filter(wanted)
+
+
+_TEXTS = ((RUNS, "record"), (HOSTS, "host"))
+"""Where the texts of runs are: files and columns."""
+_TABLES: Mapping[str, Any] = {"key": str, "file": str, "content": bytes}
+_Signature = tuple[int, int, int]
+
+
+def _signature(path: Path) -> _Signature:
+    """By which a file is known to be the one that was read; zeros if it is not there."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+@lru_cache(maxsize=4096)
+def _fault(file: StoredFile, _: _Signature) -> str:
+    return file.fault()
+
+
+@lru_cache(maxsize=_HELD)
+def _texts(path: Path, signature: _Signature, column: str, guarded: bool = False) -> dict[str, str]:
+    """Key -> text. `guarded`: of a file that may be damaged. Raises `ValueError`, `BadInput`."""
+    import polars as pl
+
+    names = ["key", column]
+    frame = read_parquet(StoredFile(path, signature[1], None)).select(names) if guarded else _read(path, names)
+    if frame.schema.dtypes() != [pl.String, pl.String]:
+        raise ValueError("is not of a pack")
+    return dict(zip(frame["key"].fill_null("").to_list(), frame[column].fill_null("").to_list(), strict=True))
+
+
+@lru_cache(maxsize=_HELD)
+def _places(path: Path, _: _Signature) -> dict[str, tuple[tuple[int, int], int, int]]:
+    """Key -> first sample and number of samples of those that are read together, where the run begins among them, and how many it has."""
+    frame = _read(path, ["key", "samples"])
+    groups: list[tuple[int, int]] = []
+    """Of each group its first sample and number."""
+    places: list[tuple[str, int, int, int]] = []
+    for key, count in frame.rows():
+        if type(count) is not int or count < 0:
+            raise ValueError("numbers of samples are not whole numbers")
+        if not groups or groups[-1][1] + count > _GROUP:
+            groups.append((sum(groups[-1]) if groups else 0, 0))
+        places.append((key, len(groups) - 1, groups[-1][1], count))
+        groups[-1] = (groups[-1][0], groups[-1][1] + count)
+    return {key: (groups[group], within, count) for key, group, within, count in places}
+
+
+@lru_cache(maxsize=_HELD)
+def _samples(path: Path, _: _Signature, first: int, count: int) -> pl.DataFrame:
+    """Consecutive rows of the long table."""
+    import polars as pl
+
+    try:
+        return pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(_first_line(error)) from None
+
+
+@lru_cache(maxsize=1)
+def _tables(path: Path, _: _Signature) -> dict[tuple[str, str], bytes]:
+    """Key and name of the file -> its contents."""
+    return {(key, name): content for key, name, content in _read(path, list(_TABLES)).rows()}
+
+
+def _read(path: Path, columns: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path, columns=columns)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(_first_line(error)) from None
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]

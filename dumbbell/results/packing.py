@@ -1,0 +1,185 @@
+"""Puts the runs of a store that have folders into packs.
+
+A folder is removed only once its run was read back from the pack, which is on the disk by then. So a process that is killed leaves a run in
+its folder, in a pack, or in both, and the next one that packs goes on from there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.files import parse_json, temporary
+from dumbbell.results.pack import MOST_RUNS, MOST_SAMPLES, PACKED, Pack, Packable, contents
+from dumbbell.results.packs import PACKS
+from dumbbell.results.place import sync_folder, write_folder
+from dumbbell.results.record import SERIES
+from dumbbell.results.series import digest_of_frame
+from dumbbell.results.store import HOST, RUN, Store, leave_out
+
+_CLAIM = "pack"
+_TAKEN = PACKED | {RUN, HOST}
+"""The files of a run that are in its pack."""
+
+
+@dataclass
+class Packed:
+    """What became of the runs of a store."""
+
+    runs: int = 0
+    """Those that lie in packs now and had folders."""
+    packs: int = 0
+    """Packs that were written."""
+    removed: int = 0
+    """Damaged packs all of whose runs are elsewhere."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """By key, why a run still has its folder, but for damaged runs."""
+    damaged: list[str] = field(default_factory=list)
+    """The keys of damaged runs."""
+
+
+def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Packed:
+    """Packs the runs of a store; damaged ones are left out, each with a `DamagedRunWarning`.
+
+    Raises `BadInput` if it is no store, cannot be written or another process packs it, `EnvironmentFault` if the disk is full.
+    """
+    order = {key: i for i, key in enumerate(store.requested_keys())}
+    found = Packed()
+    try:
+        with store.place.claimed(_CLAIM):
+            with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
+                store.place.clear()
+            folders = sorted(
+                (key for key in store.folders() if _has_more_than_captures(store, key)), key=lambda key: order.get(key, len(order))
+            )
+            seen = 0
+            for batch in _batches(store, folders, found):
+                _add(store, batch)
+                found.packs += 1
+                for each in batch:
+                    _retire(store, each.run.key, found)
+                seen += len(batch)
+                progress(seen, len(folders))
+            found.removed = remove_damaged(store)
+            store.tidy_index()
+    except BlockingIOError:
+        raise BadInput(f"{store.path}: another process packs it; expected to be alone") from None
+    return found
+
+
+def remove_damaged(store: Store) -> int:
+    """Removes packs that are damaged and of which every run is whole elsewhere; their number."""
+    count = 0
+    for each in store.packs.all():
+        if each.keys and each.damage and all(store.is_whole(key) for key in each.keys):
+            with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
+                _remove(store, each.folder)
+            count += 1
+    return count
+
+
+def _has_more_than_captures(store: Store, key: str) -> bool:
+    """Whether a folder has a run, or what is left of one that lies in a pack."""
+    names = set(os.listdir(store.path / key))
+    return RUN in names or (bool(names & _TAKEN) and store.packs.find(key) is not None)
+
+
+def _batches(store: Store, keys: Sequence[str], found: Packed) -> Iterator[list[Packable]]:
+    """The runs that go into a pack each. Runs that lie in a pack already lose their folders."""
+    batch: list[Packable] = []
+    samples = 0
+    for key in keys:
+        if (there := store.packs.find(key)) is not None and not there.damage:
+            _retire(store, key, found)
+            continue
+        try:
+            run = _packable(store, key)
+        except DamagedRun as damage:
+            found.damaged.append(key)
+            leave_out(damage)
+            continue
+        if isinstance(run, str):
+            found.kept[key] = run
+            continue
+        if batch and (len(batch) == MOST_RUNS or samples + len(run.samples) > MOST_SAMPLES):
+            yield batch
+            batch, samples = [], 0
+        batch.append(run)
+        samples += len(run.samples)
+    if batch:
+        yield batch
+
+
+def _packable(store: Store, key: str) -> Packable | str:
+    """A run that has a folder, or why that has to stay. Raises `DamagedRun`."""
+    folder = store.path / key
+    if not store.verify(key):
+        return "an earlier version wrote it, without checksums"
+    run = store.get(key)
+    samples = run.frame
+    if digest_of_frame(samples) != run.digest:
+        return "its digest is not that of its samples in their order"
+    return Packable(run, store.record(key), store.host(key), samples, _tables(folder))
+
+
+def _add(store: Store, runs: Sequence[Packable]) -> None:
+    """Writes a pack. Raises as `pack`."""
+    name, files = contents(runs)
+    place = store.path / PACKS / name
+    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
+        write_folder(half, files)
+        if not place.parent.is_dir():
+            place.parent.mkdir()
+            sync_folder(store.path)
+        os.rename(half, place)
+        sync_folder(place.parent)
+    store.packs.refresh()
+
+
+def _retire(store: Store, key: str, found: Packed) -> None:
+    """Removes the folder of a run once it was read back from its pack, but for files that do not go into packs."""
+    folder, lies = store.path / key, store.packs.find(key)
+    if lies is None or not _reads_back(lies, key, folder):
+        found.kept[key] = "its pack has not the same of it"
+        return
+    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
+        if set(os.listdir(folder)) <= _TAKEN:
+            _remove(store, folder)
+        else:
+            (folder / RUN).unlink(missing_ok=True)  # first: a folder without it has no run
+            sync_folder(folder)
+            for name in _TAKEN:
+                (folder / name).unlink(missing_ok=True)
+    found.runs += 1
+
+
+def _reads_back(lies: Pack, key: str, folder: Path) -> bool:
+    """Whether a run in a pack is that in a folder, as far as the folder still has it, and its samples have the digest that it says."""
+    try:
+        record, host = lies.record(key), lies.host(key)
+        if lies.digest(key) != parse_json(record)["digest"]:
+            return False
+        if any(lies.table(key, name) != content for name, content in _tables(folder).items()):
+            return False
+    except DamagedRun:
+        return False
+    texts = ((RUN, record), (HOST, host))
+    return all((folder / name).read_bytes() == content for name, content in texts if (folder / name).exists())
+
+
+def _tables(folder: Path) -> dict[str, bytes]:
+    """The files of long tables in a folder."""
+    return {name: (folder / name).read_bytes() for name in PACKED - {SERIES} if (folder / name).is_file()}
+
+
+def _remove(store: Store, folder: Path) -> None:
+    """Removes a folder at once. The caller holds the exclusive lock."""
+    with temporary(store.place.partial(folder.name)) as aside, suppress(FileNotFoundError):
+        os.rename(folder, aside)
+        shutil.rmtree(aside)

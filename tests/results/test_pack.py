@@ -1,0 +1,319 @@
+"""Packs: the same runs in fewer files, and no less careful with what is damaged."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import make_run
+
+from dumbbell.comparing.summary import run_table, summary_table
+from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
+from dumbbell.results import Store, index, load, outlines, pack, packing, series, store, summary
+from dumbbell.results.checksums import seal
+from dumbbell.results.tables import FLOWS, Table
+
+KEYS = [f"{i:032x}" for i in range(7)]
+
+
+def written(path, **more):
+    """A store with the runs."""
+    found = Store(path)
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
+    for i, key in enumerate(KEYS):
+        found.write(replace(make_run(key, cell={"n": i}, samples=11 + i), **more), "dumbbell run s.yaml", {"processors": 2})
+    return found
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """A store of folders."""
+    return written(tmp_path / "folders")
+
+
+@pytest.fixture
+def packed(tmp_path, monkeypatch):
+    """The same runs in packs of three."""
+    monkeypatch.setattr(packing, "MOST_RUNS", 3)
+    found = written(tmp_path / "packed")
+    assert packing.pack(found) == packing.Packed(runs=len(KEYS), packs=3)
+    return Store(found.path)
+
+
+def text(made):
+    return made.csv()
+
+
+def files_of(found):
+    return sorted(str(Path(place, name).relative_to(found.path)) for place, _, names in os.walk(found.path) for name in names)
+
+
+def flip(path, position=None):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 if position is None else position] ^= 1
+    path.write_bytes(content)
+
+
+def test_packed_runs_are_those_of_folders(folders, packed):
+    first, again = load(folders.path), load(packed.path)
+    assert [run.key for run in again] == KEYS == packed.stored_keys()
+    for one, other in zip(first, again, strict=True):
+        assert other == one
+        assert other.frame.equals(one.frame)
+        assert other.sampled == one.sampled
+        assert series.digest_of_frame(other.frame) == one.digest
+        assert [each.tolist() for each in other.series("flow/reno", "cwnd")] == [each.tolist() for each in one.series("flow/reno", "cwnd")]
+        assert other.all_series("srtt_ms").keys() == one.all_series("srtt_ms").keys()
+        assert (packed.record(one.key), packed.host(one.key)) == (folders.record(one.key), folders.host(one.key))
+    assert again.frame.equals(first.frame)
+    for table in (run_table, summary_table):
+        assert text(table(outlines(packed.path), "")) == text(table(outlines(folders.path), ""))
+    with pytest.raises(KeyError, match="has no series 'rtt_ms'"):
+        again[0].series("flow/reno", "rtt_ms")
+
+
+def test_a_packed_store_has_few_files(packed):
+    assert [name for name in files_of(packed) if not name.startswith("packs/")] == [".lock", "index.jsonl", "study.json"]
+    packs = os.listdir(packed.path / "packs")
+    assert len(packs) == 3
+    for each in packs:
+        assert sorted(os.listdir(packed.path / "packs" / each)) == ["hosts.parquet", "pack.json", "runs.parquet", "series.parquet"]
+
+
+def test_tables_read_no_series_and_parse_no_record(packed, monkeypatch):
+    monkeypatch.setattr(store, "checked", lambda *_: pytest.fail("a record was parsed"))
+    monkeypatch.setattr(pack, "_samples", lambda *_: pytest.fail("samples were read"))
+    monkeypatch.setattr(store, "summarise", lambda *_: pytest.fail("a summary was computed"))
+    assert [outline.cell for outline in outlines(packed.path)] == [{"n": i} for i in range(len(KEYS))]
+    assert packed.missing([*KEYS, "f" * 32]) == ["f" * 32]
+
+
+def test_metrics_of_other_code_are_computed_again_and_kept_in_the_index(packed, monkeypatch):
+    computed = []
+
+    def summarise(run):
+        computed.append(run.key)
+        return summary.summarise(run)
+
+    monkeypatch.setattr(store, "summarise", summarise)
+    for module in (index, pack):
+        monkeypatch.setattr(module, "sources", lambda: "of another version")
+    expected = [make_run(key, samples=11 + i).summary.plain() for i, key in enumerate(KEYS)]
+    assert [each.summary.plain() for each in outlines(packed.path)] == expected
+    assert computed == KEYS
+    Store(packed.path).request([])
+    assert [each.summary.plain() for each in outlines(packed.path)] == expected
+    assert computed == KEYS
+
+
+def test_a_packed_run_is_there_and_not_written_again(packed):
+    before = files_of(packed)
+    assert packed.write(make_run(KEYS[2], cell={"n": 2}, samples=13)).cell == {"n": 2}
+    with packed.claim(KEYS[2]) as there:
+        assert there is not None
+    assert files_of(packed) == before
+    assert packing.pack(packed) == packing.Packed()
+    assert files_of(packed) == before
+
+
+def test_new_runs_lie_beside_packs_and_go_into_others(packed):
+    packed.request([("s", {"n": 9}, "9" * 32)])
+    packed.write(make_run("9" * 32, cell={"n": 9}))
+    assert [run.key for run in packed.runs()] == [*KEYS, "9" * 32]
+    assert packing.pack(packed) == packing.Packed(runs=1, packs=1)
+    assert [run.key for run in Store(packed.path).runs()] == [*KEYS, "9" * 32]
+    assert all(packed.verify(key) for key in packed.stored_keys())
+
+
+def test_captures_and_what_programs_wrote_stay_files(tmp_path):
+    found = written(tmp_path / "out", captures={"left.pcap": b"packets"}, outputs={"application-iperf3.json": b"{}"})
+    assert packing.pack(found).runs == len(KEYS)
+    for run in load(found.path):
+        assert {name: path.read_bytes() for name, path in run.captures.items()} == {"left.pcap": b"packets"}
+        assert run.outputs == {"application-iperf3.json": found.path / run.key / "application-iperf3.json"}
+        store.check_capture(run.captures["left.pcap"])
+    flip(found.path / KEYS[0] / "left.pcap")
+    with pytest.raises(DamagedRun, match=r"left\.pcap"):
+        store.check_capture(found.path / KEYS[0] / "left.pcap")
+    (found.path / KEYS[1] / "left.pcap").unlink()
+    assert [found.is_whole(key) for key in KEYS] == [False, False, *[True] * 5]
+    found.write(replace(make_run(KEYS[1], cell={"n": 1}, samples=12), captures={"left.pcap": b"packets"}))
+    assert sorted(os.listdir(found.path / KEYS[1])) == ["host.json", "left.pcap", "run.json", "series.parquet"]
+    assert list(packing.pack(found).kept) == [KEYS[1]], "what was made again has another command in its record than the pack"
+    assert [found.is_whole(key) for key in KEYS] == [False, *[True] * 6]
+
+
+def test_long_tables_go_along(tmp_path):
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    found = written(tmp_path / "out", flows=Table.of_rows(FLOWS, rows))
+    before = [run.flows.rows() for run in found.runs()]
+    assert packing.pack(found).runs == len(KEYS)
+    assert [run.flows.rows() for run in load(found.path)] == before
+    assert all(found.is_whole(key) for key in KEYS)
+
+
+def test_samples_of_a_run_are_found_among_those_of_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(pack, "_GROUP", 40)
+    found = written(tmp_path / "out")
+    before = {run.key: run.frame for run in found.runs()}
+    packing.pack(found)
+    for key in reversed(KEYS):
+        assert found.get(key).frame.equals(before[key])
+
+
+def test_a_run_whose_digest_does_not_come_back_stays_a_folder(tmp_path):
+    found = written(tmp_path / "out", digest="0" * 64)
+    made = packing.pack(found)
+    assert (made.runs, made.packs) == (0, 0)
+    assert set(made.kept) == set(KEYS)
+    assert all(found.is_whole(key) for key in KEYS)
+    assert not (found.path / "packs").exists()
+
+
+def test_a_damaged_run_stays_a_folder(folders):
+    flip(folders.path / KEYS[1] / "series.parquet")
+    with pytest.warns(DamagedRunWarning, match=r"series\.parquet"):
+        made = packing.pack(folders)
+    assert (made.runs, made.damaged) == (6, [KEYS[1]])
+    assert [name for name in os.listdir(folders.path) if name in KEYS] == [KEYS[1]]
+
+
+@pytest.mark.parametrize("name", ["pack.json", "runs.parquet", "hosts.parquet", "series.parquet"])
+def test_a_flipped_byte_is_noticed_and_the_runs_can_be_made_again(packed, name):
+    whole, lost = KEYS[3:], KEYS[:3]
+    folder = next(each.folder for each in packed.packs.all() if each.keys == lost)
+    flip(folder / name)
+    found = Store(packed.path)
+    assert found.stored_keys() == KEYS
+    assert [key for key in KEYS if not found.is_whole(key)] == lost
+    with pytest.raises(DamagedRun, match=rf"{name}: .*; expected a whole pack of 3 runs \(`dumbbell check --repair {packed.path}`"):
+        found.verify(lost[0])
+    if name == "hosts.parquet":
+        assert [run.key for run in found.runs()] == KEYS, "as with a damaged host.json"
+    else:
+        with pytest.warns(DamagedRunWarning, match=name):
+            assert [run.key for run in found.runs()] == whole
+    assert found.missing(KEYS) == []
+    assert [next(found.asked(key))[1] for key in lost] == [{"n": i} for i in range(3)]
+    for i, key in enumerate(lost):
+        found.write(make_run(key, cell={"n": i}, samples=11 + i))
+    assert all(found.is_whole(key) for key in KEYS)
+    assert packing.remove_damaged(found) == 1
+    assert not folder.exists()
+    assert [run.key for run in Store(packed.path).runs()] == KEYS
+
+
+@pytest.mark.parametrize("name", ["pack.json", "runs.parquet", "hosts.parquet", "series.parquet"])
+@pytest.mark.parametrize("change", ["gone", "empty", "cut"])
+def test_what_is_lost_of_a_pack_is_noticed(packed, name, change):
+    path = packed.packs.all()[0].folder / name
+    keys = packed.packs.all()[0].keys
+    content = path.read_bytes()
+    path.unlink()
+    if change != "gone":
+        path.write_bytes(b"" if change == "empty" else content[:-9])
+    found = Store(packed.path)
+    assert [key for key in KEYS if not found.is_whole(key)] == list(keys)
+    assert len([next(found.asked(key)) for key in keys]) == len(keys)
+
+
+def test_a_pack_of_which_nothing_is_left_is_named(packed):
+    for name in os.listdir(packed.packs.all()[0].folder):
+        (packed.packs.all()[0].folder / name).write_bytes(b"")
+    with pytest.warns(DamagedRunWarning, match=r"pack\.json: truncated or not JSON; expected a whole pack"):
+        assert len(Store(packed.path).missing(KEYS)) in (1, 3)
+
+
+def test_every_byte_of_a_pack_counts(packed):
+    for each in packed.packs.all()[:1]:
+        for name in os.listdir(each.folder):
+            size = (each.folder / name).stat().st_size
+            for position in range(0, size, size // 40):
+                content = (each.folder / name).read_bytes()
+                flip(each.folder / name, position)
+                assert not Store(packed.path).is_whole(each.keys[0])
+                (each.folder / name).write_bytes(content)
+        assert Store(packed.path).is_whole(each.keys[0])
+
+
+def resealed(path, **changed):
+    record = json.loads(path.read_text())
+    del record["sha256"]
+    path.write_bytes(seal((json.dumps({**record, **changed}, indent=1) + "\n").encode()))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"files": {}},
+        {"files": 3},
+        {"files": {"runs.parquet": {"bytes": 1, "sha256": None}}},
+        {"files": {"../x": {"bytes": 1, "sha256": ""}}},
+        {"runs": 3},
+        {"metrics": [3], "runs": None},
+    ],
+)
+def test_a_list_of_runs_that_was_tampered_with(packed, changed):
+    resealed(packed.packs.all()[0].folder / "pack.json", **changed)
+    with pytest.warns(DamagedRunWarning, match=r"pack\.json"):
+        Store(packed.path).runs()
+
+
+def test_a_pack_of_a_later_version_is_refused(packed):
+    resealed(packed.packs.all()[0].folder / "pack.json", format=9)
+    with pytest.raises(BadInput, match=r"pack\.json: is not of format 1; expected a pack written by dumbbell, and by no later version"):
+        load(packed.path)
+
+
+@pytest.mark.parametrize(
+    ("file", "columns"),
+    [
+        ("runs.parquet", {"key": [KEYS[0]], "record": [3], "summary": [None], "samples": ["many"]}),
+        ("runs.parquet", {"key": [KEYS[0]], "record": ["{}"], "summary": ["{}"], "samples": [-1]}),
+        ("runs.parquet", {"colour": ["red"]}),
+        ("series.parquet", {"colour": ["red"]}),
+        ("hosts.parquet", {"colour": ["red"]}),
+    ],
+)
+def test_files_of_a_pack_that_were_tampered_with(packed, file, columns):
+    import polars as pl
+
+    folder = next(each.folder for each in packed.packs.all() if each.keys == KEYS[:3])
+    pl.DataFrame(columns).write_parquet(folder / file)
+    files = json.loads((folder / "pack.json").read_text())["files"]
+    files[file] = store.file_entry((folder / file).read_bytes())
+    resealed(folder / "pack.json", files=files)
+    found = Store(packed.path)
+    for read in (lambda: found.get(KEYS[0]).frame, lambda: found.host(KEYS[0]), lambda: found._outlined(KEYS[0])):
+        try:
+            read()
+        except BadInput as error:
+            assert "\n" not in str(error)  # noqa: PT017
+    assert not found.is_whole(KEYS[0]) or file == "series.parquet"
+
+
+def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypatch):
+    reader = Store(folders.path)
+    reader.get(KEYS[0])
+    before = reader._files
+
+    def packed_meanwhile(key):
+        monkeypatch.setattr(reader, "_files", before)
+        packing.pack(Store(folders.path))
+        return before(key)
+
+    monkeypatch.setattr(reader, "_files", packed_meanwhile)
+    assert [run.key for run in reader.runs()] == KEYS
+
+
+def test_only_one_process_packs_a_store(folders):
+    with folders.place.claimed("pack"), pytest.raises(BadInput, match="another process packs it"):
+        packing.pack(Store(folders.path))
+    assert packing.pack(Store(folders.path)).runs == len(KEYS)
+
+
+def test_a_lost_list_of_requests_is_made_again(packed):
+    (packed.path / "study.json").unlink()
+    assert packed.list_again() == len(KEYS)
+    assert [run.key for run in load(packed.path)] == KEYS

@@ -1,0 +1,117 @@
+"""Processes that are killed while they pack: at every step the store is valid, and no run is lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support import make_run
+
+from dumbbell.results import Store, load, packing
+
+RUNS = 4
+# Modules are imported once. Each line is a folder, and after which of the calls that change something the process that packs it, a fork,
+# kills itself: before the call, so that each step is tried as the last one. The answer is how it ended.
+PROGRAM = """
+import os, shutil, signal, sys
+import polars
+from pathlib import Path
+from dumbbell.results import Store, packing
+packing.MOST_RUNS = 2
+
+def killing(function):
+    def call(*arguments, **named):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **named)
+    return call
+
+for line in sys.stdin:
+    folder, left = line.rsplit(" ", 1)
+    left = int(left)
+    if not (child := os.fork()):
+        for module, name in (*((os, each) for each in ("mkdir", "rename", "replace", "fsync", "unlink", "rmdir")), (Path, "unlink")):
+            setattr(module, name, killing(getattr(module, name)))
+        packing.pack(Store(folder))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """A function that packs a folder in another process and says how that ended."""
+    server = subprocess.Popen([sys.executable, "-W", "ignore", "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(folder, calls):
+        print(f"{folder} {calls}", file=server.stdin, flush=True)
+        return int(server.stdout.readline())
+
+    yield ask
+    server.communicate()
+
+
+def make(folder, **more):
+    found = Store(folder)
+    runs = [make_run(f"{i:032x}", cell={"n": i}, samples=11 + i) for i in range(RUNS)]
+    found.request([(run.name, run.cell, run.key) for run in runs])
+    for i, run in enumerate(runs):
+        captures = {"left.pcap": b"packets"} if i == 1 else {}
+        object.__setattr__(run, "captures", captures)
+        found.write(run, "dumbbell run s.yaml", **more)
+    return {run.key: (run.digest, found.record(run.key), found.host(run.key)) for run in runs}
+
+
+def contents(folder):
+    found = Store(folder)
+    assert all(found.is_whole(run.key) for run in found.runs())
+    return {run.key: (run.digest, found.record(run.key), found.host(run.key)) for run in found.runs()}
+
+
+def test_a_process_that_is_killed_at_any_step_loses_nothing(tmp_path, ended):
+    calls = 0
+    folder = tmp_path / "out"
+    expected = make(folder)
+    for calls in range(1000):  # each process goes on from what the one before it left, and comes a step further
+        status = ended(folder, calls)
+        assert contents(folder) == expected
+        if not status:
+            break
+        assert status == -signal.SIGKILL
+    assert calls > 15
+    assert sorted(name for name in os.listdir(folder) if not name.startswith(".partial")) == [
+        ".lock",
+        f"{1:032x}",
+        "index.jsonl",
+        "packs",
+        "study.json",
+    ]
+    assert os.listdir(folder / f"{1:032x}") == ["left.pcap"]
+    Store(folder).request([])
+    assert not [name for name in os.listdir(folder) if name.startswith((".partial-", ".claim-"))]
+    assert [run.digest for run in load(folder)] == [digest for digest, _, _ in expected.values()]
+    assert sum(len(each.keys) for each in Store(folder).packs.all()) == RUNS, "no run is in two packs"
+
+
+def test_a_command_that_is_killed_at_any_time_loses_nothing(tmp_path, request):
+    """The command itself, killed by the clock."""
+    chance = random.Random(request.config.getoption("seed"))
+    folder = tmp_path / "out"
+    expected = make(folder)
+    took = None
+    for attempt in range(3):
+        began = time.monotonic()
+        process = subprocess.Popen([sys.executable, "-m", "dumbbell", "pack", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if attempt < 2:
+            time.sleep(chance.uniform(0.3, 1.0) * (took or 1.0))
+            process.kill()
+        process.wait()
+        took = time.monotonic() - began
+        assert contents(folder) == expected
+    assert process.returncode == 0
+    assert packing.pack(Store(folder)) == packing.Packed()
