@@ -44,6 +44,7 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario; what is in the results folder already is not run again."""
+    from dumbbell.engines.prepared import collector_paused
     from dumbbell.results import Store, limit_notes
 
     where = make_executor(executor, workers)
@@ -58,17 +59,18 @@ def _run(
     listed: list[dict[str, Any]] = []
     shown = _Tables(list(jobs.asked(0)[1]))
     limits: list[str] = []
-    for run in outcome:
-        count[run.status] += 1
-        for reason in run.reasons:
-            note(f"{run.status}: {_cell(run.cell) or run.name}: {reason}")
-        found = list(limit_notes(run))
-        limits += [f"{_cell(run.cell) or run.name}: {line}" for line in found]
-        if json:
-            facts = {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
-            listed.append({**facts, "limits": found})
-        else:
-            shown.add(run)
+    with collector_paused():
+        for run in outcome:
+            count[run.status] += 1
+            for reason in run.reasons:
+                note(f"{run.status}: {_cell(run.cell) or run.name}: {reason}")
+            found = list(limit_notes(run))
+            limits += [f"{_cell(run.cell) or run.name}: {line}" for line in found]
+            if json:
+                facts = {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
+                listed.append({**facts, "limits": found})
+            else:
+                shown.add(run)
     kept = sum(count.values()) - ran
     if json:
         summary = {"name": scenario.name, "out": str(store.path), "ran": ran, "kept": kept, "wall_s": wall_s}

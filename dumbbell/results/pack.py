@@ -114,7 +114,7 @@ class Pack:
 
     def __init__(self, folder: Path) -> None:
         """Reads pack.json. Raises `BadInput` if a later version wrote it, or if it must not be read."""
-        self.folder = folder
+        self.folder, self.runs = folder, folder / RUNS
         self._damage = ""
         """What is wrong with pack.json."""
         self._files: dict[str, StoredFile] = {}

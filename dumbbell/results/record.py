@@ -60,9 +60,15 @@ def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[
     # A run without groups has no table of them, and likewise of tins.
     flows, groups, ports, tins = (_table(name, record.get(name, {}), files) for name in (FLOWS, GROUPS, PORTS, TINS))
     for table in () if is_import(record["engine"]) else (flows, groups, ports, tins):
-        if len(table) <= MOST_LISTED and any(None in table.column(name) for name in needed(table.name)):
+        if len(table) <= MOST_LISTED and not _is_full(table):
             _check_rows(table)
     return flows, groups, ports, tins
+
+
+def _is_full(table: Table) -> bool:
+    """Whether each row of a short table has all required numbers."""
+    columns = table.columns
+    return not len(table) or all(name in columns and None not in columns[name] for name in needed(table.name))
 
 
 def _check_rows(table: Table) -> None:
@@ -88,8 +94,10 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
             raise ValueError(f"{name} is not a table")
         return Table(name, files[file], rows)
     known = schema().table(name)
-    if unknown := sorted(content.keys() - known.keys()):
-        raise ValueError(f"{name} has the unknown column {unknown[0]!r}")
+    if not content:
+        return Table(name, content)
+    if not content.keys() <= known.keys():
+        raise ValueError(f"{name} has the unknown column {min(content.keys() - known.keys())!r}")
     lengths = {len(values) if isinstance(values, list) else -1 for values in content.values()}
     if len(lengths) > 1 or -1 in lengths:
         raise ValueError(f"{name} is not columns of the same length")

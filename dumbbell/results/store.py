@@ -38,7 +38,7 @@ from dumbbell.files import parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record, to_json
-from dumbbell.results.pack import RUNS, Pack, PackedFile, PackedSeries
+from dumbbell.results.pack import Pack, PackedFile, PackedSeries
 from dumbbell.results.packs import PACKS, Packs
 from dumbbell.results.place import STUDY, Place, sync_folder, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked, series_file, stored_files, tables
@@ -306,14 +306,18 @@ class Store:
             return {}
 
     def _summary(self, run_fingerprint: str, run: Run) -> Summary:
-        """The summary of a run with this fingerprint: from its pack or the index, or computed and added to the index."""
-        pack = self._pack_of(run.key)
-        found = (None if pack is None else pack.summary(run.key)) or self._index.find(run.key, run_fingerprint)
+        """The summary of a run with this fingerprint: from the index, or computed and added to the index."""
+        found = self._index.find(run.key, run_fingerprint)
         if found is not None and list(found.flows) == run.flows.connections:
             return found
         found = summarise(run)
         self._keep(run.key, run_fingerprint, found)
         return found
+
+    def _packed_summary(self, pack: Pack, run: Run) -> Summary:
+        """The summary of a run in a pack: from there, or as of any other run."""
+        found = pack.summary(run.key)
+        return self._summary(fingerprint(pack.record(run.key), ()), run) if found is None else found
 
     def _outlined(self, key: str) -> Summary:
         pack = self._pack_of(key)
@@ -362,7 +366,7 @@ class Store:
         self, pack: Pack | None, key: str, name: str | None, cell: Mapping[str, Coordinate] | None
     ) -> tuple[Run, Mapping[str, StoredFile]]:
         folder = self.path / key
-        path = folder / RUN if pack is None else pack.folder / RUNS
+        path = folder / RUN if pack is None else pack.runs
         content = read_of_run(path) if pack is None else pack.record(key)
         sealed = False
         try:
@@ -405,7 +409,9 @@ class Store:
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
             plan=record.get("plan"),
-            summarised=partial(self._summary, fingerprint(content, there.values() if pack is None else ())),
+            summarised=partial(self._summary, fingerprint(content, there.values()))
+            if pack is None
+            else partial(self._packed_summary, pack),
         )
         return run, stored
 
