@@ -5,7 +5,8 @@
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
 `<!-- end -->`; those without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which are
 from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results and of the keys of a `scenario` need
-no folder, and docs/controls.py makes those of `controls`. The same folders, sources and records give the same bytes.
+no folder, and docs/controls.py makes those of `controls`. What shells complete (dumbbell/completion) is made as well. The same folders,
+sources and records give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dumbbell.agreement import outcome
 from dumbbell.agreement.tables import CONTROL_COLUMNS, agree, control_row, steadiness, summary
 from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
 from dumbbell.comparing.tables import Table
+from dumbbell.completion import collect
 from dumbbell.errors import DumbbellError
 from dumbbell.results import schema
 from dumbbell.results.schema import Quantity
@@ -224,6 +226,7 @@ def main(arguments: list[str] | None = None) -> None:
     for path in DOCUMENTS:
         if path.exists():
             path.write_text(rewritten(path.read_text(encoding="utf-8"), done, statements), encoding="utf-8")
+    collect.write()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,10 @@ import sys
 
 def main() -> None:
     """Imports the command line, which takes a moment, such that Ctrl-C is reported in one line, and runs it."""
+    from dumbbell import completion
+
+    if completion.answered(sys.argv[1:]):  # a shell asks, and somebody waits for it
+        return
     try:
         from dumbbell import cli
     except KeyboardInterrupt:

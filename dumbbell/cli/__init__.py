@@ -19,6 +19,7 @@ from dumbbell.cli import (
     check,
     claims,
     compare,
+    completion,
     doctor,
     export,
     import_runs,
@@ -88,6 +89,7 @@ for command in (
     calibrate,
     export,
     import_runs,
+    completion,
 ):
     command.register(app)
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from dumbbell.drawing.style import Format
     from dumbbell.studies import View
 
-_SIZES = ("screen", "one-column", "two-column", "print")
+SIZES = ("screen", "one-column", "two-column", "print")
+"""Names that `--size` takes."""
 
 SizeOption = Annotated[
     str, typer.Option("--size", help="screen, or for a paper at 300 dpi: one-column (3.4 inches wide), two-column (7.1; also: print).")
@@ -31,8 +32,8 @@ def view_of(size: str, from_s: float, to_s: float | None) -> View:
     """Size and time range of a figure. Raises `BadInput` if the size is unknown or the range is empty."""
     from dumbbell.studies import View
 
-    if size not in _SIZES:
-        raise BadInput(f"--size {size!r} is unknown; expected {', '.join(_SIZES[:-1])} or {_SIZES[-1]}")
+    if size not in SIZES:
+        raise BadInput(f"--size {size!r} is unknown; expected {', '.join(SIZES[:-1])} or {SIZES[-1]}")
     stop_s = math.inf if to_s is None else to_s
     if not math.isfinite(from_s):
         raise BadInput(f"--from {from_s:g} is no time; expected a number of s")

@@ -1,4 +1,4 @@
-"""`dumbbell new NAME`: a ready-made test as a scenario file; `dumbbell new cc NAME`: the project of a congestion control."""
+"""`dumbbell new NAME`: a ready-made test or an example as a scenario file; `dumbbell new cc NAME`: the project of a congestion control."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, print_columns, print_json
+from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.errors import BadInput
 
 _CONTROL = "cc"
@@ -18,34 +18,75 @@ def register(app: typer.Typer) -> None:
 
 
 def _new(
-    name: Annotated[str | None, typer.Argument(help="The test, or cc; without one the tests are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The test or example; cc; or examples, for all of these. Without one they are listed.")
+    ] = None,
     control: Annotated[str | None, typer.Argument(help="After cc: the name of the control.")] = None,
     language: Annotated[str, typer.Option("--language", metavar="NAME", help="Of the control: c or rust.")] = "c",
     json: JsonOption = False,
 ) -> None:
-    """Print a ready-made test as a scenario file of your own: `dumbbell new rrul > mine.yaml`.
+    """Print a ready-made test or an example as a scenario file of your own: `dumbbell new rrul > mine.yaml`.
 
-    `run` and `plan` take the names as well, and other values with --set.
+    `run` and `plan` take the names of tests as well, and other values with --set.
+
+    `dumbbell new examples` writes all examples, with what they read, into the folder `examples`.
 
     `dumbbell new cc mine` writes a congestion control of your own into the folder `mine`: source, header, Makefile, scenario and test.
     """
-    from dumbbell import templates
-    from dumbbell.scenario import nearest, one_of
+    from dumbbell.templates import examples
 
     if name == _CONTROL:
         _new_control(control, language, json)
-        return
-    if control is not None:
+    elif control is not None:
         raise BadInput(f"{control!r} after {name}; expected one name, or `dumbbell new cc {control}` for a congestion control")
-    if name is None:
-        rows = [(each, templates.summary(each)) for each in templates.names()]
-        print_json([{"name": each, "summary": text} for each, text in rows]) if json else print_columns(rows)
+    elif name is None:
+        _list(json)
+    elif name == examples.FOLDER:
+        _new_folder(json)
+    else:
+        _print(name, json)
+
+
+def _list(json: bool) -> None:
+    from dumbbell import templates
+    from dumbbell.templates import examples
+
+    tests = [(name, templates.summary(name), "test") for name in templates.names()]
+    rows = [*tests, *((name, examples.summary(name), "example") for name in examples.names())]
+    if json:
+        print_json([{"name": name, "kind": kind, "summary": text} for name, text, kind in rows])
+    else:
+        print_columns([(name, text) for name, text, _ in rows])
+
+
+def _print(name: str, json: bool) -> None:
+    from dumbbell import templates
+    from dumbbell.scenario import nearest, one_of
+    from dumbbell.templates import examples
+
+    found = templates.file(name) if name in templates.names() else examples.file(name)
+    if found is None:
+        known = (*templates.names(), *examples.names(), _CONTROL)
+        expected = f"{one_of(templates.names())}, an example (`dumbbell new` lists them), or cc NAME"
+        raise BadInput(f"unknown test {name!r}{nearest(name, known)}; expected {expected}")
+    text = found.read_text(encoding="utf-8")
+    needed = examples.needed(name) if name not in templates.names() else []
+    if json:
+        print_json({"name": name, "text": text, "needs": needed})
         return
-    if name not in templates.names():
-        known = (*templates.names(), _CONTROL)
-        raise BadInput(f"unknown test {name!r}{nearest(name, known)}; expected {one_of(templates.names())}, or cc NAME")
-    text = templates.file(name).read_text(encoding="utf-8")
-    print_json({"name": name, "text": text}) if json else typer.echo(text, nl=False)
+    typer.echo(text, nl=False)
+    if needed:
+        note(f"{name} reads {' and '.join(needed)}; `dumbbell new {examples.FOLDER}` writes the examples with these")
+
+
+def _new_folder(json: bool) -> None:
+    from dumbbell.templates import examples
+
+    written = examples.write()
+    if json:
+        print_json({"name": examples.FOLDER, "files": list(map(str, written))})
+        return
+    typer.echo(f"{len(written)} files in {examples.FOLDER}")
 
 
 def _new_control(name: str | None, language: str, json: bool) -> None:

@@ -1,0 +1,26 @@
+"""`dumbbell completion SHELL`: what makes a shell complete commands, options and values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from dumbbell import completion
+
+Shell = StrEnum("Shell", {name.upper(): name for name in completion.SHELLS})  # type: ignore[misc]
+"""What can be completed in."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="completion")(_completion)
+
+
+def _completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
+    """Print what makes a shell complete commands, options and values: `source <(dumbbell completion bash)`.
+
+    In the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc; for fish as ~/.config/fish/completions/dumbbell.fish.
+    """
+    typer.echo(completion.script(str(shell)), nl=False)
