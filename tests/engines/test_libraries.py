@@ -17,7 +17,7 @@ from dumbbell.engines.sim import apart
 from dumbbell.errors import BadInput
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.apart import call
-from dumbbell.results import Store
+from dumbbell.results import Store, asked_flows
 from dumbbell.scenario import ScenarioError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,6 +213,8 @@ def test_the_hash_is_stored_and_a_stored_run_is_read_without_the_library(tmp_pat
     assert stored["scenario"]["flows"][0]["cc"] == {"library": "cubic.so", "sha256": sha256}
     (again,) = run(Scenario.from_file(written), out=tmp_path / "out")
     assert again.digest == made.digest
+    # Figures and tables of it ask what its flows were, where the library is not.
+    assert asked_flows(again)["f"].cc.kind == "cubic.so"
 
 
 def test_a_library_that_changes_after_planning_is_refused(tmp_path, file, cubic):
