@@ -1,6 +1,6 @@
 # Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
 
-.PHONY: setup demo test bench digests kernel lint docs validate fuzz clean
+.PHONY: setup demo test bench digests kernel lint site validate fuzz clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -31,8 +31,10 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@$(call stage,building the simulator$(comma) installing its libraries (2 of 2),$(DEVELOP))
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.installed
-	@$(call stage,installing pdoc,$(PIP) "pdoc>=15")
+# What the extra `site` asks for, without installing dumbbell itself once more.
+SITE_NEEDS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["site"], sep="\n")'
+$(VENV)/.site: $(VENV)/.installed
+	@$(call stage,installing what builds the documentation,$(SITE_NEEDS) >$(VENV)/site.txt && $(PIP) -r $(VENV)/site.txt)
 	@touch $@
 
 # The one-flow study of the SCE draft: 320 runs of 300 s, tables and figures.
@@ -108,15 +110,16 @@ fuzz:
 	for name in $(FUZZ_TARGETS); do eval "wait \$$$$name" || failed="$$failed $$name"; tail -n 3 fuzz/$$name.log; done; \
 	test -z "$$failed" || { echo "failed:$$failed; see fuzz/*.log" >&2; exit 1; }
 
-docs: $(VENV)/.docs
-	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-trace
-	@$(BIN)/python -c 'from dumbbell import *; import pathlib, pdoc; pdoc.pdoc("dumbbell", output_directory=pathlib.Path("target/doc/python"))'
-	@mkdir -p target/doc/explorer
-	@for found in $(wildcard results/*/agreement.json); do folder=$$(dirname $$found); \
-		$(BIN)/dumbbell view $$folder --export target/doc/explorer/$$(basename $$folder).html; done
-	@echo "the reference is in target/doc: dumbbell_sim/index.html, python/dumbbell.html, and studies made in results/ in explorer/"
+# The documentation, read as files from site/index.html or from any server: pages of docs/, notebooks with their results, the references of
+# Python and Rust, and the explorers of studies whose runs are in results/.
+site: $(VENV)/.site
+	@rm -rf target/doc
+	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-foreign
+	@$(BIN)/python docs/site.py --notebooks --rust target/doc --explorers $(patsubst %/agreement.json,%,$(wildcard results/*/agreement.json))
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "the documentation is in site/index.html"
 
 clean:
-	@rm -rf $(VENV) target fuzz/target dumbbell/_native*.so
+	@rm -rf $(VENV) target fuzz/target site dumbbell/_native*.so
 
 comma := ,

@@ -1,0 +1,154 @@
+"""Stages the pages of the documentation site: what mkdocs.yml builds is what this leaves.
+
+    python docs/site.py [--into DIR] [--notebooks] [--explorers DIR...] [--rust DIR]
+
+The documents are read on GitHub as they stand, so that their links lead to files of the repository. Here they get what a site
+alone has:
+
+- files that they link to outside docs/ are copied below `files/` (sources and scenarios as pages with their text), and the links follow;
+- a block between `<!-- site NAME -->` and `<!-- end -->` gets what is made with the site: the results of notebooks, the
+  explorers of the studies that are there, Rust's reference.
+
+The same files give the same pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+NOTEBOOKS = DOCS / "notebooks"
+STAGED = ROOT / "target" / "site"
+FILES = "files"
+"""Folder of the site for what lies outside docs/."""
+LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".rs": "rust", ".toml": "toml", ".yaml": "yaml"}
+"""Files that are shown as a page with their text; others are copied."""
+ASSETS = {".css", ".csv", ".js", ".png", ".svg"}
+"""What is copied of docs/ beside its pages."""
+LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+FENCE = re.compile(r"^(```.*?^```$)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"<!-- site (?P<name>\S+) -->\n.*?<!-- end -->", re.DOTALL)
+Blocks = Mapping[str, str]
+
+
+def place(path: Path) -> Path:
+    """Where a file of the repository is in the site."""
+    if path.is_relative_to(DOCS) and (path.suffix == ".md" or path.suffix in ASSETS):
+        return path.relative_to(DOCS)
+    inside = FILES / path.relative_to(ROOT)
+    if path.is_dir():
+        return inside / "index.md"
+    return inside.with_name(inside.name + ".md") if path.suffix in LANGUAGES else inside
+
+
+def page(path: Path) -> str:
+    """A file as Markdown: a page as it is, a folder as a list, a source as a block of code."""
+    name = path.relative_to(ROOT).as_posix()
+    if path.is_dir():
+        return f"# {name}\n\n" + "".join(f"- [{each.name}]({each.name})\n" for each in sorted(path.iterdir()) if shown(each))
+    text = path.read_text(encoding="utf-8")
+    return text if path.suffix == ".md" else f"# {name}\n\n```{LANGUAGES[path.suffix]}\n{text.rstrip()}\n```\n"
+
+
+def shown(path: Path) -> bool:
+    """Whether a folder's list has it."""
+    return not path.name.startswith((".", "_"))
+
+
+def outside_code(text: str, change: re.Pattern[str], to: object) -> str:
+    """Substitution in what is no block of code."""
+    parts = FENCE.split(text)
+    return "".join(part if i % 2 else change.sub(to, part) for i, part in enumerate(parts))  # type: ignore[arg-type]
+
+
+def links(path: Path, text: str) -> tuple[str, list[Path]]:
+    """A page with its links as they are in the site, and the files that these lead to."""
+    found: list[Path] = []
+    here = place(path).parent
+    base = path if path.is_dir() else path.parent
+
+    def link(match: re.Match[str]) -> str:
+        file, hash_, anchor = match[2].partition("#")
+        if not file or re.match(r"[a-z]+:", file):
+            return match[0]
+        target = Path(os.path.normpath(base / file))
+        if not target.exists():
+            raise SystemExit(f"{path.relative_to(ROOT)}: the link {match[2]} leads to no file")
+        found.append(target)
+        return match[1] + os.path.relpath(place(target), here) + hash_ + anchor + match[3]
+
+    return outside_code(text, LINK, link), found
+
+
+def stage(into: Path, blocks: Blocks, run_notebooks: bool = False) -> None:
+    """All pages and files of the site into a folder, with the blocks that are made with it; a block without content stays as it is."""
+    waiting = [path for path in sorted(DOCS.rglob("*")) if path.suffix == ".md" or path.suffix in ASSETS]
+    done: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in done:
+            continue
+        done.add(path)
+        target = into / place(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.suffix != ".md":
+            shutil.copyfile(path, target)
+            continue
+        text, linked = links(path, page(path))
+        if run_notebooks and path.parent == NOTEBOOKS:
+            text = results_of_notebook(text, target)
+        target.write_text(BLOCK.sub(lambda match: blocks.get(match["name"], match[0]), text), encoding="utf-8")
+        waiting += linked
+
+
+def results_of_notebook(text: str, page_: Path) -> str:
+    """A notebook with its results, whose figures are put beside its page."""
+    from docs.notebooks import executed  # its libraries are of the extra `site`
+
+    return executed(text, page_.parent, page_.stem)
+
+
+def explorers(folders: Iterable[Path], into: Path) -> str:
+    """The explorer of each folder of results as a file of the site, and the list of them."""
+    lines = []
+    for folder in folders:
+        (into / "explorers").mkdir(parents=True, exist_ok=True)
+        file = into / "explorers" / f"{folder.name}.html"
+        subprocess.run([sys.executable, "-m", "dumbbell", "view", folder, "--export", file], check=True)
+        lines.append(f"- [{folder.name}](explorers/{file.name}), {file.stat().st_size / 1e6:.1f} MB\n")
+    return "".join(lines) or "None was made with this site.\n"
+
+
+def rust(reference: Path, into: Path) -> str:
+    """The reference that `cargo doc` left, copied, and the list of its crates."""
+    shutil.copytree(reference, into / "rust", ignore=shutil.ignore_patterns(".lock"))
+    crates = [path.parent.name for path in sorted(reference.glob("dumbbell_*/index.html"))]
+    return "".join(f"- [{name.replace('_', '-')}](rust/{name}/index.html)\n" for name in crates)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Stage the site."""
+    parser = argparse.ArgumentParser(description="Stage the pages of the documentation site.")
+    parser.add_argument("--into", type=Path, default=STAGED, help="folder for the pages; what was in it goes")
+    parser.add_argument("--notebooks", action="store_true", help="run the notebooks, and show their results")
+    parser.add_argument("--explorers", metavar="DIR", nargs="*", type=Path, default=[], help="folders of results to be shown as explorers")
+    parser.add_argument("--rust", metavar="DIR", type=Path, help="what cargo doc left")
+    asked = parser.parse_args(arguments)
+    shutil.rmtree(asked.into, ignore_errors=True)
+    asked.into.mkdir(parents=True)
+    blocks = {"explorers": explorers(asked.explorers, asked.into)}
+    if asked.rust:
+        blocks["rust"] = rust(asked.rust, asked.into)
+    stage(asked.into, blocks, asked.notebooks)
+
+
+if __name__ == "__main__":
+    main()
