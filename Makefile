@@ -115,7 +115,7 @@ fuzz:
 site: $(VENV)/.site
 	@rm -rf target/doc
 	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-foreign
-	@$(BIN)/python docs/site.py --notebooks --rust target/doc --explorers $(patsubst %/agreement.json,%,$(wildcard results/*/agreement.json))
+	@$(BIN)/python docs/staging.py --notebooks --rust target/doc --explorers $(patsubst %/agreement.json,%,$(wildcard results/*/agreement.json))
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "the documentation is in site/index.html"
 

@@ -2,7 +2,7 @@
 
     python docs/notebooks.py [NAME...]
 
-runs them and shows nothing: what fails is told with its cell. docs/site.py puts their results into the site. A notebook is Markdown for
+runs them and shows nothing: what fails is told with its cell. docs/staging.py puts their results into the site. A notebook is Markdown for
 jupytext; its code is what stands in blocks of `python`.
 """
 

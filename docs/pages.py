@@ -5,10 +5,10 @@
 What a page says is done here, in a folder of its own, from its first line to its last:
 
 - a block ```` ```yaml title="NAME" ```` (of any language) is a file of that name;
-- a block ```` ```console ```` has commands behind `$ `, each before what it prints to stdout; a command that fails ends this. One with the title
-  `in a laboratory` is done with `--laboratory` alone, as it takes root and a built kernel;
-- a block ```` ```python ```` without a title is run as a script would be, and prints into the ```` ```text ```` block behind it, if there is one;
-- `<!-- figure FILE -->` before an image says which file the image is; one that was not made stays as it is.
+- a block ```` ```console ```` has commands behind `$ `, each before what it prints to stdout; a command that fails ends this. One with
+  the title `in a laboratory` is done with `--laboratory` alone, as it takes root and a built kernel;
+- a block ```` ```python ```` without a title is run as a script would be, and prints into a ```` ```text ```` block behind it;
+- `<!-- figure FILE -->` before an image says which file the image is.
 
 Blocks of other kinds (`sh`) are for the reader alone. Same sources, same bytes, but for what depends on the machine (`VOLATILE`).
 """
@@ -37,7 +37,8 @@ PAGES = (DOCS / "tutorial.md", *sorted(DOCS.glob("howto/*.md")))
 COLOURS = 64
 """Of figures: lines need few; a palette makes the files a third as large."""
 PIECE = re.compile(
-    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$|^<!-- figure (?P<figure>\S+) -->\n!\[[^\]]*\]\((?P<image>[^)]+)\)',
+    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$'
+    r"|^<!-- figure (?P<figure>\S+) -->\n!\[[^\]]*\]\((?P<image>[^)]+)\)",
     re.DOTALL | re.MULTILINE,
 )
 LABORATORY = "in a laboratory"
@@ -71,7 +72,7 @@ def written(page: Path, laboratory: bool = False) -> Written:
     for piece in PIECE.finditer(text):
         language, body, new = piece["language"], piece["text"], piece[0]
         if piece["figure"]:
-            if Path(piece["figure"]).exists():
+            if laboratory or LABORATORY not in text or Path(piece["figure"]).exists():
                 done.figures[(page.parent / piece["image"]).resolve()] = palette(Path(piece["figure"]).read_bytes())
         elif language == "console":
             if piece["title"] != LABORATORY or laboratory:

@@ -1,6 +1,6 @@
 """Stages the pages of the documentation site: what mkdocs.yml builds is what this leaves.
 
-    python docs/site.py [--into DIR] [--notebooks] [--explorers DIR...] [--rust DIR]
+    python docs/staging.py [--into DIR] [--notebooks] [--explorers DIR...] [--rust DIR]
 
 The documents are read on GitHub as they stand, so that their links lead to files of the repository. Here they get what a site
 alone has:
