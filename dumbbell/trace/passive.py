@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,8 @@ PASSIVE_RTT = "passive_rtt_ms"
 EPOCH_NS = 1_577_836_800 * 10**9
 """Time 0 of a run in its captures, ns since 1970: the beginning of 2020 (`EPOCH_S` of crates/trace/src/write.rs)."""
 _SIDES = ("left", "right")
-"""Prefixes of the names of a run's captures. Hosts with different settings have separate files (`left-1.pcap`)."""
+"""Prefixes of the names of a run's captures. Hosts with different settings have separate files (`left-1.pcap`), as have machines, of which
+any two may have a flow between them."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +132,13 @@ def flow_rtt(run: Run) -> dict[str, Series]:
     Raises `BadInput` if the run has no captures of its hosts (its scenario does not have `capture: true`), or no plan (it is too old).
     """
     left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
-    if not left or len(left) != len(right):
+    if not left or not right:
         raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures of its hosts; expected `capture: true` in its scenario")
     entities = _entities(run.required_plan)
     found: dict[str, Series] = {}
-    for names in zip(left, right, strict=True):
+    for names in product(left, right):
         for pair in _pairs(*(run.captures[name] for name in names)).found:
-            if entity := entities.get((pair["source"], pair["destination"])):
+            if entity := entities.get((pair["source"][1], pair["destination"][1])):
                 found[entity] = ((int64_array(pair["t_ns"]) - EPOCH_NS) / 1e9, int64_array(pair["rtt_ns"]) / 1e6)
     return {entity: found[entity] for entity in entities.values() if entity in found}
 
@@ -158,16 +160,12 @@ def with_passive_rtt(run: Run) -> Run:
     return replace(run, samples=samples, digest=digest(samples), captures=kept)
 
 
-def _entities(plan: Mapping[str, Any]) -> dict[tuple[tuple[str, int], tuple[str, int]], str]:
-    """The flows of a run by where their data come from and go to."""
-    from dumbbell.plan.addresses import address
-
-    found = {}
-    for workload in plan["workloads"]:
-        if workload["kind"] == "tcp":
-            hosts = [plan["hosts"][workload[end]] for end in ("from", "to")]
-            source, target = (address(host["side"], host["number"]) for host in hosts)
-            for connection in workload["connections"]:
-                ports = connection["ports"]
-                found[(source, ports[0]), (target, ports[1])] = f"flow/{connection['name']}"
-    return found
+def _entities(plan: Mapping[str, Any]) -> dict[tuple[int, int], str]:
+    """The flows of a run by the ports that their data come from and go to: no two have both in common, and machines of a testbed have
+    addresses of their own."""
+    return {
+        tuple(connection["ports"]): f"flow/{connection['name']}"
+        for workload in plan["workloads"]
+        if workload["kind"] == "tcp"
+        for connection in workload["connections"]
+    }
