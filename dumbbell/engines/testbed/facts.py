@@ -162,8 +162,6 @@ class Account:
     noexec: bool
     """Programs in that folder cannot be run."""
     memory_bytes: int | None
-    agent_sha256: str | None
-    """Of the agent that the administrator has installed, if there is one."""
     controller: str | None
     """Address from which the control connection comes."""
 

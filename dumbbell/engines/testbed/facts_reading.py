@@ -173,7 +173,6 @@ def _account(answers: _Answers) -> Account:
         free_bytes=free,
         noexec=bool(options) and "noexec" in options[-1],
         memory_bytes=int(memory["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in memory else None,
-        agent_sha256=(answers.text("agent") or "").partition(" ")[0] or None,
         controller=answers.text("controller") or None,
     )
 

@@ -66,8 +66,6 @@ class Needs:
     """Beginning of its version, such as 6.12; None: whichever it has."""
     burst_us: float | None = None
     """How long the bucket of the shaper lasts, if the scenario says so."""
-    agent_sha256: str | None = None
-    """Of the agent that sudo is to run."""
 
 
 @dataclass(frozen=True)
@@ -179,11 +177,8 @@ def _account(case: _Case) -> Found:
         yield "error", f"{tool} is not installed{package}"
     if account.free_bytes is not None and account.free_bytes < case.needs.bytes:
         yield "error", f"/run has room for {account.free_bytes} bytes; the run writes about {case.needs.bytes}"
-    if (sha256 := case.needs.agent_sha256) is not None:
-        if account.agent_sha256 != sha256:
-            yield "error", f"the installed agent is {account.agent_sha256 or 'not there'}; expected SHA-256 {sha256}: install it anew"
-    elif account.noexec:
-        yield "error", "/run is mounted noexec, so that the agent cannot be run there; remount it, or use control.sudo: true"
+    if account.noexec:
+        yield "error", "/run is mounted noexec, so that the agent cannot be run there; mount -o remount,exec /run"
     limit = int(case.facts.kernel.sysctls.get("net.core.rmem_max", "0"))
     if (rcvbuf := case.needs.rcvbuf_bytes) is not None and limit < rcvbuf and not case.is_privileged:
         yield "error", f"net.core.rmem_max is {limit}; expected at least the rcvbuf of {rcvbuf}, which only root may exceed"

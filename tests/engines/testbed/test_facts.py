@@ -87,7 +87,7 @@ def without(section):
     return b"\x1e".join(part for part in said("router").split(b"\x1e") if not part.startswith(section + b"\n"))
 
 
-@pytest.mark.parametrize("section", [b"config", b"tools", b"chrony", b"neighbours", b"firewall", b"lock", b"space", b"mounts", b"agent"])
+@pytest.mark.parametrize("section", [b"config", b"tools", b"chrony", b"neighbours", b"firewall", b"lock", b"space", b"mounts"])
 def test_what_may_be_missing_may_be_missing(section):
     assert read_facts(without(section)).kernel == replace(
         facts("router").kernel, config=facts("router").kernel.config if section != b"config" else None

@@ -113,14 +113,15 @@ def test_only_keys_open_a_guest(answer):
 
 @pytest.mark.usefixtures("laboratory")
 def test_a_command_has_our_streams_and_gives_its_status(started):
-    script = 'read word; echo "$word $DUMBBELL_HOSTS"; ls "${DUMBBELL_HOSTS%/*}" >&2; exit 7'
-    process = started("--left", "2", "--", "sh", "-c", script, stdin=subprocess.PIPE)
+    script = 'read word; echo "$word $DUMBBELL_HOSTS"; ls "${DUMBBELL_HOSTS%/*}" >&2; "$@" >&2; exit 7'
+    process = started("--left", "2", "--", "sh", "-c", script, "sh", *COMMAND[:-1], "check", stdin=subprocess.PIPE)
     out, err = process.communicate("hello\n", timeout=30)
     assert process.returncode == 7
     word, hosts = out.split()
     assert word == "hello"
     # Without a terminal nothing is said of progress.
     assert set(err.split()) > {"left1", "left2", "right1", "router", "hosts.yaml", "known_hosts", "ssh_config"}
+    assert err.count(": Linux 6.") == 4
     assert not re.search(r"laboratory |guests", err)
     assert not Path(hosts).parent.exists()
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _HOST_KEYS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "rsa-sha2-512", "rsa-sha2-256")
 """Of hosts: how they sign. First those that the known_hosts file has are asked for, then the others, so as to say what is there."""
-_SUDO = ("sudo", "-n", "--")
+_SUDO = 'sudo -n -- env SSH_CONNECTION="$SSH_CONNECTION" '
+"""For the login shell, in front of each program: what it says of the connection sudo would keep from it."""
 _SILENT = 3
 """Signs of life that stay without an answer until a connection counts as lost."""
 
@@ -148,11 +149,11 @@ def _unreachable(target: Target, error: Exception) -> str:
 class SshMachine(Machine):
     """A machine behind an open connection."""
 
-    def __init__(self, name: str, connection: asyncssh.SSHClientConnection, prefix: Sequence[str] = ()) -> None:
-        """`prefix`: words in front of every program's."""
+    def __init__(self, name: str, connection: asyncssh.SSHClientConnection, prefix: str = "") -> None:
+        """`prefix`: what the login shell reads in front of every program's words."""
         self._name = name
         self._connection = connection
-        self._prefix = tuple(prefix)
+        self._prefix = prefix
 
     @property
     def name(self) -> str:
@@ -187,7 +188,7 @@ class SshMachine(Machine):
     async def _open(self, argv: Sequence[str]) -> asyncssh.SSHClientProcess[bytes]:
         with _lost(self._name):
             # The login shell of the other side takes the line apart again.
-            return await self._connection.create_process(shlex.join([*self._prefix, *argv]), encoding=None)
+            return await self._connection.create_process(self._prefix + shlex.join(argv), encoding=None)
 
 
 class SshProcess:

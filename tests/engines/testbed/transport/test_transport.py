@@ -275,7 +275,7 @@ def test_programs_files_and_leases_go_through_sudo(server):
         target = replace(server.target, user="lab", sudo=True)
         machine = (await connect({"alice": target}))["alice"]
         try:
-            who = await machine.run(["id", "-u"])
+            who = await machine.run(["sh", "-c", 'echo "$(id -u) ${SSH_CONNECTION:+by ssh}"'])
             words = await machine.run(["printf", "%s\\n", *AWKWARD])
             await machine.put(b"content", "/run/by-sudo")
             lease = await machine.start(["sh", "-c", "echo $$; cat >/dev/null; echo over"])
@@ -285,7 +285,7 @@ def test_programs_files_and_leases_go_through_sudo(server):
             await machine.close()
 
     who, words, content, pid, last = server.within(work)
-    assert (who, words, content, last) == (b"0\n", AWKWARD, b"content", b"over\n")
+    assert (who, words, content, last) == (b"0 by ssh\n", AWKWARD, b"content", b"over\n")
     assert wait_until(lambda: gone(pid))
 
 
