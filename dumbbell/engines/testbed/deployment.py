@@ -55,6 +55,8 @@ class Part:
     """Files with packets."""
     tc: tuple[str, ...] = ()
     """Its lines for tc."""
+    anew: tuple[Change, ...] = ()
+    """Makes all queues and filters again, which have counted nothing then; undone as the first ones."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,8 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
     told = [line.replace(" dev eth0 ", f" dev {device} ").split() for line in lines]
     settings = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": str(int(profile.ecn)), **dict(profile.sysctls)}
     settings |= {words[2]: " ".join(words[3:]) for words in told if words[:2] == ["sysctl", "init"]}
+    # The next run has the same ports, which those of connections that are over would keep for a minute.
+    settings["net.ipv4.tcp_max_tw_buckets"] = "0"
     changes = [*_prepared(device, facts, profile), clsact(device)]
     changes += _ways(hosts, machine, device, profile, facts, _controls(plan, hosts, seats, name))
     captures = (f"{machine.role}.pcap",) if plan.capture else ()
@@ -182,7 +186,8 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
     files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
     files |= {**applications.files(plan, seen), **draw_files(plan), **list_files(plan)}
     files |= {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
-    return Part(settings, tuple(changes), files, captures, tuple(tc))
+    anew = (batch("tc", [f"qdisc del dev {device} root", *tc]),) if tc else ()
+    return Part(settings, tuple(changes), files, captures, tuple(tc), anew)
 
 
 def _controls(plan: Plan, hosts: HostsFile, seats: _Seats, name: str) -> dict[str, str]:
@@ -234,7 +239,11 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
     tc = [*qdisc_lines(plan, devices), *filter_lines(plan, devices, seen, entries, tuple(entries.values()))]
     distributions = distribution_files(plan)
     # The folder that tc looks for distributions in.
-    changes.append(batch(f"env TC_LIB_DIR={at} tc" if distributions else "tc", tc))
+    program = f"env TC_LIB_DIR={at} tc" if distributions else "tc"
+    changes.append(batch(program, tc))
+    gone = [f"qdisc del dev {device} root" for device in devices.pairs] + [f"qdisc del dev {device} clsact" for device in entries.values()]
+    gone += [" ".join(words).replace(" add ", " del ") for words in map(str.split, tc) if words[-1] == "clsact"]
+    anew = batch(program, [*gone, *(f"qdisc add dev {device} clsact" for device in entries.values()), *tc])
     captures = [(file, ends) for _, file, *ends in point_lines(plan, devices)]
     script = [
         *(line.replace(f" {NET} ", " init ", 1) for line in (*change_lines(plan, devices), *_ports_here(devices))),
@@ -247,7 +256,8 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
         "run init end.json tc -s -j -batch end.tc",
     ]
     files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n", **distributions}
-    return Part({"net.ipv4.ip_forward": "1", **routing}, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc))
+    settings = {"net.ipv4.ip_forward": "1", **routing}
+    return Part(settings, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc), (anew,))
 
 
 def _ports_here(devices: Devices) -> Iterator[str]:

@@ -10,7 +10,7 @@ import os
 import platform
 import tarfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +25,19 @@ from dumbbell.engines.testbed.lateness import Lateness
 from dumbbell.engines.testbed.preflight import Problem, addresses_asked, check, interfaces
 from dumbbell.engines.testbed.transport.base import Machine, MachineFault
 from dumbbell.engines.testbed.transport.ssh import connect, targets
+from dumbbell.engines.testbed.verification import Question
 from dumbbell.errors import EnvironmentFault
 
+AGENT, PROBE = "agent", "probe"
+"""Programs, as they are called in the folder of a session."""
+_HERE = Path(__file__).parent
 _LATENESS_MS = 1000
 _READ_EACH = 'for each; do cat "$each" 2>/dev/null | tr -d "\\n"; printf "\\037"; done'
 """Values of files, each ended by a US."""
 _SECONDS = 30.0
 """Within which a program of a machine answers."""
+_ANSWERING_S = 120.0
+"""Within which all questions are answered, or known to have no answer."""
 _FRESH_S = 5.0
 """How old facts may be that a run begins with: as old as those are whose machines are slow to be set up."""
 _late: dict[str, Lateness] = {}
@@ -139,9 +145,11 @@ async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Jo
         raise EnvironmentFault("\n".join(map(str, faults)))
 
 
-async def put_agent(machine: Machine, path: str) -> None:
-    """Puts the agent there. Raises `MachineFault`."""
-    await machine.put(programs.agent().path.read_bytes(), path, _SECONDS, mode="700")
+async def put_programs(machine: Machine, at: str) -> None:
+    """Puts the agent, and what asks whether paths are as they should be, into a folder. Raises `MachineFault`."""
+    probe = programs.compiled("probe", [_HERE / f"{PROBE}.c"])
+    files = {name: each.path.read_bytes() for name, each in ((AGENT, programs.agent()), (PROBE, probe))}
+    await machine.put_all(files, at, _SECONDS, mode=0o700)
 
 
 async def lateness(machine: Machine, agent: str) -> Lateness:
@@ -169,6 +177,15 @@ async def change(machine: Machine, journal: Journal, part: Part, at: str) -> Non
     await journal.make([*sysctls(part.settings, former), *part.changes])
 
 
+async def answers(machine: Machine, at: str, asked: Sequence[Question]) -> list[int]:
+    """What a machine gets for an answer to each question, ns. Raises `MachineFault`."""
+    text = "".join(f"{each.words}\n" for each in asked)
+    done = await machine.run([f"{at}/{PROBE}"], text.encode(), _ANSWERING_S)
+    if done.status:
+        raise MachineFault(machine.name, f"it cannot be asked whether paths are as they should be: {done.said}")
+    return [int(line) for line in done.out.split()]
+
+
 async def explained(machine: Machine, fault: MachineFault, at: str) -> MachineFault:
     """The fault with what the agent says of it, and the end of what its programs said."""
     texts = []
@@ -179,8 +196,8 @@ async def explained(machine: Machine, fault: MachineFault, at: str) -> MachineFa
 
 
 async def fetch(machine: Machine, at: str, place: Path) -> None:
-    """The files that the agent has left, but for itself."""
-    done = await machine.run(["tar", "-C", at, "--exclude", "./agent", "-cf", "-", "."])
+    """The files that the agent has left, without programs."""
+    done = await machine.run(["tar", "-C", at, *(f"--exclude=./{name}" for name in (AGENT, PROBE)), "-cf", "-", "."])
     if done.status:
         raise MachineFault(machine.name, f"cannot read {at}: {done.said}")
     place.mkdir()

@@ -24,13 +24,12 @@ from dumbbell.engines.testbed.lateness import Lateness
 from dumbbell.engines.testbed.preflight import Measured, Needs, check, check_after, lines
 from dumbbell.engines.testbed.session import Agent, Times, conduct
 from dumbbell.engines.testbed.transport.base import Machine, MachineFault
+from dumbbell.engines.testbed.verification import problems, questions
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import Plan
 
 LEAD_S = 0.5
 """From when all machines are ready to time 0; one that is told later than that says so."""
-_PINGS = ("ping", "-n", "-q", "-c", "2", "-i", "0.2", "-W", "2")
-_PINGS_S = 10.0
 Made = Callable[[Mapping[str, float]], tuple[Plan, tuple[str, ...]]]
 """The plan for machines whose timers are so late (us, 99th percentile), and what was changed of it."""
 
@@ -65,7 +64,7 @@ def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, plac
             raise EnvironmentFault("\n".join(errors))
         async with fleet.claimed(machines) as journals:
             ready = await _set_up(hosts, machines, journals, before, made)
-            doubts = await _verify(hosts, ready, before, needs)
+            doubts = await _verify(hosts, ready, journals, before, needs)
             offsets = ready.offsets
             prompt = await _conducted(hosts, ready, times)
 
@@ -116,7 +115,7 @@ class _Ready:
 
 
 def _agent(at: str) -> str:
-    return f"{at}/agent"
+    return f"{at}/{fleet.AGENT}"
 
 
 async def _set_up(
@@ -127,7 +126,7 @@ async def _set_up(
 
     async def put(machine: Machine) -> Lateness:
         await journals[machine.name].make([folder(name)])
-        await fleet.put_agent(machine, _agent(at))
+        await fleet.put_programs(machine, at)
         return await fleet.lateness(machine, _agent(at))
 
     late = await fleet.each(machines, put)
@@ -142,21 +141,29 @@ async def _set_up(
     return _Ready(used, at, deployment, plan, said, late, await fleet.each(used, change))
 
 
-async def _verify(hosts: Hosts, ready: _Ready, before: Mapping[str, Facts], needs: Mapping[str, Needs]) -> list[str]:
-    """What is still to be warned of once all is set up. Raises `EnvironmentFault` if packets do not get through."""
+async def _verify(
+    hosts: Hosts, ready: _Ready, journals: Mapping[str, Journal], before: Mapping[str, Facts], needs: Mapping[str, Needs]
+) -> list[str]:
+    """What is still to be warned of once all is set up. Raises `EnvironmentFault` if a path is not that of the plan; else its queues and
+    filters are new again, as if nobody had asked.
+    """
     if tuple(ready.machines) not in _warned:
         now = await fleet.facts_of(hosts, ready.machines, before)
         _warned[tuple(ready.machines)] = frozenset(lines(check(hosts, now, {}), "warning"))
     still = _warned[tuple(ready.machines)]
-    ends = {pair for pair in ready.deployment.ends.values() if before[pair[0]].account.tools.get("ping")}
+    router, _ = hosts.router
+    asked = questions(ready.plan, ready.deployment, ready.late[router].p99_us)
+    asking = {each.machine: ready.machines[each.machine] for each in asked}
 
-    async def ping(machine: Machine) -> None:
-        for other in (other for name, other in ends if name == machine.name):
-            address = ready.deployment.facts["addresses"][other].partition("/")[0]
-            if (await machine.run([*_PINGS, address], timeout=_PINGS_S)).status:
-                raise MachineFault(machine.name, f"nothing comes back from {other} ({address}) through the router")
+    async def ask(machine: Machine) -> list[int]:
+        return await fleet.answers(machine, ready.at, [each for each in asked if each.machine == machine.name])
 
-    await fleet.each({name: ready.machines[name] for name, _ in ends}, ping)
+    async def renew(machine: Machine) -> None:
+        await journals[machine.name].make(ready.deployment.parts[machine.name].anew)
+
+    if wrong := problems(asked, await fleet.each(asking, ask)):
+        raise EnvironmentFault("\n".join(wrong))
+    await fleet.each(ready.machines, renew)
     gone = set(lines(check(hosts, before, {}), "warning")) - still
     return [line for line in lines(check(hosts, before, needs), "warning") if line not in gone]
 

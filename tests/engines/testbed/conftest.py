@@ -4,8 +4,10 @@ import ctypes
 import subprocess
 
 import pytest
+from engines.testbed.recorded import HOSTS
 from required import missing
 
+from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.laboratory import booted
 from dumbbell.errors import EnvironmentFault
 
@@ -56,3 +58,11 @@ def inside(laboratory):
             yield laboratory
         finally:
             _enter_network(ours.fileno())
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    for name in ("known_hosts", "key"):
+        (tmp_path / name).touch()
+    (tmp_path / "hosts.yaml").write_text(HOSTS)
+    return Hosts.from_file(tmp_path / "hosts.yaml")

@@ -1,41 +1,12 @@
 """What each machine is told, by recorded facts of a laboratory; and its results put together."""
 
 import numpy as np
-import pytest
-from engines.testbed.recorded import facts
+from engines.testbed.recorded import MACHINES, deployed, facts
 from support import PATH, planned
 
-from dumbbell.engines.testbed.deployment import SCRIPT, deploy, unseated
+from dumbbell.engines.testbed.deployment import SCRIPT, unseated
 from dumbbell.engines.testbed.elsewhere import needs
-from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.merging import merge
-
-HOSTS = """
-control: {known_hosts: known_hosts, key: key}
-machines:
-  router:
-    at: ssh://192.0.2.2
-    role: router
-    left: {device: vec1, address: 10.1.0.254/24}
-    right: {device: vec2, address: 10.2.0.254/24}
-  left1: {at: "ssh://192.0.2.11", role: left, data: {device: vec1, address: 10.1.0.1/24}}
-  right1: {at: "ssh://192.0.2.131", role: right, data: {device: vec1, address: 10.2.0.1/24}}
-"""
-MACHINES = ("router", "left1", "right1")
-
-
-@pytest.fixture
-def hosts(tmp_path):
-    for name in ("known_hosts", "key"):
-        (tmp_path / name).touch()
-    (tmp_path / "hosts.yaml").write_text(HOSTS)
-    return Hosts.from_file(tmp_path / "hosts.yaml")
-
-
-def deployed(hosts, /, **more):
-    plan = planned("testbed", **more).plan
-    assert not list(unseated(plan, hosts))
-    return plan, deploy(plan, hosts, {name: facts(name) for name in MACHINES}, "/run/dumbbell/1")
 
 
 def script(found, name):
@@ -65,6 +36,7 @@ def test_hosts_set_nothing_themselves(hosts):
     assert not [line for line in lines if line.split()[0] in ("sysctl", "run", "namespace", "offload")]
     settings = found.parts["left1"].settings
     assert (settings["net.ipv4.tcp_sack"], settings["net.ipv4.ping_group_range"]) == ("0", "0 0")
+    assert settings["net.ipv4.tcp_max_tw_buckets"] == "0"
     stops = [line for line in lines if line.startswith("at ")]
     assert [line.split()[1:3] for line in stops] == [["2000000000", "init"]]
     assert all(" dev vec1 " in line for line in stops)

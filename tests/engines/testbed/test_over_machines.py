@@ -1,18 +1,21 @@
 """Runs over the guests of a laboratory, in real time."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support import resolved
 
 from dumbbell.engines import engine
-from dumbbell.engines.testbed import fleet
+from dumbbell.engines.testbed import fleet, remote
+from dumbbell.engines.testbed.deployment import deploy
 from dumbbell.engines.testbed.facts import differences
 from dumbbell.engines.testbed.hosts import VARIABLE, Hosts
 from dumbbell.engines.testbed.transport.ssh import connect, targets
@@ -76,6 +79,48 @@ def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts, bef
     assert np.max(np.diff(t_s)) < 0.3
     ping = next(row for row in run.flows.rows() if row["flow"] == "ping")
     assert ping["arrived_packets"] >= 75
+
+
+SENT = {"path": PATH, "flows": [{"cc": "cubic", "bytes": "1MB"}], "duration": "2s", "capture": ["hosts", "bottleneck"], "passive_rtt": True}
+
+
+@pytest.mark.usefixtures("hosts")
+def test_packets_of_a_run_are_those_of_its_captures_and_make_round_trips(dumbbell, tmp_path):
+    """What was asked about the path before counts nowhere. RTTs by packet pairs need no clocks, delays from point to point are those of clocks
+    that differ by no more than is said."""
+    run = engine("testbed").run(resolved(**SENT))
+    for name, content in run.captures.items():
+        (tmp_path / name).write_bytes(content)
+    left, right, bottleneck = (str(tmp_path / f"{name}.pcap") for name in ("left", "right", "port-bottleneck"))
+    sent = {each["direction"]: each["packets"] for each in json.loads(dumbbell("analyze", "--json", left).out)["connections"]}
+    assert run.counters["port/delay"]["arrived_packets"] == sent["forward"]
+    passive_ms = run.series("flow/cubic", "passive_rtt_ms")[1]
+    assert np.mean(passive_ms) == pytest.approx(np.nanmean(run.series("flow/cubic", "srtt_ms")[1]), rel=0.2)
+    whole = json.loads(dumbbell("analyze", "--pair", "--json", left, right).out)
+    assert whole["rtt"][0]["p50_ms"] == pytest.approx(np.median(passive_ms), rel=0.05)
+    uncertain_ms = sum(each["clock"]["uncertainty_us"] for each in run.engine["machines"].values()) / 1000
+    least = {each["source"].partition(":")[0]: each["delay_min_ms"] for each in whole["ways"]}
+    assert [least["10.1.0.1"], least["10.2.0.1"]] == pytest.approx([10, 10], abs=1 + uncertain_ms)
+    assert 20 <= sum(least.values()) < 22
+    # Between the bottleneck and the receiver there is no queue.
+    (rest,) = json.loads(dumbbell("analyze", "--pair", "--json", bottleneck, right).out)["rtt"]
+    assert 10 <= rest["p50_ms"] < 12
+
+
+def test_a_path_that_is_not_the_plan_s_is_refused(hosts, before, monkeypatch):
+    def wrong(*arguments):
+        found = deploy(*arguments)
+        part = found.parts["router"]
+        changes = [replace(each, do=tuple(word.replace("delay 10000us", "delay 17000us") for word in each.do)) for each in part.changes]
+        return replace(found, parts={**found.parts, "router": replace(part, changes=tuple(changes))})
+
+    monkeypatch.setattr(remote, "deploy", wrong)
+    line = (
+        r"a round trip to \w+ \(path\) takes 34\.[0-9] ms without other traffic; expected 20 to 2[0-9.]+ ms: the path is not as configured"
+    )
+    with pytest.raises(EnvironmentFault, match=rf"^left1: {line}\nright1: {line}$"):
+        engine("testbed").run(resolved(**SENT))
+    assert left_over(hosts, before) == []
 
 
 @pytest.mark.usefixtures("hosts")

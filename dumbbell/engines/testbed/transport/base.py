@@ -97,13 +97,13 @@ class Machine(ABC):
         """Writes a file, for its owner alone, as a whole. Raises `MachineFault`."""
         await self._write([_PUT, "put", path, mode], content, path, timeout)
 
-    async def put_all(self, files: Mapping[str, bytes], folder: str, timeout: float | None = None) -> None:
+    async def put_all(self, files: Mapping[str, bytes], folder: str, timeout: float | None = None, *, mode: int = 0o600) -> None:
         """Writes files into a folder that is there, for their owner alone. Raises `MachineFault`."""
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             for name, content in files.items():
                 member = tarfile.TarInfo(name)
-                member.size, member.mode = len(content), 0o600
+                member.size, member.mode = len(content), mode
                 archive.addfile(member, io.BytesIO(content))
         await self._write([_PUT_ALL, "put", folder], packed.getvalue(), folder, timeout)
 

@@ -1,0 +1,129 @@
+"""Whether the paths between machines are those of the plan, asked by `probe.c` before anything else is sent: pure functions.
+
+Each path is asked from both its ends, by packets of the ports that a flow of it has, since filters tell flows by these. What there is to a
+round trip without queues are the delays of all ports on the way there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+from dumbbell.engines.linux.applications import served_ports
+from dumbbell.engines.linux.arrivals import coming
+from dumbbell.engines.testbed.deployment import Deployment
+from dumbbell.plan import Link, Plan, Port, Workload
+from dumbbell.plan.addresses import CLASS_PORTS
+
+T = TypeVar("T")
+TOLERANCE_NS = 1_000_000
+"""Of a round trip, for what machines, wires and switches take."""
+_SMALL_BYTES = 100
+"""More than a frame with a SYN or what refuses it."""
+_EARLY_NS = 10_000
+"""Clocks of machines go at different rates, and the kernel counts delays in ticks of 64 ns."""
+_FREE, _UNUSED = 0, 9
+"""The port that a client may choose; one that nobody listens at (discard)."""
+_UNKNOWN = {"jitter", "reorder"}
+"""Faults by which packets take other times than the delay."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Asked on one machine of another."""
+
+    machine: str
+    other: str
+    path: str
+    """Of the plan, by its id; empty: whichever what has no ports takes."""
+    words: str
+    """As `probe.c` reads it."""
+    least_ns: int | None = None
+    """Of a round trip; None: whichever."""
+    most_ns: int | None = None
+
+    def wrong(self, took_ns: int) -> str | None:
+        """What is wrong with an answer, in one line."""
+        if not self.path:
+            _, _, to, size, _ = self.words.split()
+            said = f"a packet of {size} bytes does not come back from {self.other} ({to})"
+            return f"{said}; expected that MTU all the way, and echo requests to be answered" if took_ns < 0 else None
+        if took_ns < 0:
+            return f"nothing comes back from {self.other} ({self.path}); expected the router to hand it on, and no firewall"
+        if self.least_ns is None or self.most_ns is None or self.least_ns <= took_ns <= self.most_ns:
+            return None
+        expected = f"{self.least_ns / 1e6:.3g} to {self.most_ns / 1e6:.3g} ms"
+        what = f"a round trip to {self.other} ({self.path}) takes {took_ns / 1e6:.3g} ms without other traffic"
+        return f"{what}; expected {expected}: the path is not as configured"
+
+
+def questions(plan: Plan, deployment: Deployment, late_us: float) -> list[Question]:
+    """All that is asked; `late_us`: how late timers of the router are (99th percentile), of which each delay takes one."""
+    addresses = {name: written.partition("/")[0] for name, written in deployment.facts["addresses"].items()}
+    longest_ns = max((_bounds(plan, path, late_us)[1] for _, path, _ in _ways(plan)), default=TOLERANCE_NS)
+    found: dict[tuple[str, ...], Question] = {}
+    for workload in plan.workloads:
+        for machine, other in _both(deployment.ends[workload.id]):
+            words = f"icmp {addresses[machine]} {addresses[other]} {plan.mtu_bytes} {longest_ns}"
+            found.setdefault((machine, other), Question(machine, other, "", words))
+    for workload, path, ports in _ways(plan):
+        ends = deployment.ends[workload.id]
+        least_ns, most_ns, is_known = *_bounds(plan, path, late_us), _is_known(plan, path)
+        for (machine, other), (port, to) in zip(_both(ends), _both(ports), strict=True):
+            # As a destination a port has a number.
+            words = f"tcp {addresses[machine]} {port if port != _UNUSED else _FREE} {addresses[other]} {to} {most_ns}"
+            bounds = (least_ns, most_ns) if is_known else (None, None)
+            key = machine, other, plan.paths[path].id, workload.direction
+            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, *bounds))
+    return list(found.values())
+
+
+def problems(asked: Iterable[Question], answers: Mapping[str, list[int]]) -> list[str]:
+    """A line for each question with a wrong answer; `answers`: ns, by machine, in the order of its questions."""
+    left = {machine: iter(took_ns) for machine, took_ns in answers.items()}
+    wrong = ((each.machine, each.wrong(next(left[each.machine]))) for each in asked)
+    return [f"{machine}: {text}" for machine, text in wrong if text]
+
+
+def _both(pair: tuple[T, T]) -> tuple[tuple[T, T], tuple[T, T]]:
+    return pair, (pair[1], pair[0])
+
+
+def _ways(plan: Plan) -> Iterator[tuple[Workload, int, tuple[int, int]]]:
+    """Workloads over TCP with a path, and the ports by which filters know them: of the data's source and target."""
+    for workload, flow in plan.flows:
+        if workload.over is None:
+            continue
+        served = list(served_ports(workload, flow))
+        for end, port in served:
+            yield workload, workload.path, (_UNUSED, port) if end == "to" else (port, _UNUSED)
+        if not served:
+            yield workload, workload.path, flow.ports
+    for _, workload in coming(plan):
+        source, target = workload.parameters["ports"]
+        for i, path in enumerate(workload.parameters.get("paths", [workload.path])):
+            yield workload, path, (source, target + i * CLASS_PORTS)
+
+
+def _ports(plan: Plan, path: int) -> Iterator[Port]:
+    way = plan.paths[path]
+    return (plan.ports[i] for i in chain(way.forward, way.reverse))
+
+
+def _bounds(plan: Plan, path: int, late_us: float) -> tuple[int, int]:
+    """Least and most time of a round trip."""
+    ports = list(_ports(plan, path))
+    delays_ns = sum(port.delay_ns for port in ports)
+    links = [port for port in ports if isinstance(port, Link)]
+    more_ns = sum(port.coalesce_ns or 0 for port in links)
+    more_ns += sum(8 * _SMALL_BYTES * 10**9 // port.rate_bps for port in links if port.rate_bps)
+    more_ns += round(1000 * late_us * sum(port.delay_ns > 0 for port in ports))
+    return delays_ns - _EARLY_NS, delays_ns + more_ns + TOLERANCE_NS
+
+
+def _is_known(plan: Plan, path: int) -> bool:
+    """Whether each packet takes the delays of its ports."""
+    links = (port for port in _ports(plan, path) if isinstance(port, Link))
+    return not any(port.own_rtt or _UNKNOWN & set(port.faults or ()) for port in links)
