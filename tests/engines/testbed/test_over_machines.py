@@ -86,8 +86,7 @@ SENT = {"path": PATH, "flows": [{"cc": "cubic", "bytes": "1MB"}], "duration": "2
 
 @pytest.mark.usefixtures("hosts")
 def test_packets_of_a_run_are_those_of_its_captures_and_make_round_trips(dumbbell, tmp_path):
-    """What was asked about the path before counts nowhere. RTTs by packet pairs need no clocks, delays from point to point are those of clocks
-    that differ by no more than is said."""
+    """What was asked about the path before counts nowhere. RTTs need no clocks; delays are those of clocks as far apart as is said."""
     run = engine("testbed").run(resolved(**SENT))
     for name, content in run.captures.items():
         (tmp_path / name).write_bytes(content)
