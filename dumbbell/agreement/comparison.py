@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
+from dumbbell.agreement.real_time import in_real_time
 from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.engines.execute import Progress, execute
@@ -53,6 +54,11 @@ class Comparison:
     def invalid(self) -> list[Run]:
         """The invalid runs of both engines."""
         return [run for run in (*self.reference, *self.ours) if run.status == "invalid"]
+
+    @property
+    def in_real_time(self) -> list[str]:
+        """The engines whose runs are not the same twice, and whose samples are taken when they could be."""
+        return in_real_time(self.engines)
 
     def difference(self) -> Difference:
         """Every metric of every scenario: its centre over the repeats, beside the reference's range over its repeats."""

@@ -17,6 +17,7 @@ from dumbbell.agreement.tables import (
     definitions_table,
     differences_table,
     pairs_list,
+    real_time,
     stability_list,
     windows_list,
     worst_table,
@@ -86,6 +87,7 @@ def _page(document: Mapping[str, Any], figures: list[str]) -> str:
     parts = [
         f"# Agreement of {document['engine']} with {document['reference']}\n",
         agree(document),
+        *([f"{real_time(document)}\n"] if "in_real_time" in document else []),
         "## The furthest apart\n",
         "Counted in tolerances that only rank; where there are several starts, only what lies outside the reference's range over them.\n",
         worst_table(document).markdown() if document["worst"] else "Nothing differs.\n",

@@ -105,6 +105,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "engine": engines[1],
         "engines": {engine: _facts(runs[0]) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
         "date": compared.date,
+        **({"in_real_time": names} if (names := compared.in_real_time) else {}),
         "metrics": metrics,
         "shallow": shallow.summary(found, few),
         "shares": shares,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.agreement import pairs, stability, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
+from dumbbell.agreement.real_time import BUCKET_MS
 from dumbbell.agreement.statement import AGREE, AT_LEAST, FACTS, INSIDE, MEDIAN, P95, PAIRS, STABILITY, STEADY, WINDOWS, WITHIN
 from dumbbell.comparing.tables import Table
 
@@ -34,6 +35,15 @@ def below_bar(document: Mapping[str, Any]) -> list[str]:
 def agree(document: Mapping[str, Any]) -> str:
     """The statement in the form used in documents, Markdown."""
     return "\n".join([f"{provenance(document)}\n", *(table.markdown() for table in statement_tables(document))])
+
+
+def real_time(document: Mapping[str, Any]) -> str:
+    """What is different where an engine is in real time, in a sentence or two."""
+    names = " and ".join(document["in_real_time"])
+    return (
+        f"Runs of {names} are in real time: no two are the same, each start is one of them, and another folder has others. "
+        f"Buckets of both engines last {BUCKET_MS} ms at least, and windows are not compared sample by sample."
+    )
 
 
 def statement_tables(document: Mapping[str, Any]) -> list[Table]:

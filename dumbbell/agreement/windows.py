@@ -60,7 +60,9 @@ def has_trace(scenario: Scenario) -> bool:
 
 
 def traces(compared: Comparison) -> list[Trace]:
-    """Of each scenario that has one, in order; those without a sample are left out."""
+    """Of each scenario that has one, in order; those without a sample are left out, and all if an engine samples in real time."""
+    if compared.in_real_time:
+        return []
     pairs: dict[str, list[tuple[Run, Run]]] = {}
     for reference, ours in compared.pairs:
         pairs.setdefault(reference.name, []).append((reference, ours))

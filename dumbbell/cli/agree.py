@@ -76,6 +76,7 @@ def _agree(
     """
     from dumbbell.agreement import outcome, tables
     from dumbbell.agreement.comparison import compare
+    from dumbbell.agreement.real_time import for_machines
     from dumbbell.agreement.sets import find_set
     from dumbbell.agreement.shared import Shared
     from dumbbell.agreement.statement import statement
@@ -88,6 +89,9 @@ def _agree(
     if qdiscs is not None:
         shared = shared.with_qdiscs(_names(qdiscs))
     scenario_set = find_set(name, shared, seed, count, starts, None if cc is None else _names(cc))
+    scenario_set, left_out = for_machines(scenario_set, chosen)
+    for line in left_out:
+        note(line)
     if listed:
         _list(scenario_set.scenarios, json)
         return
@@ -109,6 +113,8 @@ def _agree(
         print_tables([*tables.statement_tables(document), *furthest])
     for run in compared.invalid:
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
+    if "in_real_time" in document:
+        note(tables.real_time(document))
     for line in lacking:
         note(f"below the bar: {line}")
     note(f"{len(scenario_set.scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")

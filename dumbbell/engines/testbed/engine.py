@@ -23,6 +23,7 @@ from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import RUN, Kept, Place, Plan, Refusal, Traffic
 from dumbbell.scenario import Duration, ScenarioError
+from dumbbell.scenario.units import ETHERNET_MTU
 
 if TYPE_CHECKING:
     from dumbbell.engines.testbed.hosts import Hosts
@@ -137,6 +138,9 @@ def _refused_there(plan: Plan, hosts: Hosts) -> Iterator[Refusal]:
     from dumbbell.engines.testbed.deployment import unseated
 
     yield from unseated(plan, hosts)
+    if plan.mtu_bytes != ETHERNET_MTU:
+        what = f"is an MTU of {plan.mtu_bytes}, and data devices of machines have {ETHERNET_MTU}"
+        yield Refusal(Place("path", 0), "mtu", what, f"{ETHERNET_MTU}, or machines: local")
     for i, workload in enumerate(plan.workloads):
         if isinstance(workload, Traffic) and workload.kind == "page" and (least := least_request(plan, workload)) < _NOTE_BYTES:
             what = f"is {least}B at times, too little to tell another machine what is asked for"
