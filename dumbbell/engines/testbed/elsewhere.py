@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dumbbell.engines.linux import DISCIPLINES, applications
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.testbed import machines, merging, remote
+from dumbbell.engines.testbed import machines, merging, remote, standing
 from dumbbell.engines.testbed.bounds import times
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME, OWN_STACK
@@ -51,7 +51,8 @@ def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
         yield from loads
 
     facts = {"name": NAME, "transport": "ssh", "machines": outcome.machines, "buckets": list(outcome.said)} | outcome.deployment.facts
-    return Left(folder, outcome.plan, outcome.deployment.devices, captures, facts, outcome.warnings, series=series)
+    doubts = (*outcome.warnings, *standing.doubts(outcome.plan, folder))
+    return Left(folder, outcome.plan, outcome.deployment.devices, captures, facts, doubts, series=series)
 
 
 def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dumbbell.engines.linux import applications, compile_plan
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.testbed import local, machines
+from dumbbell.engines.testbed import local, machines, standing
 from dumbbell.engines.testbed.bounds import times, too_busy
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME
@@ -33,4 +33,5 @@ def run(prepared: Prepared, folder: Path) -> Left:
         yield from blocks
         yield from machines.loads({local.MACHINE: folder})
 
-    return Left(folder, made.plan, script.devices, captures, facts, too_busy(local.MACHINE, late), series=series)
+    doubts = (*too_busy(local.MACHINE, late), *standing.doubts(made.plan, folder))
+    return Left(folder, made.plan, script.devices, captures, facts, doubts, series=series)

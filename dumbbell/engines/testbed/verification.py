@@ -14,7 +14,7 @@ from typing import TypeVar
 from dumbbell.engines.linux.applications import served_ports
 from dumbbell.engines.linux.arrivals import coming
 from dumbbell.engines.testbed.deployment import Deployment
-from dumbbell.plan import Link, Plan, Port, Workload
+from dumbbell.plan import Link, Plan, Port, Queue, Workload
 from dumbbell.plan.addresses import CLASS_PORTS
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ _EARLY_NS = 10_000
 """Clocks of machines go at different rates, and the kernel counts delays in ticks of 64 ns."""
 _FREE, _UNUSED = 0, 9
 """The port that a client may choose; one that nobody listens at (discard)."""
+_COMMAND = "tc"
 _UNKNOWN = {"jitter", "reorder"}
 """Faults by which packets take other times than the delay."""
 
@@ -115,15 +116,22 @@ def _ports(plan: Plan, path: int) -> Iterator[Port]:
 def _bounds(plan: Plan, path: int, late_us: float) -> tuple[int, int]:
     """Least and most time of a round trip."""
     ports = list(_ports(plan, path))
-    delays_ns = sum(port.delay_ns for port in ports)
+    delays_ns = sum(port.delay_ns + _queueing_ns(port) for port in ports)
     links = [port for port in ports if isinstance(port, Link)]
     more_ns = sum(port.coalesce_ns or 0 for port in links)
     more_ns += sum(8 * _SMALL_BYTES * 10**9 // port.rate_bps for port in links if port.rate_bps)
-    more_ns += round(1000 * late_us * sum(port.delay_ns > 0 for port in ports))
+    more_ns += round(1000 * late_us * sum((port.delay_ns > 0) + (_queueing_ns(port) > 0) for port in ports))
     return delays_ns - _EARLY_NS, delays_ns + more_ns + TOLERANCE_NS
 
 
+def _queueing_ns(port: Port) -> int:
+    """The delay of a queue that is there without others' packets: netem's."""
+    return int(port.qdisc.get("delay_ns", 0)) if isinstance(port, Queue) and port.qdisc["kind"] == "netem" else 0
+
+
 def _is_known(plan: Plan, path: int) -> bool:
-    """Whether each packet takes the delays of its ports."""
-    links = (port for port in _ports(plan, path) if isinstance(port, Link))
-    return not any(port.own_rtt or _UNKNOWN & set(port.faults or ()) for port in links)
+    """Whether each packet takes the delays of its ports; what a command for tc makes nobody knows."""
+    return not any(
+        port.own_rtt or _UNKNOWN & set(port.faults or ()) if isinstance(port, Link) else port.qdisc["kind"] == _COMMAND
+        for port in _ports(plan, path)
+    )

@@ -63,8 +63,16 @@ def test_connections_that_come_and_go_and_those_of_programs(hosts):
     assert len(found) == 2
 
 
-def test_times_of_jittered_paths_are_not_known(hosts):
-    path = {**PATH, "delay": {"jitter": "2ms"}}
+def test_a_queue_that_delays_is_part_of_the_path(hosts):
+    path = {**PATH, "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "netem", "delay": "40ms"}}, "reverse": "none"}
+    assert {each.least_ns for each in of_tcp(asked(hosts, path=path, flows=[{"cc": "cubic"}]))} == {60 * MS - 10_000}
+
+
+@pytest.mark.parametrize(
+    "more", [{"delay": {"jitter": "2ms"}}, {"bottleneck": {"rate": "10mbit", "qdisc": {"kind": "tc", "command": "pfifo limit 9"}}}]
+)
+def test_times_of_some_paths_are_not_known(hosts, more):
+    path = {**PATH, **more}
     found = of_tcp(asked(hosts, path=path, flows=[{"cc": "cubic"}]))
     assert {(each.least_ns, each.most_ns) for each in found} == {(None, None)}
     assert problems(found, {"left1": [90 * MS], "right1": [3 * MS]}) == []
