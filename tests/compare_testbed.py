@@ -1,19 +1,25 @@
-"""The engine testbed beside the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py [--seed N] [--count N]`.
+"""The engine testbed beside the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py --out FOLDER [--seed N] [--count N]`.
 
 Scenarios are drawn: 10 and 50 Mbit/s, five queue disciplines, one to four flows, 20 s, with a bucket for timers that may be late. Of all
-flows together the goodput, of each the mean srtt, of the bottleneck the mean queue are compared, after the first 3 s.
+flows together the goodput, of each the mean srtt, of the bottleneck the mean queue are compared, after the first 3 s, as means over a few
+repeats whose flows start within 100 ms, the same on both: which packet is dropped first decides about much of what follows. Runs are kept
+in FOLDER, so that the same command goes on where it was interrupted.
 """
 
 import argparse
 import random
 import sys
+from pathlib import Path
 
 import numpy as np
 
-from dumbbell.engines import engine
+from dumbbell.engines.execute import execute
+from dumbbell.engines.prepared import prepare
+from dumbbell.results import Store
 from dumbbell.scenario import Scenario
 
 _SETTLED_S = 3.0
+_LATE_US = 1000
 _QDISCS = {
     "pfifo": {"kind": "pfifo", "limit": "100p"},
     "codel": {"kind": "codel"},
@@ -23,7 +29,7 @@ _QDISCS = {
 }
 
 
-def drawn(seed, count):
+def drawn(seed, count, repeats):
     """The scenarios."""
     draw = random.Random(seed)
     for i in range(count):
@@ -31,9 +37,10 @@ def drawn(seed, count):
         bottleneck = {"rate": f"{mbit}mbit", "qdisc": _QDISCS[kind]}
         if kind != "cake":
             bottleneck |= {"shaper": "tbf", "burst": f"{mbit * 1250}B"}
-        flows = [{"cc": draw.choice(("cubic", "reno", "bbr")), "count": draw.randint(1, 4), "start": {"every": "200ms"}}]
+        flows = [{"cc": draw.choice(("cubic", "reno", "bbr")), "count": draw.randint(1, 4), "start": {"every": "200ms", "jitter": "100ms"}}]
         path = {"rtt": f"{draw.choice((10, 20, 40, 80))}ms", "bottleneck": bottleneck}
-        yield {"name": f"testbed-{seed}-{i:02}", "path": path, "flows": flows, "duration": "20s", "seed": i + 1}
+        name = f"testbed-{seed}-{i:02}"
+        yield {"name": name, "path": path, "flows": flows, "duration": "20s", "seed": repeats * i + 1, "repeat": repeats}
 
 
 def measured(run):
@@ -56,13 +63,18 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the runs")
     asked = parser.parse_args()
     goodputs, srtts, queues = [], [], []
     print(f"{'scenario':18} {'':28} {'Mbit/s':>15} {'srtt ms':>15} {'queue ms':>15}")
-    for settings in drawn(asked.seed, asked.count):
-        (one,) = Scenario.model_validate(settings).expand()
-        theirs = measured(engine("kernel").run(one.on("kernel")))
-        ours = np.mean([measured(engine("testbed").run(one.on("testbed"))) for _ in range(asked.repeats)], axis=0)
+    for settings in drawn(asked.seed, asked.count, asked.repeats):
+        runs = Scenario.model_validate(settings).expand()
+        each = {name: execute(prepare([run.on(name) for run in runs]), Store(asked.out / name)).runs for name in ("kernel", "testbed")}
+        for run in each["testbed"]:
+            late = [f"{name} {facts['timers']['p99_us']:.0f} us" for name, facts in run.engine["machines"].items()]
+            if run.status == "invalid" or any(facts["timers"]["p99_us"] > _LATE_US for facts in run.engine["machines"].values()):
+                print(f"  {settings['name']} seed {run.scenario['seed']}: {run.status}, timers late by (p99) {', '.join(late)}", flush=True)
+        theirs, ours = (np.mean([measured(run) for run in each[name]], axis=0) for name in ("kernel", "testbed"))
         (flow,) = settings["flows"]
         bottleneck = settings["path"]["bottleneck"]
         what = f"{bottleneck['rate']} {settings['path']['rtt']} {bottleneck['qdisc']['kind']} {flow['count']} {flow['cc']}"
