@@ -91,8 +91,9 @@ validate: setup
 	else echo "tcptrace is not installed: captures are not compared with it"; fi
 	@seed=$$(date +%s); echo "kills in the middle of runs over machines: --seed $$seed"; \
 		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/kill_testbed.py --seed $$seed --count 100
+	@echo "runs over machines: bounds"; $(BIN)/dumbbell testbed lab -- $(BIN)/python tests/bounds_testbed.py
 	@seed=$$(date +%s); echo "runs over machines beside those of the kernel: --seed $$seed"; \
-		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $$seed
+		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $$seed --out "$$(mktemp -d)"
 
 # The targets of crates/fuzz under libFuzzer for FUZZ_SECONDS each, all at once, from the corpus and with what earlier calls found
 # (fuzz/found). What fails is kept as fuzz/*.failed. The flags are those of `cargo fuzz --sanitizer none`: they need no nightly.

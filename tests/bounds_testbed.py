@@ -1,8 +1,7 @@
 """How good runs over machines are: `dumbbell testbed lab -- python tests/bounds_testbed.py [--seconds S]`.
 
-A line for each bound: what was measured, what is allowed, and whether it holds. One flow of cubic at 10 Mbit/s and 20 ms behind three queues,
-beside the engine kernel with the same bucket, and pings of a path without other traffic. That nothing is left when something is killed is
-kill_testbed.py's.
+A line for each bound: what was measured, what is allowed, and whether it holds. One flow of cubic at 10 Mbit/s and 20 ms behind three
+queues, beside the engine kernel with the same bucket, and pings of a path without other traffic. What kills leave is kill_testbed.py's.
 """
 
 import argparse

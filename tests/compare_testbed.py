@@ -1,4 +1,4 @@
-"""The engine testbed beside the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py --out FOLDER [--seed N] [--count N]`.
+"""The engine testbed beside the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py --out FOLDER [--seed N]`.
 
 Scenarios are drawn: 10 and 50 Mbit/s, five queue disciplines, one to four flows, 20 s, with a bucket for timers that may be late. Of all
 flows together the goodput, of each the mean srtt, of the bottleneck the mean queue are compared, after the first 3 s, as means over a few

@@ -23,7 +23,8 @@ printf '%s:*:20000:0:99999:7:::\\n' root lab guest >"$0/shadow" && mount --bind 
 { cat /etc/passwd; printf '%s:/:/bin/sh\\n' lab:x:4711:4711: guest:x:4712:4712:; } >"$0/passwd" || exit
 mount --bind "$0/passwd" /etc/passwd || exit
 if [ -f /etc/sudoers ]; then
-    printf 'Defaults use_pty\\nroot ALL=(ALL) ALL\\nlab ALL=(root) NOPASSWD: /usr/bin/env\\n' >"$0/sudoers" && chmod 440 "$0/sudoers" || exit
+    printf 'Defaults use_pty\\nroot ALL=(ALL) ALL\\nlab ALL=(root) NOPASSWD: /usr/bin/env\\n' >"$0/sudoers" || exit
+    chmod 440 "$0/sudoers" || exit
     mount --bind "$0/sudoers" /etc/sudoers || exit
 fi
 cp "$0/authorized_keys" /run/ && chmod 644 /run/authorized_keys "$0/passwd" || exit
