@@ -145,8 +145,8 @@ def _values() -> dict[str, dict[str, Any]]:
     from dumbbell.bench.cases import NAMES
     from dumbbell.cli.executor import EXECUTORS
     from dumbbell.cli.figure_options import SIZES
+    from dumbbell.comparing.across.coordinates import ENGINE, FLOW_LABELS, FOLDER, LABELS
     from dumbbell.comparing.across.estimates import STATISTICS
-    from dumbbell.comparing.across.observations import ENGINE, FLOW_LABELS, FOLDER, LABELS
     from dumbbell.comparing.across.questions import KINDS
     from dumbbell.drawing.style import FORMATS
     from dumbbell.engines import ENGINES, engine

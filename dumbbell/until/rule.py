@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import observations
 from dumbbell.comparing.across.tables import ROWS
 from dumbbell.results.columns import COLUMNS, bare, find_column, unit_of
