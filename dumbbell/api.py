@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -151,7 +152,7 @@ def _sources(what: object) -> list[Source]:
 
     if isinstance(what, Results | str | Path):
         what = [what]
-    named = what.items() if isinstance(what, Mapping) else [("", each) for each in what]  # type: ignore[attr-defined]
+    named = list(what.items() if isinstance(what, Mapping) else [("", each) for each in what])  # type: ignore[attr-defined]
     found = []
     for number, (name, each) in enumerate(named, 1):
         if isinstance(each, Results):
@@ -159,7 +160,10 @@ def _sources(what: object) -> list[Source]:
         else:
             path, runs = open_outlines(Path(each))
             found.append(Source(name or path.resolve().name, runs, run_of(path)))
-    return found
+    labels = [source.label for source in found]
+    paths = {number: str(each) for number, (_, each) in enumerate(named) if not isinstance(each, Results)}
+    alike = {number for number, label in enumerate(labels) if labels.count(label) > 1}
+    return [replace(source, label=paths.get(i, source.label)) if i in alike else source for i, source in enumerate(found)]
 
 
 def _several(words: str | Sequence[str]) -> tuple[str, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.streams import redirected_here
 from dumbbell.errors import BadInput
+from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +29,26 @@ ToOption = Annotated[float | None, typer.Option("--to", help="End of the time ax
 FormatsOption = Annotated[
     list[str] | None, typer.Option("--format", help="png, svg (texts as text) or pdf; repeatable, png and svg by default.")
 ]
+
+
+def folder_of_figures(path: Path | None) -> Path | None:
+    """The folder that figures go to. Raises `BadInput` if it cannot be made, or is called like a figure."""
+    from dumbbell.drawing.style import FORMATS
+
+    if path is not None and path.suffix.lower().lstrip(".") in FORMATS and not path.is_dir():
+        form = path.suffix.lower().lstrip(".")
+        raise BadInput(f"--out {path} is called like a figure; expected a folder (figures have names of their own), and --format {form}")
+    return creatable(path)
+
+
+def no_redirect(where: list[str] | None) -> list[str] | None:
+    """Conditions as they were given. Raises `BadInput` for one that a shell has taken for a redirect: `--where a>b` without quotes."""
+    for each in where or ():
+        target = redirected_here() if "=" not in each else None
+        if target is not None:
+            hint = f"the shell took an unquoted > for a redirect, and has made the file {target!r}"
+            raise BadInput(f"--where {each!r} has no =, since {hint}; expected KEY=VALUE")
+    return where
 
 
 def view_of(size: str, from_s: float, to_s: float | None) -> View:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, formats_of, view_of
+from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, folder_of_figures, formats_of, view_of
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.plot_across import (
     ByOption,
@@ -35,7 +35,6 @@ from dumbbell.cli.plot_across import (
 )
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
-from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +76,12 @@ def _plot(
     x_label: XLabelOption = "",
     y_label: YLabelOption = "",
     label: LabelOption = None,
-    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Folder of the figures; DIR/figures by default.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", callback=folder_of_figures, help="Folder of the figures; DIR/figures by default. Made if missing."
+        ),
+    ] = None,
     formats: FormatsOption = None,
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
@@ -112,9 +116,14 @@ def _plot(
             raise BadInput(f"{'--figure' if figure else '--list'} was given with options of figures of many runs; expected one of the two")
         if len(folders) > 1:
             raise BadInput(f"{'--figure' if figure else '--list'} was given with {len(folders)} folders; expected one")
+    if listed and (out is not None or formats or size != "screen" or from_s or to_s is not None):
+        raise BadInput("--list was given with options of figures, and draws none; expected it alone")
     across = asked != Asked() or len(folders) > 1 or not (figure or listed or is_study)
     written = draw_across(folders, None if asked == Asked() else asked, wording, output) if across else None
     if written is None:
+        texts = {"--title": title, "--x-label": x_label, "--y-label": y_label, "--label": label}
+        if given := next((option for option, text in texts.items() if text), None):
+            raise BadInput(f"{given} was given for a figure whose texts are its own; expected it with --x, --y, --by or --kind")
         written = _named_figures(folders[0], figure, listed, json, output)
     if json and not listed:
         print_json([str(path) for path in written])
@@ -138,13 +147,14 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
         if name not in known:
             raise BadInput(f"figure {given!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
     target = output.out or opened.path / "figures"
+    new = "" if target.is_dir() else "the new folder "
     written: list[Path] = []
     with progress_bar("drawing", "figures") as progress:
         progress(0, len(names))
         for done, name in enumerate(names, 1):
             written += style.save(known[name](output.view), target, name, output.formats)
             progress(done, len(names))
-    note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {target}: {', '.join(names)}")
+    note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {new}{target}: {', '.join(names)}")
     return written
 
 

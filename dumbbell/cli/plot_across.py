@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.figure_options import no_redirect
 from dumbbell.cli.output import note
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
@@ -38,7 +39,10 @@ ByOption = Annotated[
     typer.Option("--by", help="A key, or flow, group, cc, direction, folder, engine: colours; a second: styles of lines."),
 ]
 PanelsOption = Annotated[str | None, typer.Option("--panels", help="A key with a panel for each value.")]
-WhereOption = Annotated[list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only these runs or flows; repeatable.")]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="KEY=VALUE", callback=no_redirect, help="Only these runs or flows; repeatable."),
+]
 OverOption = Annotated[list[str] | None, typer.Option("--over", help="A key whose values are taken together; repeatable.")]
 PerOption = Annotated[str | None, typer.Option("--per", help="What a value is of: run, flow, group, stream or port.")]
 StatisticOption = Annotated[
@@ -108,16 +112,18 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
     from dumbbell.drawing.across.figure import across_figure, describe, file_name
 
     view = output.view
-    note(f"drawing {settled.sentence()}, {settled.runs} runs: {describe(settled, view.start_s, view.stop_s)}")
+    runs = f"{settled.runs} {'run' if settled.runs == 1 else 'runs'}"
+    note(f"drawing {settled.sentence()}, {runs}: {describe(settled, view.start_s, view.stop_s)}")
     if settled.pooled and is_summary:
         key = settled.pooled[0]
         value = next(filter(None, map(str, settled.keys[key])))
         note(f"note: {key} has no place in one figure: --x {key}, --panels {key} or --where {key}={value} shows it")
     figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
     target = output.out or paths[0] / "figures"
+    new = "" if target.is_dir() else "the new folder "
     name = "summary" if is_summary else file_name(settled)
     written = style.save(figure, target, name, output.formats)
-    note(f"1 figure in {target}: {name}")
+    note(f"1 figure in {new}{target}: {', '.join(path.name for path in written)}")
     return written
 
 

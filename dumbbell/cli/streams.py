@@ -34,6 +34,15 @@ def say(text: str) -> None:
         _discard(2)
 
 
+def redirected_here() -> str | None:
+    """The name of the file in the current folder that stdout is written to, if it is one."""
+    with suppress(OSError, ValueError):
+        target = os.readlink(f"/proc/self/fd/{sys.stdout.fileno()}")
+        if os.path.isfile(target) and os.path.dirname(target) == os.getcwd():
+            return os.path.basename(target)
+    return None
+
+
 def flush_output() -> int | None:
     """Flushes stdout. If its other end is closed or its disk is full, the rest is discarded; the exit status then."""
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.figure_options import no_redirect
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 
@@ -58,7 +59,8 @@ def _table(
         list[str] | None, typer.Option("--y", help="With --statistic: only this column, with or without its unit; repeatable.")
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="With --statistic: only these runs or flows; repeatable.")
+        list[str] | None,
+        typer.Option("--where", metavar="KEY=VALUE", callback=no_redirect, help="With --statistic: only these runs or flows; repeatable."),
     ] = None,
     over: Annotated[
         list[str] | None, typer.Option("--over", help="With --statistic: a key of the sweep whose values are taken together; repeatable.")
@@ -93,7 +95,8 @@ def _table(
         return
     wanted = next((name for name, given in options[1:-1] if given), None)
     if statistic is None and (y or where or over):
-        raise BadInput(f"{'--y' if y else '--where' if where else '--over'} was given without --statistic; expected both")
+        given = "--y" if y else "--where" if where else "--over"
+        raise BadInput(f"{given} was given without --statistic; expected --statistic mean, median or spread with it")
     if statistic is not None:
         if by_tin or number is not None:
             raise BadInput(f"{asked[0]} and --statistic were given together; expected one of them")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dumbbell.results import Store
 
 _RUNS = "runs"
+_MOST_NAMED = 5
+"""Folders that an error names."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,24 @@ def find_store(path: Path) -> Path:
 def _find(path: Path) -> tuple[Path, dict[str, Any]]:
     """The folder of results that a path stands for, and the contents of its study.json."""
     path = find_folder(path)
-    return path, read_request(path)
+    request = read_request(path)
+    if not request and path.is_dir() and not (path / STUDY).exists() and next(path.glob(f"*/{RUN}"), None) is None:
+        raise _without_results(path)
+    return path, request
+
+
+def _without_results(path: Path) -> BadInput:
+    """The error for a folder that holds none: where there are some below it."""
+    made = "a folder that `dumbbell run`, `reproduce` or `import` wrote"
+    if not any(path.iterdir()):
+        return BadInput(f"{path}: is empty; expected {made}")
+    below = [each.parent for pattern in (f"*/{STUDY}", f"*/*/{STUDY}") for each in sorted(path.glob(pattern))]
+    below = [each for each in below if not (each.name == _RUNS and each.parent in below)]
+    if not below:
+        return BadInput(f"{path}: holds no results; expected {made}")
+    listed = ", ".join(map(str, below[:_MOST_NAMED])) + (f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else "")
+    holds = f"{listed} {'does' if len(below) == 1 else 'do'}"
+    return BadInput(f"{path}: holds no results itself, but {holds}; expected {'it' if len(below) == 1 else 'one or several of them'}")
 
 
 def _store_path(path: Path, request: Mapping[str, Any]) -> Path:

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -35,7 +37,7 @@ def test_without_options_there_is_one_summary_of_a_sweep(dumbbell, sweep, tmp_pa
     said, written = answer.err.splitlines()
     assert said.startswith("drawing goodput_mbit, srtt_mean_ms")
     assert " over path.rtt by flows.0.cc, 12 runs: mean, 95 % interval (Student's t) of 3 runs each" in said
-    assert written == f"1 figure in {tmp_path}: summary"
+    assert written == f"1 figure in {tmp_path}: summary.png, summary.svg"
 
 
 def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
@@ -148,7 +150,7 @@ def test_a_table_over_repeats(dumbbell, sweep):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (("--y", "goodput"), "--y was given without --statistic; expected both"),
+        (("--y", "goodput"), "--y was given without --statistic; expected --statistic mean, median or spread with it"),
         (("--statistic", "mode"), "--statistic 'mode' is unknown; expected one of mean, median, spread"),
         (("--statistic", "mean", "--tins"), "--tins and --statistic were given together; expected one of them"),
     ],
@@ -170,3 +172,64 @@ def test_the_same_from_python(sweep):
     assert table._repr_html_().startswith("<table>")
     with pytest.raises(package.ScenarioError.__mro__[1], match=r"^x='rrt' is unknown"):
         package.plot(results, x="rrt")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            ("--figure", "run-rtt-10ms-cc-reno-seed-1", "--title", "t"),
+            "--title was given for a figure whose texts are its own; expected it",
+        ),
+        (("--list", "--out", "x"), "--list was given with options of figures, and draws none; expected it alone"),
+        (
+            ("--out", "figure.png"),
+            "--out figure.png is called like a figure; expected a folder (figures have names of their own)",
+        ),
+        (("--x", "rtt", "--label", "nobody=X"), "--label 'nobody' is nothing that this figure names; expected one of reno, bbr, 10ms"),
+        (
+            ("--x", "rtt", "--by", "cc"),
+            "--by 'cc' is ambiguous: the sweep has flows.0.cc, and each flow has a cc; expected --by flows.0.cc",
+        ),
+        (("--where", "rtt"), "--where 'rtt' has no =; expected KEY=VALUE"),
+    ],
+)
+def test_what_would_do_nothing_is_refused(dumbbell, sweep, options, line):
+    answer = dumbbell("plot", sweep, *options)
+    assert answer.status == 2
+    assert answer.err.splitlines()[-1].startswith(line)
+
+
+def test_a_condition_that_the_shell_took_for_a_redirect_is_told_so(sweep, tmp_path):
+    command = f"{sys.executable} -m dumbbell plot {sweep} --where rtt>10ms"
+    answer = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (
+        2,
+        "--where 'rtt' has no =, since the shell took an unquoted > for a redirect, and has made the file '10ms'; expected KEY=VALUE\n",
+    )
+
+
+def test_a_folder_without_results_says_where_there_are_some(dumbbell, sweep, tmp_path):
+    (tmp_path / "none").mkdir()
+    assert dumbbell("plot", tmp_path / "none").err == (
+        f"{tmp_path}/none: is empty; expected a folder that `dumbbell run`, `reproduce` or `import` wrote\n"
+    )
+    (tmp_path / "none" / "file").touch()
+    assert dumbbell("plot", tmp_path / "none").err.startswith(f"{tmp_path}/none: holds no results; expected a folder that")
+    answer = dumbbell("plot", sweep.parent)
+    assert (answer.status, answer.err) == (2, f"{sweep.parent}: holds no results itself, but {sweep} does; expected it\n")
+
+
+def test_a_folder_that_is_made_is_named(dumbbell, sweep, tmp_path):
+    out = tmp_path / "a" / "b"
+    answer = dumbbell("plot", sweep, "--x", "rtt", "--out", out, "--format", "png")
+    assert answer.err.splitlines()[-1] == f"1 figure in the new folder {out}: goodput-over-rtt-by-flows.0.cc.png"
+
+
+def test_a_key_that_only_one_folder_sweeps_is_of_the_scenario_of_the_other(sweep, tmp_path):
+    other = tmp_path / "other"
+    text = SCENARIO.replace("rtt: 20ms", "rtt: 40ms").replace("path.rtt: [10ms, 20ms], ", "").replace("1bdp", "2bdp")
+    package.run(package.Scenario.from_text(text), other, workers=1)
+    (axis,) = package.plot([sweep, other], x="rtt", y="goodput", by="flows.0.cc").axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["10", "20", "40"]
+    assert [row[1] for row in package.table([sweep, other], per="run", y="goodput").rows] == ["10ms"] * 2 + ["20ms"] * 2 + ["40ms"] * 2
