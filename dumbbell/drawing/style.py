@@ -34,7 +34,7 @@ _CC = {
     "htcp": ("#B2182B", "<"),
     "highspeed": ("#1B7837", ">"),
     "scalable": ("#E69F00", "X"),
-    "fast": ("#2C7FB8", "d"),
+    "fast": ("#A919FF", "d"),
     "illinois": ("#A6761D", "8"),
     "westwood": ("#01665E", "H"),
     "cdg": ("#C51B7D", "."),
