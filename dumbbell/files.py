@@ -19,6 +19,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Errors that are the machine's fault, not the user's."""
 MOST_JSON_BYTES = 256 << 20
 """Size of a JSON file; the plan of a run with 100,000 flows has some 30 MB."""
+_OF_FILES = frozenset(
+    (".csv", ".gz", ".html", ".json", ".log", ".parquet", ".pcap", ".pcapng", ".pdf", ".png", ".svg", ".txt", ".xpl", ".yaml")
+)
+"""Endings that no folder of results has."""
 
 _temporary: set[Path] = set()
 
@@ -103,6 +107,14 @@ def creatable(path: Path | None) -> Path | None:
     except OSError as error:
         what = "a file is in the way" if isinstance(error, NotADirectoryError) else error.strerror
         raise BadInput(f"{path}: cannot be made ({what}); expected a path at which something can be made") from None
+    return path
+
+
+def creatable_folder(path: Path) -> Path:
+    """As `creatable`, of a folder: a name that ends as those of files do is taken for a slip if nothing is there."""
+    if path.suffix in _OF_FILES and not path.is_dir():
+        raise BadInput(f"{path}: has the name of a file; expected that of a folder")
+    creatable(path)
     return path
 
 

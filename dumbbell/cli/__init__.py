@@ -145,7 +145,7 @@ def _run() -> int:
 
 def _usage(error: Any) -> str:
     """The error in one line; the help text itself if no subcommand was given."""
-    text: str = error.format_message()
+    text: str = error.format_message().replace("Value error, ", "")  # as pydantic has it, by which typer checks
     if "\n" in text:
         return f"{text}\n"
     return f"{text.rstrip('.')} (see `{error.ctx.command_path if error.ctx else _NAME} --help`)\n"

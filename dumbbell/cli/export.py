@@ -11,7 +11,7 @@ import typer
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 from dumbbell.exchange.formats import WRITTEN
-from dumbbell.files import creatable
+from dumbbell.files import creatable_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def _export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     form: Annotated[Format, typer.Option("--format", help="What to write.")],
-    out: Annotated[Path, typer.Option("--out", callback=creatable, help="Folder of the files.")],
+    out: Annotated[Path, typer.Option("--out", callback=creatable_folder, help="Folder of the files.")],
     run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="Only the run whose key begins so; all by default.")] = None,
     json: JsonOption = False,
 ) -> None:
@@ -41,11 +41,12 @@ def _export(
 
     opened = open_folder(folder)
     chosen = _chosen([*opened.runs, *opened.invalid], run, opened.path)
+    new = not out.exists()
     written = write_all(out, _exports(chosen, str(form)))
     if json:
         print_json([str(path) for path in written])
     files = f"{len(written)} {'file' if len(written) == 1 else 'files'}"
-    note(f"{files} of {len(chosen)} {'run' if len(chosen) == 1 else 'runs'} in {out}")
+    note(f"{files} of {len(chosen)} {'run' if len(chosen) == 1 else 'runs'} in {out}{', a new folder' if new else ''}")
 
 
 def _chosen(runs: Sequence[Run], key: str | None, path: Path) -> list[Run]:

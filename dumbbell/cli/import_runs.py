@@ -15,7 +15,7 @@ import typer
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 from dumbbell.exchange.formats import READ
-from dumbbell.files import creatable
+from dumbbell.files import creatable_folder
 
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in READ})  # type: ignore[misc]
 """What can be read."""
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def _import(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of other tools, packed (gz, bz2, xz) or not.")],
-    out: Annotated[Path, typer.Option("--out", callback=creatable, help="Results folder that the runs are added to.")],
+    out: Annotated[Path, typer.Option("--out", callback=creatable_folder, help="Results folder that the runs are added to.")],
     cell: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,6 +48,7 @@ def _import(
 
     coordinates = dict(map(_coordinate, cell or ()))
     runs = [replace(run, cell={**run.cell, **coordinates}) for run in runs_of(files, None if form is None else str(form))]
+    new = not out.exists()
     store = Store(out)
     store.request((run.name, run.cell, run.key) for run in runs)
     for run in runs:
@@ -56,7 +57,8 @@ def _import(
         print_json([{"key": run.key, "name": run.name, "cell": dict(run.cell), "reasons": list(run.reasons)} for run in runs])
     for run in runs:
         note(f"{run.key[:10]}  {run.cell['file']}: {'; '.join(run.reasons[2:])}")
-    note(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} of {len(files)} {'file' if len(files) == 1 else 'files'} in {out}")
+    count = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} of {len(files)} {'file' if len(files) == 1 else 'files'}"
+    note(f"{count} in {out}{', a new folder' if new else ''}")
 
 
 def _coordinate(written: str) -> tuple[str, str | int | float]:

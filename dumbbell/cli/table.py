@@ -142,7 +142,10 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
     if wanted is not None:
         return [tables[wanted](runs, str(path))]
     made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]
-    return [table for table in made if table.rows] or made[:1]
+    there = [table for table in made if table.rows]
+    if runs and not there:
+        note(f"{path}: the runs have no flows; `dumbbell plot` and `dumbbell view` draw the series of their queues")
+    return there or made[:1]
 
 
 def _over_repeats(

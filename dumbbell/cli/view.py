@@ -22,11 +22,22 @@ def register(app: typer.Typer) -> None:
     app.command(name="view")(_view)
 
 
+def _page(path: Path | None) -> Path | None:
+    """The path of a page. Raises `BadInput` if it cannot be written there, or is surely a slip."""
+    if path is None:
+        return None
+    if path.suffix not in (".html", ".htm"):
+        raise BadInput(f"--export {path}: expected the name of a page, which ends with .html")
+    if not path.parent.exists() and not path.parent.parent.exists():
+        raise BadInput(f"--export {path}: neither the folder nor the one above it is there; expected a folder, or a new one in a folder")
+    return creatable(path)
+
+
 def _view(
     what: Annotated[list[Path], typer.Argument(metavar="DIR...|FILE.pcap", help="Results folders, studies, or a capture of anybody.")],
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="PAGE.html", callback=creatable, help="Write one file that loads nothing, and serve nothing."),
+        typer.Option("--export", metavar="PAGE.html", callback=_page, help="Write one file that loads nothing, and serve nothing."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="With --export: every series of every run; by default what is drawn first, up to about 2 MB.")
@@ -39,17 +50,24 @@ def _view(
             help="With --export: of a longer series the least and greatest values of equal parts; 200,000 by default, all with --all.",
         ),
     ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option("--limit", metavar="SIZE", help="With --export: size of the page, such as 300kB, for which series are left out."),
+    ] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1; a free one by default.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
     """Explore results, or any capture, in the browser: runs laid over each other, sweeps as heat maps, packets."""
-    if export is None and (everything or points is not None):
-        raise BadInput(f"{'--all' if everything else '--points'} was given without --export; expected both")
+    given = {"--all": everything, "--points": points is not None, "--limit": limit is not None}
+    if export is None and (alone := next((name for name, is_given in given.items() if is_given), None)):
+        raise BadInput(f"{alone} was given without --export; expected both")
+    if everything and limit is not None:
+        raise BadInput("--all and --limit were both given; expected one of them")
     if export is not None and port is not None:
         raise BadInput("--port and --export were both given; expected one of them")
     collection, title = _opened(what[0]) if len(what) == 1 else _several(what)
     if export is not None:
-        _write(collection, export, everything, points)
+        _write(collection, export, everything, points, limit)
         return
     collection.keys()  # what cannot be read is said before a server is there
     from dumbbell.explorer.server import Server, Site
@@ -108,13 +126,22 @@ def _agreement(folder: Path) -> dict[str, Any] | None:
     return reference_document([(format_, found.differences[format_.name]) for format_ in published], found.folder.runs)
 
 
-def _write(collection: Collection, path: Path, everything: bool, points: int | None) -> None:
+def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None) -> None:
     from dumbbell.explorer.export import MOST_POINTS, Extent, export
     from dumbbell.files import writing
+    from dumbbell.scenario.units import Size
 
-    extent = Extent(everything, points if points is not None or everything else MOST_POINTS)
+    try:
+        most_bytes = None if limit is None else int(Size.parse(limit))
+    except ValueError as error:
+        raise BadInput(f"--limit {error}") from None
+    extent = Extent(everything, points if points is not None or everything else MOST_POINTS, most_bytes)
     page = export(collection, extent)
+    new = not path.parent.exists()
     with writing(path):
         path.write_bytes(page.content)
-    kept = "" if page.with_series == page.runs else f", with the series of {page.with_series} of {page.runs} runs (--all keeps all)"
-    note(f"{path}: {human_size(len(page.content))}{kept}")
+    series = f"the series of {page.with_series} of them (--all keeps all)"
+    if page.with_series == page.runs:
+        series = "its series" if page.runs == 1 else "their series"
+    made = f"{path}: {human_size(len(page.content))}, {page.runs} {page.what if page.runs != 1 else page.what[:-1]} with {series}"
+    note(f"{made}{', in a new folder' if new else ''}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from dumbbell.errors import BadInput
 from dumbbell.exchange.formats import READ
 from dumbbell.exchange.reading import Place, read
 from dumbbell.exchange.streams import Direction
@@ -107,11 +108,16 @@ def runs_of(files: Sequence[Path], form: str | None) -> list[Run]:
 
 def _runs_of(file: Path, shown: str, form: str | None) -> list[Run]:
     content, place = read(file), Place(file)
-    form = form or _recognised(content, place)
+    asked, form = form, form or _recognised(content, place)
     reader = _reader(form)
-    found: list[Found] = reader.found_in(content, place)
-    if not any(each.flows or each.ports for each in found):
-        raise place.wrong("holds no measurement", f"at least one flow or queue in the format {form}")
+    try:
+        found: list[Found] = reader.found_in(content, place)
+        if not any(each.flows or each.ports for each in found):
+            raise place.wrong("holds no measurement", f"at least one flow or queue in the format {form}")
+    except BadInput:
+        if asked and (other := next((each for each in READ if _reader(each).recognises(content)), asked)) != asked:
+            raise place.wrong(f"is not of the format {asked}, but looks like {other}", f"--format {other}, or none") from None
+        raise
     sha256 = hashlib.sha256(content).hexdigest()
     known = {"file": shown, "sha256": sha256, "format": form, "reader": reader.VERSION}
     several = len(found) > 1

@@ -18,6 +18,8 @@ SMALL_BYTES = 160_000
 """Up to here, series that are not drawn at first come along."""
 MOST_POINTS = 200_000
 """Samples of a series, of which more are reduced to the least and greatest of equal parts of the time."""
+_ELEMENT_BYTES = 60
+"""Of an element around what is embedded, more or less."""
 _CHUNK = 50
 """Runs whose facts are packed together, since they are much alike."""
 _DETAIL_BYTES = 700_000
@@ -30,6 +32,8 @@ class Extent:
 
     everything: bool = False
     points: int | None = MOST_POINTS
+    most_bytes: int | None = None
+    """Of the page, as far as leaving series and facts out can do it; by default `MOST_BYTES` of these."""
 
 
 @dataclass
@@ -56,6 +60,8 @@ class Exported(NamedTuple):
     content: bytes
     runs: int
     with_series: int
+    what: str
+    """What its runs are: runs, or connections."""
 
 
 def export(collection: Collection, extent: Extent = Extent()) -> Exported:
@@ -64,24 +70,39 @@ def export(collection: Collection, extent: Extent = Extent()) -> Exported:
     blobs = _Blobs()
     details: dict[str, Document] = {}
     with_series: list[str] = []
+    of_series, of_details, margin = _room(index, extent)
     keys = list(collection.keys())
+    largest = 0
     for key in keys:
         details[key] = collection.detail(key)
         for entry in details[key]["series"]:
             entry["left_out"] = True
         # At once, while what it is made of is in memory.
-        if extent.everything or not with_series or blobs.size < MOST_BYTES - _DETAIL_BYTES:
+        if extent.everything or not with_series or blobs.size + margin * largest < of_series:
+            before = blobs.size
             _embed(collection, details[key], blobs, extent, shown=True)
+            largest = max(largest, blobs.size - before)
             with_series.append(key)
     for key in with_series:
-        if extent.everything or blobs.size < SMALL_BYTES:
+        if extent.everything or blobs.size < min(SMALL_BYTES, of_series * (1 - margin / 2)):
             _embed(collection, details[key], blobs, extent, shown=False)
     chunks = _chunks(details)
-    if not extent.everything and sum(map(_embedded_size, chunks.values())) > _DETAIL_BYTES:
+    if not extent.everything and sum(map(_embedded_size, chunks.values())) > of_details:
         details = {key: details[key] for key in with_series}
         chunks = _chunks(details)
     packed = {"index": gzipped(_json(index | {"chunks": _CHUNK, "details": list(details)})), **chunks, **blobs.content}
-    return Exported(document(str(index["title"]), "embedded", packed), len(keys), len(with_series))
+    what = "connections" if index["kind"] == "capture" else "runs"
+    return Exported(document(str(index["title"]), "embedded", packed), len(keys), len(with_series), what)
+
+
+def _room(index: Document, extent: Extent) -> tuple[int, int, int]:
+    """Bytes for series and for facts of runs, and how many runs' series must still fit before another one's are added."""
+    if extent.most_bytes is None:
+        return MOST_BYTES - _DETAIL_BYTES, _DETAIL_BYTES, 0
+    bare = len(document(str(index["title"]), "embedded", {"index": gzipped(_json(index))}))
+    room = max(extent.most_bytes - bare, 0)
+    facts = min(_DETAIL_BYTES, room * 2 // 5)
+    return room - facts, facts, 1
 
 
 def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Extent, shown: bool) -> None:
@@ -132,5 +153,5 @@ def _json(value: object) -> bytes:
 
 
 def _embedded_size(content: bytes) -> int:
-    """Its bytes in base64."""
-    return (len(content) + 2) // 3 * 4
+    """Its bytes in base64, in an element of its own."""
+    return (len(content) + 2) // 3 * 4 + _ELEMENT_BYTES

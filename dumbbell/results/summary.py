@@ -211,8 +211,10 @@ def summarise(run: Run) -> Summary:
         "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
-    if is_imported(run):  # no file of another tool tells of all queues, and some not of flows
-        together |= dict.fromkeys(("drops", "ce_marks", *(() if flows else ("goodput_mbit", "retransmits"))), math.nan)
+    if is_imported(run):  # few files of other tools tell of queues, and some not of flows
+        dropped = any(name.startswith("dropped_") for counters in ports for name in counters)
+        unknown = (*(() if dropped else ("drops",)), "ce_marks", *(() if flows else ("goodput_mbit", "retransmits")))
+        together |= dict.fromkeys(unknown, math.nan)
     groups = {str(row["group"]): {name: float(row.get(name, math.nan)) for name in GROUP_METRICS} for row in run.groups.rows()}
     columns = zip(*map(run.flows.column, _MEASURED), strict=True)
     measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.errors import BadInput
+from dumbbell.exchange.formats import READ
 from dumbbell.exchange.imported import runs_of
 from dumbbell.results import Store
 
@@ -139,6 +140,16 @@ BAD = {
     "CSV of another entity": ("t_s,entity,series,value\n1,moon/a,cwnd,1\n", None, "line 2: entity is 'moon/a'"),
     "CSV with few fields": ("t_s,entity,series,value\n1,flow/a\n", None, "line 2: has 2 fields; expected 4"),
     "CSV with another column": ("t_s,entity,series,value,colour\n", None, "line 1: has the column 'colour'"),
+    "CSV with a flow of two controls": (
+        "t_s,entity,series,value,cc\n1,flow/a,cwnd,1,cubic\n2,flow/a,cwnd,1,reno\n",
+        None,
+        "line 3: cc of flow/a is 'reno' after 'cubic'; expected one of them",
+    ),
+    "CSV with another direction": (
+        "t_s,entity,series,value,direction\n1,flow/a,cwnd,1,up\n",
+        None,
+        "line 2: direction is 'up'; expected forward or reverse",
+    ),
     "CSV with two times": ("t_s,t_ns,entity,series,value\n", None, "line 1: the header is"),
 }
 
@@ -155,6 +166,39 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(dumbbell, tmp_path, case)
     assert answer.err.count("\n") == 1
     assert len(answer.err) < len(str(file)) + 400
     assert not (tmp_path / "out").exists()
+
+
+FORMATS = {
+    "flent-2.3.0-tcp_nup.flent.gz": "flent",
+    "iperf3-3.12.json": "iperf3",
+    "irtt-0.9.0.json.gz": "irtt",
+    "ss-6.1.txt": "ss",
+    "siftr-1.2.log": "siftr",
+    "mahimahi.log": "mahimahi-log",
+}
+
+
+@pytest.mark.parametrize("asked", READ)
+def test_the_file_of_another_tool_is_named(asked):
+    for name, form in FORMATS.items():
+        if form != asked:
+            with pytest.raises(BadInput, match=f"{name}: is not of the format {asked}, but looks like {form}; expected --format {form}"):
+                runs_of([GOLDEN / name], asked)
+
+
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_a_format_that_there_is_not_and_a_folder_with_the_name_of_a_file_are_refused(dumbbell, probed, tmp_path, command):
+    what = probed if command == "export" else GOLDEN / "iperf3-3.12.json"
+    answer = dumbbell(command, what, "--format", "flnt", "--out", tmp_path / "out")
+    assert answer.status == 2
+    assert answer.err.startswith("Invalid value for '--format': 'flnt' is not one of 'flent', 'iperf3', ")
+    answer = dumbbell(command, what, "--format", "iperf3", "--out", tmp_path / "out.json")
+    assert answer.status == 2
+    assert answer.err == f"{tmp_path / 'out.json'}: has the name of a file; expected that of a folder\n"
+    assert list(tmp_path.iterdir()) == []
+    answer = dumbbell(command, what, "--format", "iperf3", "--out", tmp_path / "out")
+    assert answer.status == 0
+    assert f"in {tmp_path / 'out'}, a new folder" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_long_csv_and_parquet_are_the_series_with_units(probed, tmp_path):
     run = load(probed)[0]
     files = written(run, "csv")
     rows = list(csv.DictReader(io.StringIO(files[".csv"].decode())))
-    assert rows[0].keys() == {"key", "t_ns", "entity", "series", "unit", "value"}
+    assert rows[0].keys() == {"key", "t_ns", "entity", "series", "unit", "value", "cc", "direction"}
     assert {row["unit"] for row in rows if row["series"] == "srtt_ms"} == {"ms"}
     assert len(rows) == len(run.frame)
     (back,) = read_back(tmp_path, files)
@@ -88,6 +88,16 @@ def test_long_csv_and_parquet_are_the_series_with_units(probed, tmp_path):
     assert frame.drop("key").equals(run.frame)
     found = re.search(rb"ARROW:schema.{1,12}?([A-Za-z0-9+/=]{100,})", content, re.DOTALL)
     assert b'"srtt_ms": "ms"' in base64.b64decode(found[1])
+
+
+def test_long_csv_keeps_controls_and_directions(tmp_path):
+    flows = [{"cc": "cubic", "name": "there"}, {"cc": "reno", "name": "back", "direction": "reverse"}]
+    stored(tmp_path / "runs", flows=flows, background=[], duration="2s")
+    (back,) = read_back(tmp_path, written(load(tmp_path / "runs")[0], "csv"))
+    assert {row["flow"]: row["cc"] for row in back.flows.rows()} == {"there": "cubic", "back": "reno"}
+    assert {flow["flow"]: flow["direction"] for flow in back.scenario["flows"]} == {"there": "forward", "back": "reverse"}
+    (again,) = read_back(tmp_path, written(back, "csv"))
+    assert again.scenario["flows"] == back.scenario["flows"]
 
 
 def test_long_csv_of_groups_and_shares_can_be_read(tmp_path):

@@ -204,10 +204,20 @@ def test_siftr_gives_windows_in_packets_and_rtts_in_ms():
     assert run.series("flow/172.16.7.28:22-172.16.2.5:55931", "cwnd")[0][0] == pytest.approx(0.1)
 
 
+def test_a_log_of_siftr_that_teacup_named_has_its_coordinates_and_the_last_rtt_in_ms(tmp_path):
+    lines = (GOLDEN / "siftr-1.2.log").read_text().replace(",0,2896,0,0,0\n", ",0,2896,0,21\n")
+    file = tmp_path / "exp_20150506-104000_tcp_newreno_up_1mbps_run_3_newtcp20_siftr.log.gz"
+    file.write_bytes(gzip.compress(lines.encode()))
+    (run,) = runs_of([file], None)
+    assert run.cell == {"file": file.name, "tcp": "newreno", "up": "1mbps", "repeat": 3}
+    assert list(run.series("flow/172.16.7.28:22-172.16.2.5:55931", "rtt_ms")[1]) == [21]
+
+
 def test_mahimahis_log_is_a_queue():
     run = read("mahimahi.log")
     (row,) = run.ports.rows()
-    assert row == {"port": "link", "arrived_packets": 4, "sent_packets": 3, "sent_bytes": 3064}
+    assert row == {"port": "link", "arrived_packets": 4, "sent_packets": 3, "sent_bytes": 3064, "dropped_overflow": 1}
+    assert run.summary.run["drops"] == 1
     assert list(run.series("port/link", "sojourn_ms")[1]) == [2, 10, 5]
     assert list(run.series("port/link", "drops")[1]) == [1]
     assert list(run.series("port/link", "backlog_packets")[1]) == [1, 2, 3, 2, 1, 0, 1, 0]
@@ -220,7 +230,14 @@ def test_imports_say_what_is_not_known_and_have_no_numbers_for_it():
         assert len(run.reasons) > 2
         assert run.engine["name"] == "import"
         assert run.plan is None
-        assert np.isnan(run.summary.run["drops"])
+        assert np.isnan(run.summary.run["drops"]) or run.name == "mahimahi-log"
+
+
+def test_the_table_of_a_queue_without_flows_says_where_it_is_seen(dumbbell, tmp_path):
+    assert dumbbell("import", GOLDEN / "mahimahi.log", "--out", tmp_path / "runs").status == 0
+    answer = dumbbell("table", tmp_path / "runs")
+    assert answer.status == 0
+    assert "the runs have no flows; `dumbbell plot` and `dumbbell view` draw the series of their queues" in answer.err
 
 
 def test_the_key_is_of_the_contents(tmp_path):

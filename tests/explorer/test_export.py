@@ -72,9 +72,18 @@ def test_runs_that_do_not_fit_are_listed_without_series(made, monkeypatch):
     assert len(found) == 12
     assert kept == sorted(kept, reverse=True)
     assert 0 < sum(kept) < 12
-    assert export(Runs(folder, "sweep"))[1:] == (12, sum(kept))
+    assert export(Runs(folder, "sweep"))[1:] == (12, sum(kept), "runs")
     everything = details(export(Runs(folder, "sweep"), Extent(everything=True, points=None)).content)
     assert not any(each.get("left_out") for detail in everything for each in detail["series"])
+
+
+@pytest.mark.parametrize("limit", [200_000, 230_000, 300_000])
+def test_a_page_is_no_larger_than_it_may_be(made, limit):
+    folder, _ = made("sweep")
+    page = export(Runs(folder, "sweep"), Extent(most_bytes=limit))
+    assert len(page.content) <= limit or page.with_series == 1
+    assert page.runs == 12
+    assert 0 < page.with_series < 12 or limit == 300_000
 
 
 def test_series_with_more_points_are_reduced_and_say_so(made):

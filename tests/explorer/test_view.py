@@ -14,7 +14,7 @@ def test_a_folder_is_exported(dumbbell, made, tmp_path):
     folder, _ = made("small")
     answer = dumbbell("view", folder, "--export", tmp_path / "new" / "page.html")
     assert answer.status == 0
-    assert "kB" in answer.err
+    assert "kB, 1 run with its series, in a new folder" in answer.err
     content = (tmp_path / "new" / "page.html").read_bytes()
     assert content.startswith(b"<!doctype html>")
 
@@ -32,6 +32,11 @@ def test_a_capture_is_exported(dumbbell, tmp_path):
         (["nowhere"], "nowhere: no such folder or file"),
         (["FOLDER", "--all"], "--all was given without --export; expected both"),
         (["FOLDER", "--points", "5000"], "--points was given without --export; expected both"),
+        (["FOLDER", "--limit", "300kB"], "--limit was given without --export; expected both"),
+        (["FOLDER", "--export", "page.html", "--limit", "1"], "--limit '1' has no unit; expected a size"),
+        (["FOLDER", "--export", "page.html", "--limit", "1MB", "--all"], "--all and --limit were both given; expected one of them"),
+        (["FOLDER", "--export", "page.png"], "--export page.png: expected the name of a page, which ends with .html"),
+        (["FOLDER", "--export", "a/b/page.html"], "--export a/b/page.html: neither the folder nor the one above it is there"),
         (["FOLDER", "--export", "page.html", "--port", "1234"], "--port and --export were both given; expected one of them"),
         (["TEXT", "--export", "page.html"], "is no packet capture"),
     ],

@@ -1,5 +1,5 @@
-"""Long CSV: a row a sample, with the columns `t_ns` or `t_s`, `entity`, `series` and `value`, and if need be `unit` and `key` (of several
-runs in one file).
+"""Long CSV: a row a sample, with the columns `t_ns` or `t_s`, `entity`, `series` and `value`, and if need be `unit`, `key` (of several
+runs in one file), and of flows `cc` and `direction`.
 
 It is what `dumbbell export --format csv` writes, and what anything else can be turned into. Series are those of a run, by their names; a
 `unit` that is not that of the series is converted if it is one of the same kind, and refused if not.
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 
 from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, delays, samples
 from dumbbell.exchange.reading import Place, as_text
 from dumbbell.results import schema
 
-VERSION = 1
-_COLUMNS = {"t_ns", "t_s", "entity", "series", "value", "unit", "key"}
+VERSION = 2
+_COLUMNS = {"t_ns", "t_s", "entity", "series", "value", "unit", "key", "cc", "direction"}
 _NEEDED = {"entity", "series", "value"}
 _FACTORS: dict[tuple[str, str], float] = {
     ("s", "ms"): 1e3,
@@ -35,6 +36,9 @@ _PROBES = ("ping", "udp", "voip")
 _LEFT_OUT = ("group", "share")
 """Kinds of entities that are not read."""
 
+_Entities = dict[str, dict[str, list[tuple[int, float]]]]
+"""Entity -> series -> times and values."""
+
 
 def recognises(content: bytes) -> bool:
     """Whether a file looks like one."""
@@ -45,7 +49,8 @@ def recognises(content: bytes) -> bool:
 def found_in(content: bytes, place: Place) -> list[Found]:
     """What a file holds. Raises `BadInput`."""
     rows = csv.reader(io.StringIO(as_text(content, place)), strict=True)
-    points: dict[str, dict[str, dict[str, list[tuple[int, float]]]]] = {}
+    points: dict[str, _Entities] = {}
+    traits: dict[tuple[str, str], dict[str, str]] = {}
     left_out: dict[str, None] = {}
     try:
         header = next(rows, [])
@@ -70,17 +75,22 @@ def found_in(content: bytes, place: Place) -> list[Found]:
                 )
             value = at.number(field["value"]) * _factor(field.get("unit", ""), known[name].unit, name, at)
             t_ns = at.count(field[clock]) if clock == "t_ns" else at.time_ns(field[clock])
+            if kind == "flow":
+                _note(traits.setdefault((field.get("key", ""), entity), {}), field, entity, at)
             points.setdefault(field.get("key", ""), {}).setdefault(entity, {}).setdefault(name, []).append((t_ns, value))
     except csv.Error as error:
         raise place.line(rows.line_num).wrong(str(error), "comma-separated values") from None
-    return [_one(key, entities, list(left_out)) for key, entities in points.items()]
+    return [_one(key, entities, traits, list(left_out)) for key, entities in points.items()]
 
 
 def _checked(header: list[str], at: Place) -> str:
     """The column of the times."""
     clocks = {"t_ns", "t_s"} & set(header)
     if not set(header) >= _NEEDED or len(clocks) != 1 or len(set(header)) != len(header):
-        raise at.wrong(f"the header is {shortened(','.join(header), 60)!r}", "t_ns or t_s, entity, series, value, and perhaps unit and key")
+        raise at.wrong(
+            f"the header is {shortened(','.join(header), 60)!r}",
+            "t_ns or t_s, entity, series, value, and perhaps unit, key, cc and direction",
+        )
     if unknown := set(header) - _COLUMNS:
         raise at.wrong(f"has the column {shortened(repr(sorted(unknown)[0]), 60)}", f"only {', '.join(sorted(_COLUMNS))}")
     return clocks.pop()
@@ -94,7 +104,19 @@ def _factor(unit: str, expected: str, name: str, at: Place) -> float:
     return _FACTORS[unit, expected]
 
 
-def _one(key: str, entities: dict[str, dict[str, list[tuple[int, float]]]], left_out: list[str]) -> Found:
+def _note(known: dict[str, str], field: Mapping[str, str], entity: str, at: Place) -> None:
+    """Control and direction of a flow, of which each row says the same or nothing."""
+    for name in ("cc", "direction"):
+        value = field.get(name, "")
+        if value and known.setdefault(name, value) != value:
+            raise at.wrong(f"{name} of {entity} is {shortened(repr(value), 40)} after {shortened(repr(known[name]), 40)}", "one of them")
+    if cc := field.get("cc"):
+        at.name(cc)
+    if field.get("direction", "") not in ("", "forward", "reverse"):
+        raise at.wrong(f"direction is {shortened(repr(field['direction']), 40)}", "forward or reverse")
+
+
+def _one(key: str, entities: _Entities, traits: Mapping[tuple[str, str], Mapping[str, str]], left_out: list[str]) -> Found:
     found = Found("long CSV", ["tables of flows and ports are not known, beyond what follows from the series"])
     if left_out:
         found.unknown.append(f"not read: {', '.join(left_out)}")
@@ -107,6 +129,9 @@ def _one(key: str, entities: dict[str, dict[str, list[tuple[int, float]]]], left
             found.ports.append(FoundPort(name, series=read))
             continue
         flow = FoundFlow(name, kind="tcp" if kind == "flow" else kind, series=read)
+        known = traits.get((key, entity), {})
+        flow.cc = known.get("cc", flow.cc)
+        flow.direction = "reverse" if known.get("direction") == "reverse" else "forward"
         for each in ("rx_bytes", "retransmits"):
             if kind == "flow" and each in read:
                 flow.columns[each] = int(read[each][1][-1])

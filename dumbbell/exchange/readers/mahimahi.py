@@ -10,7 +10,7 @@ from __future__ import annotations
 from dumbbell.exchange.imported import Found, FoundPort, samples
 from dumbbell.exchange.reading import Place, as_text
 
-VERSION = 1
+VERSION = 2
 _BASE = "# base timestamp: "
 _NS_PER_MS = 1_000_000
 _MOST_MS = 1e11
@@ -63,5 +63,9 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     series = {"sent_bytes": sent, "sent_packets": packets, "sojourn_ms": waited, "drops": drops, "backlog_packets": queued}
     port = FoundPort("link", series={name: samples(points) for name, points in series.items() if points})
     port.columns = {"arrived_packets": counts["came"], "sent_packets": counts["left"], "sent_bytes": counts["left_bytes"]}
+    if counts["dropped"]:
+        port.columns["dropped_overflow"] = counts["dropped"]
     unknown = ["flows are not known", "sizes have the 4 bytes of mahimahi's tunnel; times are whole ms; opportunities are not read"]
+    if not counts["dropped"]:
+        unknown.append("whether packets were dropped is not known: the log has no line of a drop")
     return [Found("mahimahi", unknown, ports=[port] if queued else [])]

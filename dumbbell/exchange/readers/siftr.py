@@ -1,8 +1,9 @@
 """Logs of siftr, FreeBSD's kernel module, of version 1.2: a line a packet with the state of its connection.
 
 Fields, counted from 1: direction, 3 time, 4 to 7 addresses and ports, 8 ssthresh and 9 cwnd in bytes, 16 the segment size, 17 the smoothed
-RTT in ticks of 1/(hz x tcp_rtt_scale) s, both of which the first line has, 25 bytes in flight. TEACUP's siftr appends the last RTT (27, in
-the same ticks). Later versions of siftr have other fields in these places.
+RTT in ticks of 1/(hz x tcp_rtt_scale) s, both of which the first line has, 25 bytes in flight. TEACUP's siftr appends the last RTT (27),
+which it draws as ms as it is. A file that TEACUP named (`PREFIX_SHORT_VALUE_.._HOST_siftr.log.gz`) has its coordinates in its name. Later
+versions of siftr have other fields in these places.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections.abc import Mapping
 from dumbbell.exchange.imported import Found, FoundFlow, samples
 from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text
 
-VERSION = 1
+VERSION = 2
 _FIRST, _LAST = "enable_time_secs=", "disable_time_secs="
 _LEAST_FIELDS = 25
 _UNSET = 1 << 30
 """FreeBSD's ssthresh before it is set: TCP_MAXWIN << TCP_MAX_WINSHIFT is 1,073,725,440."""
 _MOST_US = 1e12
+_NAME = re.compile(r"([^/]{1,200})_[A-Za-z0-9.-]+_siftr\.log(?:\.gz)?")
+_TIME = re.compile(r"\d{8}-\d{6}")
+_MOST_COORDINATES = 12
 
 
 def recognises(content: bytes) -> bool:
@@ -59,7 +63,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             _add(found, "srtt_ms", t_ns, srtt * tick_ms)
         _add(found, "inflight", t_ns, at.number(fields[24]) / mss)
         if len(fields) == 27 and (rtt := at.number(fields[26], 0.0, _MOST_US)):
-            _add(found, "rtt_ms", t_ns, rtt * tick_ms)
+            _add(found, "rtt_ms", t_ns, rtt)
     flows = []
     for whose, series in points.items():
         name = place.name(f"{whose[0]}:{whose[1]}-{whose[2]}:{whose[3]}")
@@ -69,7 +73,22 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     unknown = ["what was received, and the direction of the data, are not known; samples are of packets, not of an interval"]
     if not whole:
         unknown.append(f"the log has no {_LAST.rstrip('=')}: it is not complete")
-    return [Found(f"siftr {version}", unknown, flows)]
+    return [Found(f"siftr {version}", unknown, flows, cell=_coordinates(place.file.name))]
+
+
+def _coordinates(name: str) -> dict[str, str | int | float]:
+    """Those in the name of a file of TEACUP's: pairs of words before the host's, behind a prefix that may have a time in it."""
+    named = _NAME.fullmatch(name)
+    words = named[1].split("_") if named else []
+    pairs = list(zip(words[-2::-2], words[::-2], strict=False))[::-1]
+    known = [(short, value) for short, value in pairs if re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", short) and not _TIME.fullmatch(value)]
+    cell: dict[str, str | int | float] = {}
+    for short, value in known[:_MOST_COORDINATES]:
+        if value and value.isprintable() and short not in ("file", "run"):
+            cell[short] = int(value) if re.fullmatch(r"\d{1,15}", value) else value
+        elif short == "run":
+            cell["repeat"] = int(value) if re.fullmatch(r"\d{1,15}", value) else value
+    return cell
 
 
 def _of_head(head: Mapping[str, str], key: str, first: Place) -> float:

@@ -1,4 +1,7 @@
-"""Long CSV: `key,t_ns,entity,series,unit,value`, a row a sample; `dumbbell import` reads it."""
+"""Long CSV: `key,t_ns,entity,series,unit,value,cc,direction`, a row a sample; `dumbbell import` reads it.
+
+The last two are of flows and groups: what the series alone do not tell, and empty of anything else.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.exchange.exported import Exported
 from dumbbell.results import schema
+from dumbbell.results.imported import UNKNOWN_CC
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -17,7 +21,22 @@ def write(run: Run, base: str) -> Exported:
     import polars as pl
 
     unit = pl.col("series").replace_strict(schema().units, default="", return_dtype=pl.String)
-    rows = run.frame.select(pl.lit(run.key).alias("key"), "t_ns", "entity", "series", unit.alias("unit"), "value")
+    known = run.summary.traits
+    traits = {f"{kind}/{name}": each for kind, of in (("flow", "flows"), ("group", "groups")) for name, each in known[of].items()}
+    ccs = {entity: "" if each.cc == UNKNOWN_CC else each.cc for entity, each in traits.items()}
+    ways = {entity: each.direction for entity, each in traits.items()}
+    rows = run.frame.select(
+        pl.lit(run.key).alias("key"),
+        "t_ns",
+        "entity",
+        "series",
+        unit.alias("unit"),
+        "value",
+        *(
+            pl.col("entity").replace_strict(of, default="", return_dtype=pl.String).alias(name)
+            for name, of in (("cc", ccs), ("direction", ways))
+        ),
+    )
     buffer = io.BytesIO()
     rows.write_csv(buffer)
     return Exported({f"{base}.csv": buffer.getvalue()})
