@@ -1,29 +1,85 @@
-"""Draws the figure of the page on the explorer: examples/two-flows.yaml as a browser (Chromium, by Playwright) shows it.
+"""Explorers for the documentation: the figure of the page on the explorer, and a page of each study's results.
 
-python docs/explorer.py
+    python docs/explorer.py                        # the figure: examples/two-flows.yaml as a browser (Chromium, by Playwright) shows it
+    python docs/explorer.py --into DIR [STUDY...]  # DIR/NAME.html for each study, at most 300 kB each
+
+A study that was reproduced in results/NAME is shown with the runs that are there. Of the others the quick set is run into
+target/explorers/NAME, a repeat of each cell, which takes two minutes for all of them; what is there is not run again. The study
+`ordering` is shown only if it was reproduced: its quick set takes half an hour.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-
-from playwright.sync_api import sync_playwright
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = ROOT / "docs" / "figures" / "explorer.png"
 CHROMIUM = "/usr/bin/chromium"
+STUDIES: Mapping[str, str] = {
+    "sce-one-flow": "sce/one-flow",
+    "sce-two-flow": "sce/two-flow",
+    "oracle": "oracle",
+    "teacup": "teacup",
+    "fairness": "fairness",
+    "ordering": "ordering",
+}
+"""Name of a page -> the study or the part of one that it shows."""
+LONG = ("ordering",)
+"""Those of which no quick set is run."""
+LIMIT, POINTS = "300kB", 1000
+"""Size of a page, and samples of a series in it: of more, the least and greatest values stay."""
+DUMBBELL = (sys.executable, "-m", "dumbbell")
 
 
-def main() -> None:
-    """Draws it."""
-    dumbbell = [sys.executable, "-m", "dumbbell"]
+class Page(NamedTuple):
+    """A page that was made."""
+
+    name: str
+    title: str
+    """Of the study."""
+    file: Path
+    quick: bool
+    """Whether it shows the quick set of the study."""
+
+
+def pages(into: Path, names: Sequence[str] = tuple(STUDIES), results: Path = ROOT / "results") -> Iterator[Page]:
+    """Makes the pages of studies, those of which there is nothing to show left out."""
+    from dumbbell.studies.registry import find_part
+
+    into.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        folder, quick = results / name, False
+        if not (folder / "agreement.json").is_file() and not (folder / "runs").is_dir():
+            if name in LONG:
+                continue
+            folder, quick = ROOT / "target" / "explorers" / name, True
+            call("reproduce", STUDIES[name], "--quick", "--seeds", "1", "--no-figures", "--out", folder)
+        file = into / f"{name}.html"
+        call("view", folder, "--export", file, "--limit", LIMIT, "--points", str(POINTS))
+        yield Page(name, find_part(STUDIES[name])[1].title, file, quick)
+
+
+def call(*arguments: str | Path) -> None:
+    """Runs a command of dumbbell, whose words are only shown if it fails."""
+    done = subprocess.run([*DUMBBELL, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"dumbbell {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+
+
+def draw() -> None:
+    """Draws the figure."""
+    from playwright.sync_api import sync_playwright
+
     with tempfile.TemporaryDirectory() as place:
         folder, page_file = Path(place, "first"), Path(place, "page.html")
-        subprocess.run([*dumbbell, "run", ROOT / "examples" / "two-flows.yaml", "--out", folder], check=True)
-        subprocess.run([*dumbbell, "view", folder, "--export", page_file], check=True)
+        call("run", ROOT / "examples" / "two-flows.yaml", "--out", folder)
+        call("view", folder, "--export", page_file)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1280, "height": 1150})
@@ -33,6 +89,23 @@ def main() -> None:
             page.wait_for_timeout(500)
             page.screenshot(path=FIGURE)
             browser.close()
+
+
+def main() -> None:
+    """Draws the figure, or makes pages."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--into", metavar="DIR", type=Path, help="make pages in this folder")
+    parser.add_argument("studies", metavar="STUDY", nargs="*", default=[], help=f"of these alone: {', '.join(STUDIES)}")
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.studies if name not in STUDIES]:
+        parser.error(f"{unknown[0]}: expected one of {', '.join(STUDIES)}")
+    if asked.into is None:
+        if asked.studies:
+            parser.error("studies were given without --into; expected both")
+        draw()
+        return
+    for page in pages(asked.into, asked.studies or tuple(STUDIES)):
+        print(f"{page.file}: {page.title}{' (quick set)' if page.quick else ''}, {page.file.stat().st_size / 1e3:.0f} kB")
 
 
 if __name__ == "__main__":
