@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.imported import is_import
-from dumbbell.results.schema import Quantity, schema
+from dumbbell.results.schema import schema
 from dumbbell.results.series import SeriesFile
 from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, NOT_ALWAYS, NOT_TCP, PORTS, TINS, Table, of_counters
 
@@ -19,6 +21,8 @@ FORMATS = (1, 2, FORMAT)
 """The formats that can be read. Formats 1 and 2 have no checksums. Format 1 has counters by entity instead of tables, and its series
 continue after the end of a flow."""
 SERIES = "series.parquet"
+_MOST_REMEMBERED = 500
+"""Values of a table whose types are remembered."""
 
 
 def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -93,29 +97,36 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
         if content["file"] != file or file not in files or not _is_count(rows):
             raise ValueError(f"{name} is not a table")
         return Table(name, files[file], rows)
-    known = schema().table(name)
-    if not content:
-        return Table(name, content)
-    if not content.keys() <= known.keys():
-        raise ValueError(f"{name} has the unknown column {min(content.keys() - known.keys())!r}")
     lengths = {len(values) if isinstance(values, list) else -1 for values in content.values()}
     if len(lengths) > 1 or -1 in lengths:
         raise ValueError(f"{name} is not columns of the same length")
-    for column, values in content.items():
-        if not _fits(known[column], values):
-            raise ValueError(f"column {column!r} of {name} does not hold what it should")
+    values = list(chain.from_iterable(content.values()))
+    shape = name, tuple(content), tuple(map(type, values))
+    if misfit := (_misfit if len(values) <= _MOST_REMEMBERED else _misfit.__wrapped__)(*shape):
+        raise ValueError(misfit)
+    if not all(value >= 0 for value in values if value is not None and type(value) is not str):
+        negative = next(column for column, of in content.items() if any(type(each) in (int, float) and not each >= 0 for each in of))
+        raise ValueError(_does_not_hold(name, negative))
     return Table(name, content)
 
 
-def _fits(quantity: Quantity, values: Sequence[Any]) -> bool:
-    """Whether the values of a column have the types of the schema and are not negative."""
-    if len(values) == 1:  # most tables have one row
-        value = values[0]
-        return type(value) in quantity.types and (value is None or type(value) is str or value >= 0)
-    types = set(map(type, values))
-    if not types <= quantity.types:
-        return False
-    return str in types or all(value is None or value >= 0 for value in values)
+@lru_cache(maxsize=256)
+def _misfit(name: str, columns: tuple[str, ...], types: tuple[type, ...]) -> str:
+    """In which way a table with these columns, and these types of their values one after the other, does not conform to the schema; empty
+    if it does. Remembered, since the runs of a sweep are alike.
+    """
+    known = schema().table(name)
+    if unknown := sorted(set(columns) - known.keys()):
+        return f"{name} has the unknown column {unknown[0]!r}"
+    rows = len(types) // len(columns) if columns else 0
+    for i, column in enumerate(columns):
+        if not known[column].types.issuperset(types[i * rows : (i + 1) * rows]):
+            return _does_not_hold(name, column)
+    return ""
+
+
+def _does_not_hold(name: str, column: str) -> str:
+    return f"column {column!r} of {name} does not hold what it should"
 
 
 def _of_counters(counters: Mapping[str, Any]) -> tuple[Table, Table]:

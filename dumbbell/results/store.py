@@ -59,6 +59,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _ASKED = ("name", "cell", "scenario")
 """What was asked for with a run, in run.json and host.json."""
 
+_SORTED = json.JSONEncoder(sort_keys=True)
 _Read = TypeVar("_Read")
 
 
@@ -481,4 +482,4 @@ def _store(path: str | Path) -> Store:
 
 
 def _canonical(cell: Mapping[str, Coordinate]) -> str:
-    return json.dumps(cell, sort_keys=True)
+    return _SORTED.encode(cell)
