@@ -20,7 +20,7 @@ from dumbbell.results.pack import MOST_RUNS, MOST_SAMPLES, PACKED, Pack, Packabl
 from dumbbell.results.packs import PACKS
 from dumbbell.results.place import sync_folder, write_folder
 from dumbbell.results.record import SERIES
-from dumbbell.results.series import digest_of_frame
+from dumbbell.results.series import SeriesFile, digest_of_frame
 from dumbbell.results.store import HOST, RUN, Store, leave_out
 
 _CLAIM = "pack"
@@ -118,14 +118,13 @@ def _batches(store: Store, keys: Sequence[str], found: Packed) -> Iterator[list[
 
 def _packable(store: Store, key: str) -> Packable | str:
     """A run that has a folder, or why that has to stay. Raises `DamagedRun`."""
-    folder = store.path / key
-    if not store.verify(key):
-        return "an earlier version wrote it, without checksums"
     run = store.get(key)
+    if not isinstance(run.samples, SeriesFile) or run.samples.file.sha256 is None:
+        return "an earlier version wrote it, without checksums"
     samples = run.frame
     if digest_of_frame(samples) != run.digest:
         return "its digest is not that of its samples in their order"
-    return Packable(run, store.record(key), store.host(key), samples, _tables(folder))
+    return Packable(run, store.record(key), store.host(key), samples, _tables(store.path / key))
 
 
 def _add(store: Store, runs: Sequence[Packable]) -> None:
