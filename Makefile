@@ -1,6 +1,6 @@
 # Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
 
-.PHONY: setup demo test bench digests kernel lint site validate fuzz clean
+.PHONY: setup demo test bench digests kernel lint site validate fuzz wheel wheels clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -11,6 +11,9 @@ DEVELOP = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --lock
 # The first Python that is recent enough; PYTHON=... chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# For one triple. maturin looks for zig among the programs of the environment that it is called in.
+RELEASE = PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked --zig \
+	--compatibility manylinux_2_17 --out dist --target $(1)
 SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	$(shell find crates -name '*.rs' -not -path 'crates/fuzz/*' -not -path '*/benches/*' -not -path '*/tests/*' -o -name Cargo.toml)
 # Says what is being done and, in the end, how long it took; the command's output goes to the log, whose end is shown if it fails.
@@ -35,6 +38,10 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 SITE_NEEDS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["site"], sep="\n")'
 $(VENV)/.site: $(VENV)/.installed
 	@$(call stage,installing what builds the documentation,$(SITE_NEEDS) >$(VENV)/site.txt && $(PIP) -r $(VENV)/site.txt)
+	@touch $@
+
+$(VENV)/.zig: $(VENV)/.created
+	@$(call stage,installing zig,$(PIP) "ziglang>=0.15")
 	@touch $@
 
 # The one-flow study of the SCE draft: 320 runs of 300 s, tables and figures.
@@ -62,6 +69,21 @@ bench: setup
 digests: setup
 	@$(BIN)/python -m benchmarks.digests
 
+# This machine's wheel, alone in dist/, for Linux with glibc 2.17 (of 2012) or later: zig links it for that.
+wheel: $(VENV)/.zig
+	@rm -rf dist
+	@$(call stage,building the wheel,$(call RELEASE,$(shell rustc -vV | sed -n 's/^host: //p')))
+	@ls dist/*
+
+# The wheels of both machines, and the sources. That of the other machine is linked here, and nothing of it is tried.
+wheels: $(VENV)/.zig
+	@rm -rf dist
+	@for triple in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu; do \
+		if command -v rustup >/dev/null; then rustup -q target add $$triple; fi; \
+		$(call stage,building the wheel for $$triple,$(call RELEASE,$$triple)); done
+	@$(call stage,packing the sources,$(BIN)/maturin sdist --out dist)
+	@ls dist/*
+
 # The kernel that the engine `kernel` boots, into the user's cache: a few minutes the first time.
 kernel: setup
 	@$(BIN)/dumbbell kernel build
@@ -78,7 +100,8 @@ lint: setup
 	else $(BIN)/python .ci/licences.py; fi
 
 # Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed, attacks on stored runs, and
-# what tcptrace says of captures. Last, in a laboratory, kills in the middle of runs over machines, and such runs beside those of the kernel.
+# what tcptrace says of captures. Then, in a laboratory, kills in the middle of runs over machines, and such runs beside those of the kernel.
+# Last, what `make wheels` leaves: tags, symbols, the sources built by cargo alone, a kernel built from a package that cannot be written to.
 validate: setup
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
@@ -94,6 +117,7 @@ validate: setup
 	@echo "runs over machines: bounds"; $(BIN)/dumbbell testbed lab -- $(BIN)/python tests/bounds_testbed.py
 	@seed=$$(date +%s); echo "runs over machines beside those of the kernel: --seed $$seed"; \
 		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $$seed --out "$$(mktemp -d)"
+	@$(MAKE) wheels && $(BIN)/python tests/check_release.py dist
 
 # The targets of crates/fuzz under libFuzzer for FUZZ_SECONDS each, all at once, from the corpus and with what earlier calls found
 # (fuzz/found). What fails is kept as fuzz/*.failed. The flags are those of `cargo fuzz --sanitizer none`: they need no nightly.
@@ -121,6 +145,6 @@ site: $(VENV)/.site
 	@echo "the documentation is in site/index.html"
 
 clean:
-	@rm -rf $(VENV) target fuzz/target site dumbbell/_native*.so
+	@rm -rf $(VENV) target dist fuzz/target site dumbbell/_native*.so
 
 comma := ,

@@ -18,6 +18,7 @@ TOOLS = {
     "namespaces": "namespaces, with iproute2, ethtool and an SSH server in them",
     "applications": "iperf3, vsftpd, curl and root, for flows that these make",
     "tshark": "tshark, which reads our captures",
+    "packages": "maturin, and the libraries that a wheel needs, from pip's cache or an index",
     "shells": "bash, zsh and fish, in which commands are completed",
     "iperf3": "iperf3, whose measurements we read",
 }
