@@ -21,6 +21,7 @@ TOOLS = {
     "packages": "maturin, and the libraries that a wheel needs, from pip's cache or an index",
     "shells": "bash, zsh and fish, in which commands are completed",
     "iperf3": "iperf3, whose measurements we read",
+    "site": "what builds the documentation (`make site`), and runs its notebooks",
 }
 """All optional tools."""
 

@@ -1,0 +1,86 @@
+"""The tutorial and the how-to pages say what their commands print, and show what they draw."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+from required import missing
+
+from docs import pages
+
+TRY = "if that is right: python docs/pages.py"
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.stem)
+def test_a_page_is_what_its_commands_make(page):
+    if "new cc" in page.read_text() and shutil.which("cc") is None:
+        missing("compiler", "there is no C compiler (cc), which compiles the page's control")
+    with pages.folder():
+        done = pages.written(page)
+    assert pages.stable(done.text) == pages.stable(page.read_text()), f"{TRY} {page.stem}"
+    for path, png in done.figures.items():
+        assert alike(path, png), f"{path.name} looks otherwise now; {TRY} {page.stem}"
+
+
+def alike(path, png, most=0.01):
+    """Whether two figures look alike: fonts and libraries of drawing may differ a little, curves may not."""
+    kept, made = (np.asarray(Image.open(each).convert("L").reduce(4), float) for each in (path, pages.io.BytesIO(png)))
+    return kept.shape == made.shape and np.abs(kept - made).mean() < most * 255
+
+
+def test_what_a_laboratory_takes_is_done_where_there_is_one():
+    page = pages.DOCS / "howto" / "own-testbed.md"
+    with pages.folder():
+        try:
+            done = pages.written(page, laboratory=True)
+        except RuntimeError as fault:
+            if "testbed lab" in str(fault) and "exit status 3" in str(fault):
+                missing("lab", fault)
+            raise
+    numbers = re.compile(r"[\d.]+")
+    assert numbers.sub("#", pages.stable(done.text)) == numbers.sub("#", pages.stable(page.read_text()))
+    assert list(done.figures) == [pages.DOCS / "figures" / "howto" / "own-testbed.png"]
+
+
+def test_each_figure_is_of_a_page():
+    shown = {
+        match["image"].rpartition("/")[2] for page in pages.PAGES for match in pages.PIECE.finditer(page.read_text()) if match["image"]
+    }
+    kept = {path.name for folder in ("howto", "tutorial") for path in (pages.DOCS / "figures" / folder).iterdir()}
+    assert kept == shown
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """A function that does what a text says, and gives the text with what came of it."""
+    monkeypatch.chdir(tmp_path)
+
+    def do(text, **options):
+        (tmp_path / "page.md").write_text(text)
+        return pages.written(tmp_path / "page.md", **options).text
+
+    return do
+
+
+def test_output_that_is_no_longer_true_is_replaced(page):
+    text = '```yaml title="a/b.yaml"\nx\n```\n\n```console\n$ cat a/b.yaml\nold\n$ cat a/*.yaml | tr x y\n```\ntail\n'
+    assert page(text) == text.replace("old\n", "x\n\n").replace("y\n```", "y\ny\n```").replace("tr x y\n```", "tr x y\ny\n```")
+
+
+def test_python_goes_on_where_it_ended(page):
+    text = "```python\nx = 1\n```\n```python\nprint(x)\n```\n```text\n```\n"
+    assert page(text) == text.replace("text\n", "text\n1\n")
+
+
+def test_a_command_that_fails_is_told_with_what_it_said(page):
+    with pytest.raises(RuntimeError, match=r"run none.yaml: exit status 2\n.*none.yaml"):
+        page("```console\n$ dumbbell run none.yaml\n```\n")
+
+
+def test_a_figure_that_is_not_made_is_no_figure(page):
+    text = "<!-- figure none.png -->\n![A figure](figure.png)\n"
+    with pytest.raises(FileNotFoundError):
+        page(text)
+    assert page(f'```console title="in a laboratory"\n$ false\n```\n{text}').endswith(text)

@@ -1,0 +1,189 @@
+"""The documentation site: built without a warning, whole, and alone in the world."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from required import missing
+
+import dumbbell
+from docs import staging
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+CHROMIUM = Path("/usr/bin/chromium")
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+LOADS = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
+"""What a browser fetches by itself, by the attribute that says from where."""
+
+
+class Page(HTMLParser):
+    """What a page of the site loads, links to, and can be linked at."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.loads, self.links, self.anchors = [], [], {""}
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag in LOADS and found.get(LOADS[tag]) and found.get("rel") != "canonical":
+            self.loads.append(found[LOADS[tag]])
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"])
+        self.anchors |= {found[key] for key in ("id", "name") if found.get(key)}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site without what is made with it: results of notebooks, Rust's reference, explorers."""
+    try:
+        import mkdocs  # noqa: F401
+        import mkdocstrings  # noqa: F401
+    except ImportError as error:
+        missing("site", error)
+    folder = tmp_path_factory.mktemp("site")
+    staging.main(["--into", str(folder / "pages")])
+    build = (
+        "import sys; from mkdocs.commands.build import build; from mkdocs.config import load_config;"
+        "build(load_config('mkdocs.yml', docs_dir=sys.argv[1], site_dir=sys.argv[2], strict=True))"
+    )
+    command = [sys.executable, "-c", build, folder / "pages", folder / "site"]
+    ended = subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "WARNING" not in ended.stderr
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def parsed(site):
+    """The pages of the site, by their path."""
+    return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+
+
+def test_every_document_is_a_page(parsed, site):
+    assert {site / page.replace(".md", ".html") for page in PAGES} <= set(parsed)
+
+
+def test_nothing_is_loaded_from_elsewhere(parsed, site):
+    assert {
+        each for page in parsed.values() for each in page.loads if urlsplit(each).scheme not in ("", "data") or each.startswith("//")
+    } == set()
+    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert not re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)'\"]*", styles)
+
+
+def test_links_lead_to_files_and_anchors_of_the_site(parsed):
+    for path, page in parsed.items():
+        for link in (*page.links, *page.loads):
+            parts = urlsplit(link)
+            if parts.scheme or link.startswith("//"):
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.name}: {link}"
+            if parts.fragment and target.suffix == ".html":
+                assert unquote(parts.fragment) in parsed[target].anchors, f"{path.name}: {link}"
+
+
+def test_it_is_searched_from_the_file_system_and_asks_nobody(site):
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        missing("browser", error)
+    if not CHROMIUM.exists():
+        missing("browser", f"{CHROMIUM}: no such file")
+    asked, faults = [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 420, "height": 900}, color_scheme="dark")
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto((site / "howto" / "bufferbloat.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == 420
+        page.set_viewport_size({"width": 1300, "height": 900})
+        page.locator("input.md-search__input").fill("starve")
+        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        assert "howto/starvation.html" in page.locator(".md-search-result__link").first.get_attribute("href")
+        browser.close()
+    assert asked
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+    assert faults == []
+
+
+def test_every_document_is_in_the_navigation():
+    listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == PAGES
+
+
+def test_the_reference_has_every_name():
+    listed = re.findall(r"^::: dumbbell\.(\w+)$", (DOCS / "python.md").read_text(), re.MULTILINE)
+    assert sorted({*dir(dumbbell), "metrics"} - {"__version__"}) == sorted(listed)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_the_same_here_and_where_it_lies(name):
+    """Programs that make HTML of Markdown differ in lists, tables and code; what is written alike for both looks alike in both."""
+    try:
+        import markdown
+        import markdown_it
+    except ImportError as error:
+        missing("site", error)
+    text = re.sub(r"\A---\n.*?\n---\n", "", (DOCS / name).read_text(), flags=re.DOTALL)
+    there = markdown_it.MarkdownIt("commonmark").enable("table").render(text)
+    here = markdown.markdown(text, extensions=["tables", "sane_lists", "pymdownx.superfences", "pymdownx.betterem"])
+    assert shape(here) == shape(there)
+
+
+def shape(html):
+    """How often a page has each of these, and its headings."""
+    tags = ("h1", "h2", "h3", "h4", "ul", "ol", "li", "table", "tr", "td", "th", "pre", "em", "strong", "img", "a")
+    return {tag: len(re.findall(rf"<{tag}[ >]", html)) for tag in tags}
+
+
+def test_files_that_pages_link_to_come_along(tmp_path):
+    staging.stage(tmp_path, {})
+    assert "](files/examples/loss.yaml.md)" in (tmp_path / "paths.md").read_text()
+    assert (tmp_path / "files/examples/loss.yaml.md").read_text().startswith("# examples/loss.yaml\n\n```yaml\n")
+    assert "- [loss.yaml](loss.yaml.md)" in (tmp_path / "files/examples/index.md").read_text()
+    assert (tmp_path / "files/benchmarks/instructions.csv").read_bytes() == (ROOT / "benchmarks" / "instructions.csv").read_bytes()
+
+
+def test_a_link_to_nothing_is_told_with_its_page():
+    with pytest.raises(SystemExit, match=r"docs/paths.md: the link none.md leads to no file"):
+        staging.links(DOCS / "paths.md", "[none](none.md)")
+
+
+def test_links_in_code_stay():
+    text = "```sh\n[a](../examples/loss.yaml)\n```\n[a](../examples/loss.yaml#b)\n"
+    changed, linked = staging.links(DOCS / "paths.md", text)
+    assert changed == "```sh\n[a](../examples/loss.yaml)\n```\n[a](files/examples/loss.yaml.md#b)\n"
+    assert linked == [ROOT / "examples" / "loss.yaml"]
+
+
+def test_blocks_get_what_is_made_with_the_site(tmp_path):
+    reference = tmp_path / "doc"
+    (reference / "dumbbell_sim").mkdir(parents=True)
+    (reference / "dumbbell_sim" / "index.html").write_text("")
+    staging.stage(tmp_path / "pages", {"rust": staging.rust(reference, tmp_path / "pages"), "explorers": staging.explorers([], tmp_path)})
+    assert "- [dumbbell-sim](rust/dumbbell_sim/index.html)\n" in (tmp_path / "pages" / "rust.md").read_text()
+    assert (tmp_path / "pages" / "rust" / "dumbbell_sim" / "index.html").exists()
+    assert "None was made with this site." in (tmp_path / "pages" / "explorers.md").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.md")), ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path):
+    if shutil.which("jupytext", path=Path(sys.executable).parent) is None:
+        missing("site", "there is no jupytext, which reads notebooks")
+    from docs import notebooks
+
+    shown = notebooks.executed(path.read_text(), tmp_path, path.stem)
+    figures = [each.name for each in sorted(tmp_path.iterdir())]
+    assert figures
+    assert re.findall(r"!\[[^\]]*\]\(([^)]+)\)", shown) == figures
+    assert shown.count("```python") == path.read_text().count("```python")
