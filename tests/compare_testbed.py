@@ -19,6 +19,7 @@ from dumbbell.results import Store
 from dumbbell.scenario import Scenario
 
 _SETTLED_S = 3.0
+_SEGMENT_BYTES = 1448
 _LATE_US = 1000
 _QDISCS = {
     "pfifo": {"kind": "pfifo", "limit": "100p"},
@@ -44,13 +45,17 @@ def drawn(seed, count, repeats):
 
 
 def measured(run):
-    """Goodput of all flows in Mbit/s, mean srtt of the flows in ms, mean queue in ms."""
+    """Goodput of all flows in Mbit/s, mean srtt of the flows in ms, mean queue in ms.
+
+    Goodput is of the segments that have arrived (tcpi_delivered): what an application can read comes in leaps, when a gap is filled, and
+    one at either end of the window puts three bbr flows behind codel above the line's rate.
+    """
     rate_bps = 1e6 * float(run.scenario["path"]["bottleneck"]["rate"].removesuffix("mbit"))
     read, srtt_ms = 0.0, []
     for row in run.flows.rows():
-        t_s, value = run.series(f"flow/{row['flow']}", "rx_bytes")
+        t_s, value = run.series(f"flow/{row['flow']}", "delivered")
         settled = t_s >= _SETTLED_S
-        read += 8e-6 * (value[settled][-1] - value[settled][0]) / (t_s[settled][-1] - t_s[settled][0])
+        read += 8e-6 * _SEGMENT_BYTES * (value[settled][-1] - value[settled][0]) / (t_s[settled][-1] - t_s[settled][0])
         t_s, value = run.series(f"flow/{row['flow']}", "srtt_ms")
         srtt_ms.append(np.nanmean(value[t_s >= _SETTLED_S]))
     t_s, backlog = run.series("port/bottleneck", "backlog_bytes")
