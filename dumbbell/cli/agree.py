@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
@@ -59,6 +60,7 @@ def _agree(
             "5 for stability.",
         ),
     ] = None,
+    hosts: HostsOption = None,  # noqa: ARG001
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/agree-SET by default.")] = None,

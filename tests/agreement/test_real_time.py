@@ -5,6 +5,7 @@ from engines.testbed.recorded import HOSTS
 
 from dumbbell.agreement.real_time import for_machines, in_real_time
 from dumbbell.agreement.sets import ScenarioSet
+from dumbbell.agreement.tables import real_time
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario
 
@@ -35,6 +36,21 @@ def test_both_engines_have_buckets_for_timers_that_are_late():
     found, left_out = for_machines(made({}, {"shaper": "tbf"}, {"shaper": "htb", "burst": "64kB"}, {"rate": "500kbit"}, cake), KERNEL)
     assert buckets(found) == [("tbf", 12_500), ("tbf", 12_500), ("htb", 64_000), ("tbf", 1514), ("cake", None)]
     assert left_out == []
+
+
+def test_the_command_takes_the_machines_and_lists_what_it_would_run(dumbbell, tmp_path):
+    given = ("agree", "random", "--cc", "cubic", "--seed", "4", "--count", "1", "--engines", "kernel,testbed", "--list")
+    listed = dumbbell(*given, "--hosts", str(tmp_path / "hosts.yaml"))
+    assert (listed.status, listed.err) == (0, "")
+    assert "burst: 1900B" in listed.out
+    missing = dumbbell(*given, "--hosts", str(tmp_path / "none.yaml"))
+    assert (missing.status, missing.err) == (2, f"--hosts: {tmp_path}/none.yaml: no such file; expected a hosts file (docs/testbed.md)\n")
+
+
+def test_what_is_said_of_runs_in_real_time():
+    said = real_time({"in_real_time": in_real_time(KERNEL)})
+    assert said.startswith("Runs of testbed are in real time: no two are the same, ")
+    assert "Buckets of both engines last 10 ms at least" in said
 
 
 def test_other_engines_have_the_set_as_it_is():
