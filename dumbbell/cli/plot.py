@@ -78,9 +78,7 @@ def _plot(
     label: LabelOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", callback=folder_of_figures, help="Folder of the figures; DIR/figures by default. Made if missing."
-        ),
+        typer.Option("--out", callback=folder_of_figures, help="Folder of the figures; DIR/figures by default. Made if missing."),
     ] = None,
     formats: FormatsOption = None,
     size: SizeOption = "screen",

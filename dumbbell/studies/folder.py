@@ -107,7 +107,7 @@ def _find(path: Path) -> tuple[Path, dict[str, Any]]:
     """The folder of results that a path stands for, and the contents of its study.json."""
     path = find_folder(path)
     request = read_request(path)
-    if not request and path.is_dir() and not (path / STUDY).exists() and next(path.glob(f"*/{RUN}"), None) is None:
+    if not request and path.is_dir() and not (path / STUDY).exists() and not has_runs(path, os.listdir(path)):
         raise _without_results(path)
     return path, request
 
