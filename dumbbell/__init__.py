@@ -4,7 +4,7 @@ import dumbbell
 
 results = dumbbell.run(dumbbell.Scenario.from_file("scenario.yaml"))
 results.frame                       # polars: coordinates of the sweep, t_ns, entity, series, value
-dumbbell.plot(results, x="path.rtt", y="goodput", by="cc")          # a matplotlib figure
+dumbbell.plot(results, x="path.rtt", y="goodput", by="group")       # a matplotlib figure
 dumbbell.table(results)                                             # means over repeats with their intervals
 """
 

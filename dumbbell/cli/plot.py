@@ -89,7 +89,7 @@ def _plot(
 ) -> None:
     """Draw figures: of a study its own, of one run that run over time, of several runs a summary, or what the options ask for.
 
-    dumbbell plot results/queues --x rtt --y goodput --by cc
+    dumbbell plot results/queues --x rtt --y goodput --by group
     """
     from dumbbell.comparing.across.questions import Asked
 

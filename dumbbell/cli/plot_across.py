@@ -123,7 +123,7 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
     new = "" if target.is_dir() else "the new folder "
     name = "summary" if is_summary else file_name(settled)
     written = style.save(figure, target, name, output.formats)
-    note(f"1 figure in {new}{target}: {', '.join(path.name for path in written)}")
+    note(f"1 figure in {new}{target}: {name}{', '.join(path.suffix for path in written)}")
     return written
 
 

@@ -37,7 +37,7 @@ def test_without_options_there_is_one_summary_of_a_sweep(dumbbell, sweep, tmp_pa
     said, written = answer.err.splitlines()
     assert said.startswith("drawing goodput_mbit, srtt_mean_ms")
     assert " over path.rtt by flows.0.cc, 12 runs: mean, 95 % interval (Student's t) of 3 runs each" in said
-    assert written == f"1 figure in {tmp_path}: summary.png, summary.svg"
+    assert written == f"1 figure in {tmp_path}: summary.png, .svg"
 
 
 def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
