@@ -108,6 +108,7 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
 
 
 def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, paths: Sequence[Path]) -> list[Path]:
+    from dumbbell.comparing.across.words import COMMAND
     from dumbbell.drawing import style
     from dumbbell.drawing.across.figure import across_figure, describe, file_name
 
@@ -117,7 +118,8 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
     if settled.pooled and is_summary:
         key = settled.pooled[0]
         value = next(filter(None, map(str, settled.keys[key])))
-        note(f"note: {key} has no place in one figure: --x {key}, --panels {key} or --where {key}={value} shows it")
+        shows = [COMMAND.offered("x", key), COMMAND.offered("panels", key), COMMAND.offered("where", f"{key}={value}")]
+        note(f"note: {key} has no place in one figure: {shows[0]}, {shows[1]} or {shows[2]} shows it")
     figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
     target = output.out or paths[0] / "figures"
     new = "" if target.is_dir() else "the new folder "

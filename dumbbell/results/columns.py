@@ -140,7 +140,9 @@ def short(key: str, keys: Iterable[str]) -> str:
     words, others = key.split("."), [other for other in keys if other != key]
     for count in range(1, len(words)):
         name = ".".join(words[-count:])
-        if not words[-count].isdigit() and not any(other == name or other.endswith(f".{name}") for other in others):
+        if not (words[-count].isdigit() or words[-count] == "*") and not any(
+            other == name or other.endswith(f".{name}") for other in others
+        ):
             return name
     return key
 

@@ -63,6 +63,7 @@ def test_keys_are_as_short_as_they_can_be():
     keys = [*KEYS, "path.back.rtt", "flows.1.cc"]
     assert [short(key, keys) for key in keys] == ["path.rtt", "flows.0.cc", "qdisc", "back.rtt", "flows.1.cc"]
     assert short("seed", keys) == "seed"
+    assert short("flows.*.cc", ["flows.*.cc", "flows.0.cc"]) == "flows.*.cc"
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,10 @@ def _data(
             )
         kinds_of = series_kinds(name)
         if per is not None and per not in kinds_of:
-            raise BadInput(f"{given} is a series of a {' or a '.join(kinds_of)}; expected {manner.offered('per', kinds_of[0])}")
+            what = f"{given} is a series of a {' or a '.join(kinds_of)}"
+            if asked.per is None:
+                raise BadInput(f"{what}, and another option names what a {per} has; expected keys of the sweep alone")
+            raise BadInput(f"{what}; expected {manner.offered('per', kinds_of[0])}")
         pers[name] = series[name] = per or kinds_of[0]
     if asked.window_s is not None and GOODPUT not in series:
         expected = manner.together(manner.offered("x", "time"), manner.offered("y", "goodput"))

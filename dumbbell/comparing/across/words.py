@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,10 +32,10 @@ class Manner:
         return f"{self.name(option)}{'=' if self.python else ' '}{value!r}"
 
     def offered(self, option: str, value: object = None) -> str:
-        """What to type: `--x rtt`, `--samples`, or `x='rtt'`, `samples=True`."""
+        """What to type, quoted for a shell where that is needed: `--x rtt`, `--samples`, or `x='rtt'`, `samples=True`."""
         if self.python:
             return f"{self.name(option)}={True if value is None else value!r}"
-        return self.name(option) if value is None else f"{self.name(option)} {value}"
+        return self.name(option) if value is None else f"{self.name(option)} {shlex.quote(str(value))}"
 
     def together(self, *options: str) -> str:
         """Several options in a row."""

@@ -114,6 +114,15 @@ def test_what_would_do_nothing_is_refused(asked, line):
     assert refused(asked).startswith(line)
 
 
+def test_what_is_to_be_typed_is_quoted_for_a_shell():
+    keys = {"k": ("pfifo limit=1p", "fq"), **{f"k{number}": tuple("12345") for number in range(3)}}
+    asked = {**RTT, "by": ("k0",), "panels": "k1", "over": ("k2",)}
+    assert "--where 'k=pfifo limit=1p', or --over k to take" in refused(asked, sweep(repeats=1, **keys))
+    assert refused({"x": "time", "y": ("backlog_packets",), "by": ("group",)}) == (
+        "--y 'backlog_packets' is a series of a port, and another option names what a flow has; expected keys of the sweep alone"
+    )
+
+
 def test_what_may_be_named_has_folders_and_engines_if_there_are_several():
     assert refused({**RTT, "by": ("fold",)}, sweep("a"), sweep("b", engine="kernel")).endswith(
         "expected one of path.rtt, flows.0.cc, engine, folder, group, cc, direction, flow"
