@@ -57,6 +57,9 @@ class _Listed:
             rows.add(facts, {"flows.0.cc": cc, "path.rtt": f"{10 * (i % 50)}ms"}, {"goodput_mbit": i / 7, "drops": float(i)})
         return rows.document("many", "runs")
 
+    def renew(self) -> None:
+        """Nothing is added."""
+
     def keys(self) -> Sequence[str]:
         """Theirs."""
         return [sha256(str(i).encode()).hexdigest()[:32] for i in range(_RUNS)]

@@ -54,6 +54,9 @@ class Capture:
         own = 0 <= first_s - EPOCH_NS / 1e9 < _OWN_CLOCK_S
         return EPOCH_NS if own else int(first_s * 1e9)
 
+    def renew(self) -> None:
+        """A capture stays as it was when it was opened."""
+
     def keys(self) -> Sequence[str]:
         """The keys of the connections, the largest first: an export keeps as many of them as fit."""
         size = {key: sum(int(row["bytes"] or 0) for row in pair) for key, pair in self._connections.items()}

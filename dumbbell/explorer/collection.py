@@ -40,6 +40,9 @@ class Collection(Protocol):
     def index(self) -> Document:
         """What is known of all of them."""
 
+    def renew(self) -> None:
+        """Takes in what was added since it was read."""
+
     def keys(self) -> Sequence[str]:
         """Theirs, in order."""
 

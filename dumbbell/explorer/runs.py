@@ -30,6 +30,7 @@ class Runs:
     def __init__(self, store: Path, title: str, agreement: Callable[[], Document | None] = lambda: None) -> None:
         """`agreement` gives the comparison with a reference, if there is one: it is only made if it is asked for."""
         self._store = Store(store)
+        self._as_of = _changed_ns(store)
         self._title = title
         self._agreement = agreement
         self._samples = lru_cache(_HELD)(self._read)
@@ -38,6 +39,13 @@ class Runs:
     def _runs(self) -> dict[str, Run]:
         # Series are checked when they are read, each time.
         return {run.key: run for run in self._store.runs(check_series=False)}
+
+    def renew(self) -> None:
+        """Takes in runs that were stored since, as of a sweep that is running."""
+        if (now := _changed_ns(self._folder)) != self._as_of:
+            self._as_of, self._store = now, Store(self._folder)
+            for name in ("_runs", "agreement"):
+                self.__dict__.pop(name, None)
 
     def keys(self) -> Sequence[str]:
         """The keys of the runs in the order of the requests."""
@@ -105,6 +113,14 @@ class Runs:
     def _read(self, key: str) -> dict[tuple[str, str], Samples]:
         parts = self._runs[key].frame.partition_by("entity", "series", as_dict=True, maintain_order=True)
         return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
+
+
+def _changed_ns(folder: Path) -> int:
+    """When a run was last added to a folder; 0 if it is not there."""
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _outlined(entity: str, name: str, samples: Samples) -> Document:

@@ -86,6 +86,7 @@ class Site:
             raise Refused(HTTPStatus.NOT_FOUND, "there is none of that name") from None
 
     def _runs(self) -> tuple[str, bytes]:
+        self._collection.renew()
         return _JSON, _json(self._collection.index())
 
     def _run(self, key: str) -> tuple[str, bytes]:

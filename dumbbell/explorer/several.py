@@ -20,9 +20,19 @@ class Several:
         """`collections` by the names of their folders."""
         self._collections = collections
         self._of: dict[str, Collection] = {}
-        for collection in collections.values():
+        self._take_in()
+
+    def _take_in(self) -> None:
+        self._of.clear()
+        for collection in self._collections.values():
             its = collection.keys()
             self._of.update((key, collection) for key in its if key not in self._of)
+
+    def renew(self) -> None:
+        """Each of them."""
+        for collection in self._collections.values():
+            collection.renew()
+        self._take_in()
 
     def index(self) -> Document:
         """The table of all runs; the comparison with a reference is that of the first folder that has one."""

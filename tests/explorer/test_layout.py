@@ -9,6 +9,7 @@ from explorer import stores
 from dumbbell.exchange.imported import runs_of
 from dumbbell.explorer.export import export
 from dumbbell.explorer.runs import Runs
+from dumbbell.explorer.server import Site
 from dumbbell.explorer.several import Several
 
 TABS = ("series", "statistics", "sweep", "details")
@@ -112,3 +113,29 @@ def test_flows_of_an_unknown_control_have_colours_and_rates_of_few_samples_are_d
     assert len(set(colours)) == 2
     assert "500 ms" in page.locator('[data-panel="rx_bytes"] figcaption').inner_text()
     assert page.evaluate("dumbbell.statistics(0, 2)")[0]["rows"][0]["goodput"] == pytest.approx(8)
+
+
+def test_a_sweep_that_is_running_is_followed_and_a_note_goes_with_the_address(opened, tmp_path, serving):
+    folder = tmp_path / "runs"
+    stores.small(folder, sweep={"path.rtt": ["10ms", "20ms"]})
+    with serving(Site(Runs(folder, "runs"), "runs")) as server:
+        page = opened(server.address, online=True)
+        page.get_by_role("button", name="Follow").click()
+        stores.small(folder, sweep={"path.rtt": ["10ms", "20ms", "40ms"]})
+        page.wait_for_function("() => document.querySelector('#summary').textContent === '3 runs'", timeout=15_000)
+        assert page.locator("#runs tbody tr").count() == 3
+        page.get_by_text("Note", exact=True).click()
+        page.get_by_label("Note, kept").fill("look at <b>this</b>")
+        assert page.locator("#note").text_content() == "look at <b>this</b>"
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        assert page.locator("#note").text_content() == "look at <b>this</b>"
+        assert page.faults == []
+
+
+def test_panels_are_as_wide_as_paper_where_they_are_printed(made, opened):
+    page = opened(made("small")[1].as_uri())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".uplot").first.bounding_box()["width"] == 680
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".uplot").first.bounding_box()["width"] > 1000

@@ -1,6 +1,6 @@
 // Puts the page together: header, table, tabs, keys, and what of it is drawn again when the state changes.
 
-import { byId, contrast, copy, download, el, fill, lastWord, say, select } from "./elements.js";
+import { byId, contrast, copy, download, el, fill, lastWord, say, select, shortNumber } from "./elements.js";
 import { drawDetails, saveCsv } from "./details.js";
 import { drawHeatmap, hasHeatmap } from "./heatmap.js";
 import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shownRows, usualPanels, windowText } from "./lines.js";
@@ -13,6 +13,7 @@ import { change, onChange, readState, state } from "./state.js";
 import { drawStatistics, statisticsOf } from "./statistics.js";
 
 const FIRST = 8;
+const PAPER = 680;
 const TABS = { series: "Series", statistics: "Statistics", sweep: "Sweep", reference: "Reference", details: "Run" };
 const KEYS = [
   ["W S", "zoom in and out about the cross-hair"],
@@ -152,8 +153,26 @@ function theme() {
   else delete document.documentElement.dataset.theme;
 }
 
+let following = 0;
+const EVERY_MS = 3000;
+
+/** Asks every few seconds for runs that were added, as those of a sweep that is running; once more ends it. */
+function follow() {
+  clearInterval(following);
+  const ask = async () => {
+    const [found, before] = [await source.index(), model.rows.length];
+    if (!following || found.runs.facts.key.length === before) return;
+    model.adopt(found);
+    change({}, "index");
+    say(`${shortNumber(model.rows.length - before)} more runs`);
+  };
+  following = following ? 0 : setInterval(() => document.hidden || ask().catch((error) => (follow(), say(`No longer followed: ${error.message}`))), EVERY_MS);
+  header();
+}
+
 function header() {
   const { title, kind } = model.index;
+  byId("note").textContent = state.note;
   document.title = `${title} · dumbbell`;
   byId("title").textContent = title;
   const bad = ["warn", "invalid"].map((status) => [model.rows.filter((row) => row.status === status).length, status]).filter(([count]) => count);
@@ -162,6 +181,8 @@ function header() {
   fill(
     byId("actions"),
     button("Copy link", "Copy the address of this view", () => copy(location.href, "link")),
+    source.address && kind === "runs" ? el("button", { type: "button", "aria-pressed": String(following !== 0), title: "Show runs as they are stored", onclick: follow }, "Follow") : null,
+    el("details", { class: "menu left" }, el("summary", {}, "Note"), el("div", { class: "menu-list" }, el("textarea", { rows: 4, "aria-label": "Note, kept in the address of this view", value: state.note, oninput: (event) => change({ note: event.target.value }, "note") }))),
     button("◐", "Dark or light", () => change({ theme: dark() ? "light" : "dark" }, "all")),
     button("?", "Keys", () => byId("help").showModal()),
   );
@@ -208,6 +229,8 @@ async function start() {
   if (!state.runs.length && model.rows.length) state.runs = (await firstRuns()).map(shortKey);
   buildRuns(byId("runs"));
   onChange((what) => {
+    byId("note").textContent = state.note;
+    if (what === "note") return;
     if (what === "all") theme();
     if (what === "index") {
       header();
@@ -225,6 +248,8 @@ async function start() {
     resizePanels();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawTab);
+  addEventListener("beforeprint", () => resizePanels(PAPER));
+  addEventListener("afterprint", () => resizePanels());
   byId("skip").addEventListener("click", (event) => (event.preventDefault(), byId("view").focus()));
   await drawTab();
   document.body.dataset.ready = "true";

@@ -292,7 +292,8 @@ function refineSoon() {
   }, 200);
 }
 
-export function resizePanels() {
-  const width = stage.place?.isConnected ? Math.max(stage.place.clientWidth, 280) : 0;
+/** Draws the panels as wide as there is room, or as wide as is asked for: a sheet of paper. */
+export function resizePanels(asked) {
+  const width = stage.place?.isConnected ? asked ?? Math.max(stage.place.clientWidth, 280) : 0;
   if (width) stage.panels.filter((panel) => panel.chart && panel.chart.width !== width).forEach((panel) => panel.draw(width));
 }
