@@ -223,6 +223,27 @@ def test_mahimahis_log_is_a_queue():
     assert list(run.series("port/link", "backlog_packets")[1]) == [1, 2, 3, 2, 1, 0, 1, 0]
 
 
+def test_a_log_of_mahimahi_has_every_packet_in_one_of_its_counts():
+    run, lines = read("mahimahi-ae477d4.log"), (GOLDEN / "mahimahi-ae477d4.log").read_text().splitlines()
+    events = [line.split()[1:] for line in lines if not line.startswith("#")]
+    (row,) = run.ports.rows()
+    came, dropped = (sum(event[0] == kind for event in events) for kind in "+d")
+    left = [event for event in events if event[0] == "-"]
+    assert row == {
+        "port": "link",
+        "arrived_packets": came,
+        "sent_packets": len(left),
+        "sent_bytes": sum(int(event[1]) for event in left),
+        "dropped_overflow": dropped,
+    }
+    assert dropped > 0
+    # The queue held ten packets; mm-link takes the one that is being sent out of it.
+    backlog = run.series("port/link", "backlog_packets")[1]
+    assert 10 <= backlog.max() <= 12
+    assert run.series("port/link", "sojourn_ms")[1].max() < 50
+    assert run.summary.run["drops"] == dropped
+
+
 def test_imports_say_what_is_not_known_and_have_no_numbers_for_it():
     for run in runs_of(FILES, None):
         assert run.status == "warn"
