@@ -7,6 +7,7 @@ import pytest
 from explorer import stores
 
 from dumbbell.exchange.imported import runs_of
+from dumbbell.explorer.capture import Capture
 from dumbbell.explorer.export import export
 from dumbbell.explorer.runs import Runs
 from dumbbell.explorer.server import Site
@@ -139,3 +140,11 @@ def test_panels_are_as_wide_as_paper_where_they_are_printed(made, opened):
     assert page.locator(".uplot").first.bounding_box()["width"] == 680
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator(".uplot").first.bounding_box()["width"] > 1000
+
+
+def test_a_capture_begins_with_the_connection_that_carried_most(opened, tmp_path):
+    flows = [{"cc": "cubic", "name": "one", "bytes": "3kB"}, {"cc": "reno", "name": "two", "start": "500ms"}]
+    (run,) = stores.small(tmp_path / "runs", flows=flows, capture=True)
+    (tmp_path / "page.html").write_bytes(export(Capture(run.captures["left.pcap"], "left.pcap")).content)
+    page = opened((tmp_path / "page.html").as_uri())
+    assert page.locator("#runs tr.ticked").get_attribute("aria-rowindex") == "2"

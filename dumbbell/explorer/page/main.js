@@ -202,9 +202,11 @@ function keys(event) {
   }
 }
 
-/** What a page shows of itself: the first good run that has series, with the same runs of other folders. */
+/** What a page shows of itself: the first good run that has series, with the same runs of other folders; of a capture what carried most. */
 async function firstRuns() {
   const good = model.rows.filter((row) => row.status !== "invalid");
+  const bytes = ({ metrics }) => (metrics.bytes ?? 0) + (metrics.bytes_back ?? 0);
+  if (model.index.kind === "capture") good.sort((one, other) => bytes(other) - bytes(one));
   const hasSeries = async (row) => (await detailOf(row.key)).series.some((each) => !each.left_out);
   const firstOf = async (rows) => {
     for (const row of rows.slice(0, FIRST)) if (await hasSeries(row)) return row;
