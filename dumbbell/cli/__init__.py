@@ -131,6 +131,12 @@ def _run() -> int:
     except DumbbellError as error:
         say(f"{printable_lines(str(error))}\n")
         return error.exit_status
+    except ModuleNotFoundError as error:
+        library = (error.name or _NAME).partition(".")[0]
+        if library == _NAME:
+            raise
+        say(f"{library} is not installed, which this needs; expected the libraries of `pip install dumbbell`\n")
+        return EnvironmentFault.exit_status
     except KeyboardInterrupt:
         say("interrupted\n")
         return Interrupted.exit_status

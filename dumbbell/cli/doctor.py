@@ -14,7 +14,8 @@ import typer
 
 from dumbbell.cli.output import JsonOption, human_size, print_columns, print_json
 
-_LIBRARIES = ("polars", "numpy", "scipy", "pydantic", "matplotlib")
+_LIBRARIES = {"polars": False, "numpy": False, "scipy": True, "pydantic": False, "matplotlib": True}
+"""With whether machines that only compute runs may lack it."""
 _LEAST_DISK = 100_000_000
 """Bytes."""
 
@@ -56,11 +57,11 @@ def _examine() -> Iterator[Finding]:
     from dumbbell.executor import default_workers
 
     yield Finding("python", sys.version_info >= (3, 11), platform.python_version())
-    for library in _LIBRARIES:
+    for library, optional in _LIBRARIES.items():
         try:
             yield Finding(library, True, version(library))
         except PackageNotFoundError:
-            yield Finding(library, False, "not installed; expected `make setup` to have run")
+            yield Finding(library, False, "not installed; expected the libraries of `pip install dumbbell`", optional)
     yield from _simulator()
     yield _kernel()
     yield _laboratory()

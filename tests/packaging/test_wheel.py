@@ -40,7 +40,7 @@ def test_the_metadata_is_complete(packed):
     for field in ("Summary", "Author", "Keywords", "Requires-Python"):
         assert metadata[field], field
     assert metadata["Description-Content-Type"].startswith("text/markdown")
-    assert metadata.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+    assert metadata.get_payload().strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
     assert len(metadata.get_all("Classifier")) > 10
     for licence in metadata.get_all("License-File"):
         assert any(name.endswith(f".dist-info/licenses/{licence}") for name in names)
