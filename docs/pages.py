@@ -101,15 +101,23 @@ def session(body: str) -> str:
 
 def output(command: str) -> str:
     """What a command prints to stdout. Raises `RuntimeError` with all that it said if it fails."""
+    command, _, then = command.partition(" | ")
     words = [name for word in shlex.split(command, comments=True) for name in sorted(glob.glob(word)) or [word]]
-    if words[0] != "dumbbell" or words[1] == "testbed" or {">", "|", "&&"} & set(words):
-        ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-        status, out, err = ended.returncode, ended.stdout, ended.stderr
-    else:
+    if words[0] == "dumbbell" and words[1] != "testbed" and not {">", "&&"} & set(words):
         status, out, err = here(words)
+    else:
+        status, out, err = elsewhere(command)
+    if then and not status:
+        status, out, err = elsewhere(then, out)
     if status:
         raise RuntimeError(f"{command}: exit status {status}\n{out}{err}")
     return out
+
+
+def elsewhere(command: str, told: str = "") -> tuple[object, str, str]:
+    """Run a command in a shell: exit status, stdout, stderr."""
+    ended = subprocess.run(command, shell=True, input=told, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout, ended.stderr
 
 
 def here(words: Sequence[str]) -> tuple[object, str, str]:
