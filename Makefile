@@ -136,11 +136,11 @@ fuzz:
 	test -z "$$failed" || { echo "failed:$$failed; see fuzz/*.log" >&2; exit 1; }
 
 # The documentation, read as files from site/index.html or from any server: pages of docs/, notebooks with their results, the references of
-# Python and Rust, and the explorers of studies whose runs are in results/.
+# Python and Rust, and the explorers of the studies, of their quick sets where results/ has no more (two minutes the first time).
 site: $(VENV)/.site
 	@rm -rf target/doc
 	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-foreign
-	@$(BIN)/python docs/staging.py --notebooks --rust target/doc --explorers $(patsubst %/agreement.json,%,$(wildcard results/*/agreement.json))
+	@$(BIN)/python docs/staging.py --notebooks --rust target/doc --explorers
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "the documentation is in site/index.html"
 

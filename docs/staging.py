@@ -1,6 +1,6 @@
 """Stages the pages of the documentation site: what mkdocs.yml builds is what this leaves.
 
-    python docs/staging.py [--into DIR] [--notebooks] [--explorers DIR...] [--rust DIR]
+    python docs/staging.py [--into DIR] [--notebooks] [--explorers] [--rust DIR]
 
 The documents are read on GitHub as they stand, so that their links lead to files of the repository. Here they get what a site
 alone has:
@@ -18,10 +18,10 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from docs import explorer
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -116,15 +116,11 @@ def results_of_notebook(text: str, page_: Path) -> str:
     return executed(text, page_.parent, page_.stem)
 
 
-def explorers(folders: Iterable[Path], into: Path) -> str:
-    """The explorer of each folder of results as a file of the site, and the list of them."""
-    lines = []
-    for folder in folders:
-        (into / "explorers").mkdir(parents=True, exist_ok=True)
-        file = into / "explorers" / f"{folder.name}.html"
-        subprocess.run([sys.executable, "-m", "dumbbell", "view", folder, "--export", file], check=True)
-        lines.append(f"- [{folder.name}](explorers/{file.name}), {file.stat().st_size / 1e6:.1f} MB\n")
-    return "".join(lines) or "None was made with this site.\n"
+def explorers(made: Iterable[explorer.Page]) -> str:
+    """The list of the explorers that were made."""
+    return "".join(
+        f"- [{page_.title}](explorers/{page_.file.name}){', the quick set' if page_.quick else ''} ({page_.name})\n" for page_ in made
+    )
 
 
 def rust(reference: Path, into: Path) -> str:
@@ -139,12 +135,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Stage the pages of the documentation site.")
     parser.add_argument("--into", type=Path, default=STAGED, help="folder for the pages; what was in it goes")
     parser.add_argument("--notebooks", action="store_true", help="run the notebooks, and show their results")
-    parser.add_argument("--explorers", metavar="DIR", nargs="*", type=Path, default=[], help="folders of results to be shown as explorers")
+    parser.add_argument("--explorers", action="store_true", help="make the explorers of the studies, with the runs that they lack")
     parser.add_argument("--rust", metavar="DIR", type=Path, help="what cargo doc left")
     asked = parser.parse_args(arguments)
     shutil.rmtree(asked.into, ignore_errors=True)
     asked.into.mkdir(parents=True)
-    blocks = {"explorers": explorers(asked.explorers, asked.into)}
+    blocks = {}
+    if asked.explorers:
+        blocks["explorers"] = explorers(explorer.pages(asked.into / "explorers"))
     if asked.rust:
         blocks["rust"] = rust(asked.rust, asked.into)
     stage(asked.into, blocks, asked.notebooks)

@@ -13,7 +13,7 @@ import pytest
 from required import missing
 
 import dumbbell
-from docs import staging
+from docs import explorer, staging
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -170,10 +170,11 @@ def test_blocks_get_what_is_made_with_the_site(tmp_path):
     reference = tmp_path / "doc"
     (reference / "dumbbell_sim").mkdir(parents=True)
     (reference / "dumbbell_sim" / "index.html").write_text("")
-    staging.stage(tmp_path / "pages", {"rust": staging.rust(reference, tmp_path / "pages"), "explorers": staging.explorers([], tmp_path)})
+    page = explorer.Page("oracle", "The kernel", tmp_path / "oracle.html", True)
+    staging.stage(tmp_path / "pages", {"rust": staging.rust(reference, tmp_path / "pages"), "explorers": staging.explorers([page])})
     assert "- [dumbbell-sim](rust/dumbbell_sim/index.html)\n" in (tmp_path / "pages" / "rust.md").read_text()
     assert (tmp_path / "pages" / "rust" / "dumbbell_sim" / "index.html").exists()
-    assert "None was made with this site." in (tmp_path / "pages" / "explorers.md").read_text()
+    assert "- [The kernel](explorers/oracle.html), the quick set (oracle)\n" in (tmp_path / "pages" / "explorers.md").read_text()
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.md")), ids=lambda path: path.stem)
