@@ -113,8 +113,15 @@ def expected_samples(plan: Plan, engine: str) -> int:
     groups, shares = len(chosen.groups), len(chosen.shares) * (flows + len(chosen.groups))
     counts = ("flow", flows), ("group", groups), ("port", len(chosen.ports)), ("share", shares)
     series = sum([count * _series_count(kind, engine) for kind, count in counts if count])
-    streams = sum([workload.packets or 0 for workload in measuring(plan).values()])
-    return (plan.duration_ns // plan.sample_ns + 1) * series + streams * _series_count("udp", engine)
+    return (plan.duration_ns // plan.sample_ns + 1) * series + expected_measurements(plan)
+
+
+def expected_measurements(plan: Plan) -> int:
+    """Those of them that are of the datagrams of streams that measure: delay and jitter of each, and of two the round trip."""
+    if not plan.sample_ns:
+        return 0
+    streams = measuring(plan).values()
+    return sum([(workload.packets or 0) * (5 if workload.parameters.get("reply") else 4) // 2 for workload in streams])
 
 
 @cache

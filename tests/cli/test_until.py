@@ -61,7 +61,7 @@ def test_plan_shows_a_range_and_check_knows_which_runs_there_are(file, dumbbell,
     assert before["cpu_s"] < before["most"]["cpu_s"]
     rows = dict(line.split(None, 1) for line in dumbbell("plan", file, "--out", out).out.splitlines()[-5:])
     assert rows["runs"] == rows["missing"] == "6 to 12"
-    assert " to " in rows["time"]
+    assert " kB to " in rows["disk"]
     assert dumbbell("run", file, "--out", out).status == 0
     after = json.loads(dumbbell("plan", file, "--out", out, "--json").out)
     assert (after["missing"], after["most"]["missing"]) == (0, 0)

@@ -20,7 +20,7 @@ def testbed():
 def test_it_is_not_the_same_twice_and_takes_as_long_as_it_lasts(testbed):
     assert testbed.in_real_time
     runs = testbed.prepare([resolved(flows=OWN, duration="10s"), resolved(flows=OWN, duration="20s")])
-    assert estimate(runs, workers=4).wall_s == pytest.approx(36)
+    assert estimate(runs, workers=4).wall_s == pytest.approx(36, abs=0.1)
 
 
 @pytest.mark.parametrize(

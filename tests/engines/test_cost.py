@@ -1,0 +1,63 @@
+"""What runs cost, estimated before they are started."""
+
+import math
+
+import pytest
+
+from dumbbell import Scenario, run
+from dumbbell.engines.cost import estimate
+from dumbbell.engines.prepared import prepare
+
+PATH = {"rtt": "40ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
+BLOCK = 4096
+
+
+def scenario(**more):
+    return Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "10s", **more})
+
+
+def taken(folder):
+    """Bytes of a folder on a disk with blocks of 4 KiB."""
+    return sum(BLOCK if each.is_dir() else BLOCK * math.ceil(each.stat().st_size / BLOCK) for each in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sweep": {"path.rtt": ["10ms", "20ms", "40ms", "80ms"]}, "flows": [{"cc": "cubic"}, {"cc": "bbr"}]},
+        {"flows": [{"cc": "cubic", "count": 16}], "sweep": {"path.rtt": ["10ms", "80ms"]}},
+        {"sample": "0s", "sweep": {"path.rtt": ["10ms", "20ms", "40ms"]}},
+        {"duration": "60s", "sample": "50ms", "path": {**PATH, "bottleneck": {"rate": "10mbit", "qdisc": "fq_codel"}}},
+        {"duration": "60s", "background": [{"kind": "voip"}, {"kind": "ping"}]},
+    ],
+)
+def test_the_disk_is_known_within_a_factor(more, tmp_path):
+    wanted = scenario(**more)
+    found = estimate(prepare(wanted.runs()))
+    run(wanted, tmp_path / "out", workers=1)
+    assert 1 / 1.5 < found.disk_bytes / taken(tmp_path / "out") < 1.5
+
+
+def test_a_run_may_stand_for_others():
+    wanted = scenario(sweep={"path.bottleneck.rate": ["10mbit", "1mbit"]})
+    fast, slow = prepare(wanted.runs())
+    several = estimate([fast, fast, fast, slow], workers=1)
+    counted = estimate([fast, slow], workers=1, counts=[3, 1])
+    assert counted.packets == several.packets
+    assert counted.cpu_s == pytest.approx(several.cpu_s)
+    assert counted.wall_s == pytest.approx(several.wall_s)
+    assert estimate([fast, slow], workers=1, counts=[0, 0]).wall_s == 0
+
+
+def test_more_workers_take_less_time_down_to_the_longest_run_and_what_one_thread_does():
+    (long,) = prepare(scenario(path={**PATH, "bottleneck": {"rate": "1gbit", "qdisc": "fq_codel"}}, duration="60s").runs())
+    one, two, many = (estimate([long] * 4, workers=workers) for workers in (1, 2, 1000))
+    assert one.wall_s == pytest.approx(2 * two.wall_s)
+    assert many.wall_s >= long.cpu_s
+    (short,) = prepare(scenario(duration="1s", sample="0s").runs())
+    assert estimate([short], workers=1000, counts=[1000]).wall_s >= 5
+
+
+def test_flows_with_small_windows_cost_more():
+    costs = [run.cpu_s for run in prepare(scenario(sweep={"flows.0.count": [1, 8, 100]}).runs())]
+    assert costs[0] < costs[1] < costs[2] < 5 * costs[0]
