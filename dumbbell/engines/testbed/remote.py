@@ -69,9 +69,8 @@ def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, plac
             prompt = await _conducted(hosts, ready, times)
 
             async def fetch(machine: Machine) -> clocks.Offset:
-                fetching = fleet.fetch(machine, ready.at, place / machine.name)
-                _, offset = await asyncio.gather(fetching, clocks.measure(machine, ready.agent))
-                return offset
+                await fleet.fetch(machine, ready.at, place / machine.name)
+                return await clocks.measure(machine, ready.agent)
 
             later = await fleet.each(ready.machines, fetch)
         after = await fleet.facts_after(hosts, machines, before)
@@ -136,10 +135,8 @@ async def _set_up(
     used = {each: machines[each] for each in deployment.parts}
 
     async def change(machine: Machine) -> clocks.Offset:
-        # Of the exchanges the shortest counts, whatever else the machine does meanwhile.
-        changing = fleet.change(machine, journals[machine.name], deployment.parts[machine.name], at)
-        _, offset = await asyncio.gather(changing, clocks.measure(machine, _agent(at)))
-        return offset
+        await fleet.change(machine, journals[machine.name], deployment.parts[machine.name], at)
+        return await clocks.measure(machine, _agent(at))
 
     return _Ready(used, at, deployment, plan, said, late, await fleet.each(used, change))
 
