@@ -139,10 +139,8 @@ def short(key: str, keys: Iterable[str]) -> str:
     """The last words of a key that tell it from the others: `rtt` for `path.rtt`."""
     words, others = key.split("."), [other for other in keys if other != key]
     for count in range(1, len(words)):
-        name = ".".join(words[-count:])
-        if not (words[-count].isdigit() or words[-count] == "*") and not any(
-            other == name or other.endswith(f".{name}") for other in others
-        ):
+        name, first = ".".join(words[-count:]), words[-count]
+        if first != "*" and not first.isdigit() and not any(other == name or other.endswith(f".{name}") for other in others):
             return name
     return key
 
