@@ -25,7 +25,7 @@ _BLOCKS_BYTES = 10_000
 _FLOW_BYTES = 400
 _SAMPLE_BYTES = 1.5
 """Of a sample in series.parquet, compressed."""
-_MEASURED_BYTES = 13.0
+_MEASURED_BYTES = 9.0
 """Likewise of a value of a datagram that measures: its time and it are as good as random."""
 _CAPTURED_BYTES = 400
 """Of a data packet and its ACKs in the captures of both hosts, or of two points of the path, at most."""
