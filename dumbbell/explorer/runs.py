@@ -42,8 +42,8 @@ class Runs:
 
     def renew(self) -> None:
         """Takes in runs that were stored since, as of a sweep that is running."""
-        if (now := _changed_ns(self._folder)) != self._as_of:
-            self._as_of, self._store = now, Store(self._folder)
+        if (now := _changed_ns(self._store.path)) != self._as_of:
+            self._as_of, self._store = now, Store(self._store.path)
             for name in ("_runs", "agreement"):
                 self.__dict__.pop(name, None)
 
