@@ -11,7 +11,7 @@ from dumbbell.templates import examples
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-SHOWN = [text for text in re.findall(r"```yaml\n(.*?)```", TUTORIAL, re.DOTALL) if "name: " in text]
+SHOWN = [text for text in re.findall(r"```yaml[^\n]*\n(.*?)```", TUTORIAL, re.DOTALL) if "name: " in text]
 
 
 def without_comments(text):
