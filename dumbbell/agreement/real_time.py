@@ -41,7 +41,7 @@ def for_machines(scenario_set: ScenarioSet, engines: Sequence[str]) -> tuple[Sce
             for name in names:
                 refuse([run.on(name) for run in scenario.expand()])
         except ScenarioError as error:
-            reasons["; ".join(dict.fromkeys(f"{each.what}, expected {each.expected}" for each in error.problems))] += 1
+            reasons["; ".join(dict.fromkeys(f"{each.key}: {each.what}, expected {each.expected}" for each in error.problems))] += 1
         else:
             kept.append(scenario)
     left_out = [f"{count} {'scenario is' if count == 1 else 'scenarios are'} left out: {reason}" for reason, count in reasons.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -65,4 +66,9 @@ def _pack(
 
 def _size(folder: Path) -> int:
     """Bytes of the files in a folder."""
-    return sum(os.lstat(os.path.join(place, name)).st_size for place, _, names in os.walk(folder) for name in names)
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # what a running sweep has there for a moment
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total

@@ -137,6 +137,11 @@ def _write(collection: Collection, path: Path, everything: bool, points: int | N
         raise BadInput(f"--limit {error}") from None
     extent = Extent(everything, points if points is not None or everything else MOST_POINTS, most_bytes)
     page = export(collection, extent)
+    if most_bytes is not None and len(page.content) > most_bytes:
+        least = human_size(len(page.content))
+        raise BadInput(
+            f"--limit {limit}: the page takes {least} with as few runs' series as it has; expected a higher limit, or fewer --points"
+        )
     new = not path.parent.exists()
     with writing(path):
         path.write_bytes(page.content)

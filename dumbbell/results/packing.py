@@ -67,7 +67,8 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
                 seen += len(batch)
                 progress(seen, len(folders))
             found.removed = remove_damaged(store)
-            store.tidy_index()
+            with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
+                store.tidy_index()
     except BlockingIOError:
         raise BadInput(f"{store.path}: another process packs it; expected to be alone") from None
     return found
@@ -77,7 +78,7 @@ def remove_damaged(store: Store) -> int:
     """Removes packs that are damaged and of which every run is whole elsewhere; their number."""
     count = 0
     for each in store.packs.all():
-        if each.keys and each.damage and all(store.is_whole(key) for key in each.keys):
+        if each.keys and each.damage and all(store.is_whole(key, apart_from=each) for key in each.keys):
             with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
                 _remove(store, each.folder)
             count += 1
@@ -145,7 +146,7 @@ def _retire(store: Store, key: str, found: Packed) -> None:
     """Removes the folder of a run once it was read back from its pack, but for files that do not go into packs."""
     folder, lies = store.path / key, store.packs.find(key)
     if lies is None or not _reads_back(lies, key, folder):
-        found.kept[key] = "its pack has not the same of it"
+        found.kept[key] = "its copy in a pack differs"
         return
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
         if set(os.listdir(folder)) <= _TAKEN:

@@ -17,6 +17,11 @@ _SETTLED_NS = 10**8
 """After this time another change of a folder has another time of modification (the kernel's clock of files has ticks of 10 ms at most)."""
 
 
+def has_packs(folder: Path) -> bool:
+    """Whether a folder holds packs, by their names."""
+    return any(_ID.fullmatch(name) for name in os.listdir(folder))
+
+
 class Packs:
     """The packs in a store's folder, as far as they have been read. Another process may add some at any time."""
 

@@ -39,7 +39,7 @@ from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_seale
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record, to_json
 from dumbbell.results.pack import Pack, PackedFile, PackedSeries
-from dumbbell.results.packs import PACKS, Packs
+from dumbbell.results.packs import PACKS, Packs, has_packs
 from dumbbell.results.place import STUDY, Place, sync_folder, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
@@ -213,10 +213,10 @@ class Store:
         pack = self._pack_of(key)
         return os.stat(self.path / key / RUN if pack is None else pack.folder).st_mtime_ns
 
-    def is_whole(self, key: str) -> bool:
-        """Whether the run is stored and not damaged."""
+    def is_whole(self, key: str, apart_from: Pack | None = None) -> bool:
+        """Whether the run is stored, elsewhere than in this pack, and not damaged."""
         with suppress(DamagedRun):
-            if self._has(key):
+            if self._has(key) and (apart_from is None or self._pack_of(key) is not apart_from):
                 self.verify(key)
                 return True
         return False
@@ -460,7 +460,7 @@ def check_capture(path: Path) -> None:
 
 def has_runs(folder: Path, below: Iterable[str]) -> bool:
     """Whether runs are stored in a folder, by the names of the folders in it. Nothing is read."""
-    return any(each == PACKS or (folder / each / RUN).is_file() for each in below)
+    return any((each == PACKS and has_packs(folder / each)) or (folder / each / RUN).is_file() for each in below)
 
 
 def leave_out(damage: DamagedRun) -> None:

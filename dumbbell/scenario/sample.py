@@ -27,6 +27,8 @@ Values = Annotated[list[Any], Field(min_length=1)]
 
 _BITS = 32
 """Of a point of Sobol's sequence, and of a shift."""
+_MOST_POINTS = 100
+"""For each cell that is wanted: to meet all of a million cells at random takes 15 times as many draws."""
 _EXACT = Context(prec=30, rounding=ROUND_FLOOR)
 """In which logarithms are taken: the decimal module rounds them rightly, and C libraries differ in their last digits."""
 
@@ -137,17 +139,18 @@ class Sample(BaseModel):
         return math.prod(known) if len(known) == len(numbers) else None
 
     def cells(self) -> list[dict[str, Any]]:
-        """The cells, dotted key to value as written."""
+        """The cells, dotted key to value as written. Raises `Unfit` if the values are too few for so many cells."""
         points = {"random": _random, "sobol": _sobol, "latin": _latin}[self.method](self)
-        if self.method == "latin":
-            return [{key: value for key, (_, value) in self._met(point).items()} for point in points]
         found: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for point in points:
+        for point in itertools.islice(points, _MOST_POINTS * self.count):
             met = self._met(point)
             found.setdefault(tuple(which for which, _ in met.values()), {key: value for key, (_, value) in met.items()})
             if len(found) == self.count:
-                break
-        return list(found.values())
+                return list(found.values())
+        others = ", method: random or sobol" if self.method == "latin" else ""
+        raise Unfit(
+            f"count {self.count}: {self.method} meets {len(found)} different cells", f"a smaller count{others}, or keys with more values"
+        )
 
     def _met(self, point: Sequence[Fraction]) -> dict[str, tuple[Any, Any]]:
         """Of each key the value at a place, and what tells it from others."""

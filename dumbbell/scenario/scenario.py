@@ -17,7 +17,7 @@ from dumbbell.scenario.content import Content
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.keys import Coordinate, assigned_at, covers, label
 from dumbbell.scenario.model import Settings
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.scenario.problems import Location, Problem, ScenarioError, Unfit, dotted
 from dumbbell.scenario.sweep import Sweep
 from dumbbell.scenario.until import Until
 
@@ -223,7 +223,10 @@ class Scenario(Settings):
 
     def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:
         """The settings of a cell as written, and as coordinates."""
-        coordinates = self.sweep.cell(index) if self.sweep else {}
+        try:
+            coordinates = self.sweep.cell(index) if self.sweep else {}
+        except Unfit as error:
+            raise ScenarioError([self.locate(("sweep", "sample"), error.what, error.expected)]) from None
         return coordinates, {key: label(value) for key, value in coordinates.items()}
 
     def _assigned(self, shared: dict[str, Any], before: Settings, coordinates: dict[str, Any], changed: set[str]) -> dict[str, Any]:

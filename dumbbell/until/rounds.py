@@ -1,7 +1,7 @@
 """Runs the repeats of all cells round by round: each round has the repeats that the results of those before it ask for.
 
-Which repeats there are depends on results alone: not on what was stored before, on the workers, or on interruptions. A repeat that is
-stored, whoever asked for it, is not run again.
+Which repeats there are depends on results alone: not on what was stored before, on the workers, or on interruptions; but a repeat that is
+damaged says nothing. A repeat that is stored, whoever asked for it, is not run again.
 """
 
 from __future__ import annotations

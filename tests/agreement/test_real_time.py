@@ -49,7 +49,7 @@ def test_the_command_takes_the_machines_and_lists_what_it_would_run(dumbbell, tm
 
 def test_what_is_said_of_runs_in_real_time():
     said = real_time({"in_real_time": in_real_time(KERNEL)})
-    assert said.startswith("Runs of testbed are in real time: no two are the same, ")
+    assert said.startswith("Runs of testbed are in real time: no two are the same. ")
     assert "Buckets of both engines last 10 ms at least" in said
 
 
@@ -64,6 +64,8 @@ def test_what_the_machines_cannot_have_is_left_out_with_the_reason():
     both = ScenarioSet("random", 1, 2, (*fits.scenarios, *other.scenarios))
     found, (line,) = for_machines(both, KERNEL)
     assert [each.path.mtu for each in found.scenarios] == [1500]
-    assert line == ("1 scenario is left out: is an MTU of 9000, and data devices of machines have 1500, expected 1500, or machines: local")
+    assert line == (
+        "1 scenario is left out: path.mtu: is an MTU of 9000, and data devices of machines have 1500, expected 1500, or machines: local"
+    )
     with pytest.raises(BadInput, match=r"^the engine testbed can run no scenario of the set random: 1 scenario is left out: "):
         for_machines(other, KERNEL)

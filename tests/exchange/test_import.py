@@ -168,7 +168,7 @@ def test_polls_of_ss_are_samples(file):
 def test_the_connection_by_which_iperf3_talks_to_itself_is_no_flow(file, streams):
     run = read(file)
     assert len(run.flows.connections) == streams
-    assert any(re.search(r"not read, since .*: \S+:5\d01 \(\d+ bytes\)$", reason) for reason in run.reasons)
+    assert any(re.search(r"not read, as connections .*: \S+:5\d01 \(\d+ bytes\)$", reason) for reason in run.reasons)
 
 
 def test_a_connection_whose_ends_are_both_polled_is_one_flow():
@@ -194,6 +194,15 @@ def test_a_starved_flow_stays(tmp_path):
         (tmp_path / "polls").write_text(poll.format(1, 0, "", 0, limited) + poll.format(2, 10_000_000, "", 1448, limited))
         (run,) = runs_of([tmp_path / "polls"], None)
         assert len(run.flows.connections) == count
+
+
+def test_a_starved_download_stays(tmp_path):
+    """Who receives is always limited by its application, which sends nothing."""
+    poll = "Time: {0}\nESTAB 0 0 1.1.1.1:1 2.2.2.2:2\n\t cubic cwnd:10 bytes_received:{1} app_limited\n"
+    poll += "ESTAB 0 0 1.1.1.1:3 2.2.2.2:2\n\t cubic cwnd:10 bytes_received:{2} app_limited\n"
+    (tmp_path / "polls").write_text(poll.format(1, 0, 0) + poll.format(2, 10_000_000, 1448))
+    (run,) = runs_of([tmp_path / "polls"], None)
+    assert len(run.flows.connections) == 2
 
 
 def test_siftr_gives_windows_in_packets_and_rtts_in_ms():

@@ -33,6 +33,10 @@ def test_a_capture_is_exported(dumbbell, tmp_path):
         (["FOLDER", "--all"], "--all was given without --export; expected both"),
         (["FOLDER", "--points", "5000"], "--points was given without --export; expected both"),
         (["FOLDER", "--limit", "300kB"], "--limit was given without --export; expected both"),
+        (
+            ["FOLDER", "--export", "page.html", "--limit", "20kB"],
+            "with as few runs' series as it has; expected a higher limit, or fewer --points",
+        ),
         (["FOLDER", "--export", "page.html", "--limit", "1"], "--limit '1' has no unit; expected a size"),
         (["FOLDER", "--export", "page.html", "--limit", "1MB", "--all"], "--all and --limit were both given; expected one of them"),
         (["FOLDER", "--export", "page.png"], "--export page.png: expected the name of a page, which ends with .html"),

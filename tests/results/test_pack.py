@@ -317,3 +317,25 @@ def test_a_lost_list_of_requests_is_made_again(packed):
     (packed.path / "study.json").unlink()
     assert packed.list_again() == len(KEYS)
     assert [run.key for run in load(packed.path)] == KEYS
+
+
+def test_a_damaged_pack_stays_as_long_as_it_alone_has_a_whole_run(tmp_path):
+    found = Store(tmp_path / "out")
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS[:2])])
+    runs = [make_run(key, cell={"n": i}) for i, key in enumerate(KEYS[:2])]
+    runs[0] = replace(runs[0], flows=Table.of_rows(FLOWS, [{**runs[0].flows.row(0), "flow": f"flow{i}"} for i in range(1001)]))
+    for run in runs:
+        found.write(run)
+    assert packing.pack(found).packs == 1
+    flip(found.packs.all()[0].folder / "tables.parquet")
+    again = Store(found.path)
+    assert [again.is_whole(key) for key in KEYS[:2]] == [False, True]
+    again.write(runs[0])
+    assert packing.remove_damaged(again) == 0
+    assert [run.key for run in Store(found.path).runs()] == KEYS[:2]
+
+
+def test_a_folder_of_this_name_without_packs_is_another_folder(tmp_path, packed):
+    (tmp_path / "packs").mkdir()
+    assert not store.has_runs(tmp_path, ["packs"])
+    assert store.has_runs(packed.path, ["packs"])

@@ -4,8 +4,9 @@
  *     tcp FROM PORT TO PORT MOST     a SYN, which somebody accepts or, as a rule, refuses; a port of 0 is whichever is free
  *
  * Addresses of hosts, of which FROM is this one's; MOST in ns: an answer within it is good enough. The ports are what filters on the path
- * tell flows by. Of each line it prints the shortest time of several tries in ns, or -1 if nothing came back. Echo requests are over
- * before the first SYN is sent, and questions are asked one after the other, so that none waits for another in a queue. */
+ * tell flows by. Of each line it prints the shortest time of several tries in ns, or -1 if nothing came back. Questions
+ * begin 2 ms apart, echo requests first, and the least of the tries counts, as others may be in a queue on the way. It ends with whoever
+ * started it. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <netinet/ip.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +203,7 @@ int main(void)
 	char line[128];
 	int kind, i;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1);
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 	while (fgets(line, sizeof(line), stdin)) {

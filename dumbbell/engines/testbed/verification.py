@@ -22,8 +22,8 @@ TOLERANCE_NS = 1_000_000
 """Of a round trip, for what machines, wires and switches take."""
 _SMALL_BYTES = 100
 """More than a frame with a SYN or what refuses it."""
-_EARLY_NS = 10_000
-"""Clocks of machines go at different rates, and the kernel counts delays in ticks of 64 ns."""
+_EARLY_NS, _EARLY_SHARE = 10_000, 2000
+"""The kernel counts delays in ticks of 64 ns; and clocks of machines go at rates that differ by up to one part in so many (adjtime)."""
 _FREE, _UNUSED = 0, 9
 """The port that a client may choose; one that nobody listens at (discard)."""
 _COMMAND = "tc"
@@ -44,9 +44,13 @@ class Question:
     least_ns: int | None = None
     """Of a round trip; None: whichever."""
     most_ns: int | None = None
+    may_be_lost: bool = False
+    """The path loses packets, perhaps all tries."""
 
     def wrong(self, took_ns: int) -> str | None:
         """What is wrong with an answer, in one line."""
+        if took_ns < 0 and self.may_be_lost:
+            return None
         if not self.path:
             _, _, to, size, _ = self.words.split()
             said = f"a packet of {size} bytes does not come back from {self.other} ({to})"
@@ -65,10 +69,11 @@ def questions(plan: Plan, deployment: Deployment, late_us: float) -> list[Questi
     addresses = {name: written.partition("/")[0] for name, written in deployment.facts["addresses"].items()}
     longest_ns = max((_bounds(plan, path, late_us)[1] for _, path, _ in _ways(plan)), default=TOLERANCE_NS)
     found: dict[tuple[str, ...], Question] = {}
+    losing = [_loses(plan, path) for path in range(len(plan.paths))]
     for workload in plan.workloads:
         for machine, other in _both(deployment.ends[workload.id]):
             words = f"icmp {addresses[machine]} {addresses[other]} {plan.mtu_bytes} {longest_ns}"
-            found.setdefault((machine, other), Question(machine, other, "", words))
+            found.setdefault((machine, other), Question(machine, other, "", words, may_be_lost=any(losing)))
     for workload, path, ports in _ways(plan):
         ends = deployment.ends[workload.id]
         least_ns, most_ns, is_known = *_bounds(plan, path, late_us), _is_known(plan, path)
@@ -77,7 +82,7 @@ def questions(plan: Plan, deployment: Deployment, late_us: float) -> list[Questi
             words = f"tcp {addresses[machine]} {port if port != _UNUSED else _FREE} {addresses[other]} {to} {most_ns}"
             bounds = (least_ns, most_ns) if is_known else (None, None)
             key = machine, other, plan.paths[path].id, workload.direction
-            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, *bounds))
+            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, *bounds, losing[path]))
     return list(found.values())
 
 
@@ -121,12 +126,17 @@ def _bounds(plan: Plan, path: int, late_us: float) -> tuple[int, int]:
     more_ns = sum(port.coalesce_ns or 0 for port in links)
     more_ns += sum(8 * _SMALL_BYTES * 10**9 // port.rate_bps for port in links if port.rate_bps)
     more_ns += round(1000 * late_us * sum((port.delay_ns > 0) + (_queueing_ns(port) > 0) for port in ports))
-    return delays_ns - _EARLY_NS, delays_ns + more_ns + TOLERANCE_NS
+    return delays_ns - _EARLY_NS - delays_ns // _EARLY_SHARE, delays_ns + more_ns + TOLERANCE_NS
 
 
 def _queueing_ns(port: Port) -> int:
     """The delay of a queue that is there without others' packets: netem's."""
     return int(port.qdisc.get("delay_ns", 0)) if isinstance(port, Queue) and port.qdisc["kind"] == "netem" else 0
+
+
+def _loses(plan: Plan, path: int) -> bool:
+    """Whether packets are lost on purpose."""
+    return any("loss" in (port.faults or ()) if isinstance(port, Link) else "loss" in port.qdisc for port in _ports(plan, path))
 
 
 def _is_known(plan: Plan, path: int) -> bool:

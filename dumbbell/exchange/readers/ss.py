@@ -109,7 +109,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     unknown = ["rx_bytes is what the other end acknowledged, or of downloads what was received; drops, marks and queues are not known"]
     if talk:
         said = ", ".join(f"{end.name} ({end.carried:.0f} bytes)" for end in talk)
-        unknown.append(f"not read, since by these the programs that measured talked to each other: {said}")
+        unknown.append(f"not read, as connections by which the programs that measured talked to each other: {said}")
     return [Found("ss", unknown, flows)]
 
 
@@ -178,7 +178,9 @@ def _is_receiver(end: _End, ends: Mapping[tuple[_Socket, _Socket], _End]) -> boo
 def _is_talk(end: _End, others: list[_End]) -> bool:
     hosts = {end.local[0], end.peer[0]}
     most = max(other.carried for other in others if {other.local[0], other.peer[0]} == hosts)
-    return end.always_limited and end.carried * _LITTLE < most
+    # Of an end that only receives nothing is known of who sends.
+    sends = end.sent >= end.received[-1][1]
+    return sends and end.always_limited and end.carried * _LITTLE < most
 
 
 def _flow(end: _End, other: _End | None) -> FoundFlow:

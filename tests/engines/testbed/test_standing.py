@@ -52,3 +52,11 @@ def test_segments_that_are_one_packet_there(tmp_path):
 )
 def test_what_cannot_be_said(tmp_path, more):
     assert said(tmp_path, 900, 1, **more) == []
+
+
+def test_small_segments_take_less_of_the_path(tmp_path):
+    on_path = ON_PATH * 1514 / (536 + 66)
+    small = [{"cc": "cubic", "mss": 536}]
+    assert said(tmp_path, on_path + 80, 78, flows=small) == []
+    assert said(tmp_path, on_path + 240, 80, flows=small) != []
+    assert said(tmp_path, on_path + 240, 80, flows=[*small, {"cc": "cubic"}]) == [], "of different sizes nobody knows"
