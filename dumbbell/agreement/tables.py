@@ -41,7 +41,8 @@ def real_time(document: Mapping[str, Any]) -> str:
     """What is different where an engine is in real time, in a sentence or two."""
     names = " and ".join(document["in_real_time"])
     return (
-        f"Runs of {names} are in real time: no two are the same. Each start is run once; the same comparison in another folder gives other numbers. "
+        f"Runs of {names} are in real time: no two are the same. Each start is run once; "
+        "the same comparison in another folder gives other numbers. "
         f"Buckets of both engines last {BUCKET_MS} ms at least, and windows are not compared sample by sample."
     )
 
