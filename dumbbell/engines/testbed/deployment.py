@@ -163,8 +163,8 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
     told = [line.replace(" dev eth0 ", f" dev {device} ").split() for line in lines]
     settings = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": str(int(profile.ecn)), **dict(profile.sysctls)}
     settings |= {words[2]: " ".join(words[3:]) for words in told if words[:2] == ["sysctl", "init"]}
-    # The next run has the same ports, which those of connections that are over would keep for a minute. Of a guest, which is made for one run,
-    # `coming_lines` asks for the opposite.
+    # The next run has the same ports, which those of connections that are over would keep for a minute. `coming_lines` asks for
+    # the opposite, which is right for a guest that is made for one run.
     settings["net.ipv4.tcp_max_tw_buckets"] = "0"
     changes = [*_prepared(device, facts, profile), clsact(device)]
     changes += _ways(hosts, machine, device, profile, facts, _controls(plan, hosts, seats, name))

@@ -80,9 +80,9 @@ def questions(plan: Plan, deployment: Deployment, late_us: float) -> list[Questi
         for (machine, other), (port, to) in zip(_both(ends), _both(ports), strict=True):
             # As a destination a port has a number.
             words = f"tcp {addresses[machine]} {port if port != _UNUSED else _FREE} {addresses[other]} {to} {most_ns}"
-            bounds = (least_ns, most_ns) if is_known else (None, None)
+            least, most = (least_ns, most_ns) if is_known else (None, None)
             key = machine, other, plan.paths[path].id, workload.direction
-            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, *bounds, may_be_lost=losing[path]))
+            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, least, most, losing[path]))
     return list(found.values())
 
 
