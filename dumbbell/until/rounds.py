@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.execute import Outcome, Progress, execute_each
 from dumbbell.engines.prepared import not_storable
 from dumbbell.engines.sweep import PreparedSweep
-from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.results.summary import Outline
 from dumbbell.until.rule import Rule, Verdict
@@ -140,7 +140,13 @@ def repeat_until(
         if store is not None and sweep.functions:
             raise BadInput(not_storable(sweep.functions))
         ran += len(sweep) if store is None else len(store.missing(map(sweep.key, range(len(sweep)))))
-        outcome = execute_each(sweep, store, executor, tell, allow_library=allow_library)
+        try:
+            outcome = execute_each(sweep, store, executor, tell, allow_library=allow_library)
+        except Interrupted:
+            if store is None:
+                raise
+            there = len(jobs) + len(sweep) - len(store.missing(map(sweep.key, range(len(sweep)))))
+            raise Interrupted(f"interrupted; {there} runs are in {store.path}, the same command goes on from there") from None
         _judge(cells, rule, chosen, _runs(sweep, chosen, outcome))
         unstored |= outcome.unstored
         damaged |= outcome.damaged

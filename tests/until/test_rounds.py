@@ -90,16 +90,18 @@ def test_what_is_stored_is_not_run_again(whole, tmp_path):
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_it_goes_on_after_an_interruption(whole, tmp_path):
+@pytest.mark.parametrize("done", [4, 8], ids=["in the first round", "in the second"])
+def test_it_goes_on_after_an_interruption(whole, tmp_path, done):
     _, found = whole
     store = Store(tmp_path / "stopped")
 
     def stop(state):
-        if state.done == 4:
+        if state.done == done:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="the same command goes on from there"):
+    with pytest.raises(Interrupted, match="the same command goes on from there") as raised:
         repeat_until(scenario(), store, Threads(1), stop)
+    assert str(raised.value).startswith(f"interrupted; {len(store.stored_keys())} runs are in {store.path}")
     again = repeat_until(scenario(), store, Threads(2))
     assert 0 < again.ran < len(again.jobs)
     assert again.verdicts == found.verdicts
