@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from installed import Installed
+from installed import ON_KERNEL, Installed
 
 from dumbbell.native import native
 
@@ -25,13 +25,6 @@ MOST_GLIBC = (2, 17)
 MACHINES = {"x86_64": 62, "aarch64": 183}
 """By the end of the tag, what the header of an ELF file says (e_machine)."""
 HASH = "import dumbbell._native as n; print(n.SOURCE_HASH)"
-SCENARIO = """\
-name: on-kernel
-engine: kernel
-path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}
-flows: [{cc: cubic}]
-duration: 5s
-"""
 
 
 def check_file(wheel):
@@ -71,7 +64,7 @@ def made_of_sources(sources, folder):
 
 def check_kernel(package, folder):
     """The package builds a kernel into an empty cache and runs on it, with the key of this checkout on the same kernel."""
-    (folder / "kernel.yaml").write_text(SCENARIO, encoding="utf-8")
+    (folder / "kernel.yaml").write_text(ON_KERNEL, encoding="utf-8")
     cache = {"XDG_CACHE_HOME": str(folder / "cache")}
     built = json.loads(package.run("dumbbell", "kernel", "build", "--json", cwd=folder, **cache).stdout)
     assert built["built"]

@@ -8,6 +8,13 @@ from pathlib import Path
 from required import missing
 
 BIN = Path(sys.executable).parent
+ON_KERNEL = """\
+name: on-kernel
+engine: kernel
+path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}
+flows: [{cc: cubic}]
+duration: 2s
+"""
 
 
 class Installed:

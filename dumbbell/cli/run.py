@@ -18,7 +18,7 @@ from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption,
 
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Outcome
-    from dumbbell.engines.sweep import Jobs
+    from dumbbell.engines.sweep import Requested
     from dumbbell.executor import Executor
     from dumbbell.results import Run, Store
     from dumbbell.scenario import Scenario
@@ -92,7 +92,7 @@ def _run(
 
 
 class _Done(NamedTuple):
-    jobs: Jobs
+    jobs: Requested
     outcome: Outcome
     ran: int
     repeated: Repeated | None
@@ -107,11 +107,11 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
         with runs_bar(scenario.name) as progress:
             found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
         return _Done(found.jobs, found.outcome, found.ran, found)
-    from dumbbell.engines.execute import execute_each
+    from dumbbell.engines.execute import count_stored, execute_each
     from dumbbell.engines.sweep import PreparedSweep
 
     jobs = PreparedSweep(scenario, most_runs)
-    ran = len(store.missing(jobs.key(i) for i in range(len(jobs))))
+    ran = len(jobs) - count_stored(jobs, store)
     with runs_bar(scenario.name) as progress:
         return _Done(jobs, execute_each(jobs, store, where, progress, allow_library=allow_library), ran, None)
 

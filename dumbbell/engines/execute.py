@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
 from dumbbell.engines.prepared import Prepared, not_allowed, not_storable
-from dumbbell.engines.sweep import Jobs, Listed, requests
+from dumbbell.engines.sweep import Jobs, Listed, Requested, requests
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
 from dumbbell.executor.interrupt import deferred, uninterrupted
@@ -79,20 +79,26 @@ def execute_each(
     with deferred() as interrupted:
         unstored = sweep.finish(interrupted)
         if interrupted():
-            there = "" if store is None else f"; {len(jobs) - _count_missing(jobs, store)} of {len(jobs)} runs are in {store.path}"
-            raise Interrupted(f"interrupted{there}, the same command goes on from there" if there else "interrupted")
+            raise interrupted_at(store, "" if store is None else f"{count_stored(jobs, store)} of {len(jobs)}")
     return Outcome(jobs, store, unstored)
 
 
-def _count_missing(jobs: Jobs, store: Store) -> int:
-    return len(store.missing(jobs.key(i) for i in range(len(jobs))))
+def count_stored(jobs: Requested, store: Store) -> int:
+    """How many of the runs the store has."""
+    return len(jobs) - len(store.missing(map(jobs.key, range(len(jobs)))))
+
+
+def interrupted_at(store: Store | None, count: str) -> Interrupted:
+    """The error after Ctrl-C; `count`: of the runs that the store has."""
+    there = "" if store is None else f"; {count} runs are in {store.path}, the same command goes on from there"
+    return Interrupted(f"interrupted{there}")
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The runs of a call of `execute_each`, in the order given."""
 
-    _jobs: Jobs
+    _jobs: Requested
     _store: Store | None
     unstored: Mapping[str, Run]
     """Those that are not in the store, by key."""

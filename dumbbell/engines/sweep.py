@@ -22,26 +22,30 @@ MOST_KEPT = 1000
 _KEY_BYTES = 16
 
 
-class Jobs(Protocol):
-    """Runs that can be prepared, by their position."""
+class Requested(Protocol):
+    """Runs that are asked for, by their position."""
 
     def __len__(self) -> int:
         """The number of runs."""
 
+    def key(self, position: int) -> str:
+        """The key of a run."""
+
+    def asked(self, position: int) -> tuple[str, dict[str, Any]]:
+        """Name of its scenario, and coordinates."""
+
+
+class Jobs(Requested, Protocol):
+    """Runs that can be prepared."""
+
     def __getitem__(self, position: int, /) -> Prepared:
         """A run, prepared."""
-
-    def key(self, position: int) -> str:
-        """Its key."""
 
     def cpu_s(self, position: int) -> float:
         """About what it costs, CPU seconds."""
 
     def engine(self, position: int) -> str:
         """The name of its engine."""
-
-    def asked(self, position: int) -> tuple[str, dict[str, Any]]:
-        """Name of its scenario, and coordinates."""
 
     @property
     def libraries(self) -> Collection[str]:
@@ -61,7 +65,7 @@ class Listed:
         return self._runs[position]
 
     def key(self, position: int) -> str:
-        """See `Jobs`."""
+        """See `Requested`."""
         return self._runs[position].key
 
     def cpu_s(self, position: int) -> float:
@@ -73,7 +77,7 @@ class Listed:
         return self._runs[position].engine
 
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
-        """See `Jobs`."""
+        """See `Requested`."""
         resolved = self._runs[position].resolved
         return resolved.name, resolved.cell
 
@@ -123,7 +127,7 @@ class PreparedSweep:
         return self._kept[position] if self._kept else prepare([self._scenario.run(self._positions[position], self._most_runs)])[0]
 
     def key(self, position: int) -> str:
-        """See `Jobs`."""
+        """See `Requested`."""
         return self._keys[_KEY_BYTES * position : _KEY_BYTES * (position + 1)].hex()
 
     def cpu_s(self, position: int) -> float:
@@ -135,7 +139,7 @@ class PreparedSweep:
         return self._engines[position]
 
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
-        """See `Jobs`."""
+        """See `Requested`."""
         return self._scenario.name, json.loads(self._cells[position])
 
 
@@ -146,6 +150,6 @@ def _positions(scenario: Scenario, chosen: Sequence[tuple[int, range]] | None) -
             yield cell * scenario.most_repeats + repeat
 
 
-def requests(jobs: Jobs) -> Iterator[tuple[str, dict[str, Any], str]]:
+def requests(jobs: Requested) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Name, coordinates and key of each run, as a store takes them."""
     return ((*jobs.asked(i), jobs.key(i)) for i in range(len(jobs)))

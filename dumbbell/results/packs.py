@@ -19,7 +19,7 @@ _SETTLED_NS = 10**8
 
 def has_packs(folder: Path) -> bool:
     """Whether a folder holds packs, by their names."""
-    return any(_ID.fullmatch(name) for name in os.listdir(folder))
+    return folder.is_dir() and any(_ID.fullmatch(name) for name in os.listdir(folder))
 
 
 class Packs:

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines.execute import Outcome, Progress, execute_each
+from dumbbell.engines.execute import Outcome, Progress, count_stored, execute_each, interrupted_at
 from dumbbell.engines.prepared import not_storable
 from dumbbell.engines.sweep import PreparedSweep
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
@@ -21,7 +21,6 @@ from dumbbell.results.summary import Outline
 from dumbbell.until.rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from dumbbell.engines.prepared import Prepared
     from dumbbell.executor import Executor
     from dumbbell.results import Run, Store
     from dumbbell.scenario import Scenario
@@ -31,46 +30,29 @@ Repeats = list[tuple[int, range]]
 
 
 class Rounds:
-    """The runs of several rounds, in the order of their cells and, within a cell, of their seeds. They are `Jobs`."""
+    """The runs of several rounds, in the order of their cells and, within a cell, of their seeds. They are `Requested`."""
 
     def __init__(self) -> None:
         self._rounds: list[PreparedSweep] = []
         self._places: list[tuple[int, int, int]] = []
         """Cell, round, and position in it, of each run."""
-        self.libraries: set[str] = set()
-        """See `Jobs`."""
 
     def add(self, jobs: PreparedSweep, cells: Iterable[int]) -> None:
         """Adds the runs of a round, which are of these cells."""
         self._places += [(cell, len(self._rounds), i) for i, cell in enumerate(cells)]
         self._places.sort()
         self._rounds.append(jobs)
-        self.libraries |= jobs.libraries
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, position: int) -> Prepared:
-        jobs, place = self._at(position)
-        return jobs[place]
-
     def key(self, position: int) -> str:
-        """See `Jobs`."""
+        """See `Requested`."""
         jobs, place = self._at(position)
         return jobs.key(place)
 
-    def cpu_s(self, position: int) -> float:
-        """See `Jobs`."""
-        jobs, place = self._at(position)
-        return jobs.cpu_s(place)
-
-    def engine(self, position: int) -> str:
-        """See `Jobs`."""
-        jobs, place = self._at(position)
-        return jobs.engine(place)
-
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
-        """See `Jobs`."""
+        """See `Requested`."""
         jobs, place = self._at(position)
         return jobs.asked(place)
 
@@ -139,14 +121,11 @@ def repeat_until(
         sweep = PreparedSweep(scenario, most_runs, chosen)
         if store is not None and sweep.functions:
             raise BadInput(not_storable(sweep.functions))
-        ran += len(sweep) if store is None else len(store.missing(map(sweep.key, range(len(sweep)))))
+        ran += len(sweep) - (0 if store is None else count_stored(sweep, store))
         try:
             outcome = execute_each(sweep, store, executor, tell, allow_library=allow_library)
         except Interrupted:
-            if store is None:
-                raise
-            there = len(jobs) + len(sweep) - len(store.missing(map(sweep.key, range(len(sweep)))))
-            raise Interrupted(f"interrupted; {there} runs are in {store.path}, the same command goes on from there") from None
+            raise interrupted_at(store, "" if store is None else str(len(jobs) + count_stored(sweep, store))) from None
         _judge(cells, rule, chosen, _runs(sweep, chosen, outcome))
         unstored |= outcome.unstored
         damaged |= outcome.damaged

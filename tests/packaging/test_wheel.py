@@ -8,6 +8,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from installed import ON_KERNEL
 from required import missing
 
 from dumbbell.engines import engine
@@ -15,13 +16,6 @@ from dumbbell.errors import EnvironmentFault
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-ON_KERNEL = """\
-name: on-kernel
-engine: kernel
-path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}
-flows: [{cc: cubic}]
-duration: 2s
-"""
 
 
 @pytest.fixture(scope="module")

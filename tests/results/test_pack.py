@@ -338,4 +338,7 @@ def test_a_damaged_pack_stays_as_long_as_it_alone_has_a_whole_run(tmp_path):
 def test_a_folder_of_this_name_without_packs_is_another_folder(tmp_path, packed):
     (tmp_path / "packs").mkdir()
     assert not store.has_runs(tmp_path, ["packs"])
+    (tmp_path / "packs").rmdir()
+    (tmp_path / "packs").write_text("a file")
+    assert not store.has_runs(tmp_path, ["packs"])
     assert store.has_runs(packed.path, ["packs"])

@@ -50,7 +50,7 @@ def doubts(plan: Plan, folder: Path) -> Iterator[str]:
     if port.qdisc["kind"] not in _FIFOS:
         return
     from_ns = max(flow.start_ns for _, flow in connections) + _SETTLED_RTTS * path.base_rtt_ns
-    to_ns = min(plan.duration_ns, *(flow.stop_ns for _, flow in connections if flow.stop_ns is not None), plan.duration_ns)
+    to_ns = min([plan.duration_ns, *(flow.stop_ns for _, flow in connections if flow.stop_ns is not None)])
     flying = [_mean(folder / f"flow-{i}", _FLOW_ROW, _INFLIGHT, from_ns, to_ns) for i, _ in enumerate(connections)]
     queued = _mean(folder / f"port-{at}", _PORT_ROW, _QLEN, from_ns, to_ns)
     if queued is None or None in flying:

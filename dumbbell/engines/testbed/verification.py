@@ -76,13 +76,13 @@ def questions(plan: Plan, deployment: Deployment, late_us: float) -> list[Questi
             found.setdefault((machine, other), Question(machine, other, "", words, may_be_lost=any(losing)))
     for workload, path, ports in _ways(plan):
         ends = deployment.ends[workload.id]
-        least_ns, most_ns, is_known = *_bounds(plan, path, late_us), _is_known(plan, path)
+        least_ns, most_ns = _bounds(plan, path, late_us)
+        expected: tuple[int | None, int | None] = (least_ns, most_ns) if _is_known(plan, path) else (None, None)
         for (machine, other), (port, to) in zip(_both(ends), _both(ports), strict=True):
             # As a destination a port has a number.
             words = f"tcp {addresses[machine]} {port if port != _UNUSED else _FREE} {addresses[other]} {to} {most_ns}"
-            least, most = (least_ns, most_ns) if is_known else (None, None)
             key = machine, other, plan.paths[path].id, workload.direction
-            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, least, most, losing[path]))
+            found.setdefault(key, Question(machine, other, plan.paths[path].id, words, *expected, may_be_lost=losing[path]))
     return list(found.values())
 
 
